@@ -1,0 +1,1 @@
+"""headroom: how much headroom is in multi-head attention?"""

@@ -1,0 +1,1 @@
+"""Corpora: generated, downloaded or brought along."""

@@ -1,0 +1,1 @@
+"""Plain ground: names, files, tables and statistics. No torch."""

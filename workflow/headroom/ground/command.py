@@ -1,0 +1,102 @@
+"""Command lines of the stages: flags from typed settings, errors as one line."""
+
+import argparse
+import logging
+import sys
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from headroom.ground.errors import HeadroomError
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def stage_parser(module: str, description: str) -> argparse.ArgumentParser:
+    """Return the parser of one stage, e.g. `stage_parser("headroom.score", "Score ...")`."""
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description=description,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+
+
+def add_settings(parser: argparse.ArgumentParser, model: type[BaseModel]) -> None:
+    """Add one flag per field of a settings model: `learning_rate` becomes `--learning-rate`.
+
+    Lists take several values; booleans take `true` or `false`, so that a flag always shows its value.
+    """
+    group = parser.add_argument_group(f"settings ({model.__name__})", model.__doc__)
+    for name, field in model.model_fields.items():
+        is_list, choices = _shape(field.annotation)
+        default = field.get_default(call_default_factory=True)
+        group.add_argument(
+            "--" + name.replace("_", "-"),
+            dest=name,
+            nargs="*" if is_list else None,
+            choices=choices,
+            default=argparse.SUPPRESS,
+            metavar=None if choices else "VALUE",
+            help=f"{field.description} (default: {_shown(default)})".replace("%", "%%"),
+        )
+
+
+def settings_from(arguments: argparse.Namespace, model: type[Model]) -> Model:
+    """Return the settings given on the command line, checked by the model.
+
+    Raises:
+        HeadroomError: If a value does not fit; names the flag, the value and what is expected.
+    """
+    named = {name: value for name, value in vars(arguments).items() if name in model.model_fields}
+    given = {name: _value(value) for name, value in named.items()}
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        flag = "--" + str(first["loc"][0] if first["loc"] else "settings").replace("_", "-")
+        reason = first["msg"][:1].lower() + first["msg"][1:]
+        raise HeadroomError(f"{flag} {first.get('input')}: {reason}") from error
+
+
+def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:
+    """Run a stage's `main`; a HeadroomError ends it with its message on standard error and status 2."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    try:
+        main(arguments)
+    except HeadroomError as error:
+        sys.exit(_failure(str(error)))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except MemoryError:
+        sys.exit(_failure("out of memory: give the job more memory or a smaller batch"))
+
+
+def _failure(message: str) -> int:
+    print(f"error: {message}", file=sys.stderr)
+    return 2
+
+
+def _shape(annotation: Any) -> tuple[bool, list[str] | None]:
+    """Return whether a field is a list, and the values it may have if they are enumerated."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return _shape(next(part for part in get_args(annotation) if part is not type(None)))
+    if origin in (list, tuple):
+        return True, _shape(get_args(annotation)[0])[1]
+    if origin is Literal:
+        return False, [str(value) for value in get_args(annotation)]
+    if annotation is bool:
+        return False, ["true", "false"]
+    return False, None
+
+
+def _value(text: Any) -> Any:
+    return None if text == "none" else text
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, list | tuple):
+        return " ".join(str(item) for item in default)
+    return str(default).lower() if default is None or isinstance(default, bool) else str(default)

@@ -1,0 +1,1 @@
+"""Criteria, orders, repulsion, diversity: methods on models behind the adapter protocol."""

@@ -1,0 +1,1 @@
+"""Sites and gates, removal, and the adapters to the training engines."""

@@ -1,0 +1,1 @@
+"""The report: figures, claims and the page."""
