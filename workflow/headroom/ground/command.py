@@ -2,8 +2,10 @@
 
 import argparse
 import logging
+import re
 import sys
 import types
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -21,6 +23,33 @@ def stage_parser(module: str, description: str) -> argparse.ArgumentParser:
         description=description,
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name a run in the tables."""
+    parser.add_argument("--study", default="study", help="name of the study, a column of the table")
+    parser.add_argument("--run", default="run", help="name of the run, a column of the table")
+
+
+def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the flags that say which trained model to look at, on which text and where to compute."""
+    if several:
+        parser.add_argument("--checkpoints", nargs="+", required=True, help="fairseq checkpoints, one per epoch")
+    else:
+        parser.add_argument("--checkpoint", required=True, help="fairseq checkpoint of a transformer model")
+    parser.add_argument(
+        "--vocabulary",
+        required=True,
+        help="directory with sentencepiece.model, dict.source.txt and dict.target.txt",
+    )
+    parser.add_argument("--corpus", required=True, help="directory with <set>.source and <set>.target")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to compute")
+
+
+def epoch_of(checkpoint: str) -> int:
+    """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`), 0 if it has none."""
+    digits = re.search(r"(\d+)\.pt$", checkpoint)
+    return int(digits[1]) if digits else 0
 
 
 def add_settings(parser: argparse.ArgumentParser, model: type[BaseModel]) -> None:
@@ -62,7 +91,10 @@ def settings_from(arguments: argparse.Namespace, model: type[Model]) -> Model:
 
 def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:
     """Run a stage's `main`; a HeadroomError ends it with its message on standard error and status 2."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
+    if not sys.warnoptions:  # deprecations inside libraries: nothing that a user of a stage can act on
+        for category in (UserWarning, DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
     try:
         main(arguments)
     except HeadroomError as error:

@@ -1,0 +1,53 @@
+# `make study` and `make test` are all it takes; inside the environment, plain Snakemake does the rest.
+SHELL := bash
+PYTHON ?= python3
+STUDY ?= config.yaml
+CORES ?= all
+
+READY := .venv/ready
+# With the environment first on PATH, its commands are found here and in every job.
+INSIDE := PATH="$(CURDIR)/.venv/bin:$$PATH"
+RUN := $(INSIDE) python -m
+# Runs a linter; says one line if all is well, and all that the linter says if not.
+CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$said"; echo "lint: $$* failed"; exit 1; }' check
+# Prints the name of the study that a configuration describes.
+NAME := import sys, yaml; from headroom.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
+
+.PHONY: study test test-long lint docs lock clean-work help FORCE
+
+study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2
+	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
+	@$(RUN) snakemake --cores $(CORES) --configfile $(STUDY)
+	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
+
+test: lint  ## lint, then the whole test suite but the tests marked long
+	@$(RUN) pytest -n auto -m "not long"
+
+test-long: $(READY)  ## the tests that take minutes each
+	@$(RUN) pytest -m long
+
+lint: $(READY)  ## style, types, the workflow's rules and the floors of the package
+	@$(CHECK) ruff check .
+	@$(CHECK) ruff format --check .
+	@$(CHECK) mypy
+	@$(CHECK) snakefmt --check Snakefile workflow
+	@$(CHECK) snakemake --lint
+	@$(CHECK) lint-imports --no-logo
+
+docs: $(READY)  ## write the configuration's schema and table anew from its typed models
+	@$(RUN) headroom.documentation --schema workflow/schemas/config.schema.yaml --table docs/configuration.md
+
+lock: $(READY)  ## resolve envs/*.in anew: writes envs/requirements.txt and the conda environments
+	@$(INSIDE) python envs/lock.py
+
+clean-work:  ## remove the resumable state of trainings (finished results stay)
+	@rm -rf work
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-11s %s\n", $$1, $$2 }'
+
+# Remade when the lock is newer, the interpreter behind .venv is gone, or the project was moved (.venv has absolute paths).
+$(READY): envs/requirements.txt envs/fairseq.txt $(shell test -x .venv/bin/python && grep -qsxF "$(CURDIR)" .venv/ready || echo FORCE)
+	@PYTHON="$(PYTHON)" bash envs/create.sh
+
+FORCE:

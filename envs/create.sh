@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Create or complete the project's environment (.venv) from the lock. `make` calls it when .venv/ready is
+# missing or older than the lock. It may be interrupted at any point and run again.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+lock=(envs/requirements.txt envs/fairseq.txt)
+fairseq=$(grep -v '^#' envs/fairseq.txt)
+torch=$(grep '^torch==' envs/requirements.txt)
+numpy=$(grep '^numpy==' envs/requirements.txt)
+
+fail() { echo "headroom: $*" >&2; exit 1; }
+say() { echo "headroom: $*"; }
+
+# What is missing is said before anything is installed.
+command -v "$python" > /dev/null || fail "$python was not found: install Python 3.11 or newer, or name one: make study PYTHON=python3.12"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+  || fail "Python 3.11 or newer is needed, $python is $("$python" -c 'import platform; print(platform.python_version())'): name a newer one: make study PYTHON=python3.12"
+"$python" -c 'import venv, ensurepip' 2> /dev/null \
+  || fail "$python lacks its venv module: install it (Debian, Ubuntu: apt install python3-venv)"
+
+# fairseq has no ready-made wheel. It is compiled once per version of Python, torch and numpy, and kept.
+tag=$("$python" -c 'import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
+wheels=${XDG_CACHE_HOME:-$HOME/.cache}/headroom/wheels/$tag-${torch/==/}-${numpy/==/}
+wheel=$(find "$wheels" -name "fairseq_fixed-${fairseq#*==}-*.whl" 2> /dev/null | head -n 1 || true)
+if [ -z "$wheel" ]; then
+  command -v "${CXX:-c++}" > /dev/null \
+    || fail "a C++ compiler is needed to build fairseq, and ${CXX:-c++} was not found: install one (Debian, Ubuntu: apt install g++)"
+  "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' \
+    || fail "Python's headers are needed to build fairseq: install them (Debian, Ubuntu: apt install python3-dev)"
+fi
+
+# An environment that was once complete here is brought up to date; anything else is made anew.
+place=$(pwd -P)
+fingerprint=$(cat "${lock[@]}" | "$python" -c 'import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())')
+if grep -qsxF "$place" .venv/ready && .venv/bin/python -c 'import pip' 2> /dev/null; then
+  if grep -qxF "$fingerprint" .venv/ready; then
+    touch .venv/ready
+    exit 0
+  fi
+  say "the lock has changed: bringing .venv up to date"
+  rm .venv/ready
+else
+  say "making .venv with $("$python" --version)"
+  "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv --clear .venv
+fi
+pip=(.venv/bin/python -m pip --disable-pip-version-check -qq)
+
+say "installing $(grep -c == envs/requirements.txt) packages (a minute or two; with the CUDA build more, about 3 GB)"
+"${pip[@]}" install -r envs/requirements.txt
+
+if [ -z "$wheel" ]; then
+  say "building $fairseq (three minutes, once; kept in $wheels)"
+  mkdir -p "$wheels"
+  build=$(mktemp -d "$wheels/build.XXXXXX")
+  trap 'rm -rf "$build"' EXIT
+  "${pip[@]}" wheel --no-deps --no-build-isolation --no-cache-dir --wheel-dir "$build" "$fairseq"
+  mv "$build"/*.whl "$wheels/"
+  wheel=$(find "$wheels" -maxdepth 1 -name "fairseq_fixed-*.whl")
+fi
+"${pip[@]}" install --no-deps "$wheel"
+
+# `python -m headroom.<stage>` works inside the environment from any directory.
+echo "$place/workflow" > "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/headroom.pth"
+printf '%s\n' "$place" "$fingerprint" > .venv/ready
+say "the environment is ready: .venv"

@@ -1,0 +1,78 @@
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from headroom.data.generated import generate_sets
+from headroom.settings.corpus import GeneratedCorpus
+
+SMALL = GeneratedCorpus(seed=3, train=1500, valid=201, test=150, far=150)
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return generate_sets(SMALL)
+
+
+def test_sets_have_the_sizes_asked_for(sets):
+    sizes = {name: len(pair.pairs) for name, pair in sets.items()}
+    assert sizes == {"train": 1500, "choose": 101, "check": 100, "test": 150, "far": 150}
+    assert all(len(pair.trees) == len(pair.pairs.target) == len(pair.pairs) for pair in sets.values())
+
+
+def test_no_source_sentence_occurs_twice_anywhere(sets):
+    sentences = [line for pair in sets.values() for line in pair.pairs.source]
+    assert len(set(sentences)) == len(sentences)
+
+
+def test_more_training_pairs_leave_the_evaluation_sets_alone(sets):
+    larger = generate_sets(SMALL.model_copy(update={"train": 1800}))
+    for name in ("choose", "check", "test", "far"):
+        assert larger[name].pairs == sets[name].pairs
+    assert larger["train"].pairs.source[:1500] == sets["train"].pairs.source
+
+
+def test_another_seed_gives_other_sentences(sets):
+    other = generate_sets(SMALL.model_copy(update={"seed": 4}))
+    common = set(other["test"].pairs.source) & set(sets["test"].pairs.source)
+    assert len(common) < 15
+
+
+def test_sentences_are_about_eight_words_and_never_too_long(sets):
+    lengths = [len(line.split()) for line in sets["train"].pairs.source]
+    assert 7 <= sum(lengths) / len(lengths) <= 9
+    assert max(lengths) <= 16 < max(len(line.split()) for line in sets["far"].pairs.source) <= 25
+
+
+def test_far_domain_is_longer_with_other_words_and_constructions(sets):
+    def share(name, relation):
+        tokens = [token for tree in sets[name].trees for token in tree]
+        return sum(token.relation == relation for token in tokens) / len(sets[name].trees)
+
+    def words(name):
+        return [t.lemma for tree in sets[name].trees for t in tree if t.universal in ("NOUN", "VERB", "ADJ")]
+
+    lengths = {name: sum(map(len, sets[name].trees)) / len(sets[name].trees) for name in ("train", "far")}
+    assert lengths["far"] > 1.2 * lengths["train"]
+    for relation in ("acl:relcl", "ccomp", "conj", "amod"):
+        assert share("far", relation) > 1.3 * share("train", relation)
+    often_near = {word for word in words("test") if words("test").count(word) > 5}
+    rare_in_far = [word for word in often_near if words("far").count(word) < words("test").count(word) / 2]
+    assert len(rare_in_far) > 10
+    unseen = set(words("far")) - set(words("train"))
+    assert len(unseen) < 0.05 * len(set(words("far"))), f"words of the far domain occur in training: {unseen}"
+
+
+def test_files_do_not_depend_on_the_order_of_hashing(tmp_path):
+    contents = []
+    for seed in ("0", "1"):
+        directory = tmp_path / seed
+        command = [sys.executable, "-m", "headroom.generate", "--output", str(directory)]
+        command += ["--train", "60", "--valid", "10", "--test", "10", "--far", "10"]
+        package = str(Path(__file__).parents[2] / "workflow")
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": package}
+        subprocess.run(command, check=True, env=environment, capture_output=True, timeout=60)
+        contents.append({path.name: path.read_bytes() for path in directory.iterdir()})
+    assert contents[0] == contents[1]
+    assert len(contents[0]) == 16

@@ -1,0 +1,125 @@
+"""Command lines: flags follow the settings, errors are one line."""
+
+import argparse
+from collections.abc import Sequence
+from typing import Literal
+
+import pytest
+from headroom.ground import command
+from headroom.ground.errors import HeadroomError
+from headroom.settings.base import Settings
+from pydantic import Field, PositiveInt
+
+
+class ExampleSettings(Settings):
+    """An example of settings."""
+
+    learning_rate: float = Field(0.5, gt=0, description="step size, 100 % of it")
+    epochs: PositiveInt = Field(3, description="passes")
+    sizes: tuple[PositiveInt, ...] = Field((1, 4), description="sizes")
+    device: Literal["auto", "cpu"] = Field("auto", description="where")
+    parts: tuple[Literal["E", "D"], ...] = Field(("E",), description="which")
+    quick: bool = Field(False, description="fast")
+    limit: int | None = Field(None, description="at most")
+
+
+def parsed(*arguments: str) -> ExampleSettings:
+    parser = command.stage_parser("headroom.example", "An example.")
+    command.add_settings(parser, ExampleSettings)
+    return command.settings_from(parser.parse_args(arguments), ExampleSettings)
+
+
+def test_without_flags_the_defaults_hold() -> None:
+    assert parsed() == ExampleSettings()
+
+
+def test_flags_follow_the_fields() -> None:
+    found = parsed(
+        *("--learning-rate", "1e-3", "--epochs", "9", "--sizes", "2", "8", "--device", "cpu"),
+        *("--parts", "D", "E", "--quick", "true", "--limit", "5"),
+    )
+    assert found == ExampleSettings(
+        learning_rate=1e-3, epochs=9, sizes=(2, 8), device="cpu", parts=("D", "E"), quick=True, limit=5
+    )
+
+
+def test_empty_lists_and_none_can_be_given() -> None:
+    assert parsed("--sizes").sizes == ()
+    assert parsed("--limit", "none").limit is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--epochs", "0"), "--epochs 0: input should be greater than 0"),
+        (("--epochs", "many"), "--epochs many: input should be a valid integer"),
+        (("--learning-rate", "-1"), "--learning-rate -1: input should be greater than 0"),
+        (("--sizes", "1", "x"), "--sizes x: input should be a valid integer"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(HeadroomError, match=message):
+        parsed(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [("--device", "tpu"), ("--parts", "X"), ("--quick", "maybe"), ("--rate", "1")])
+def test_unknown_values_and_flags_show_the_usage(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parsed(*arguments)
+    assert ended.value.code == 2
+    assert "usage: python -m headroom.example" in capsys.readouterr().err
+
+
+def test_help_shows_descriptions_and_defaults() -> None:
+    parser = command.stage_parser("headroom.example", "An example.")
+    command.add_settings(parser, ExampleSettings)
+    shown = " ".join(parser.format_help().split())
+    assert "step size, 100 % of it (default: 0.5)" in shown
+    assert "sizes (default: 1 4)" in shown
+    assert "--quick {true,false} fast (default: false)" in shown
+    assert "at most (default: none)" in shown
+    assert "An example of settings." in shown
+
+
+def test_settings_beside_other_flags_take_only_their_own() -> None:
+    given = argparse.Namespace(epochs="2", output="table.csv")
+    assert command.settings_from(given, ExampleSettings).epochs == 2
+
+
+def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], None]:
+    def main(arguments: Sequence[str] | None = None) -> None:
+        raise error
+
+    return main
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "shown"),
+    [
+        (HeadroomError("no head E9:1; the model has 3 layers"), 2, "error: no head E9:1; the model has 3 layers\n"),
+        (MemoryError(), 2, "error: out of memory: give the job more memory or a smaller batch\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_errors_end_a_stage_in_one_line(
+    error: BaseException, status: int, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.run(failing(error))
+    assert ended.value.code == status
+    assert capsys.readouterr().err == shown
+
+
+def test_programming_errors_keep_their_traceback() -> None:
+    with pytest.raises(ValueError, match="ours"):
+        command.run(failing(ValueError("ours")))
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "epoch"),
+    [("runs/a/epoch8.pt", 8), ("checkpoint12.pt", 12), ("checkpoint_last.pt", 0), ("seed3/best.pt", 0)],
+)
+def test_the_epoch_is_read_from_the_name(checkpoint: str, epoch: int) -> None:
+    assert command.epoch_of(checkpoint) == epoch

@@ -1,0 +1,34 @@
+"""Corrections worked by hand."""
+
+import pytest
+from headroom.ground.corrections import benjamini_hochberg, holm, mcnemar
+
+
+def test_holm_worked_by_hand() -> None:
+    # sorted .01 .02 .03 .04: times 4, 3, 2, 1 = .04 .06 .06 .04, never below an earlier one
+    assert holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+def test_holm_stops_at_one() -> None:
+    assert holm([0.6, 0.5]) == pytest.approx([1.0, 1.0])
+
+
+def test_holm_of_many_sampled_p_values_cannot_be_significant() -> None:
+    assert min(holm([1 / 1001] * 72)) == pytest.approx(72 / 1001)
+
+
+def test_benjamini_hochberg_worked_by_hand() -> None:
+    # sorted .01 .02 .03 .04: times 4/1, 4/2, 4/3, 4/4, never above a later one
+    assert benjamini_hochberg([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.04] * 4)
+    assert benjamini_hochberg([0.001, 0.5]) == pytest.approx([0.002, 0.5])
+
+
+def test_nothing_to_correct() -> None:
+    assert holm([]) == benjamini_hochberg([]) == []
+
+
+def test_mcnemar_worked_by_hand() -> None:
+    # 1 of 6 discordant items: 2 * (1 + 6) / 2**6
+    assert mcnemar(only_first=1, only_second=5) == pytest.approx(14 / 64)
+    assert mcnemar(only_first=3, only_second=3) == 1.0
+    assert mcnemar(only_first=0, only_second=0) == 1.0

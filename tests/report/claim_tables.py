@@ -1,0 +1,51 @@
+"""Small tables written by hand for tests of claims: only the columns that matter are given."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from headroom.ground.tables import write_table
+from headroom.report.study_tables import COLUMNS, StudyTables
+
+Row = dict[str, Any]
+
+RUN = "translation.baseline.seed1"
+OTHER_RUN = "translation.baseline.seed2"
+
+
+def study(directory: Path, **tables: Sequence[Row]) -> StudyTables:
+    """Write rows as tables of the baseline's first seed, last epoch 8, and return the study."""
+    paths = []
+    for name, rows in tables.items():
+        usual = {"study": "tiny", "run": RUN, "epoch": 8, "set": "test", "metric": "bleu"}
+        filled = [{column: row.get(column, usual.get(column, "")) for column in COLUMNS[name]} for row in rows]
+        path = directory / name / "all.csv"
+        write_table(path, filled, COLUMNS[name])
+        paths.append(path)
+    return StudyTables(paths)
+
+
+def effects(deltas: Sequence[float], *, p: float = 1.0, width: float = 0.5, **more: Any) -> Iterator[Row]:
+    """Yield one head's effect after another on a model of 100 BLEU, in one site per eight heads."""
+    for place, delta in enumerate(deltas):
+        yield {
+            "kind": "E", "layer": 1 + place // 8, "head": 1 + place % 8, "value": 100 + delta, "full": 100,
+            "delta": delta, "low": delta - width, "high": delta + width, "p": p, "p_holm": p,
+        } | more  # fmt: skip
+
+
+def sites(deltas: Sequence[float], **more: Any) -> Iterator[Row]:
+    """Yield one chosen head's effect after another, each in an encoder-decoder site of its own."""
+    for layer, row in enumerate(effects(deltas, **{"chosen": True, "kind": "A"} | more), start=1):
+        yield row | {"layer": layer, "head": 1}
+
+
+def curve(kept: Sequence[float], *, width: float = 1.0, **more: Any) -> Iterator[Row]:
+    """Yield a curve in steps of a tenth of ten heads; `kept` is BLEU of a model with 100, from none removed."""
+    usual = {"scope": "all", "order": "gradient-example", "normalised": "raw", "ranking": "fixed", "draw": 0}
+    for removed, value in enumerate(kept):
+        delta = value - 100
+        yield usual | {
+            "heads_removed": removed, "heads_total": 10, "value": value, "full": 100, "delta": delta,
+            "low": delta - width, "high": delta + width, "p": 1, "p_holm": 1,
+        } | more  # fmt: skip

@@ -1,0 +1,47 @@
+"""One made-up study, and its report, for all tests of the report."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from headroom.report.__main__ import main
+from headroom.report.study_tables import StudyTables
+from report.example_tables import write_example_study
+
+HOSTILE = '<script>window.hostile=1</script><img src=x onerror="window.hostile=1">&"'
+"""A study name that would run if it were not escaped."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A report on disk: the page's text and the directory of its figures."""
+
+    page: str
+    figures: Path
+
+
+@pytest.fixture(scope="session")
+def example_paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_example_study(tmp_path_factory.mktemp("example"))
+
+
+@pytest.fixture(scope="session")
+def example_tables(example_paths: list[Path]) -> StudyTables:
+    return StudyTables(example_paths)
+
+
+@pytest.fixture(scope="session")
+def report(example_paths: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """The report of the made-up study, under a hostile name and configuration."""
+    directory = tmp_path_factory.mktemp("report")
+    configuration = directory / "configuration.yaml"
+    configuration.write_text("train:\n  note: <script>window.hostile=1</script>\n", encoding="utf-8")
+    benchmark = directory / "train" / "translation.baseline.seed1.tsv"
+    benchmark.parent.mkdir()
+    benchmark.write_text("s\th:m:s\tmax_rss\tcpu_time\n75.5\t0:01:15\t812.3\t140.1\n", encoding="utf-8")
+    output = directory / "report.html"
+    tables = [str(path) for path in example_paths]
+    flags = ["--configuration", str(configuration), "--benchmarks", str(benchmark)]
+    flags += ["--output", str(output), "--figures", str(directory / "figures")]
+    main(["--study", HOSTILE, "--tables", *tables, *flags])
+    return Written(output.read_text(encoding="utf-8"), directory / "figures")

@@ -1,0 +1,241 @@
+"""A small made-up study: two arms, two seeds, three layers of eight heads, eight epochs. For tests only."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy
+from headroom.ground.heads import KINDS, Head, Site, all_heads, format_profile
+from headroom.ground.tables import write_table
+from headroom.report.study_tables import COLUMNS
+
+SITES = [Site(kind, layer, 8) for kind in KINDS for layer in (1, 2, 3)]
+HEADS = all_heads(SITES)
+EPOCHS = 8
+RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
+SETS = {"test": 92.0, "far": 61.0}
+METRICS = {"bleu": 1.0, "chrf": 0.6, "exact": 1.4, "loss": -0.01}
+CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
+
+Row = dict[str, Any]
+
+
+class Maker:
+    """Makes the rows of one run; heads have a hidden weight from which all tables follow."""
+
+    def __init__(self, study: str, run: str) -> None:
+        self.random = numpy.random.default_rng(sum(map(ord, run)))
+        self.lead = {"study": study, "run": run, "epoch": EPOCHS}
+        drawn = self.random.pareto(1.1, len(HEADS)) + 0.05
+        self.weight = dict(zip(HEADS, numpy.minimum(drawn / drawn.max() * 4, 4.0)))
+        self.quality = 1.0 if "baseline" in run else 1.01
+
+    def row(self, **values: Any) -> Row:
+        return {**self.lead, "signature": "tok:13a|n:500|seed:1", **values}
+
+    def tested(self, full: float, value: float) -> Row:
+        spread = 0.35
+        p = float(numpy.clip(numpy.exp(-abs(value - full) / 0.12), 0.001, 1))
+        changed = {"value": value, "full": full, "delta": value - full}
+        bounds = {"low": value - full - spread, "high": value - full + spread}
+        return {**changed, **bounds, "p": p, "p_holm": min(1.0, p * 9)}
+
+    def training(self) -> Iterator[Row]:
+        for epoch in range(1, EPOCHS + 1):
+            loss = 4.2 * 0.55**epoch + 0.3
+            values = {"train_loss": loss * 1.05, "valid_loss": loss, "seconds": 41.0, "updates": 120 * epoch}
+            values |= {"words_per_second": 5200.0, "gradient_norm": 1.3}
+            for measure, value in values.items():
+                yield self.row(epoch=epoch, measure=measure, value=value)
+
+    def evaluation(self) -> Iterator[Row]:
+        for name, full in SETS.items():
+            for metric, factor in METRICS.items():
+                value = full * abs(factor) * self.quality + self.random.normal(0, 0.3)
+                bounds = {"low": value - 1, "high": value + 1}
+                yield self.row(set=name, metric=metric, value=value, decoding="beam5", **bounds)
+
+    def scores(self) -> Iterator[Row]:
+        for epoch in range(1, EPOCHS + 1):
+            for criterion in CRITERIA:
+                for head in HEADS:
+                    noise = self.random.lognormal(0, 1.6 / epoch)
+                    values = {"raw": self.weight[head] * noise, "layer": self.weight[head] * noise / 4}
+                    for normalised, value in values.items():
+                        where = {**named(head), "criterion": criterion, "normalised": normalised}
+                        yield self.row(epoch=epoch, value=value, **where)
+
+    def ablation(self) -> Iterator[Row]:
+        for name, full in SETS.items():
+            for metric, factor in METRICS.items():
+                for head in HEADS:
+                    value = full - factor * (self.weight[head] + self.random.normal(0, 0.15) - 0.1)
+                    yield self.row(**named(head), set=name, metric=metric, **self.tested(full, value))
+
+    def keep_one(self) -> Iterator[Row]:
+        for site in SITES:
+            best = int(self.random.integers(1, 9))
+            for head in site.head_names():
+                drop = 14.0 if (site.kind, site.layer) == ("A", 3) else float(self.random.exponential(0.4))
+                for name in ("choose", "test"):
+                    if name == "choose" or head.head == best:
+                        where = {**named(head), "set": name, "metric": "bleu", "chosen": head.head == best}
+                        yield self.row(**where, **self.tested(92.0, 92.0 - drop))
+
+    def agreement(self) -> Iterator[Row]:
+        for kind in ("all", *KINDS):
+            for statistic in ("pearson", "spearman"):
+                for dropped in (0, 1, 2, 5, 10):
+                    value = 0.62 - 0.03 * dropped
+                    bounds = {"low": value - 0.2, "high": value + 0.15, "chance": "", "k": ""}
+                    yield self.agreed(kind, statistic=statistic, dropped=dropped, value=value, **bounds)
+            for k in (5, 10, 20):
+                bounds = {"low": "", "high": "", "chance": k * k / 72, "k": k}
+                yield self.agreed(kind, statistic="overlap", dropped=0, value=k * 0.6, **bounds)
+
+    def agreed(self, kind: str, **values: Any) -> Row:
+        return self.row(kind=kind, set_a="test", set_b="far", metric="bleu", **values)
+
+    def curves(self) -> Iterator[Row]:
+        for scope in ("all", *KINDS):
+            for criterion in CRITERIA if scope == "all" else CRITERIA[:1]:
+                yield from self.curve(scope, criterion, "layer", "fixed", 0, self.ranked(scope, 0.0))
+            yield from self.curve(scope, "gradient-token", "layer", "rescored", 0, self.ranked(scope, 0.0))
+            yield from self.curve(scope, "ablation", "", "fixed", 0, self.ranked(scope, 0.8))
+            for draw in range(5 if scope == "all" else 2):
+                yield from self.curve(scope, "random", "", "fixed", draw, self.ranked(scope, 9.0))
+            yield from self.curve(scope, "reverse", "", "fixed", 0, self.ranked(scope, 0.0)[::-1])
+
+    def dynamics(self) -> Iterator[Row]:
+        for epoch in range(1, EPOCHS + 1):
+            order = self.ranked("all", 1.6 / epoch)
+            full = 92.0 * (1 - 0.6**epoch)
+            for row in self.curve("all", "gradient-token", "layer", "fixed", 0, order, full=full):
+                yield {**row, "epoch": epoch}
+
+    def ranked(self, scope: str, noise: float) -> list[Head]:
+        heads = all_heads(SITES, scope)
+        return sorted(heads, key=lambda head: self.weight[head] * self.random.lognormal(0, noise))
+
+    def curve(
+        self,
+        scope: str,
+        order: str,
+        normalised: str,
+        ranking: str,
+        draw: int,
+        heads: list[Head],
+        full: float = 92,
+    ) -> Iterator[Row]:
+        total = sum(self.weight.values())
+        for step in range(11):
+            removed = heads[: round(len(heads) * step / 10)]
+            lost = sum(self.weight[head] for head in removed) / total
+            value = full * (1 - min(1.0, lost * 1.6) ** 1.4)
+            kind = {"scope": scope, "order": order, "normalised": normalised, "ranking": ranking}
+            size = {"draw": draw, "heads_removed": len(removed), "heads_total": len(heads)}
+            where = {"removed": format_profile(removed), "set": "test", "metric": "bleu"}
+            yield self.row(**kind, **size, **where, **self.tested(full, value))
+
+    def settling(self) -> Iterator[Row]:
+        for epoch in range(1, EPOCHS + 1):
+            for kind in ("all", *KINDS):
+                for statistic, k in (("spearman", ""), ("kendall", ""), ("overlap", 10)):
+                    value = 1 - 0.7 * 0.6**epoch if epoch < EPOCHS else 1.0
+                    bounds = {"low": value - 0.1, "high": min(1.0, value + 0.1), "chance": 0.14 if k else 0.0}
+                    what = {"criterion": "gradient-token", "normalised": "layer", "statistic": statistic}
+                    yield self.row(epoch=epoch, kind=kind, k=k, value=value, **what, **bounds)
+
+    def removal(self) -> Iterator[Row]:
+        checks = {"identical_translations": 1, "largest_logit_difference": 3.1e-6, "sentences": 500}
+        checks |= {"parameters_full": 2_400_000, "parameters_sliced": 2_190_000}
+        for removed in (18, 36, 54):
+            profile = format_profile(self.ranked("all", 0.0)[:removed])
+            for check, value in checks.items():
+                yield self.row(heads_removed=removed, removed=profile, check=check, value=value)
+
+    def timing(self) -> Iterator[Row]:
+        for share, model, part, batch in timed():
+            expected = 1 / (1 - share / 4) if model == "sliced" else 1.0
+            speedup = 1 + (expected - 1) * min(1, 0.3 + batch / 40) if model == "sliced" else 0.99
+            seconds = 0.02 * batch**0.8 / speedup
+            row = self.row(share_removed=share, heads_removed=round(72 * share), model=model, part=part)
+            row |= {"batch_size": batch, "median_seconds": seconds, "repeats": 9, "speedup": speedup}
+            row |= {"quartile_low": seconds * 0.97, "quartile_high": seconds * 1.04, "threads": 2}
+            row |= {"speedup_low": speedup - 0.03, "speedup_high": speedup + 0.03, "device": "cpu"}
+            row |= {"expected_speedup": expected, "multiply_adds": 1e8, "parameters": 2_400_000}
+            del row["epoch"]
+            yield row
+
+    def timing_samples(self) -> Iterator[Row]:
+        for share, model, part, batch in timed():
+            for repeat in range(3):
+                row = self.row(share_removed=share, model=model, part=part, batch_size=batch, repeat=repeat)
+                del row["epoch"]
+                yield {**row, "seconds": 0.02 * batch**0.8 * self.random.normal(1, 0.02)}
+
+    def diversity(self) -> Iterator[Row]:
+        apart = 0.0 if "baseline" in self.lead["run"] else 0.06
+        for epoch in range(1, EPOCHS + 1):
+            for site in SITES:
+                for measure in ("v_projection_cosine", "attention_cosine", "z_cosine"):
+                    value = 0.4 - 0.1 * site.layer / 3 - 0.02 * epoch - apart
+                    yield self.row(epoch=epoch, kind=site.kind, layer=site.layer, measure=measure, value=value)
+
+
+def named(head: Head) -> Row:
+    return {"kind": head.kind, "layer": head.layer, "head": head.head}
+
+
+def timed() -> Iterator[tuple[float, str, str, int]]:
+    for share in (0.0, 0.25, 0.5, 0.75):
+        for model in ("full", "masked", "sliced"):
+            for part in ("encoder", "decoder", "generation"):
+                for batch in (1, 4, 16, 64):
+                    yield share, model, part, batch
+
+
+def update_cost(study: str) -> Iterator[Row]:
+    for repeat in range(12):
+        for arm, ratio in (("baseline", 1.0), ("svgd", 1.05 + 0.004 * (repeat % 5))):
+            row = {"study": study, "arm": arm, "repeat": repeat, "seconds": 0.2 * ratio, "ratio": ratio}
+            yield {**row, "signature": "device:cpu"}
+
+
+def repulsion(study: str) -> Iterator[Row]:
+    lead = {"study": study, "signature": "paired over seeds", "seeds": 2}
+    for statistic, values in (("metric", (92.0, 92.6)), ("curve_area", (0.86, 0.87))):
+        metric = {"set": "test", "metric": "bleu"}
+        for arm, value in zip(("baseline", "svgd"), values):
+            name = "metric_mean" if statistic == "metric" else statistic
+            bounds = {"value": value, "low": value - 1, "high": value + 1, "p": ""}
+            yield {**lead, **metric, "statistic": name, "arm": arm, "baseline": "", **bounds}
+        bounds = {"value": values[1] - values[0], "low": -0.2, "high": 0.9, "p": 0.4}
+        yield {
+            **lead,
+            **metric,
+            "statistic": f"{statistic}_difference",
+            "arm": "svgd",
+            "baseline": "baseline",
+            **bounds,
+        }
+    for measure in ("v_projection_cosine", "attention_cosine", "z_cosine"):
+        row = {**lead, "statistic": f"diversity_difference_{measure}", "set": "", "metric": "", "arm": "svgd"}
+        yield {**row, "baseline": "baseline", "value": -0.06, "low": -0.08, "high": -0.04, "p": 0.02}
+
+
+def write_example_study(directory: Path, study: str = "example", only: tuple[str, ...] = ()) -> list[Path]:
+    """Write the tables of the made-up study below `directory` and return their paths."""
+    paths = []
+    for name, columns in COLUMNS.items():
+        if only and name not in only:
+            continue
+        if name in ("update_cost", "repulsion"):
+            files = {directory / f"{name}.csv": {"update_cost": update_cost, "repulsion": repulsion}[name](study)}
+        else:
+            makers = {run: Maker(study, run) for run in RUNS}
+            files = {directory / name / f"{run}.csv": getattr(maker, name)() for run, maker in makers.items()}
+        for path, rows in files.items():
+            write_table(path, rows, columns)
+            paths.append(path)
+    return paths

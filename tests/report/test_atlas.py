@@ -1,0 +1,71 @@
+"""The geometry of the head atlas."""
+
+import math
+import re
+
+import pytest
+from headroom.ground.heads import Head
+from headroom.report import atlas
+from headroom.report.atlas import Mark, Shape
+from lxml import etree
+
+
+def test_cells_lie_on_a_grid_layers_downwards_heads_across() -> None:
+    assert atlas.cell_corner(1, 1) == (atlas.LEFT, atlas.TOP)
+    assert atlas.cell_corner(3, 5) == (atlas.LEFT + 4 * atlas.CELL, atlas.TOP + 2 * atlas.CELL)
+
+
+@pytest.mark.parametrize(("layers", "heads"), [(3, 8), (6, 16), (1, 1)])
+def test_all_cells_lie_inside_the_view_box(layers: int, heads: int) -> None:
+    width, height = atlas.atlas_size(Shape("E", layers, heads))
+    x, y = atlas.cell_corner(layers, heads)
+    assert x + atlas.CELL <= width
+    assert y + atlas.CELL <= height
+
+
+def test_the_area_of_a_mark_is_proportional_to_its_amount() -> None:
+    assert atlas.mark_side(0.64) ** 2 / atlas.mark_side(0.16) ** 2 == pytest.approx(4)
+    assert atlas.mark_side(-0.64) == atlas.mark_side(0.64)
+    assert atlas.mark_side(0) == 0
+    assert atlas.mark_side(math.nan) == 0
+    assert atlas.mark_side(1) < atlas.CELL
+    assert atlas.mark_side(7) == atlas.mark_side(1)
+
+
+def test_one_grid_per_kind_in_the_order_of_all_tables() -> None:
+    heads = [Head("D", 2, 1), Head("E", 1, 4), Head("E", 2, 3), Head("A", 1, 1)]
+    assert atlas.shapes(heads) == [Shape("E", 2, 4), Shape("A", 1, 1), Shape("D", 2, 1)]
+
+
+def test_marks_say_by_shape_what_they_mean() -> None:
+    marks = {
+        Head("E", 1, 1): Mark(0.5, "loss"),
+        Head("E", 1, 2): Mark(-0.5, "gain"),
+        Head("E", 1, 3): Mark(0.5, "gone", removed=True),
+        Head("E", 1, 4): Mark(0.5, "significant", framed=True),
+    }
+    root = etree.fromstring(str(atlas.draw_atlas(Shape("E", 1, 4), marks)))
+    shapes = {}
+    for cell in root.iter("g"):
+        if "data-head" in cell.attrib:
+            shapes[cell.get("data-head")] = [child.tag for child in cell]
+    assert shapes == {
+        "E1:1": ["title", "rect", "rect"],
+        "E1:2": ["title", "rect", "circle"],
+        "E1:3": ["title", "rect", "path"],
+        "E1:4": ["title", "rect", "rect", "rect"],
+    }
+
+
+def test_texts_are_escaped() -> None:
+    drawn = str(atlas.draw_atlas(Shape("A", 1, 1), {Head("A", 1, 1): Mark(1.0, "<script>&")}))
+    assert "<script>" not in drawn
+    assert "A1:1: &lt;script&gt;&amp;" in drawn
+
+
+def test_the_same_head_has_the_same_place_in_every_atlas() -> None:
+    head = Head("E", 2, 3)
+    first = str(atlas.draw_atlas(Shape("E", 3, 8), {head: Mark(1.0, "")}))
+    second = str(atlas.draw_atlas(Shape("E", 3, 8), {head: Mark(-0.1, ""), Head("E", 1, 1): Mark(1.0, "")}))
+    place = re.compile(r'data-head="E2:3"><title>E2:3</title>(<rect [^>]*>)')
+    assert place.search(first)[1] == place.search(second)[1]

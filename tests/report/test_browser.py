@@ -1,0 +1,104 @@
+"""The page in a real browser: no overflow on a phone, no error, hovering links atlases, tables sort."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from report.conftest import Written
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed to look at the page with")
+
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--hide-scrollbars", "--disable-component-update", "--virtual-time-budget=4000"),
+]
+
+PROBE = """
+const frame = document.querySelector("iframe");
+const errors = [];
+frame.addEventListener("load", () => {
+  const page = frame.contentDocument, view = frame.contentWindow;
+  const root = page.documentElement;
+  const cell = page.querySelector('.cell[data-head="E1:1"]');
+  cell.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
+  const lit = page.querySelectorAll(".cell.lit").length;
+  const readout = cell.closest("figure").querySelector(".readout").textContent;
+  const sortable = page.querySelector("table.data th button");
+  sortable.click();
+  const wide = [];
+  for (const element of page.querySelectorAll("main *")) {
+    if (element.closest(".scroll, pre, details:not([open]), svg")) continue;
+    const box = element.getBoundingClientRect();
+    if (box.width && box.right > root.clientWidth + 1) wide.push(element.tagName + "." + element.className);
+  }
+  document.querySelector("#result").textContent = JSON.stringify({
+    width: root.clientWidth, scroll: root.scrollWidth, wide, errors: view.errors, hostile: view.hostile ?? null,
+    lit, readout, sorted: sortable.parentElement.getAttribute("aria-sort"),
+    ground: view.getComputedStyle(page.body).backgroundColor,
+    ink: view.getComputedStyle(page.querySelector("figure svg text")).fill,
+  });
+});
+frame.srcdoc = JSON.parse(document.querySelector("#page").textContent);
+"""
+
+
+def look(report: Written, directory: Path, *, width: int, dark: bool) -> dict[str, Any]:
+    """Open the page in a frame of this width and return what a probe sees."""
+    catcher = "<head><script>window.errors=[];window.onerror=(message)=>{window.errors.push(message)}</script>"
+    page = json.dumps(report.page.replace("<head>", catcher, 1)).replace("<", "\\u003c")
+    wrapper = directory / "wrapper.html"
+    wrapper.write_text(
+        f'<!doctype html><meta charset="utf-8"><pre id="result"></pre>'
+        f'<iframe style="width:{width}px;height:800px;border:0"></iframe>'
+        f'<script type="application/json" id="page">{page}</script><script>{PROBE}</script>',
+        encoding="utf-8",
+    )
+    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+    command = [str(BROWSER), *FLAGS, scheme, f"--user-data-dir={directory / 'profile'}", "--dump-dom"]
+    shown = subprocess.run(
+        [*command, wrapper.as_uri()], capture_output=True, text=True, timeout=60, check=True, encoding="utf-8"
+    )
+    result = re.search(r'<pre id="result">(.*?)</pre>', shown.stdout, re.DOTALL)
+    assert result is not None
+    text = result[1].replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def phone(report: Written, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return look(report, tmp_path_factory.mktemp("phone"), width=360, dark=True)
+
+
+def test_nothing_sticks_out_on_a_phone(phone: dict[str, Any]) -> None:
+    assert phone["width"] == 360
+    assert phone["scroll"] <= 360
+    assert phone["wide"] == []
+
+
+def test_no_script_fails_and_no_data_runs(phone: dict[str, Any]) -> None:
+    assert phone["errors"] == []
+    assert phone["hostile"] is None
+
+
+def test_a_hovered_head_lights_up_in_every_atlas(phone: dict[str, Any]) -> None:
+    assert phone["lit"] > 5
+    assert "E1:1" in phone["readout"]
+
+
+def test_tables_sort(phone: dict[str, Any]) -> None:
+    assert phone["sorted"] == "ascending"
+
+
+def test_page_and_figures_follow_the_theme(phone: dict[str, Any], report: Written, tmp_path: Path) -> None:
+    desk = look(report, tmp_path, width=1280, dark=False)
+    assert desk["scroll"] <= 1280
+    brightness = {name: sum(map(int, re.findall(r"\d+", phone[name])[:3])) for name in ("ground", "ink")}
+    assert brightness["ground"] < 150 < brightness["ink"]
+    brightness = {name: sum(map(int, re.findall(r"\d+", desk[name])[:3])) for name in ("ground", "ink")}
+    assert brightness["ink"] < 150 < brightness["ground"]

@@ -1,0 +1,76 @@
+"""Numbers as readers see them; the expected texts are written by hand."""
+
+import math
+
+import pytest
+from headroom.report import formatting
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (35.66, "35.7"),
+        (0.0, "0"),
+        (-0.4219, "−0.422"),
+        (100.0, "100"),
+        (99.96, "100"),
+        (9.996, "10.0"),
+        (1234.5, "1234"),
+        (12345.6, "12\u2009346"),
+        (0.01234, "0.0123"),
+        (3.1e-6, "3.10\u2009×\u200910⁻⁶"),
+        (NAN, "–"),
+        (-math.inf, "−∞"),
+    ],
+)
+def test_number(value: float, text: str) -> None:
+    assert formatting.number(value) == text
+
+
+def test_number_signed() -> None:
+    assert formatting.number(0.21, signed=True) == "+0.210"
+    assert formatting.number(0.0, signed=True) == "0"
+    assert formatting.number(-0.21, 2, signed=True) == "−0.21"
+
+
+def test_zero_after_rounding_has_no_sign() -> None:
+    assert formatting.fixed(-0.001, 2) == "0.00"
+    assert formatting.fixed(-0.006, 2, signed=True) == "−0.01"
+
+
+def test_ends_of_an_interval_share_their_decimals() -> None:
+    assert formatting.interval(-0.5, 12.34) == "[−0.5, 12.3]"
+    assert formatting.interval(NAN, 1.0) == ""
+
+
+def test_estimate() -> None:
+    assert formatting.estimate(-0.42, -0.61, -0.2, signed=True) == "−0.420 [−0.610, −0.200]"
+    assert formatting.estimate(35.66, NAN, NAN) == "35.7"
+    assert formatting.estimate(NAN, 0.0, 1.0) == "–"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.0001, "< 0.001"), (0.0042, "0.004"), (0.0499, "0.05"), (0.5, "0.50"), (NAN, "–")]
+)
+def test_p_value(value: float, text: str) -> None:
+    assert formatting.p_value(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(4.21, "4.2 s"), (41.4, "41 s"), (133, "2 min 13 s"), (4321, "1 h 12 min"), (59.7, "1 min 0 s")],
+)
+def test_duration(seconds: float, text: str) -> None:
+    assert formatting.duration(seconds) == text
+
+
+def test_words() -> None:
+    assert formatting.listing([]) == ""
+    assert formatting.listing(["a"]) == "a"
+    assert formatting.listing(["a", "b", "c"]) == "a, b and c"
+    assert formatting.plural(1, "head") == "1 head"
+    assert formatting.plural(12, "head") == "12 heads"
+    assert formatting.percent(0.305) == "30\u2009%"
+    assert formatting.count(2_400_000) == "2\u2009400\u2009000"

@@ -1,0 +1,129 @@
+"""The page as a whole: complete, escaped, self-contained; and that of a study in which nothing was run."""
+
+import base64
+import re
+from pathlib import Path
+
+import pytest
+from headroom.report.__main__ import FIGURES, main
+from lxml import etree, html
+from report.conftest import HOSTILE, Written
+from report.example_tables import write_example_study
+
+SECTIONS = [
+    *("findings", "claims", "training", "scores", "ablation", "keep_one", "agreement", "curves", "settling"),
+    *("removal", "timing", "repulsion", "provenance"),
+]
+
+
+@pytest.fixture(scope="module")
+def document(report: Written) -> html.HtmlElement:
+    return html.document_fromstring(report.page)
+
+
+def test_sections_come_in_the_order_of_telling(document: html.HtmlElement) -> None:
+    assert [section.get("id") for section in document.iter("section")] == SECTIONS
+    linked = [link.get("href").removeprefix("#") for link in document.xpath("//nav//a")]
+    assert linked == SECTIONS
+
+
+def test_every_experiment_of_a_full_study_is_shown(document: html.HtmlElement) -> None:
+    assert not document.xpath("//p[@class='missing']")
+    assert len(document.xpath("//section[@id='findings']//li")) == 5
+    assert document.xpath("//table[@class='claims']/tbody/tr")
+    names = {figure.get("id").removeprefix("figure-") for figure in document.iter("figure")}
+    assert set(FIGURES) <= names
+
+
+def test_no_request_leaves_the_page(report: Written, document: html.HtmlElement) -> None:
+    attributes = ("src", "srcset", "href", "action", "poster", "background", "ping", "formaction", "data")
+    for element in document.iter(etree.Element):
+        for attribute in attributes:
+            value = element.get(attribute, "#")
+            assert value.startswith(("#", "data:")), (element.tag, attribute, value[:80])
+    assert not document.xpath("//link | //iframe | //object | //embed | //base | //img")
+    assert "@import" not in report.page
+    assert set(re.findall(r"url\((.)", report.page)) <= {"#"}
+
+
+def test_the_page_is_small(report: Written) -> None:
+    assert len(report.page.encode()) < 3_000_000
+
+
+def test_text_from_data_is_escaped(report: Written, document: html.HtmlElement) -> None:
+    assert "<script>window.hostile" not in report.page
+    assert len(document.xpath("//script")) == 1
+    assert HOSTILE in document.xpath("string(//title)")
+    assert "<script>window.hostile=1</script>" in document.xpath("string(//section[@id='provenance']//pre)")
+
+
+def test_ids_are_unique(report: Written, document: html.HtmlElement) -> None:
+    names = document.xpath("//@id")
+    assert len(names) == len(set(names))
+    for reference in re.findall(r"url\(#([^)]+)\)", report.page):
+        assert reference in names
+    for reference in document.xpath("//@href[starts-with(., '#')]"):
+        assert reference[1:] in names
+
+
+def test_figures_have_a_text_that_states_their_finding(document: html.HtmlElement) -> None:
+    for figure in document.iter("figure"):
+        for panels in figure.xpath("./div[contains(@class, 'panels')]"):
+            assert re.search(r"\d", panels.get("aria-label")), figure.get("id")
+        assert figure.xpath("./figcaption/p")
+
+
+def test_only_variables_of_the_page_colour_the_figures(document: html.HtmlElement) -> None:
+    for drawing in document.iter("svg"):
+        assert not re.search(r"#[0-9a-fA-F]{6}\b", etree.tostring(drawing, encoding="unicode"))
+
+
+def test_tables_can_be_downloaded(document: html.HtmlElement) -> None:
+    links = document.xpath("//a[@download]")
+    assert len(links) > 15
+    for link in links:
+        content = base64.b64decode(link.get("href").partition("base64,")[2]).decode()
+        assert content.count("\n") >= 2
+        assert content.split("\n")[0].count(",") >= 1
+
+
+def test_figures_are_also_files(report: Written) -> None:
+    for name in FIGURES:
+        root = etree.parse(report.figures / f"{name}.svg").getroot()
+        text = etree.tostring(root, encoding="unicode")
+        assert "var(--" not in text
+        assert len(root.xpath("//*[local-name()='svg']")) > 1, name
+
+
+def test_numbers_have_real_minus_signs(document: html.HtmlElement) -> None:
+    for cell in document.xpath("//td[@class='n'] | //svg//text()"):
+        text = cell if isinstance(cell, str) else cell.text_content()
+        assert not re.search(r"(^|[\s\[])-\d", text), text
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    directory = tmp_path_factory.mktemp("empty")
+    main(["--study", "empty", "--output", str(directory / "empty.html"), "--figures", str(directory / "figures")])
+    return Written((directory / "empty.html").read_text(encoding="utf-8"), directory / "figures")
+
+
+def test_a_study_without_any_table_says_so_in_a_line_per_section(empty: Written) -> None:
+    document = html.document_fromstring(empty.page)
+    assert [section.get("id") for section in document.iter("section")] == SECTIONS
+    for name in SECTIONS[2:-1]:
+        assert len(document.xpath(f"//section[@id='{name}']/p[@class='missing']")) == 1
+    assert not document.xpath("//figure")
+    for name in FIGURES:
+        assert "not run" in (empty.figures / f"{name}.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "only",
+    [("scores",), ("ablation",), ("curves",), ("settling",), ("agreement",), ("evaluation", "diversity"), ("timing",)],
+)
+def test_a_study_with_few_tables_has_a_page(only: tuple[str, ...], tmp_path: Path) -> None:
+    paths = write_example_study(tmp_path, only=only)
+    main(["--study", "part", "--tables", *map(str, paths), "--output", str(tmp_path / "part.html")])
+    document = html.document_fromstring((tmp_path / "part.html").read_text(encoding="utf-8"))
+    assert document.xpath("//figure")

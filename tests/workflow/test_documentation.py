@@ -1,0 +1,161 @@
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from headroom import documentation
+from headroom.ground.errors import HeadroomError
+from headroom.report.study_tables import COLUMNS
+from headroom.study import Study
+from jsonschema import Draft202012Validator
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
+TABLE = ROOT / "docs" / "configuration.md"
+PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+STUDIES = [ROOT / "config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))]
+WRITTEN_BY = {
+    "training": "train.COLUMNS",
+    "evaluation": "evaluate.COLUMNS",
+    "scores": "score.COLUMNS",
+    "ablation": "ablate.COLUMNS",
+    "keep_one": "keep.COLUMNS",
+    "agreement": "agree.COLUMNS",
+    "curves": "prune.COLUMNS",
+    "dynamics": "prune.COLUMNS",
+    "settling": "settle.COLUMNS",
+    "removal": "remove.COLUMNS",
+    "timing": "speed.COLUMNS",
+    "timing_samples": "speed.SAMPLE_COLUMNS",
+    "diversity": "diversify.COLUMNS",
+    "update_cost": "cost.COLUMNS",
+    "repulsion": "compare.COLUMNS",
+}
+
+
+class TestConfiguration:
+    def test_schema_and_table_say_what_the_models_say(self) -> None:
+        documentation.main(["--check", "--schema", str(SCHEMA), "--table", str(TABLE)])
+
+    def test_a_stale_page_is_told(self, tmp_path: Path) -> None:
+        stale = tmp_path / "table.md"
+        stale.write_text(TABLE.read_text().replace("`seeds`", "`seed`"))
+        with pytest.raises(HeadroomError, match=r"table\.md is not what .* run `make docs`"):
+            documentation.main(["--check", "--schema", str(SCHEMA), "--table", str(stale)])
+
+    def test_schema_is_a_schema(self) -> None:
+        Draft202012Validator.check_schema(yaml.safe_load(SCHEMA.read_text()))
+
+    @pytest.mark.parametrize("study", STUDIES, ids=lambda path: path.name)
+    def test_schema_takes_every_study(self, study: Path) -> None:
+        Draft202012Validator(yaml.safe_load(SCHEMA.read_text())).validate(yaml.safe_load(study.read_text()) or {})
+
+    @pytest.mark.parametrize("wrong", [{"sedes": [1]}, {"model": {"head": 8}}, {"training": {"epochs": "many"}}])
+    def test_schema_refuses_misspelt_and_ill_typed_keys(self, wrong: dict[str, Any]) -> None:
+        assert not Draft202012Validator(yaml.safe_load(SCHEMA.read_text())).is_valid(wrong)
+
+    def test_every_key_is_in_the_table_with_its_meaning(self) -> None:
+        documented = {row[0]: row for row in rows(TABLE.read_text())}
+        for path, description in keys(Study.model_json_schema()):
+            assert description, f"{path} has no description"
+            assert len(documented[f"`{path}`"]) == 4
+            assert documented[f"`{path}`"][3], path
+
+    def test_defaults_are_those_of_the_models(self) -> None:
+        documented = {row[0]: row[2] for row in rows(TABLE.read_text())}
+        study = Study()
+        assert documented["`training.epochs`"] == f"`{study.training.epochs}`"
+        assert documented["`seeds`"] == f"`{list(study.seeds)}`"
+        assert documented["`mirror`"] == "`null`"
+
+
+def keys(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield dotted path and description of every key in a plain section, straight from the JSON schema."""
+    for name, entry in schema["properties"].items():
+        section = schema["$defs"].get(entry.get("$ref", "").rpartition("/")[2], {})
+        if "properties" in section:
+            inner = section["properties"].items()
+            yield from ((f"{name}.{key}", value.get("description", "")) for key, value in inner)
+        elif "additionalProperties" not in entry and "oneOf" not in entry:
+            yield name, entry.get("description", "")
+
+
+def rows(text: str) -> Iterator[list[str]]:
+    """Yield the cells of every row of every Markdown table."""
+    for line in text.split("\n"):
+        if line.startswith("| "):
+            yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+class TestDataDictionary:
+    @pytest.fixture(scope="class")
+    def sections(self) -> dict[str, str]:
+        sections = re.split(r"^## ", (ROOT / "docs" / "tables.md").read_text(), flags=re.M)[1:]
+        return {section.partition("\n")[0]: section.partition("\n")[2] for section in sections}
+
+    def test_every_table_has_its_section(self, sections: dict[str, str]) -> None:
+        assert list(sections)[1:] == list(COLUMNS)
+
+    @pytest.mark.parametrize("table", COLUMNS)
+    def test_columns_are_those_written(self, table: str, sections: dict[str, str]) -> None:
+        module, _, constant = WRITTEN_BY[table].partition(".")
+        written = getattr(importlib.import_module(f"headroom.{module}"), constant)
+        listed = tuple(re.findall(r"`(\w+)`", sections[table].strip().partition("\n")[0]))
+        assert listed == written == COLUMNS[table]
+
+    @pytest.mark.parametrize("table", COLUMNS)
+    def test_every_column_is_explained(self, table: str, sections: dict[str, str]) -> None:
+        text = sections["Columns that recur"] + sections[table]
+        explained = {name for row in rows(text) for name in re.findall(r"`(\w+)`", row[0])}
+        assert set(COLUMNS[table]) <= explained
+
+    @pytest.mark.parametrize(
+        ("table", "module", "constant"),
+        [
+            ("Columns that recur", "ground.heads", "KINDS"),
+            ("Columns that recur", "methods.evaluation", "METRICS"),
+            ("scores", "methods.importance", "CRITERIA"),
+            ("Columns that recur", "methods.importance", "NORMALISATIONS"),
+            ("curves", "methods.importance", "CRITERIA"),
+            ("timing", "methods.workload", "PARTS"),
+        ],
+    )
+    def test_every_value_is_explained(self, table: str, module: str, constant: str, sections: dict[str, str]) -> None:
+        for value in getattr(importlib.import_module(f"headroom.{module}"), constant):
+            assert f"`{value}`" in sections[table]
+
+
+class TestPages:
+    @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+    def test_links_lead_somewhere(self, page: Path) -> None:
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path) if path else page
+            if "://" not in link:
+                assert target.exists(), link
+                assert not anchor or anchor in anchors(target), link
+
+    @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+    def test_commands_and_files_named_exist(self, page: Path) -> None:
+        text = page.read_text()
+        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M)
+        assert set(re.findall(r"`make ([a-z-]+)", text)) <= set(targets)
+        for stage in re.findall(r"python -m headroom\.(\w+)", text):
+            assert (ROOT / "workflow" / "headroom" / f"{stage}.py").exists() or stage == "report", stage
+        for path in re.findall(r"`((?:workflow|studies|envs|profiles|tests|config)/[\w./-]+\w)`", text):
+            assert (ROOT / path).exists(), path
+
+    def test_the_catalogue_finds_the_workflow(self) -> None:
+        assert "snakemake workflow" in (ROOT / "README.md").read_text().lower()
+        assert (ROOT / "workflow" / "Snakefile").exists()
+        assert (ROOT / "config" / "README.md").exists()
+        usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+        assert usage["software-stack-deployment"]["conda"] is True
+
+
+def anchors(page: Path) -> set[str]:
+    titles = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.M)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

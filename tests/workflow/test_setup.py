@@ -1,0 +1,267 @@
+import functools
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import grimp
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+ENVS = ROOT / "envs"
+COMMANDS = ("bash", "cat", "dirname", "find", "grep", "head", "make", "mkdir", "mktemp", "mv", "rm", "touch")
+
+
+def pins(lines: list[str]) -> dict[str, str]:
+    found = [line.strip().partition("==") for line in lines if "==" in line.split("#")[0]]
+    return {canonicalize_name(name): version for name, _, version in found}
+
+
+def lock() -> dict[str, str]:
+    return pins((ENVS / "requirements.txt").read_text().split("\n"))
+
+
+def fairseq() -> dict[str, str]:
+    return pins((ENVS / "fairseq.txt").read_text().split("\n"))
+
+
+def top_level(name: str) -> Iterator[Requirement]:
+    for line in (ENVS / name).read_text().split("\n"):
+        wanted = line.split("#")[0].strip()
+        if wanted.startswith("-r "):
+            yield from top_level(wanted.removeprefix("-r "))
+        elif wanted:
+            yield Requirement(wanted)
+
+
+class TestLock:
+    def test_this_environment_satisfies_it(self) -> None:
+        wanted = lock() | fairseq()
+        have = {name: importlib.metadata.version(name).partition("+")[0] for name in wanted}
+        assert have == wanted
+
+    @pytest.mark.parametrize("name", ["plain.in", "torch.in", "requirements.in"])
+    def test_every_library_asked_for_is_locked(self, name: str) -> None:
+        versions = lock()
+        for wanted in top_level(name):
+            assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
+
+    def test_any_build_of_torch_satisfies_it(self) -> None:
+        assert "+" not in lock()["torch"]
+        assert not [name for name in lock() if name.startswith(("nvidia-", "cuda-", "triton"))]
+
+    def test_torchaudio_is_left_out(self) -> None:
+        assert "torchaudio" not in lock()
+
+    @pytest.mark.parametrize("name", ["plain", "torch"])
+    def test_conda_environments_pin_the_same_versions(self, name: str) -> None:
+        environment = yaml.safe_load((ENVS / f"{name}.yaml").read_text())
+        assert environment["channels"] == ["conda-forge", "nodefaults"]
+        in_conda = pins(environment["dependencies"][-1]["pip"])
+        assert in_conda.items() <= lock().items()
+        assert {canonicalize_name(wanted.name) for wanted in top_level(f"{name}.in")} <= in_conda.keys()
+
+    def test_conda_builds_the_same_fairseq(self) -> None:
+        script = (ENVS / "torch.post-deploy.sh").read_text()
+        assert re.findall(r"fairseq-fixed==\S+", script) == [f"fairseq-fixed=={fairseq()['fairseq-fixed']}"]
+
+
+@functools.cache
+def import_graph() -> grimp.ImportGraph:
+    return grimp.build_graph("headroom", include_external_packages=True, cache_dir=None)
+
+
+class TestCondaEnvironments:
+    @pytest.mark.parametrize("rules", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem)
+    def test_hold_what_the_stages_of_their_rules_import(self, rules: Path) -> None:
+        text = rules.read_text()
+        stages = re.findall(r"python -m (headroom\.\w+)", text)
+        names = set(re.findall(r'"\.\./\.\./envs/(\w+)\.yaml"', text))
+        assert len(names) == bool(stages), "the rules of one file share one environment"
+        for name in names:
+            named = {canonicalize_name(wanted.name) for wanted in top_level(f"{name}.in")}
+            built = set(fairseq()) if (ENVS / f"{name}.post-deploy.sh").exists() else set()
+            for stage in stages:
+                assert distributions_of(stage) <= named | built, stage
+
+
+def distributions_of(stage: str) -> set[str]:
+    """Return the distributions that a stage imports, directly or through modules of this package."""
+    graph = import_graph()
+    entry = f"{stage}.__main__" if f"{stage}.__main__" in graph.modules else stage
+    imported = {name for name in graph.find_upstream_modules(entry) if graph.is_module_squashed(name)}
+    owners = importlib.metadata.packages_distributions()
+    return {canonicalize_name(owners[name][0]) for name in imported if name in owners}
+
+
+def write_executable(path: Path, text: str) -> None:
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a bare copy of what sets the environment up, with a PATH of its own in `bin`."""
+    shutil.copytree(ENVS, tmp_path / "envs")
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "bin").mkdir()
+    for command in COMMANDS:
+        found = shutil.which(command)
+        assert found is not None
+        (tmp_path / "bin" / command).symlink_to(found)
+    (tmp_path / "bin" / "python3").symlink_to(sys.executable)
+    write_executable(tmp_path / "bin" / "c++", "#!/bin/sh\nexit 1\n")
+    return tmp_path
+
+
+@pytest.fixture
+def make(project: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
+    def call(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        inherited = {key: value for key, value in os.environ.items() if key.startswith(("PIP_", "LANG"))}
+        own = {"PATH": str(project / "bin"), "HOME": str(project), "XDG_CACHE_HOME": str(project / "cache")}
+        return subprocess.run(
+            ["make", "--no-print-directory", *arguments],
+            cwd=project,
+            env=inherited | own | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    return call
+
+
+def the_one_line(ended: "subprocess.CompletedProcess[str]") -> str:
+    """Return the only line of a failed call that is not make's own."""
+    assert ended.returncode != 0
+    lines = [line for line in (ended.stdout + ended.stderr).split("\n") if line and "make: ***" not in line]
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+class TestWhatIsMissingIsSaidFirst:
+    def test_no_python(self, make, project) -> None:
+        (project / "bin" / "python3").unlink()
+        assert "python3 was not found: install Python 3.11" in the_one_line(make("study"))
+
+    def test_old_python(self, make, project) -> None:
+        (project / "bin" / "python3").unlink()
+        old = '#!/bin/sh\ncase "$2" in *python_version*) echo 3.9.2;; *) exit 1;; esac\n'
+        write_executable(project / "bin" / "python3", old)
+        line = the_one_line(make("study"))
+        assert "Python 3.11 or newer is needed, python3 is 3.9.2" in line
+        assert "make study PYTHON=python3.12" in line
+
+    def test_python_by_name(self, make) -> None:
+        assert "python3.77 was not found" in the_one_line(make("study", "PYTHON=python3.77"))
+
+    def test_no_venv_module(self, make, project) -> None:
+        (project / "bin" / "python3").unlink()
+        lacking = f'#!/bin/sh\ncase "$2" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+        write_executable(project / "bin" / "python3", lacking)
+        assert "lacks its venv module" in the_one_line(make("study"))
+
+    def test_no_compiler(self, make, project) -> None:
+        (project / "bin" / "c++").unlink()
+        assert "C++ compiler is needed to build fairseq" in the_one_line(make("study"))
+        assert not (project / ".venv").exists()
+
+
+def write_wheel(folder: Path, name: str, version: str, code: str = "") -> None:
+    """Write a wheel with one module, enough for pip."""
+    module, info = name.replace("-", "_"), f"{name.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / f"{module}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{module}.py", code)
+        wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{info}/RECORD", "")
+
+
+class TestEnvironment:
+    """The real script with a lock of three toy packages, the fairseq wheel already in the cache."""
+
+    @pytest.fixture
+    def ready(self, make, project) -> Callable[[], "subprocess.CompletedProcess[str]"]:
+        write_lock(project, "1.0")
+        for version in ("1.0", "2.0"):
+            write_wheel(project / "index", "torch", version)
+        write_wheel(project / "index", "numpy", "1.0")
+        offline = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(project / "index"), "PIP_CONFIG_FILE": os.devnull}
+
+        def call() -> "subprocess.CompletedProcess[str]":
+            ended = make(".venv/ready", **offline)
+            cache = re.search(r"kept in (\S+)\)", ended.stdout)
+            if cache is not None:  # the place that the script itself names
+                write_wheel(Path(cache[1]), "fairseq-fixed", "1.0")
+                ended = make(".venv/ready", **offline)
+            return ended
+
+        return call
+
+    def test_life_of_an_environment(self, ready, project) -> None:
+        python = project / ".venv" / "bin" / "python"
+        seen = ready()
+        assert seen.returncode == 0, seen.stderr
+        assert seen.stdout.endswith("the environment is ready: .venv\n")
+        assert installed(python) == ["1.0", "1.0", "1.0"]
+
+        assert "up to date" in ready().stdout  # a second call does nothing
+
+        (project / "envs" / "requirements.txt").touch()  # nor does a touched lock
+        assert ready().stdout == ""
+
+        write_lock(project, "2.0")  # a changed lock is followed
+        built = next((project / "cache" / "headroom" / "wheels").iterdir())
+        write_wheel(built.with_name(built.name.replace("torch1.0", "torch2.0")), "fairseq-fixed", "1.0")
+        seen = ready()
+        assert seen.stdout.startswith("headroom: the lock has changed")
+        assert installed(python) == ["2.0", "1.0", "1.0"]
+
+        (project / ".venv" / "ready").unlink()  # cut off half-way: made anew
+        (python.parent.parent / "stray").touch()
+        seen = ready()
+        assert seen.stdout.startswith("headroom: making .venv")
+        assert not (python.parent.parent / "stray").exists()
+        assert installed(python) == ["2.0", "1.0", "1.0"]
+
+        python.unlink()  # the interpreter was removed
+        assert ready().stdout.startswith("headroom: making .venv")
+        assert installed(python) == ["2.0", "1.0", "1.0"]
+
+        done = (project / ".venv" / "ready").read_text()  # the project was moved: programs in .venv have its old path
+        (project / ".venv" / "ready").write_text(done.replace(str(project), "/elsewhere"))
+        assert ready().stdout.startswith("headroom: making .venv")
+
+
+def write_lock(project: Path, torch: str) -> None:
+    (project / "envs" / "requirements.txt").write_text(f"torch=={torch}\nnumpy==1.0\n")
+    (project / "envs" / "fairseq.txt").write_text("fairseq-fixed==1.0\n")
+
+
+def installed(python: Path) -> list[str]:
+    """Return the versions of torch, numpy and fairseq-fixed that this interpreter has."""
+    code = "from importlib.metadata import version; print(*map(version, ('torch', 'numpy', 'fairseq-fixed')))"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+
+
+@pytest.fixture(scope="module")
+def manual() -> str:
+    return subprocess.run(
+        [sys.executable, "-m", "snakemake", "--help"], capture_output=True, text=True, check=True
+    ).stdout
+
+
+@pytest.mark.parametrize("name", ["default", "slurm", "cluster-generic"])
+def test_snakemake_knows_every_key_of_a_profile(name: str, manual: str) -> None:
+    profile = yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text())
+    unknown = [key for key in profile if not re.search(rf"--{key}\b", manual)]
+    assert not unknown

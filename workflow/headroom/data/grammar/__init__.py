@@ -1,0 +1,1 @@
+"""A seeded grammar of English-like sentences, their dependency trees and their translation."""

@@ -1,0 +1,181 @@
+"""Sentences at random: a domain and a seed give the same sentences in the same order, always."""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import accumulate
+from typing import TypeVar
+
+from headroom.data.grammar import function_words as closed
+from headroom.data.grammar import lexicon
+from headroom.data.grammar.domains import Domain
+from headroom.data.grammar.names import names
+from headroom.data.grammar.tree import (
+    Clause,
+    Coordination,
+    Name,
+    Nominal,
+    NounPhrase,
+    PrepositionalPhrase,
+    Relative,
+    Sentence,
+    Subordinate,
+    agreement,
+    ends_in_clause,
+)
+
+Item = TypeVar("Item")
+
+_PEOPLE = ("persons", "animals")
+_DETERMINER_WEIGHTS = (10, 5, 2, 1, 1, 1, 1)
+
+
+class Sampler:
+    """Draws sentences of a domain."""
+
+    def __init__(self, *, domain: Domain, seed: str):
+        self._domain = domain
+        self._random = random.Random(seed)
+
+    def sentences(self) -> Iterator[Sentence]:
+        """Yield sentences without end."""
+        while True:
+            yield self._sentence()
+
+    def _sentence(self) -> Sentence:
+        domain = self._domain
+        clause = self._clause(embedded=False)
+        fronted: lexicon.Plain | PrepositionalPhrase | Subordinate | None = None
+        if self._chance(domain.fronted_clause):
+            fronted = self._subordinate()
+        elif self._chance(domain.fronted):
+            fronted = self._adverb() if self._chance(0.5) else self._oblique()
+        trailing = None
+        if clause.content is None and fronted is None and self._chance(domain.trailing_clause):
+            trailing = self._subordinate()
+        return Sentence(clause, fronted, trailing)
+
+    def _subordinate(self) -> Subordinate:
+        return Subordinate(self._zipf(closed.CONJUNCTIONS), self._clause(embedded=True))
+
+    def _clause(self, *, embedded: bool) -> Clause:
+        """Return a clause; an embedded one has no relative clauses and no content clause."""
+        if not embedded and self._chance(self._domain.saying):
+            return self._saying()
+        subject = self._nominal(_PEOPLE, relative=not embedded)
+        if self._chance(self._domain.copula):
+            bare = Clause(lexicon.BE, subject, predicate=self._adjective(), adverb=self._maybe_adverb())
+            return self._tensed(bare)
+        clause = self._with_objects(Clause(lexicon.BE, subject), relative=not embedded)
+        if not ends_in_clause(clause.object) and self._chance(self._domain.oblique):
+            clause = replace(clause, oblique=self._oblique())
+        return self._tensed(replace(clause, adverb=self._maybe_adverb()))
+
+    def _saying(self) -> Clause:
+        verb = self._verb("clausal")
+        subject = self._nominal(("persons",), relative=True)
+        return self._tensed(Clause(verb, subject, content=self._clause(embedded=True)))
+
+    def _with_objects(self, clause: Clause, *, relative: bool) -> Clause:
+        kind = self._random.choices(("transitive", "intransitive", "ditransitive"), (60, 28, 12))[0]
+        clause = replace(clause, verb=self._verb(kind))
+        if kind == "transitive":
+            return replace(clause, object=self._nominal((*_PEOPLE, "things"), relative=relative))
+        if kind == "ditransitive":
+            thing = self._noun_phrase(("things",), relative=False)
+            return replace(clause, object=thing, recipient=self._simple(_PEOPLE))
+        return clause
+
+    def _tensed(self, clause: Clause) -> Clause:
+        if self._chance(self._domain.modal):
+            return replace(clause, modal=self._zipf(closed.MODALS))
+        return replace(clause, tense="past" if self._chance(self._domain.past) else "present")
+
+    def _nominal(self, kinds: Sequence[str], *, relative: bool) -> Nominal:
+        if self._chance(self._domain.coordination):
+            return Coordination(self._simple(kinds), self._simple(kinds))
+        if kinds[0] == "persons" and self._chance(self._domain.name):
+            return self._name("person")
+        return self._noun_phrase(kinds, relative=relative)
+
+    def _simple(self, kinds: Sequence[str]) -> NounPhrase | Name:
+        """Return a name or a noun phrase that nothing follows."""
+        if kinds[0] == "persons" and self._chance(self._domain.name):
+            return self._name("person")
+        return self._bare(kinds)
+
+    def _bare(self, kinds: Sequence[str]) -> NounPhrase:
+        kind = self._random.choice(kinds)
+        noun = self._word([lexicon.nouns(kind, topic) for topic in lexicon.TOPICS])
+        plural = self._chance(self._domain.plural)
+        determiner = self._random.choices(closed.DETERMINERS, _DETERMINER_WEIGHTS)[0]
+        while determiner.source(plural) is None:
+            determiner = self._random.choices(closed.DETERMINERS, _DETERMINER_WEIGHTS)[0]
+        adjectives: tuple[lexicon.Plain, ...] = ()
+        while len(adjectives) < 2 and self._chance(self._domain.adjective):
+            adjective = self._adjective()
+            adjectives += () if adjective in adjectives else (adjective,)
+        return NounPhrase(noun, determiner, plural, adjectives)
+
+    def _noun_phrase(self, kinds: Sequence[str], *, relative: bool) -> NounPhrase:
+        phrase = self._bare(kinds)
+        if self._chance(self._domain.modifier):
+            phrase = replace(phrase, modifier=self._modifier())
+        if relative and self._chance(self._domain.relative):
+            phrase = replace(phrase, relative=self._relative(phrase))
+        return phrase
+
+    def _modifier(self) -> PrepositionalPhrase:
+        preposition = self._zipf(closed.OF_NOUNS)
+        if preposition.word == "from":
+            return PrepositionalPhrase(preposition, self._place())
+        return PrepositionalPhrase(preposition, self._simple(("persons", "animals", "things")))
+
+    def _relative(self, phrase: NounPhrase) -> Relative:
+        """Return a relative clause about a noun phrase, with the gap that its pronoun fills."""
+        if self._chance(0.5):
+            verb = self._verb("transitive")
+            subject = self._nominal(_PEOPLE, relative=False)
+            return Relative("object", self._tensed(Clause(verb, subject, adverb=self._maybe_adverb())))
+        clause = self._with_objects(Clause(lexicon.BE, None, gap=agreement(phrase)), relative=False)
+        return Relative("subject", self._tensed(replace(clause, adverb=self._maybe_adverb())))
+
+    def _oblique(self) -> PrepositionalPhrase:
+        return PrepositionalPhrase(self._zipf(closed.OF_VERBS), self._place())
+
+    def _place(self) -> NounPhrase | Name:
+        return self._name("town") if self._chance(self._domain.name) else self._bare(("places",))
+
+    def _name(self, kind: str) -> Name:
+        return Name(self._zipf(names(kind)))
+
+    def _verb(self, kind: str) -> lexicon.Verb:
+        return self._word([lexicon.verbs(kind, topic) for topic in lexicon.TOPICS])
+
+    def _adjective(self) -> lexicon.Plain:
+        return self._word([lexicon.plain("adjectives", topic) for topic in lexicon.TOPICS])
+
+    def _adverb(self) -> lexicon.Plain:
+        return self._word([lexicon.plain("adverbs", topic) for topic in lexicon.TOPICS])
+
+    def _maybe_adverb(self) -> lexicon.Plain | None:
+        return self._adverb() if self._chance(self._domain.adverb) else None
+
+    def _word(self, by_topic: Sequence[Sequence[Item]]) -> Item:
+        """Return a word: first its topic by the domain's shares, then by Zipf frequency within it."""
+        shares = {"shared": 1 - self._domain.own - self._domain.other, self._domain.topic: self._domain.own}
+        weights = [shares.get(topic, self._domain.other) for topic in lexicon.TOPICS]
+        return self._zipf(self._random.choices(by_topic, weights)[0])
+
+    def _zipf(self, items: Sequence[Item]) -> Item:
+        return self._random.choices(items, cum_weights=_zipf_weights(len(items)))[0]
+
+    def _chance(self, probability: float) -> bool:
+        return self._random.random() < probability
+
+
+@cache
+def _zipf_weights(count: int) -> tuple[float, ...]:
+    """Return cumulative Zipf weights: the item of rank r has weight 1/r."""
+    return tuple(accumulate(1 / rank for rank in range(1, count + 1)))

@@ -1,0 +1,191 @@
+"""The source language: words in English order, with their Universal Dependencies.
+
+Every tree is projective: no fronting leaves its clause and no modifier is moved away from its noun.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from headroom.data.grammar import function_words as closed
+from headroom.data.grammar.lexicon import BE, Plain
+from headroom.data.grammar.tree import (
+    Clause,
+    Coordination,
+    Name,
+    Nominal,
+    NounPhrase,
+    PrepositionalPhrase,
+    Relative,
+    Sentence,
+    Subordinate,
+)
+
+
+@dataclass(eq=False)
+class Token:
+    """One word of a sentence with what CoNLL-U says of it; `governor` is None for the root."""
+
+    form: str
+    lemma: str
+    universal: str
+    features: dict[str, str] = field(default_factory=dict)
+    relation: str = "root"
+    governor: "Token | None" = None
+    space_after: bool = True
+
+
+@dataclass(frozen=True)
+class _Phrase:
+    """Words in order and the one among them that the others depend on."""
+
+    tokens: list[Token]
+    head: Token
+
+    def under(self, governor: Token, relation: str) -> list[Token]:
+        """Attach the head to a governor and return the words."""
+        self.head.governor, self.head.relation = governor, relation
+        return self.tokens
+
+
+def realise(sentence: Sentence) -> list[Token]:
+    """Return the words of a sentence, the final full stop included, each with its governor and relation."""
+    main = _clause(sentence.clause)
+    tokens = _fronted(sentence, main.head) + main.tokens
+    if sentence.trailing is not None:
+        tokens += _subordinate(sentence.trailing).under(main.head, "advcl")
+    tokens[-1].space_after = False
+    tokens += [Token(".", ".", "PUNCT", {}, "punct", main.head)]
+    tokens[0].form = tokens[0].form[0].upper() + tokens[0].form[1:]
+    return tokens
+
+
+def text(tokens: Sequence[Token]) -> str:
+    """Return the plain text of a sentence."""
+    return "".join(token.form + (" " if token.space_after else "") for token in tokens).rstrip(" ")
+
+
+def _fronted(sentence: Sentence, verb: Token) -> list[Token]:
+    match sentence.fronted:
+        case None:
+            return []
+        case Plain() as adverb:
+            return _adverb(adverb).under(verb, "advmod")
+        case PrepositionalPhrase() as phrase:
+            return _prepositional(phrase).under(verb, "obl")
+        case Subordinate() as subordinate:
+            clause = _subordinate(subordinate)
+            clause.tokens[-1].space_after = False
+            comma = Token(",", ",", "PUNCT", {}, "punct", clause.head)
+            return [*clause.under(verb, "advcl"), comma]
+
+
+def _clause(clause: Clause) -> _Phrase:
+    """Return subject, modal, adverb, verb, object, recipient, oblique and content, in this order."""
+    predicate = _adjective(clause.predicate) if clause.predicate else None
+    verb = _verb(clause)
+    head = predicate.head if predicate else verb
+    before: list[Token] = []
+    if clause.subject is not None:
+        before += _nominal(clause.subject).under(head, "nsubj")
+    if clause.modal is not None:
+        before.append(Token(clause.modal.word, clause.modal.word, "AUX", {"VerbForm": "Fin"}, "aux", head))
+    adverb = _adverb(clause.adverb).under(head, "advmod") if clause.adverb else []
+    if predicate is None:
+        return _Phrase([*before, *adverb, verb, *_after(clause, head)], head)
+    verb.governor, verb.relation = head, "cop"
+    return _Phrase([*before, verb, *adverb, head], head)
+
+
+def _after(clause: Clause, verb: Token) -> list[Token]:
+    tokens: list[Token] = []
+    if clause.object is not None:
+        tokens += _nominal(clause.object).under(verb, "obj")
+    if clause.recipient is not None:
+        recipient = _nominal(clause.recipient)
+        tokens += [_case(closed.TO.word, recipient.head), *recipient.under(verb, "obl")]
+    if clause.oblique is not None:
+        tokens += _prepositional(clause.oblique).under(verb, "obl")
+    if clause.content is not None:
+        content = _clause(clause.content)
+        tokens += [_mark(closed.THAT.word, content.head), *content.under(verb, "ccomp")]
+    return tokens
+
+
+def _verb(clause: Clause) -> Token:
+    universal = "AUX" if clause.verb is BE else "VERB"
+    if clause.modal is not None:
+        return Token(clause.verb.word, clause.verb.word, universal, {"VerbForm": "Inf"})
+    plural = clause.agreement == "plural"
+    features = {"Tense": "Pres" if clause.tense == "present" else "Past", "VerbForm": "Fin"}
+    if clause.tense == "present" or clause.verb is BE:
+        features = {"Number": "Plur" if plural else "Sing", **features}
+    return Token(clause.verb.source(clause.tense, plural), clause.verb.word, universal, features)
+
+
+def _nominal(nominal: Nominal) -> _Phrase:
+    match nominal:
+        case Name(spelling):
+            token = Token(spelling, spelling, "PROPN", {"Number": "Sing"})
+            return _Phrase([token], token)
+        case Coordination(first, second):
+            left, right = _nominal(first), _nominal(second)
+            conjunction = Token(closed.AND.word, closed.AND.word, "CCONJ", {}, "cc", right.head)
+            return _Phrase([*left.tokens, conjunction, *right.under(left.head, "conj")], left.head)
+        case NounPhrase():
+            return _noun_phrase(nominal)
+
+
+def _noun_phrase(phrase: NounPhrase) -> _Phrase:
+    number = "Plur" if phrase.plural else "Sing"
+    noun = Token(phrase.noun.source(phrase.plural), phrase.noun.word, "NOUN", {"Number": number})
+    adjectives = [_adjective(adjective).under(noun, "amod")[0] for adjective in phrase.adjectives]
+    tokens = [_determiner(phrase, [*adjectives, noun][0].form, noun), *adjectives, noun]
+    if phrase.modifier is not None:
+        tokens += _prepositional(phrase.modifier).under(noun, "nmod")
+    if phrase.relative is not None:
+        tokens += _relative(phrase.relative).under(noun, "acl:relcl")
+    return _Phrase(tokens, noun)
+
+
+def _determiner(phrase: NounPhrase, following: str, noun: Token) -> Token:
+    word = phrase.determiner.source(phrase.plural)
+    assert word is not None, "the sampler chooses a determiner that has the number of its noun"
+    form = "an" if word == "a" and following[0] in "aeiou" else word
+    numeral = phrase.determiner.universal == "NUM"
+    return Token(form, word, phrase.determiner.universal, {}, "nummod" if numeral else "det", noun)
+
+
+def _relative(relative: Relative) -> _Phrase:
+    clause = _clause(relative.clause)
+    relation = {"subject": "nsubj", "object": "obj"}[relative.role]
+    word = closed.THAT.word
+    pronoun = Token(word, word, "PRON", {"PronType": "Rel"}, relation, clause.head)
+    return _Phrase([pronoun, *clause.tokens], clause.head)
+
+
+def _subordinate(subordinate: Subordinate) -> _Phrase:
+    clause = _clause(subordinate.clause)
+    return _Phrase([_mark(subordinate.conjunction.word, clause.head), *clause.tokens], clause.head)
+
+
+def _prepositional(phrase: PrepositionalPhrase) -> _Phrase:
+    nominal = _nominal(phrase.nominal)
+    return _Phrase([_case(phrase.preposition.word, nominal.head), *nominal.tokens], nominal.head)
+
+
+def _adjective(adjective: Plain) -> _Phrase:
+    token = Token(adjective.word, adjective.word, "ADJ", {"Degree": "Pos"})
+    return _Phrase([token], token)
+
+
+def _adverb(adverb: Plain) -> _Phrase:
+    token = Token(adverb.word, adverb.word, "ADV")
+    return _Phrase([token], token)
+
+
+def _case(word: str, governor: Token) -> Token:
+    return Token(word, word, "ADP", {}, "case", governor)
+
+
+def _mark(word: str, governor: Token) -> Token:
+    return Token(word, word, "SCONJ", {}, "mark", governor)

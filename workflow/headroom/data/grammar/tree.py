@@ -1,0 +1,118 @@
+"""What a sentence says, before any word order: the common ground of both languages.
+
+The two realisations (`source`, `target`) read the same tree, so a sentence and its translation agree by
+construction. A tree is unambiguous by its parts: prepositions belong to nouns or to verbs, adverbs stand
+before their verb or open the sentence, and an oblique never follows a relative clause.
+"""
+
+from dataclasses import dataclass
+
+from headroom.data.grammar.function_words import Determiner, Preposition, Word
+from headroom.data.grammar.lexicon import Noun, Plain, Verb
+from headroom.data.grammar.names import gender
+
+
+@dataclass(frozen=True)
+class Name:
+    """A person or town by name."""
+
+    spelling: str
+
+
+@dataclass(frozen=True)
+class NounPhrase:
+    """A noun with its determiner and what modifies it."""
+
+    noun: Noun
+    determiner: Determiner
+    plural: bool = False
+    adjectives: tuple[Plain, ...] = ()
+    modifier: "PrepositionalPhrase | None" = None
+    relative: "Relative | None" = None
+
+
+@dataclass(frozen=True)
+class Coordination:
+    """Two nominals joined by `and`; a plural subject."""
+
+    first: "NounPhrase | Name"
+    second: "NounPhrase | Name"
+
+
+Nominal = NounPhrase | Name | Coordination
+
+
+@dataclass(frozen=True)
+class PrepositionalPhrase:
+    """A preposition with its nominal."""
+
+    preposition: Preposition
+    nominal: NounPhrase | Name
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A verb with its arguments.
+
+    `object`, `recipient`, `predicate` (with the copula) and `content` (with verbs of saying) depend on the
+    verb. In a relative clause the argument that the pronoun stands for is None; where that is the subject,
+    `gap` holds the noun phrase's agreement: a gender (m, f, n) or `plural`.
+    """
+
+    verb: Verb
+    subject: Nominal | None
+    tense: str = "present"
+    modal: Word | None = None
+    object: Nominal | None = None
+    recipient: NounPhrase | Name | None = None
+    predicate: Plain | None = None
+    content: "Clause | None" = None
+    adverb: Plain | None = None
+    oblique: PrepositionalPhrase | None = None
+    gap: str = ""
+
+    @property
+    def agreement(self) -> str:
+        """What the verb and the predicate agree with: the subject's gender, or `plural`."""
+        return self.gap if self.subject is None else agreement(self.subject)
+
+
+@dataclass(frozen=True)
+class Relative:
+    """A relative clause; the pronoun is its `subject` or its `object`."""
+
+    role: str
+    clause: Clause
+
+
+@dataclass(frozen=True)
+class Subordinate:
+    """An adverbial clause with its conjunction."""
+
+    conjunction: Word
+    clause: Clause
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A main clause, what is fronted, and an adverbial clause after it."""
+
+    clause: Clause
+    fronted: Plain | PrepositionalPhrase | Subordinate | None = None
+    trailing: Subordinate | None = None
+
+
+def agreement(nominal: Nominal) -> str:
+    """Return what other words agree with: the gender of a singular (m, f, n), or `plural`."""
+    match nominal:
+        case Coordination():
+            return "plural"
+        case Name(spelling):
+            return gender(spelling)
+        case NounPhrase(noun, _, plural):
+            return "plural" if plural else noun.gender
+
+
+def ends_in_clause(nominal: Nominal | None) -> bool:
+    """Return whether the last words of a nominal are a relative clause, the owner of what follows."""
+    return isinstance(nominal, NounPhrase) and nominal.relative is not None

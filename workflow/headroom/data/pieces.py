@@ -1,0 +1,87 @@
+"""Sentences to SentencePiece pieces and back. No torch."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.files import atomic_path
+from headroom.settings.corpus import VocabularySettings
+
+_TOO_LARGE = re.compile(r"[Vv]ocabulary size.*?too high.*?<= (\d+)", re.DOTALL)
+
+
+class Pieces:
+    """A SentencePiece model on disk, as encoder and decoder of sentences.
+
+    Any white space counts as a space, U+0085 and U+2028 too, which programs that read lines or tokens of
+    encoded text would otherwise take for the end of one.
+    """
+
+    def __init__(self, model: Path | str):
+        """Load a model.
+
+        Raises:
+            HeadroomError: If the file is missing or is not a SentencePiece model.
+        """
+        try:
+            self._processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+        except (OSError, RuntimeError) as error:
+            raise HeadroomError(f"cannot load the SentencePiece model {model}: run the prepare stage anew") from error
+
+    def encode(self, sentence: str) -> list[str]:
+        """Return the pieces of a sentence; characters unknown to the model become pieces of their own."""
+        return self._processor.encode(_plain_spaces(sentence), out_type=str)
+
+    def decode(self, pieces: Sequence[str]) -> str:
+        """Return the plain text that pieces stand for."""
+        return self._processor.decode(list(pieces))
+
+    def encode_lines(self, sentences: Sequence[str]) -> list[str]:
+        """Return each sentence as pieces separated by spaces: the form that fairseq-preprocess reads."""
+        return [" ".join(self.encode(sentence)) for sentence in sentences]
+
+    def decode_line(self, line: str) -> str:
+        """Return the plain text of pieces separated by spaces."""
+        return self.decode(line.split(" "))
+
+
+def train_pieces(sentences: Sequence[str], path: Path | str, settings: VocabularySettings) -> None:
+    """Train a SentencePiece model on sentences, in one thread: the same sentences give the same file.
+
+    Raises:
+        HeadroomError: If the text is too small for the vocabulary; names the largest size it allows.
+    """
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        try:
+            sentencepiece.SentencePieceTrainer.train(
+                sentence_iterator=_each(sentences),
+                model_writer=stream,
+                vocab_size=settings.size,
+                model_type=settings.model_type,
+                character_coverage=1.0,
+                num_threads=1,
+                minloglevel=2,
+            )
+        except RuntimeError as error:
+            raise HeadroomError(_reason(str(error), settings)) from error
+
+
+def _each(sentences: Sequence[str]) -> Iterator[str]:
+    yield from map(_plain_spaces, sentences)
+
+
+def _plain_spaces(sentence: str) -> str:
+    return " ".join(sentence.split())
+
+
+def _reason(message: str, settings: VocabularySettings) -> str:
+    found = _TOO_LARGE.search(message)
+    if found:
+        return (
+            f"vocabulary.size is {settings.size}, but the training text allows at most {found[1]} pieces: "
+            f"set vocabulary.size to {found[1]} or less"
+        )
+    return f"SentencePiece cannot make a vocabulary with vocabulary.size {settings.size}: {message.strip()}"

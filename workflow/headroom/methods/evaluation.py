@@ -1,0 +1,180 @@
+"""Judging models on evaluation sets: decoding, losses, metrics and paired comparisons."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+from headroom.ground.bootstrap import (
+    Sample,
+    paired_difference,
+    resampled_indices,
+    resampling_weights,
+    tail_p,
+)
+from headroom.ground.corrections import holm
+from headroom.ground.errors import HeadroomError
+from headroom.ground.files import read_lines
+from headroom.ground.heads import Head
+from headroom.ground.tables import signature
+from headroom.ground.translation_metrics import ReferenceSet, metric_signature
+from headroom.models.translation import TranslationModel
+from headroom.settings.decoding import DecodingSettings
+
+METRICS = ("bleu", "chrf", "exact", "loss")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A system on a set: its statistics, its scores and its scores on every resample of the sentences."""
+
+    sample: Sample
+    scores: dict[str, float]
+    resampled: dict[str, numpy.ndarray]
+
+
+class EvaluationSet:
+    """Sentences with references that models are judged on; one object serves many models."""
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        sources: Sequence[str],
+        references: Sequence[str],
+        settings: DecodingSettings,
+        resamples: int,
+    ) -> None:
+        self.name = name
+        self.sources = list(sources)
+        self.references = ReferenceSet(references)
+        self.settings = settings
+        self._weights = resampling_weights(resampled_indices(len(self.sources), resamples))
+        self._batches: list[Any] = []
+        self._batched_for: TranslationModel | None = None
+
+    @torch.inference_mode()
+    def judge(self, model: TranslationModel, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome:
+        """Translate the set and compute all metrics and their resamples."""
+        if self._batched_for is not model:
+            self._batches = model.batches(
+                self.sources, self.references.references, sentences=self.settings.batch_sentences
+            )
+            self._batched_for = model
+        hypotheses = model.translate(self._batches, self.settings, beam=beam, length_penalty=length_penalty)
+        nats, tokens = numpy.zeros(len(hypotheses)), numpy.zeros(len(hypotheses))
+        for batch in self._batches:
+            batch_nats, batch_tokens = model.losses(batch)
+            nats[batch.positions] = batch_nats.double().cpu().numpy()
+            tokens[batch.positions] = batch_tokens.cpu().numpy()
+        sample = self.references.sample(hypotheses, nats, tokens)
+        return Outcome(sample, sample.scores(), sample.resampled(self._weights))
+
+    def judge_without(self, model: TranslationModel, removed: Collection[Head]) -> Outcome:
+        """Judge the model with heads masked."""
+        with model.gates.masked(removed):
+            return self.judge(model)
+
+    def signature(self, metric: str, **more: object) -> str:
+        """Return what affects a number measured on this set."""
+        return signature(
+            metric=metric_signature(metric).replace("|", ","),
+            set=self.name,
+            sentences=len(self.sources),
+            resamples=len(self._weights),
+            **more,
+        )
+
+
+class Judge:
+    """A model on one set: every profile is decoded once, however many orders come to it."""
+
+    def __init__(self, model: TranslationModel, evaluation_set: EvaluationSet) -> None:
+        self.model = model
+        self.set = evaluation_set
+        self.outcome = cache(self._outcome)
+
+    @property
+    def full(self) -> Outcome:
+        """The outcome without any head removed."""
+        return self.outcome(frozenset())
+
+    def compared(self, removed: frozenset[Head]) -> Iterator[tuple[dict[str, Any], float]]:
+        """Yield, per metric, the columns from `metric` to `p` for a profile, and p without a floor."""
+        full, other = self.full, self.outcome(removed)
+        for metric in METRICS:
+            value = other.scores[metric]
+            difference = value - full.scores[metric]
+            before, after = full.resampled[metric], other.resampled[metric]
+            compared = paired_difference(before, after, difference)
+            columns = {
+                "set": self.set.name,
+                "metric": metric,
+                "value": value,
+                "full": full.scores[metric],
+                **compared._asdict(),
+            }
+            yield columns, tail_p(before, after, difference)
+
+    def _outcome(self, removed: frozenset[Head]) -> Outcome:
+        return self.set.judge_without(self.model, removed)
+
+
+def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset[Head]]]) -> list[dict[str, Any]]:
+    """Compare profiles with the full model; Holm's correction is over the profiles, per metric.
+
+    p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts
+    above any level, so p_holm corrects p-values from the bootstrap's standard error instead.
+
+    Args:
+        judge: The model on a set.
+        profiles: The leading columns of each profile's rows, and the profile.
+
+    Returns:
+        A row per profile and metric: the leading columns, `set` to `p_holm`, `signature`.
+    """
+    rows: list[dict[str, Any]] = []
+    tails: list[float] = []
+    for leading, removed in profiles:
+        for columns, tail in judge.compared(removed):
+            rows.append({**leading, **columns, "signature": judge.set.signature(columns["metric"], beam=1)})
+            tails.append(tail)
+    for metric in METRICS:
+        mine = [index for index, row in enumerate(rows) if row["metric"] == metric]
+        for index, corrected in zip(mine, holm([tails[index] for index in mine])):
+            rows[index]["p_holm"] = corrected
+    return rows
+
+
+def load_set(
+    corpus: Path | str, name: str, settings: DecodingSettings, *, resamples: int, sentences: int | None = None
+) -> EvaluationSet:
+    """Read `<name>.source` and `<name>.target` of a corpus directory.
+
+    Args:
+        corpus: The directory.
+        name: The set, e.g. `test`.
+        settings: How sweeps decode it.
+        resamples: Bootstrap samples.
+        sentences: Only the first so many sentences; None for all.
+
+    Raises:
+        HeadroomError: If a file is missing, the two differ in length, or there is no sentence.
+    """
+    paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
+    sources, references = (read_lines(path) for path in paths)
+    if len(sources) != len(references):
+        raise HeadroomError(f"{paths[0]} has {len(sources)} lines, {paths[1]} has {len(references)}")
+    if not sources:
+        raise HeadroomError(f"{paths[0]} is empty")
+    return EvaluationSet(
+        name=name,
+        sources=sources[:sentences],
+        references=references[:sentences],
+        settings=settings,
+        resamples=resamples,
+    )

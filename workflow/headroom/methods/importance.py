@@ -1,0 +1,119 @@
+"""Gradient importance of heads, in every granularity from one pass (Michel et al. 2019, Eq. 2).
+
+With a gate xi_h on head h of a site, dL/dxi_h = sum over positions t of <z_{h,t}, dL/dz_{h,t}>. The
+literature takes the absolute value at four different places; all four come from the same products:
+
+    token     sum over positions of |<z, dz>|, divided by the number of positions
+    example   |sum over an example's positions|, averaged over examples: Eq. 2 as printed
+    batch     |sum over a batch|, averaged over batches
+    squared   (sum over an example's positions)^2, averaged over examples: the diagonal of the Fisher matrix
+
+The loss of an example is the sum of the negative log-likelihoods of its pieces, without smoothing.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from headroom.ground.heads import Head, Site
+from headroom.models.gates import Gates
+
+CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
+NORMALISATIONS = ("raw", "layer")
+
+
+class Differentiable(Protocol):
+    """What scoring asks of an adapter."""
+
+    gates: Gates
+
+    @property
+    def sites(self) -> list[Site]:
+        """The names of the sites."""
+
+    def losses(self, batch: Any) -> tuple[Tensor, Tensor]:
+        """Return summed loss (B,) and number of targets (B,) of each example."""
+
+
+def gradient_scores(
+    model: Differentiable, batches: Iterable[Any], removed: Collection[Head] = ()
+) -> dict[str, dict[Head, float]]:
+    """Score all heads by gradient importance in one pass over the data.
+
+    Args:
+        model: A model in eval mode whose parameters need no gradient.
+        batches: Batches with references.
+        removed: Heads masked meanwhile; their z is zero and so is their score.
+
+    Returns:
+        For each of `CRITERIA`, the raw score of each head.
+    """
+    sums = {criterion: {site: torch.zeros(site.heads) for site in model.sites} for criterion in CRITERIA}
+    counts = {criterion: dict.fromkeys(model.sites, 0) for criterion in CRITERIA}
+    for batch in batches:
+        for site, products in gate_gradients(model, batch, removed).items():
+            for criterion, (value, count) in _reduced(products).items():
+                sums[criterion][site] += value.cpu()
+                counts[criterion][site] += count
+    return {criterion: _by_head(sums[criterion], counts[criterion]) for criterion in CRITERIA}
+
+
+def gate_gradients(model: Differentiable, batch: Any, removed: Collection[Head] = ()) -> dict[Site, Tensor]:
+    """Return <z, dL/dz> at every position, shape (T, B, H): summed over T, the gate's gradient per example.
+
+    The loss is a sum over examples and no operation mixes examples, so one backward pass gives every
+    example its own gradient at any batch size.
+    """
+    seen: dict[Site, Tensor] = {}
+    one = torch.ones((), requires_grad=True)
+    gates = {
+        site: one * torch.tensor([float(head not in removed) for head in site.head_names()]).to(_device(model))
+        for site in model.sites
+    }
+
+    def keep(site: Site, z: Tensor) -> None:
+        seen[site] = z
+
+    model.gates.set(gates)
+    try:
+        with torch.enable_grad(), model.gates.observed(keep):
+            loss = model.losses(batch)[0].sum()
+        gradients = torch.autograd.grad(loss, list(seen.values()))
+    finally:
+        model.gates.clear()
+    with torch.no_grad():
+        return {site: (z * gradient).sum(-1) for (site, z), gradient in zip(seen.items(), gradients)}
+
+
+def normalised_by_layer(scores: dict[Head, float]) -> dict[Head, float]:
+    """Divide each score by the l2 norm of the scores of its site (Michel et al. 2019, section 4.1)."""
+    squares: dict[tuple[str, int], float] = {}
+    for head, score in scores.items():
+        squares[head.kind, head.layer] = squares.get((head.kind, head.layer), 0.0) + score**2
+    return {head: score / (squares[head.kind, head.layer] ** 0.5) if score else 0.0 for head, score in scores.items()}
+
+
+def _reduced(products: Tensor) -> dict[str, tuple[Tensor, int]]:
+    """Return, per criterion, the sum over a batch (H,) and how many terms it has. Padding adds zeros."""
+    examples = products.sum(0)  # (B, H)
+    positions = int((products != 0).any(-1).sum())
+    return {
+        "gradient-token": (products.abs().sum((0, 1)), positions),
+        "gradient-example": (examples.abs().sum(0), len(examples)),
+        "gradient-batch": (examples.sum(0).abs(), 1),
+        "gradient-squared": (examples.square().sum(0), len(examples)),
+    }
+
+
+def _by_head(sums: dict[Site, Tensor], counts: dict[Site, int]) -> dict[Head, float]:
+    return {
+        head: float(value) / max(counts[site], 1)
+        for site, values in sums.items()
+        for head, value in zip(site.head_names(), values)
+    }
+
+
+def _device(model: Any) -> torch.device:
+    return model.device

@@ -1,0 +1,67 @@
+"""Removal orders and the profiles along a curve."""
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Head
+
+
+def least_important_first(scores: Mapping[Head, float], heads: Sequence[Head]) -> list[Head]:
+    """Return heads by rising score; equal scores in table order (kind, layer, head).
+
+    Raises:
+        HeadroomError: If a head has no score.
+    """
+    missing = [head for head in heads if head not in scores]
+    if missing:
+        raise HeadroomError(f"head {missing[0]} has no score: score the whole model first")
+    return sorted(heads, key=lambda head: (scores[head], head))
+
+
+def reverse(order: Sequence[Head]) -> list[Head]:
+    """Return the most important heads first: the control that should be worst."""
+    return list(reversed(order))
+
+
+def random_order(heads: Sequence[Head], seed: int) -> list[Head]:
+    """Return heads in a random order that depends on the seed and the heads alone."""
+    return random.Random(f"order {seed}").sample(sorted(heads), len(heads))
+
+
+def step_sizes(heads: int, step: float) -> list[int]:
+    """Return how many heads are gone at each point of a curve: 0, then about `step` of them more, to all.
+
+    Counts are rounded to whole heads, never twice the same, and the last is exactly `heads`.
+    """
+    points = round(1 / step)
+    return sorted({round(heads * point / points) for point in range(points + 1)})
+
+
+def rescored_order(
+    heads: Sequence[Head], sizes: Sequence[int], scores: Callable[[frozenset[Head]], Mapping[Head, float]]
+) -> list[Head]:
+    """Return the order in which heads go when the rest is scored anew after every step.
+
+    Args:
+        heads: The heads that compete.
+        sizes: How many are gone at each point, from `step_sizes`.
+        scores: Scores of all heads while a profile is removed.
+    """
+    order: list[Head] = []
+    for size in sizes[1:]:
+        gone = frozenset(order)
+        rest = [head for head in heads if head not in gone]
+        order += least_important_first(scores(gone), rest)[: size - len(order)]
+    return order
+
+
+def removed_first(order: Sequence[Head], count: int) -> frozenset[Head]:
+    """Return the profile of the first `count` heads of an order.
+
+    Raises:
+        HeadroomError: If more heads are asked for than there are.
+    """
+    if not 0 <= count <= len(order):
+        raise HeadroomError(f"cannot remove {count} heads: the model has {len(order)} in scope")
+    return frozenset(order[:count])

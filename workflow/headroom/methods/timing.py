@@ -1,0 +1,55 @@
+"""Timing models side by side: warm-up, interleaved rounds, raw samples kept."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy
+import torch
+
+Action = Callable[[], Any]
+
+
+def interleaved(actions: Mapping[str, Action], *, warmup: int, repeats: int) -> dict[str, list[float]]:
+    """Time actions in rounds, each round running every action once, every other round backwards.
+
+    A drift of the machine's speed then falls on all of them alike, and ratios within a round hold.
+
+    Returns:
+        Seconds of each counted round, by action.
+    """
+    names = list(actions)
+    seconds: dict[str, list[float]] = {name: [] for name in names}
+    for turn in range(warmup + repeats):
+        for name in names if turn % 2 else reversed(names):
+            elapsed = _timed(actions[name])
+            if turn >= warmup:
+                seconds[name].append(elapsed)
+    return seconds
+
+
+def ratio_summary(numerator: list[float], denominator: list[float]) -> tuple[float, float, float]:
+    """Return the median of the ratios within a round, and its 95 % bootstrap interval."""
+    ratios = numpy.array(numerator) / numpy.array(denominator)
+    resamples = numpy.random.default_rng(0).choice(ratios, size=(1000, len(ratios)))
+    low, high = numpy.quantile(numpy.median(resamples, axis=1), [0.025, 0.975])
+    return float(numpy.median(ratios)), float(low), float(high)
+
+
+def quartiles(seconds: list[float]) -> tuple[float, float, float]:
+    """Return the median and the lower and upper quartile."""
+    low, median, high = numpy.quantile(seconds, [0.25, 0.5, 0.75])
+    return float(median), float(low), float(high)
+
+
+def _timed(action: Action) -> float:
+    _synchronise()
+    start = time.perf_counter()
+    action()
+    _synchronise()
+    return time.perf_counter() - start
+
+
+def _synchronise() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()

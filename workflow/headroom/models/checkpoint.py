@@ -1,0 +1,56 @@
+"""Checkpoints in fairseq's form: read as data, written whole."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.files import atomic_path
+
+DESCRIPTOR = "headroom"
+"""Key under which a sliced checkpoint says what was removed: {"removed": profile}."""
+
+# fairseq keeps a model's arguments as a Namespace: data, allowed under `weights_only`.
+torch.serialization.add_safe_globals([argparse.Namespace])
+
+
+def load_state(path: Path | str) -> dict[str, Any]:
+    """Read a checkpoint onto the CPU as data: no code in it is run (`weights_only`).
+
+    Raises:
+        HeadroomError: If the file is missing, truncated or is not a fairseq checkpoint.
+    """
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise HeadroomError(f"no checkpoint at {path}") from error
+    except Exception as error:  # torch raises many types for damaged files
+        reason = str(error).strip().split("\n")[0][:160]
+        raise HeadroomError(f"{path} is truncated or not a checkpoint ({reason}); train or copy it again") from error
+    if not isinstance(state, dict) or "model" not in state or not (state.get("cfg") or state.get("args")):
+        raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks the keys 'model' and 'cfg'")
+    return state
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether a checkpoint can be read."""
+    try:
+        load_state(path)
+    except HeadroomError:
+        return False
+    return True
+
+
+def save_model(state: dict[str, Any], path: Path | str) -> None:
+    """Write the model and its configuration without optimizer, clocks and meters.
+
+    What is left is a function of the run alone: equal models give equal bytes. fairseq's own tools
+    still load it.
+    """
+    kept = {key: state[key] for key in ("args", "model", "optimizer_history", DESCRIPTOR) if key in state}
+    kept["cfg"] = {name: state["cfg"][name] for name in ("_name", "model", "task") if name in state["cfg"]}
+    kept["extra_state"] = {"train_iterator": state["extra_state"]["train_iterator"]}
+    with atomic_path(path) as temporary:
+        torch.save(kept, temporary)

@@ -1,0 +1,18 @@
+"""Where to compute."""
+
+import torch
+
+from headroom.ground.errors import HeadroomError
+
+
+def pick_device(device: str) -> torch.device:
+    """Return the device that `auto`, `cpu` or `cuda` stands for.
+
+    Raises:
+        HeadroomError: If CUDA is asked for and there is none.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise HeadroomError("device: cuda was asked for, but torch sees no CUDA device; use auto or cpu")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)

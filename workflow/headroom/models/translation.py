@@ -1,0 +1,227 @@
+"""The fairseq adapter: a translation model with its vocabulary, behind the adapter protocol."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from fairseq.data import Dictionary, data_utils
+from fairseq.sequence_generator import SequenceGenerator
+from fairseq.tasks.translation import TranslationTask
+from omegaconf import OmegaConf
+from torch import Tensor
+
+from headroom.data.pieces import Pieces
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Site, format_profile, parse_profile
+from headroom.models import engine as _engine  # noqa: F401  (imports fairseq quietly)
+from headroom.models.checkpoint import DESCRIPTOR, load_state, save_model
+from headroom.models.decoding import greedy, pieces_until_end
+from headroom.models.device import pick_device
+from headroom.models.gates import Gates
+from headroom.models.removal import remove_heads
+from headroom.models.sites import find_sites, site_names
+from headroom.settings.decoding import DecodingSettings
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences padded to one length, and where they stood in the evaluation set.
+
+    Attributes:
+        positions: Indices into the set, in the order of the rows.
+        source: Source pieces, left-padded, (B, S).
+        lengths: Source lengths, (B,).
+        previous: Decoder input for teacher forcing, (B, T); None without references.
+        target: Reference pieces, right-padded, (B, T); None without references.
+    """
+
+    positions: list[int]
+    source: Tensor
+    lengths: Tensor
+    previous: Tensor | None
+    target: Tensor | None
+
+
+class TranslationModel:
+    """A trained model, its sites and gates, and its vocabulary."""
+
+    def __init__(
+        self, *, model: Any, source: Dictionary, target: Dictionary, pieces: Pieces, state: dict[str, Any]
+    ) -> None:
+        self.model = model
+        self.source_dictionary = source
+        self.target_dictionary = target
+        self.pieces = pieces
+        self._state = state
+        for module in model.modules():
+            if hasattr(module, "skip_embed_dim_check"):
+                module.skip_embed_dim_check = True  # otherwise a fused path hides z at 6 of 9 sites
+        self.live_sites = find_sites(model)
+        self.gates = Gates(sites=self.live_sites, batch_first=False)
+
+    @classmethod
+    def load(cls, checkpoint: Path | str, vocabulary: Path | str, device: str = "auto") -> Self:
+        """Load a checkpoint, whole or sliced, in eval mode.
+
+        Args:
+            checkpoint: A fairseq checkpoint of a `transformer` model.
+            vocabulary: A directory with `sentencepiece.model`, `dict.source.txt`, `dict.target.txt`.
+            device: `auto`, `cpu` or `cuda`.
+
+        Raises:
+            HeadroomError: If a file is missing or damaged, or model and vocabulary do not fit.
+        """
+        state = load_state(checkpoint)
+        source, target = load_dictionary(vocabulary, "source"), load_dictionary(vocabulary, "target")
+        configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
+        model = TranslationTask(configuration.task, source, target).build_model(configuration.model)
+        sites = find_sites(model)
+        removed = parse_profile(state.get(DESCRIPTOR, {}).get("removed", ""), site_names(sites))
+        remove_heads(sites, removed)
+        try:
+            model.load_state_dict(state["model"])
+        except RuntimeError as error:
+            raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
+        pieces = Pieces(Path(vocabulary) / "sentencepiece.model")
+        loaded = cls(model=model, source=source, target=target, pieces=pieces, state=state)
+        for live, kept in zip(loaded.live_sites, sites):
+            live.kept = kept.kept
+        loaded.model.eval().requires_grad_(False).to(pick_device(device))
+        return loaded
+
+    @property
+    def sites(self) -> list[Site]:
+        """The names of the sites, in table order."""
+        return site_names(self.live_sites)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.model.parameters()).device
+
+    def remove(self, removed: frozenset[Any]) -> None:
+        """Slice heads out for real, in place."""
+        remove_heads(self.live_sites, removed)
+
+    def save(self, path: Path | str) -> None:
+        """Write the model, with a descriptor of the heads removed, so that `load` brings it back."""
+        gone = {head for site in self.sites for head in site.head_names()}
+        gone -= {head for live in self.live_sites for head in live.kept_heads()}
+        state = {
+            **self._state,
+            "model": self.model.state_dict(),
+            DESCRIPTOR: {"removed": format_profile(gone)},
+        }
+        save_model(state, path)
+
+    def batches(self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int) -> list[Batch]:
+        """Cut sentences into batches of similar length.
+
+        Args:
+            sources: Source sentences, plain text.
+            targets: Their references, or None.
+            sentences: Largest number of sentences in a batch.
+        """
+        encoded = [self._encode(text, self.source_dictionary) for text in sources]
+        references = [self._encode(text, self.target_dictionary) for text in targets or []]
+        order = sorted(range(len(encoded)), key=lambda i: (len(encoded[i]), i))
+        chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
+        return [self._batch(chunk, encoded, references) for chunk in chunks]
+
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the teacher-forced loss of each example.
+
+        Returns:
+            Summed negative log-likelihood in nats (B,), and number of target pieces (B,).
+        """
+        assert batch.target is not None, "the batch has no references"
+        logits = self.model(batch.source, batch.lengths, batch.previous)[0]  # (B, T, V)
+        nats = torch.nn.functional.cross_entropy(
+            logits.transpose(1, 2).float(),
+            batch.target,
+            ignore_index=self.target_dictionary.pad(),
+            reduction="none",
+        )  # (B, T)
+        return nats.sum(1), batch.target.ne(self.target_dictionary.pad()).sum(1)
+
+    def translate(
+        self,
+        batches: Sequence[Batch],
+        settings: DecodingSettings,
+        *,
+        beam: int = 1,
+        length_penalty: float = 1.0,
+    ) -> list[str]:
+        """Translate batches; returns plain text in the order of the evaluation set."""
+        texts: dict[int, str] = {}
+        for batch in batches:
+            rows = self._greedy(batch, settings) if beam == 1 else self._beam(batch, settings, beam, length_penalty)
+            for position, row in zip(batch.positions, rows):
+                texts[position] = self._decode(row)
+        return [texts[position] for position in range(len(texts))]
+
+    def _greedy(self, batch: Batch, settings: DecodingSettings) -> list[list[int]]:
+        end = self.target_dictionary.eos()
+        limits = (batch.lengths * settings.length_factor).long() + settings.length_offset
+        output = greedy(
+            self.model,
+            source=batch.source,
+            lengths=batch.lengths,
+            limits=limits,
+            begin=end,
+            end=end,
+            forbidden=[self.target_dictionary.pad(), self.target_dictionary.bos()],
+        )
+        return [pieces_until_end(row, end) for row in output.tolist()]
+
+    def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
+        generator = SequenceGenerator(
+            [self.model],
+            self.target_dictionary,
+            beam_size=beam,
+            max_len_a=settings.length_factor,
+            max_len_b=settings.length_offset,
+            len_penalty=penalty,
+        )
+        sample = {"net_input": {"src_tokens": batch.source, "src_lengths": batch.lengths}}
+        hypotheses = generator.generate([self.model], sample)
+        for live in self.live_sites:
+            if hasattr(live.attention, "set_beam_size"):
+                live.attention.set_beam_size(1)  # the generator leaves its beam size behind in every site
+        end = self.target_dictionary.eos()
+        return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
+
+    def _encode(self, text: str, dictionary: Dictionary) -> Tensor:
+        line = " ".join(self.pieces.encode(text))
+        return dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
+
+    def _decode(self, row: list[int]) -> str:
+        return self.pieces.decode([self.target_dictionary[index] for index in row])
+
+    def _batch(self, positions: list[int], sources: list[Tensor], targets: list[Tensor]) -> Batch:
+        pad, end, device = self.source_dictionary.pad(), self.source_dictionary.eos(), self.device
+        rows = [sources[position] for position in positions]
+        source = data_utils.collate_tokens(rows, pad, left_pad=True)
+        lengths = torch.tensor([len(row) for row in rows], device=device)
+        previous = target = None
+        if targets:
+            references = [targets[position] for position in positions]
+            target = data_utils.collate_tokens(references, pad, left_pad=False).to(device)
+            previous = data_utils.collate_tokens(
+                references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True
+            ).to(device)
+        return Batch(list(positions), source.to(device), lengths, previous, target)
+
+
+def load_dictionary(vocabulary: Path | str, side: str) -> Dictionary:
+    """Load `dict.<side>.txt` of a prepared data directory.
+
+    Raises:
+        HeadroomError: If it is missing.
+    """
+    path = Path(vocabulary) / f"dict.{side}.txt"
+    if not path.is_file():
+        raise HeadroomError(f"no dictionary at {path}: give the directory that `headroom.prepare` wrote")
+    return Dictionary.load(str(path))

@@ -1,0 +1,74 @@
+"""Write the report of a study: `python -m headroom.report`."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from headroom.ground.command import run, stage_parser
+from headroom.ground.files import atomic_path
+from headroom.report.claims import evaluate_claims, findings
+from headroom.report.exhibits import Section
+from headroom.report.page import render, sections
+from headroom.report.provenance import provenance
+from headroom.report.sections.scores import motif
+from headroom.report.standalone import standalone
+from headroom.report.study_tables import StudyTables
+
+FIGURES = (
+    *("training", "scores", "ablation", "keep_one", "agreement", "curves", "curves_by_kind", "settling"),
+    *("timing", "repulsion"),
+)
+"""The figures that `--figures` writes, each as `<name>.svg`, also if its experiment was not run."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of this stage's command line."""
+    parser = stage_parser("headroom.report", "Write a study's report: one HTML file that needs nothing else.")
+    add = parser.add_argument
+    add("--study", required=True, help="name of the study")
+    add("--tables", nargs="*", type=Path, default=[], metavar="CSV", help="the study's tables")
+    add("--benchmarks", nargs="*", type=Path, default=[], metavar="TSV", help="Snakemake's benchmark files")
+    add("--configuration", type=Path, help="the study's configuration, JSON or YAML")
+    add("--overhead", type=Path, help="JSON: wall_seconds, cores, job_seconds of the whole workflow")
+    add("--output", required=True, type=Path, help="the HTML file to write")
+    add("--figures", type=Path, metavar="DIRECTORY", help="also write each figure as SVG here")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the tables, draw and write the report."""
+    given = build_parser().parse_args(arguments)
+    tables = StudyTables(given.tables)
+    made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
+    parts = sections(tables)
+    page = render(
+        given.study,
+        parts,
+        verdicts=evaluate_claims(tables),
+        findings=findings(tables),
+        provenance=made,
+        motif=motif(tables),
+    )
+    with atomic_path(given.output) as temporary:
+        temporary.write_text(page, encoding="utf-8", newline="\n")
+    if given.figures:
+        write_figures(parts, given.figures)
+
+
+def write_figures(parts: Sequence[Section], directory: Path) -> None:
+    """Write every figure as a file of its own; one whose experiment was not run says so."""
+    drawn = {exhibit.name: exhibit for part in parts for exhibit in part.exhibits if exhibit.rows}
+    for name in FIGURES:
+        text = standalone(drawn[name]) if name in drawn else _absent(name)
+        with atomic_path(directory / f"{name}.svg") as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _absent(name: str) -> str:
+    words = f'<text x="16" y="34" font-family="sans-serif" font-size="13">{name}: not run in this study</text>'
+    size = 'viewBox="0 0 320 60" width="320" height="60"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{words}</svg>\n'
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,93 @@
+"""Rows that claims rest on: runs of the baseline, main order, points of a curve."""
+
+from collections.abc import Callable, Iterator
+
+import numpy
+import pandas
+
+from headroom.report.claims.verdict import Estimate, Reading
+from headroom.report.selection import last_epochs, main_set, rows_where
+from headroom.report.study_tables import arm_of
+
+METRIC = "bleu"
+MAIN_ORDER = {"order": "gradient-example", "normalised": "raw", "ranking": "fixed"}
+"""Importance as the paper's Eq. 2 defines it, ranked once."""
+
+
+def by_run(frame: pandas.DataFrame) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of each run of the baseline, or of the first arm of a study without a baseline."""
+    arms = frame["run"].map(arm_of)
+    arm = "baseline" if (arms == "baseline").any() else min(arms, default="")
+    for _, rows in frame[arms == arm].groupby("run"):
+        yield pandas.DataFrame(rows)
+
+
+def readings(frame: pandas.DataFrame, read: Callable[[pandas.DataFrame], Reading | None]) -> list[Reading]:
+    """Return what each run of the baseline says; runs that lack the rows say nothing."""
+    found = [read(rows) for rows in by_run(frame)]
+    return [reading for reading in found if reading is not None]
+
+
+def judged(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of the last epoch and the main metric on the set that runs are judged on."""
+    rows = rows_where(last_epochs(frame), metric=METRIC)
+    return rows_where(rows, set=main_set(rows)) if len(rows) else rows
+
+
+def main_curve(frame: pandas.DataFrame, scope: str = "all") -> pandas.DataFrame:
+    """Return one run's curve by the main order, in order of heads removed.
+
+    A study without the main order is judged by the first fixed gradient order that it has.
+    """
+    rows = rows_where(judged(frame), scope=scope, ranking=MAIN_ORDER["ranking"])
+    rows = rows[rows["order"].str.startswith("gradient")]
+    return preferred(rows, "order").sort_values("heads_removed")
+
+
+def preferred(rows: pandas.DataFrame, criterion: str) -> pandas.DataFrame:
+    """Return the rows of the main criterion, raw, or else of the first one; `criterion` names its column."""
+    named = rows[[criterion, "normalised"]].drop_duplicates()
+    names = [(str(name), str(normalised)) for name, normalised in named.itertuples(index=False)]
+    main = (MAIN_ORDER["order"], MAIN_ORDER["normalised"])
+    name, normalised = main if main in names else (names or [main])[0]
+    return rows_where(rows, **{criterion: name, "normalised": normalised})
+
+
+def order_curve(frame: pandas.DataFrame, order: str) -> pandas.DataFrame:
+    """Return one run's curve over all kinds by another order, the mean of its draws."""
+    rows = rows_where(judged(frame), scope="all", order=order, ranking="fixed")
+    means = rows.groupby(["heads_removed", "heads_total"])[["value", "full", "delta", "low", "high"]].mean()
+    return means.reset_index()
+
+
+def share_removed(curve: pandas.DataFrame) -> numpy.ndarray:
+    """Return the share of heads in scope that is gone at each point of a curve, (points,)."""
+    return (curve["heads_removed"] / curve["heads_total"]).to_numpy(dtype=float)
+
+
+def kept(curve: pandas.DataFrame) -> list[Estimate]:
+    """Return the score at each point as a share of the full model's, with the paired difference's interval."""
+    shares = (1 + curve[["delta", "low", "high"]].div(curve["full"], axis=0)).to_numpy(dtype=float)
+    return [Estimate(*map(float, share)) for share in shares]
+
+
+def point_at(curve: pandas.DataFrame, share: float) -> Estimate | None:
+    """Return what is kept at the point nearest to a share of heads removed; None if none is within 0.1."""
+    if curve.empty:
+        return None
+    distance = numpy.abs(share_removed(curve) - share)
+    return kept(curve)[int(distance.argmin())] if distance.min() <= 0.1 else None
+
+
+def difference(first: Estimate, second: Estimate) -> Estimate:
+    """Return first minus second with a 95 % interval, taking the two as independent."""
+    value = first.value - second.value
+    down = float(numpy.hypot(first.value - first.low, second.high - second.value))
+    up = float(numpy.hypot(first.high - first.value, second.value - second.low))
+    return Estimate(value, value - down, value + up)
+
+
+def estimate_in(rows: pandas.DataFrame, *columns: str) -> Estimate:
+    """Return the first row's number with its interval, from `value`, `low`, `high` or other columns."""
+    value, low, high = rows[list(columns or ("value", "low", "high"))].to_numpy(dtype=float)[0]
+    return Estimate(float(value), float(low), float(high))

@@ -1,0 +1,162 @@
+"""What a report is made of: sections with exhibits (a figure, its caption, the table behind it)."""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas
+from markupsafe import Markup
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a shown table: where its values come from, its heading, and how a value is written."""
+
+    source: str
+    heading: str
+    write: Callable[[Any], str] = str
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as text, and the same rows as CSV to download.
+
+    Attributes:
+        caption: What the rows are.
+        headings: One per column.
+        rows: The cells as text; the first cell heads its row.
+        numeric: Per column, whether it holds numbers (aligned to the right).
+        csv: The rows behind it, unrounded.
+        filename: The name under which the CSV is saved.
+        note: What marks in the cells mean.
+    """
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: tuple[bool, ...]
+    csv: str
+    filename: str
+    note: str = ""
+
+    @property
+    def link(self) -> str:
+        """The CSV as a data URI."""
+        return "data:text/csv;charset=utf-8;base64," + base64.b64encode(self.csv.encode()).decode()
+
+
+@dataclass(frozen=True)
+class Key:
+    """One entry of a figure's key: a sample of the mark and its name."""
+
+    sample: Markup
+    name: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Panels that belong together, under a label and with a key of their own."""
+
+    label: str
+    panels: tuple[Markup, ...]
+    key: tuple[Key, ...] = ()
+
+
+@dataclass(frozen=True)
+class Paper:
+    """The paper's values beside ours: a table of text and where the values come from."""
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    source: str
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One figure or table with everything that belongs to it.
+
+    Attributes:
+        name: Unique in the report; the file name of the figure.
+        rows: The panels; none for an exhibit that is only a table.
+        key: Names of the marks.
+        alt: The finding in words, for those who do not see the figure.
+        how: How to read the figure.
+        shows: What it shows, with numbers.
+        tables: The tables behind it, folded; the first is unfolded if there is no figure.
+        paper: The paper's values beside ours.
+        folded: The same for other runs, folded under this title.
+    """
+
+    name: str
+    rows: tuple[Row, ...] = ()
+    key: tuple[Key, ...] = ()
+    alt: str = ""
+    how: str = ""
+    shows: str = ""
+    tables: tuple[Table, ...] = ()
+    paper: Paper | None = None
+    folded: tuple[tuple[str, tuple[Row, ...]], ...] = ()
+    is_atlas: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment: what was done, its exhibits, or in one line that it was not run."""
+
+    identifier: str
+    title: str
+    lead: str = ""
+    exhibits: tuple[Exhibit, ...] = ()
+    missing: str = ""
+    remarks: tuple[str, ...] = field(default=())
+
+
+def table_of(
+    frame: pandas.DataFrame, columns: Sequence[Column], *, caption: str, filename: str, note: str = ""
+) -> Table:
+    """Return a shown table with these columns; its CSV has the rows unrounded, constant columns included."""
+    rows = tuple(
+        tuple(column.write(value) for column, value in zip(columns, values, strict=True))
+        for values in frame[[column.source for column in columns]].itertuples(index=False)
+    )
+    return Table(
+        caption=caption,
+        headings=tuple(column.heading for column in columns),
+        rows=rows,
+        numeric=tuple(column.numeric for column in columns),
+        csv=csv_text(frame),
+        filename=filename,
+        note=note,
+    )
+
+
+def csv_text(frame: pandas.DataFrame) -> str:
+    """Return rows as CSV as the tables on disk are written: 9 significant digits."""
+    text: str = frame.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    return text
+
+
+def grid_table(
+    cells: Mapping[tuple[str, str], str],
+    *,
+    corner: str,
+    caption: str,
+    frame: pandas.DataFrame,
+    filename: str,
+    note: str = "",
+) -> Table:
+    """Return a table of rows by columns from cells named (row, column), in order of first appearance."""
+    row_names = list(dict.fromkeys(row for row, _ in cells))
+    column_names = list(dict.fromkeys(column for _, column in cells))
+    return Table(
+        caption=caption,
+        headings=(corner, *column_names),
+        rows=tuple((row, *(cells.get((row, column), "") for column in column_names)) for row in row_names),
+        numeric=(False, *(True for _ in column_names)),
+        csv=csv_text(frame),
+        filename=filename,
+        note=note,
+    )

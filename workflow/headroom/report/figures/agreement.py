@@ -1,0 +1,52 @@
+"""Do heads matter alike in another domain: scatter of effects, and correlation without the worst heads."""
+
+import pandas
+from markupsafe import Markup
+
+from headroom.ground.heads import Head
+from headroom.report import drawing, palette
+from headroom.report.selection import rows_where
+
+
+def scatter(effects: pandas.DataFrame, *, set_a: str, set_b: str, metric: str, name: str, worst: list[Head]) -> Markup:
+    """Return the panel of one dot per head: effect on one set against effect on another.
+
+    Args:
+        effects: Indexed by (kind, layer, head), columns named by the sets, values are changes in score.
+        set_a: The set on the horizontal axis.
+        set_b: The set on the vertical axis.
+        metric: Name of the metric, for the axes.
+        name: Unique name of the panel.
+        worst: Heads to name beside their dots.
+    """
+    x_label, y_label = f"change in {metric} on {set_a}", f"change in {metric} on {set_b}"
+    with drawing.panel(f"agreement-{name}", height=260, x_label=x_label, y_label=y_label) as panel:
+        for kind, colour in palette.KIND_COLOURS.items():
+            if kind in effects.index.get_level_values("kind"):
+                dots = effects.loc[[kind]]
+                marker = palette.KIND_MARKERS[kind]
+                panel.axes.scatter(dots[set_a], dots[set_b], s=26, alpha=0.8, lw=0, marker=marker, color=colour.light)
+        for line in (panel.axes.axhline, panel.axes.axvline):
+            line(0, color=palette.SOFT.light, linewidth=0.8, zorder=1)
+        for head in worst:
+            x, y = (float(effects[name][head.kind, head.layer, head.head]) for name in (set_a, set_b))
+            panel.axes.annotate(str(head), (x, y), xytext=(6, -3), textcoords="offset points", fontsize=10.5)
+        panel.axes.margins(0.1)
+    return panel.markup
+
+
+def without_worst(agreement: pandas.DataFrame, *, name: str) -> Markup:
+    """Return the panel of both correlations against the number of worst heads left out, with intervals."""
+    x_label = "worst heads left out"
+    with drawing.panel(f"agreement-{name}", height=260, x_label=x_label, y_label="correlation") as panel:
+        for statistic, linestyle, marker in (("pearson", "-", "o"), ("spearman", "--", "s")):
+            rows = rows_where(agreement, statistic=statistic).sort_values("dropped")
+            if rows.empty:
+                continue
+            places = list(range(len(rows)))
+            panel.axes.fill_between(places, rows["low"], rows["high"], color=palette.CONTROL.light, alpha=0.14, lw=0)
+            panel.axes.plot(places, rows["value"], marker=marker, color=palette.INK.light, linestyle=linestyle)
+            panel.axes.set_xticks(places, [f"{dropped:.0f}" for dropped in rows["dropped"]])
+        panel.axes.axhline(0, color=palette.SOFT.light, linewidth=0.8, zorder=1)
+        panel.axes.set_ylim(top=1.02)
+    return panel.markup

@@ -1,0 +1,41 @@
+"""Speed-up against batch size."""
+
+import pandas
+from markupsafe import Markup
+
+from headroom.report import drawing, palette
+from headroom.report.formatting import percent
+from headroom.report.selection import rows_where
+
+MARKERS = ("o", "s", "^", "D", "v")
+
+
+def speedups(rows: pandas.DataFrame, *, name: str) -> Markup:
+    """Return the panel of one part of the model: speed-up over the full model against batch size.
+
+    Sliced models are solid, one marker per share removed, with bars from the lower to the upper quartile;
+    masked ones, the negative control, are grey; short dotted lines at the right are the expected gains.
+    """
+    shares = [share for share in sorted(rows["share_removed"].unique()) if share > 0]
+    sizes = sorted(rows["batch_size"].unique())
+    place = {size: index for index, size in enumerate(sizes)}
+    with drawing.panel(f"timing-{name}", x_label="batch size (sentences)", y_label="speed-up", height=250) as panel:
+        axes = panel.axes
+        for index, share in enumerate(shares):
+            marker = MARKERS[index % len(MARKERS)]
+            masked = rows_where(rows, share_removed=share, model="masked").sort_values("batch_size")
+            x = masked["batch_size"].map(place)
+            axes.plot(x, masked["speedup"], color=palette.CONTROL.light, lw=1, marker=marker)
+            sliced = rows_where(rows, share_removed=share, model="sliced").sort_values("batch_size")
+            if sliced.empty:
+                continue
+            x = sliced["batch_size"].map(place)
+            axes.vlines(x, sliced["speedup_low"], sliced["speedup_high"], color=palette.INK.light, lw=1)
+            axes.plot(x, sliced["speedup"], color=palette.INK.light, marker=marker, markersize=5)
+            expected = float(sliced["expected_speedup"].iloc[-1])
+            axes.plot([x.iloc[-1] + 0.15, x.iloc[-1] + 0.75], [expected] * 2, color=palette.INK.light, ls=(0, (1.5, 2)))
+            axes.annotate(percent(share), (x.iloc[-1] + 0.8, expected), fontsize=10, va="center", annotation_clip=False)
+        drawing.full_line(axes, 1.0)
+        axes.set_xticks(list(place.values()), [f"{size:.0f}" for size in sizes])
+        axes.set_xlim(-0.3, len(sizes) - 0.2)
+    return panel.markup

@@ -1,0 +1,131 @@
+"""Numbers as a reader wants them: significant digits, real minus signs, intervals in brackets."""
+
+import math
+from collections.abc import Iterable
+
+MINUS = "\u2212"
+MISSING = "\u2013"
+_THIN_SPACE = "\u2009"
+
+
+def number(value: float, digits: int = 3, *, signed: bool = False) -> str:
+    """Return a number with `digits` significant digits, never fewer digits than the integer part has.
+
+    Trailing zeros stay, since they are significant; a missing value is an en dash.
+
+    Args:
+        value: Any float; NaN and infinities are allowed.
+        digits: Significant digits.
+        signed: Write a plus sign before positive numbers, as for differences.
+    """
+    if math.isnan(value):
+        return MISSING
+    if math.isinf(value):
+        return (MINUS if value < 0 else "") + "\u221e"
+    text = _significant(abs(value), digits)
+    if not any(character in "123456789" for character in text):
+        return "0"
+    sign = MINUS if value < 0 else "+" if signed else ""
+    return sign + text
+
+
+def fixed(value: float, decimals: int = 2, *, signed: bool = False) -> str:
+    """Return a number with a fixed number of decimals, for columns whose values share one unit and size."""
+    if math.isnan(value):
+        return MISSING
+    text = f"{abs(value):.{decimals}f}"
+    is_zero = not any(character in "123456789" for character in text)
+    sign = "" if is_zero else MINUS if value < 0 else "+" if signed else ""
+    return sign + text
+
+
+def count(value: float) -> str:
+    """Return a whole number with thin spaces between thousands from 10,000 on."""
+    if math.isnan(value):
+        return MISSING
+    sign = MINUS if value < 0 else ""
+    whole = abs(round(value))
+    return sign + (f"{whole:,}".replace(",", _THIN_SPACE) if whole >= 10_000 else str(whole))
+
+
+def interval(low: float, high: float, digits: int = 3) -> str:
+    """Return an interval in brackets, both ends with the decimals of the larger; "" if missing."""
+    if math.isnan(low) or math.isnan(high):
+        return ""
+    decimals = _decimals(max(abs(low), abs(high)), digits)
+    return f"[{fixed(low, decimals)}, {fixed(high, decimals)}]"
+
+
+def estimate(value: float, low: float, high: float, *, signed: bool = False, digits: int = 3) -> str:
+    """Return a value with its interval, written with the same decimals: `35.7 [34.9, 36.5]`."""
+    if math.isnan(value):
+        return MISSING
+    if math.isnan(low) or math.isnan(high):
+        return number(value, digits, signed=signed)
+    decimals = _decimals(max(abs(value), abs(low), abs(high)), digits)
+    return f"{fixed(value, decimals, signed=signed)} {interval(low, high, digits)}"
+
+
+def p_value(value: float) -> str:
+    """Return a p-value: two significant digits, and `< 0.001` below that."""
+    if math.isnan(value):
+        return MISSING
+    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.01 else f"{value:.2f}"
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """Return a share (0 to 1) in per cent."""
+    return MISSING if math.isnan(share) else f"{fixed(100 * share, decimals)}{_THIN_SPACE}%"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration in the largest two units that matter: `1 h 12 min`, `2 min 13 s`, `4.2 s`."""
+    if math.isnan(seconds):
+        return MISSING
+    if seconds < 10:
+        return f"{number(seconds, 2)} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def listing(items: Iterable[str]) -> str:
+    """Return items as running text: `a`, `a and b`, `a, b and c`."""
+    names = list(items)
+    if not names:
+        return ""
+    return names[0] if len(names) == 1 else " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+_WORDS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"]
+
+
+def opening(amount: int, noun: str) -> str:
+    """Return an amount with its noun to open a sentence: `Four models`; digits above twelve."""
+    words = _WORDS[amount] if amount < len(_WORDS) else count(amount)
+    return f"{words} {noun}" + ("" if amount == 1 else "s")
+
+
+def plural(amount: int, noun: str) -> str:
+    """Return an amount with its noun: `1 head`, `12 heads`."""
+    return f"{count(amount)} {noun}" + ("" if amount == 1 else "s")
+
+
+def _significant(value: float, digits: int) -> str:
+    if value and value < 1e-4:
+        exponent = math.floor(math.log10(value))
+        raised = str(exponent).replace("-", "\u207b").translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return f"{value / 10**exponent:.{digits - 1}f}{_THIN_SPACE}×{_THIN_SPACE}10{raised}"
+    decimals = _decimals(value, digits)
+    return count(value) if decimals == 0 else f"{value:.{decimals}f}"
+
+
+def _decimals(value: float, digits: int) -> int:
+    """Return the decimals that give `digits` significant digits, after rounding (9.996 is 10.0)."""
+    if value == 0:
+        return digits - 1
+    exponent = math.floor(math.log10(float(f"{value:.{digits - 1}e}")))
+    return max(0, digits - 1 - exponent)

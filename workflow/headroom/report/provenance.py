@@ -1,0 +1,183 @@
+"""How a study was made: configuration, versions, hardware, durations, signatures."""
+
+import json
+import os
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+import pandas
+import yaml
+
+from headroom.ground.errors import HeadroomError
+from headroom.report.exhibits import Column, Table, table_of
+from headroom.report.formatting import count, duration, listing, number, percent
+from headroom.report.selection import run_name
+from headroom.report.study_tables import COLUMNS, StudyTables, seed_of
+
+PACKAGES = (
+    *(
+        "torch",
+        "fairseq-fixed",
+        "sacrebleu",
+        "sentencepiece",
+        "snakemake",
+        "pydantic",
+        "numpy",
+        "scipy",
+        "pandas",
+    ),
+    *("matplotlib", "seaborn", "jinja2"),
+)
+"""The packages that numbers or figures depend on."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What the last section of the report says."""
+
+    lines: tuple[str, ...]
+    tables: tuple[Table, ...]
+    configuration: str
+
+
+def provenance(
+    tables: StudyTables, *, benchmarks: Sequence[Path], configuration: Path | None, overhead: Path | None
+) -> Provenance:
+    """Return how the study was made.
+
+    Args:
+        tables: The tables of the study.
+        benchmarks: Snakemake's benchmark files, `<rule>/<run>.tsv`.
+        configuration: The study's configuration, JSON or YAML.
+        overhead: JSON with `wall_seconds`, `cores` and `job_seconds` of the whole workflow.
+
+    Raises:
+        HeadroomError: If a file cannot be read or is not of that form.
+    """
+    made = [_stages(_benchmark_rows(benchmarks))] if benchmarks else []
+    made.append(_versions())
+    signatures = _signatures(tables)
+    if signatures is not None:
+        made.append(signatures)
+    lines = [_models(tables), _machine(tables), *([_overhead(overhead)] if overhead else [])]
+    lines.append("The energy used was not measured.")
+    return Provenance(tuple(line for line in lines if line), tuple(made), _configuration(configuration))
+
+
+def _models(tables: StudyTables) -> str:
+    if not tables.runs:
+        return ""
+    seeds = sorted({seed_of(run) for run in tables.runs})
+    return f"Runs: {'; '.join(map(run_name, tables.runs))}. Seeds: {listing(map(str, seeds))}."
+
+
+def _machine(tables: StudyTables) -> str:
+    text = (
+        f"This report was written on {platform.system()} {platform.machine()} with"
+        f" {count(os.cpu_count() or 1)} processor cores, Python {platform.python_version()}."
+    )
+    if tables.has("timing"):
+        devices = sorted(set(tables.timing["device"]))
+        threads = sorted({count(value) for value in tables.timing["threads"]})
+        text += f" Timings were taken on {listing(devices)} with {listing(threads)} threads."
+    return text
+
+
+def _versions() -> Table:
+    rows = []
+    for package in PACKAGES:
+        try:
+            rows.append({"package": package, "version": metadata.version(package)})
+        except metadata.PackageNotFoundError:
+            continue
+    columns = [Column("package", "package", numeric=False), Column("version", "version", numeric=False)]
+    frame = pandas.DataFrame(rows, columns=["package", "version"])
+    return table_of(frame, columns, caption="Versions where this report was written", filename="versions.csv")
+
+
+def _benchmark_rows(paths: Sequence[Path]) -> pandas.DataFrame:
+    """Return one row per benchmark file: stage, run, seconds, peak memory (MB), processor time (s)."""
+    rows = []
+    for path in sorted(paths):
+        try:
+            frame = pandas.read_csv(path, sep="\t")
+            seconds = pandas.to_numeric(frame["s"], errors="coerce")
+        except (OSError, KeyError, ValueError) as error:
+            raise HeadroomError(f"{path} is not a benchmark file of Snakemake: {error}") from error
+        extra = {
+            name: pandas.to_numeric(frame[column], errors="coerce").max() if column in frame else float("nan")
+            for name, column in (("memory", "max_rss"), ("processor", "cpu_time"))
+        }
+        stage, run = (path.parent.name, path.stem)
+        if stage == "benchmarks":
+            stage, run = path.stem, ""
+        rows.append({"stage": stage, "run": run, "seconds": seconds.mean(), **extra})
+    return pandas.DataFrame(rows)
+
+
+def _stages(rows: pandas.DataFrame) -> Table:
+    grouped = rows.groupby("stage", sort=False)
+    frame = grouped.agg(
+        jobs=("seconds", "size"),
+        seconds=("seconds", "sum"),
+        processor=("processor", "sum"),
+        memory=("memory", "max"),
+    )
+    frame = frame.sort_values("seconds", ascending=False).reset_index()
+    frame["share"] = frame["seconds"] / frame["seconds"].sum()
+    total = duration(float(frame["seconds"].sum()))
+    columns = [
+        Column("stage", "stage", numeric=False),
+        Column("jobs", "jobs", count),
+        Column("seconds", "time", duration),
+        Column("share", "share", percent),
+        Column("processor", "processor time", duration),
+        Column("memory", "peak memory (MB)", count),
+    ]
+    caption = f"Time per stage, all jobs together {total}"
+    return table_of(frame, columns, caption=caption, filename="stages.csv")
+
+
+def _signatures(tables: StudyTables) -> Table | None:
+    rows = []
+    for name in COLUMNS:
+        for text in dict.fromkeys(tables.frame(name)["signature"]):
+            rows.append({"table": name, "signature": text})
+    if not rows:
+        return None
+    frame = pandas.DataFrame(rows)
+    columns = [Column("table", "table", numeric=False), Column("signature", "signature", numeric=False)]
+    return table_of(
+        frame,
+        columns,
+        caption="Signatures: everything that affects a table’s numbers",
+        filename="signatures.csv",
+    )
+
+
+def _overhead(path: Path) -> str:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        wall, cores, jobs = (float(values[key]) for key in ("wall_seconds", "cores", "job_seconds"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HeadroomError(f"{path}: should be JSON with wall_seconds, cores and job_seconds ({error})") from error
+    share = (wall * cores - jobs) / jobs
+    return (
+        f"The whole workflow took {duration(wall)} on {number(cores)} cores, its jobs {duration(jobs)};"
+        f" overhead {percent(share)} of the jobs’ time."
+    )
+
+
+def _configuration(path: Path | None) -> str:
+    """Return the configuration as YAML; JSON is a part of YAML, so both forms are read alike."""
+    if path is None:
+        return ""
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise HeadroomError(f"cannot read the configuration {path}: {error}") from error
+    text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=90)
+    return text

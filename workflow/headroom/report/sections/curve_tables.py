@@ -1,0 +1,126 @@
+"""The tables behind the pruning curves, and the paper's curves beside ours."""
+
+from collections.abc import Sequence
+
+import numpy
+import pandas
+
+from headroom.report import palette
+from headroom.report.claims.verdict import LEVEL
+from headroom.report.exhibits import Column, Paper, Table, grid_table, table_of
+from headroom.report.figures.curves import by_order
+from headroom.report.formatting import MISSING, fixed, number, percent
+from headroom.report.paper_values import CURVES, CURVES_BY_KIND, SHARES, SOURCES
+from headroom.report.selection import main_gradient, order_name, rows_where
+
+
+def safe_share(rows: pandas.DataFrame) -> float:
+    """Return the largest share of heads (%) up to which no step loses significantly, the lowest over runs."""
+    shares = []
+    for _, run in rows.groupby(["run", "draw"]):
+        run = run.sort_values("share")
+        lost = (run["delta"] < 0) & (run["p_holm"] < LEVEL)
+        before = run[~lost.cummax()]
+        shares.append(float(before["share"].max()) if len(before) else 0.0)
+    return min(shares, default=0.0)
+
+
+def area(rows: pandas.DataFrame) -> float:
+    """Return the area under the mean curve, as the mean score in % of the full model's."""
+    mean = rows.groupby("share")["kept"].mean().sort_index()
+    if len(mean) < 2:
+        return float("nan")
+    span = float(mean.index[-1] - mean.index[0])
+    return float(numpy.trapezoid(mean.to_numpy(), mean.index.to_numpy())) / span
+
+
+def _orders(rows: pandas.DataFrame) -> list[tuple[str, str, str]]:
+    present = rows.assign(ranking=rows["ranking"].where(rows["ranking"] == "rescored", "fixed"))
+    keys = present[["order", "normalised", "ranking"]].drop_duplicates()
+    return [(str(order), str(normalised), str(ranking)) for order, normalised, ranking in keys.to_numpy()]
+
+
+def steps_table(rows: pandas.DataFrame) -> Table:
+    """Return the mean score after every step, a column per order."""
+    cells = {}
+    for order, normalised, ranking in _orders(rows):
+        mean = by_order(rows, order, normalised, ranking).groupby("share")["value"].mean()
+        for share, value in mean.reset_index().to_numpy():
+            cells[percent(share / 100), order_name(order, normalised, ranking)] = number(value)
+    frame = rows.drop(columns=["removed", "signature"])
+    caption = "score after every step, mean over seeds and draws"
+    return grid_table(cells, corner="removed", caption=caption, frame=frame, filename="curves.csv")
+
+
+def orders_table(rows: pandas.DataFrame) -> Table:
+    """Return area and safe share of every order."""
+    made = []
+    for order, normalised, ranking in _orders(rows):
+        chosen = by_order(rows, order, normalised, ranking)
+        name = order_name(order, normalised, ranking)
+        made.append({"order": name, "area": area(chosen), "safe_share": safe_share(chosen)})
+    frame = pandas.DataFrame(made).sort_values("area", ascending=False)
+    columns = [
+        Column("order", "order", numeric=False),
+        Column("area", "mean score over the curve (% of full)", lambda value: number(value)),
+        Column("safe_share", "removed before a significant loss", lambda value: percent(value / 100)),
+    ]
+    note = (
+        f"Higher is better. The last column is the lowest over seeds and draws; significant is p < {LEVEL:g},"
+        " Holm-corrected over the steps of a curve."
+    )
+    return table_of(frame, columns, caption="orders compared", filename="orders.csv", note=note)
+
+
+def paper_rows(values: Sequence[float]) -> pandas.DataFrame:
+    """Return a curve of the paper as rows of a table, to be drawn like ours."""
+    kept = [100 * value / values[0] for value in values]
+    return pandas.DataFrame({"run": "paper", "draw": 0, "share": SHARES, "kept": kept, "value": values})
+
+
+def _kept_at(rows: pandas.DataFrame, share: float) -> str:
+    near = rows[(rows["share"] - share).abs() < 3]
+    return fixed(near["kept"].mean(), 1) if len(near) else MISSING
+
+
+def orders_paper(rows: pandas.DataFrame, criterion: str, normalised: str) -> Paper:
+    """Return the paper's figure 3 beside our curves, all in % of the full model's score."""
+    ours = {"gradient": by_order(rows, criterion, normalised), "ablation": by_order(rows, "ablation")}
+    made = []
+    for place, share in enumerate(SHARES):
+        cells = []
+        for order, values in CURVES.items():
+            cells += [fixed(100 * values[place] / values[0], 1), _kept_at(ours[order], share)]
+        made.append((percent(share / 100), *cells))
+    headings = ("removed", "paper, gradient", "here, gradient", "paper, ablation", "here, ablation")
+    caption = "BLEU in % of the full model’s, by share of heads removed"
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["curves"])
+
+
+def kinds_table(rows: pandas.DataFrame, kinds: list[str]) -> Table:
+    """Return the mean score after every step for each kind alone, by gradient order."""
+    cells = {}
+    for kind in kinds:
+        own = rows_where(rows, scope=kind)
+        mean = by_order(own, *main_gradient(own)).groupby("share")["value"].mean()
+        for share, value in mean.reset_index().to_numpy():
+            cells[percent(share / 100), palette.KIND_NAMES[kind]] = number(value)
+    frame = rows[rows["scope"].isin(kinds)].drop(columns=["removed", "signature"])
+    caption = "score after every step of one kind, gradient order"
+    return grid_table(cells, corner="removed", caption=caption, frame=frame, filename="curves-by-kind.csv")
+
+
+def kinds_paper(rows: pandas.DataFrame, kinds: list[str]) -> Paper:
+    """Return the paper's figure 4 beside our curves, all in % of the full model's score."""
+    made = []
+    for place, share in enumerate(SHARES):
+        cells = []
+        for kind in kinds:
+            own = rows_where(rows, scope=kind)
+            values = CURVES_BY_KIND[kind]
+            cells.append(fixed(100 * values[place] / values[0], 1))
+            cells.append(_kept_at(by_order(own, *main_gradient(own)), share))
+        made.append((percent(share / 100), *cells))
+    headings = ("removed", *(f"{where}, {kind}" for kind in kinds for where in ("paper", "here")))
+    caption = "BLEU in % of the full model’s, by share of one kind’s heads removed"
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["curves_by_kind"])

@@ -1,0 +1,233 @@
+"""Pruning curves: heads removed in steps, by several orders, all kinds together and each alone."""
+
+import pandas
+
+from headroom.ground.heads import KINDS, parse_head
+from headroom.report import palette
+from headroom.report.atlas import Mark, draw_atlases
+from headroom.report.exhibits import Exhibit, Key, Row, Section
+from headroom.report.figures import curves as figures
+from headroom.report.figures.curves import ABLATION, CRITERIA, GRADIENT, RESCORED, REVERSE, Curve, Look, by_order
+from headroom.report.formatting import listing, number, percent
+from headroom.report.keys import full_key, line_sample, mark_sample
+from headroom.report.palette import Colour, arm_colour
+from headroom.report.paper_values import CURVES, CURVES_BY_KIND
+from headroom.report.sections.curve_tables import (
+    kinds_paper,
+    kinds_table,
+    orders_paper,
+    orders_table,
+    paper_rows,
+    safe_share,
+    steps_table,
+)
+from headroom.report.selection import (
+    CRITERION_NAMES,
+    arm_rows,
+    criterion_name,
+    heads_of,
+    in_order,
+    last_epochs,
+    main_gradient,
+    main_metric,
+    main_run,
+    main_set,
+    metric_name,
+    order_name,
+    rows_where,
+    run_name,
+    with_shares,
+)
+from headroom.report.study_tables import StudyTables, arm_of
+
+TITLE = "Pruning curves"
+
+
+def section(tables: StudyTables) -> Section:
+    """Return the section about removing more and more heads."""
+    if not tables.has("curves"):
+        return Section("curves", TITLE, missing="Pruning curves were not computed in this study.")
+    rows = with_shares(last_epochs(tables.curves))
+    rows = rows_where(rows, metric=main_metric(rows))
+    rows = rows_where(rows, set=main_set(rows))
+    run = main_run(rows, tables)
+    arm = arm_of(run)
+    lead = (
+        "Heads were removed in steps, the least important first, and the model translated"
+        f" {rows['set'].iloc[0]} after every step without retraining. Besides the orders by gradient and by"
+        " single-head ablation there are two controls: random orders, and the gradient order reversed."
+        f" Shown is the arm {arm}, mean over {rows_where(arm_rows(rows, arm))['run'].nunique()} seeds."
+    )
+    ours = arm_rows(rows, arm)
+    exhibits = (_orders(ours, tables, arm), _survivors(rows_where(rows, run=run), tables, run), _by_kind(ours))
+    return Section("curves", TITLE, lead=lead, exhibits=tuple(one for one in exhibits if one is not None))
+
+
+def _orders(rows: pandas.DataFrame, tables: StudyTables, arm: str) -> Exhibit:
+    everything = rows_where(rows, scope="all")
+    criterion, normalised = main_gradient(everything)
+    finding = _finding(everything, criterion, normalised)
+    return Exhibit(
+        name="curves",
+        rows=tuple(_order_rows(everything, arm_colour(arm, tables.arms))),
+        alt=finding,
+        shows=finding,
+        how="Score after removing a share of all heads; higher is better. A criterion is worth something as far"
+        " as its curve stays above the grey band of random orders. Faint lines are single seeds. Beside the"
+        " paper: scores in % of the full model’s, since the models differ in size and data.",
+        tables=(steps_table(everything), orders_table(everything)),
+        paper=orders_paper(everything, criterion, normalised),
+    )
+
+
+def _order_rows(rows: pandas.DataFrame, colour: Colour) -> list[Row]:
+    """Return the labelled panels: the paper's orders and controls, criteria, rescoring, and the paper."""
+    criterion, normalised = main_gradient(rows)
+    gradient = Curve(by_order(rows, criterion, normalised), colour, GRADIENT)
+    ablation = Curve(by_order(rows, "ablation"), colour, ABLATION)
+    reverse = Curve(by_order(rows, "reverse"), palette.CONTROL, REVERSE)
+    random = rows_where(rows, order="random")
+    metric = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]}"
+    full = figures.full_scores(rows)
+    own = _key(colour, GRADIENT, criterion_name(criterion))
+    controls = (Key(mark_sample("band", "control"), "random"), full_key())
+    made = [
+        Row(
+            "Orders and controls",
+            (figures.curves([reverse, ablation, gradient], random, name="orders", metric=metric, full=full),),
+            (own, _key(colour, ABLATION, "single-head ablation"), _key(palette.CONTROL, REVERSE, "reverse"), *controls),
+        )
+    ]
+    names = [name for name in in_order(rows["order"], CRITERION_NAMES) if name.startswith("gradient")]
+    looks = list(zip(names, CRITERIA, strict=False))
+    if len(names) > 1:
+        several = [Curve(by_order(rows, name, normalised), colour, look) for name, look in looks]
+        panel = figures.curves(several, random, name="criteria", metric=metric, full=full)
+        keys = tuple(_key(colour, look, criterion_name(name)) for name, look in looks)
+        made.append(Row("Ways of averaging the gradient", (panel,), keys))
+    rescored = by_order(rows, criterion, normalised, "rescored")
+    if len(rescored):
+        both = [gradient, Curve(rescored, colour, RESCORED)]
+        panel = figures.curves(both, random, name="rescored", metric=metric, full=full)
+        keys = (_key(colour, GRADIENT, "ranked once"), _key(colour, RESCORED, "ranked anew after every step"))
+        made.append(Row("Ranked once or anew", (panel,), keys))
+    made.append(_beside_paper([ablation, gradient], colour))
+    return made
+
+
+def _beside_paper(drawn: list[Curve], colour: Colour) -> Row:
+    paper = [(CURVES["ablation"], ABLATION), (CURVES["gradient"], REVERSE)]
+    curves = [Curve(paper_rows(values), palette.INK, look) for values, look in paper]
+    label = "score (% of full model)"
+    panel = figures.curves([*curves, *drawn], drawn[0].rows.head(0), name="paper", metric=label, full=[100.0], y="kept")
+    keys = (
+        _key(colour, GRADIENT, "here, gradient"),
+        _key(colour, ABLATION, "here, ablation"),
+        _key(palette.INK, REVERSE, "paper, gradient"),
+        _key(palette.INK, ABLATION, "paper, ablation"),
+    )
+    return Row("Beside the paper", (panel,), keys)
+
+
+def _key(colour: Colour, look: Look, name: str) -> Key:
+    return Key(line_sample(colour.variable, look.dash, look.marker), name)
+
+
+def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
+    safe = safe_share(by_order(rows, criterion, normalised))
+    parts = []
+    for name, order in (("gradient", criterion), ("ablation", "ablation"), ("random", "random")):
+        chosen = by_order(rows, order, normalised if order == criterion else "")
+        near = chosen[(chosen["share"] - 50).abs() < 3]
+        if len(near):
+            parts.append(f"{number(near['kept'].mean())} % by {name} order")
+    text = f"By gradient order {percent(safe / 100)} of the heads go without a significant loss"
+    half = f"; with half of the heads removed the score is {listing(parts)} of the full model’s"
+    return text + (half if parts else "") + "."
+
+
+def _survivors(rows: pandas.DataFrame, tables: StudyTables, run: str) -> Exhibit | None:
+    """Return atlases of the heads that are left when half are removed, by gradient and by ablation."""
+    everything = rows_where(rows, scope="all")
+    criterion, normalised = main_gradient(everything)
+    made = []
+    for order, norm in ((criterion, normalised), ("ablation", "")):
+        chosen = by_order(everything, order, norm)
+        near = chosen[(chosen["share"] - 50).abs() < 3]
+        if len(near):
+            made.append((order_name(order), frozenset(map(parse_head, near.iloc[0]["removed"].split()))))
+    source = tables.ablation if tables.has("ablation") else tables.scores
+    heads = sorted(set(heads_of(rows_where(source, run=run))))
+    if not made or not heads:
+        return None
+    atlases = []
+    for label, removed in made:
+        marks = {head: Mark(0.6, "removed" if head in removed else "kept", removed=head in removed) for head in heads}
+        atlases.append(Row(label, draw_atlases(marks)))
+    finding = _survival(made[0][1], heads)
+    return Exhibit(
+        name="survivors",
+        is_atlas=True,
+        rows=tuple(atlases),
+        key=(Key(mark_sample("square"), "kept"), Key(mark_sample("cross", "control"), "removed")),
+        alt=finding,
+        shows=finding,
+        how=f"What is left of {run_name(run)} when half of the heads are removed, by two orders.",
+    )
+
+
+def _survival(removed: frozenset[object], heads: list) -> str:
+    parts = []
+    for kind in KINDS:
+        own = [head for head in heads if head.kind == kind]
+        if own:
+            kept = sum(head not in removed for head in own)
+            parts.append(f"{kept} of {len(own)} in {palette.KIND_NAMES[kind]}")
+    return f"Of the half that the gradient order keeps, {listing(parts)} survive."
+
+
+def _by_kind(rows: pandas.DataFrame) -> Exhibit | None:
+    kinds = [kind for kind in KINDS if kind in set(rows["scope"])]
+    if not kinds:
+        return None
+    finding = _kind_finding(rows, kinds)
+    return Exhibit(
+        name="curves_by_kind",
+        rows=tuple(_kind_row(rows_where(rows, scope=kind), kind) for kind in kinds),
+        alt=finding,
+        shows=finding,
+        how="Heads of one kind are removed, the other kinds stay whole; the horizontal axis counts heads of"
+        " that kind. Scores in % of the full model’s, since the paper’s model (dotted) is another.",
+        tables=(kinds_table(rows, kinds),),
+        paper=kinds_paper(rows, kinds),
+    )
+
+
+def _kind_row(rows: pandas.DataFrame, kind: str) -> Row:
+    criterion, normalised = main_gradient(rows)
+    colour = palette.KIND_COLOURS[kind]
+    drawn = [
+        Curve(paper_rows(CURVES_BY_KIND[kind]), palette.INK, REVERSE),
+        Curve(by_order(rows, "ablation"), colour, ABLATION),
+        Curve(by_order(rows, criterion, normalised), colour, GRADIENT),
+    ]
+    random = rows_where(rows, order="random")
+    label = "score (% of full model)"
+    panel = figures.curves(drawn, random, name=kind, metric=label, full=[100.0], y="kept")
+    keys = [_key(colour, GRADIENT, "gradient"), _key(palette.INK, REVERSE, "paper, gradient")]
+    if len(drawn[1].rows):
+        keys.append(_key(colour, ABLATION, "ablation"))
+    if len(random):
+        keys.append(Key(mark_sample("band", "control"), "random"))
+    return Row(f"{kind} {palette.KIND_NAMES[kind]}", (panel,), tuple(keys))
+
+
+def _kind_finding(rows: pandas.DataFrame, kinds: list[str]) -> str:
+    parts = []
+    for kind in kinds:
+        own = rows_where(rows, scope=kind)
+        chosen = by_order(own, *main_gradient(own))
+        near = chosen[(chosen["share"] - 70).abs() < 4]
+        if len(near):
+            parts.append(f"{number(near['kept'].mean())} % without 70 % of {palette.KIND_NAMES[kind]}")
+    return f"Of the full model’s score there remain {listing(parts)}." if parts else "Curves of each kind alone."

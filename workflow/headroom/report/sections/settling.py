@@ -1,0 +1,168 @@
+"""When important heads settle: every epoch pruned, and every epoch's ranks against the last's."""
+
+import pandas
+
+from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
+from headroom.report.figures import settling as figures
+from headroom.report.formatting import estimate, fixed, number, percent
+from headroom.report.keys import kind_keys, line_sample, mark_sample
+from headroom.report.palette import arm_colour
+from headroom.report.paper_values import SETTLING, SETTLING_EPOCHS, SOURCES
+from headroom.report.selection import (
+    criterion_name,
+    main_gradient,
+    main_metric,
+    main_run,
+    main_set,
+    metric_name,
+    rows_where,
+    run_name,
+    with_shares,
+)
+from headroom.report.study_tables import StudyTables, arm_of
+
+TITLE = "When important heads settle"
+
+
+def section(tables: StudyTables) -> Section:
+    """Return the section about pruning at every epoch and about ranks over epochs."""
+    if not (tables.has("dynamics") or tables.has("settling")):
+        return Section("settling", TITLE, missing="Pruning over the epochs of training was not run in this study.")
+    source = tables.dynamics if tables.has("dynamics") else tables.settling
+    run = main_run(source, tables)
+    lead = (
+        "The same pruning was done at every epoch’s checkpoint, each by its own gradient order; and the scores of"
+        f" every epoch were compared with the last epoch’s directly. Shown is {run_name(run)}."
+    )
+    return Section("settling", TITLE, lead=lead, exhibits=(_exhibit(tables, run),))
+
+
+def _exhibit(tables: StudyTables, run: str) -> Exhibit:
+    rows, made, findings = [], [], []
+    curves = _curves(tables, run)
+    if len(curves):
+        colour = arm_colour(arm_of(run), tables.arms)
+        metric = metric_name(curves["metric"].iloc[0])
+        panel = figures.prunable(curves, colour=colour, name="prunable", metric=metric)
+        key = (Key(line_sample(colour.variable, marker="o"), "share removed at the line’s end"),)
+        rows.append(Row("Score kept at each epoch", (panel,), key))
+        made.append(_curve_table(curves))
+        findings.append(_curve_finding(curves))
+    ranks = _ranks(tables, run)
+    if len(ranks):
+        rows += _rank_rows(ranks)
+        made.append(_rank_table(rows_where(tables.settling, run=run)))
+        findings.append(_rank_finding(ranks))
+    finding = " ".join(findings)
+    return Exhibit(
+        name="settling",
+        rows=tuple(rows),
+        alt=finding,
+        shows=finding,
+        how="Score kept: the score of the pruned model in % of the same epoch’s full model; unstable where the full"
+        " model is still poor. Ranks: agreement of an epoch’s scores with the last epoch’s; the last epoch agrees"
+        " with itself by construction. The band is a 95 % bootstrap interval over heads, all kinds.",
+        tables=tuple(made),
+        paper=_paper(curves) if len(curves) else None,
+    )
+
+
+def _curves(tables: StudyTables, run: str) -> pandas.DataFrame:
+    rows = rows_where(tables.dynamics, run=run, scope="all")
+    if rows.empty:
+        return rows
+    criterion, normalised = main_gradient(rows)
+    rows = rows_where(rows, order=criterion, normalised=normalised, metric=main_metric(rows))
+    return with_shares(rows_where(rows, set=main_set(rows)))
+
+
+def _ranks(tables: StudyTables, run: str) -> pandas.DataFrame:
+    rows = rows_where(tables.settling, run=run)
+    if rows.empty:
+        return rows
+    named = rows.assign(order=rows["criterion"], ranking="fixed")
+    criterion, normalised = main_gradient(named)
+    return rows_where(rows, criterion=criterion, normalised=normalised)
+
+
+def _rank_rows(ranks: pandas.DataFrame) -> list[Row]:
+    keys = (*kind_keys(), Key(line_sample("ink"), "all kinds"))
+    spearman = rows_where(ranks, statistic="spearman")
+    made = []
+    if len(spearman):
+        panel = figures.ranks(spearman, name="spearman", y_label="rank correlation with last epoch")
+        made.append(Row("Ranks against the last epoch’s", (panel,), (*keys, Key(mark_sample("band"), "95 %"))))
+    overlap = rows_where(ranks, statistic="overlap")
+    if len(overlap):
+        size = min(overlap["k"], key=lambda k: abs(k - 10))
+        chosen = rows_where(overlap, k=size, kind="all")
+        label = f"share of the last epoch’s top {size:.0f}" if chosen["value"].max() <= 1 else f"of top {size:.0f}"
+        panel = figures.ranks(chosen, name="overlap", y_label=label)
+        chance = Key(line_sample("control", "1.5 2.5"), "by chance")
+        made.append(Row(f"Overlap of the top {size:.0f}", (panel,), (keys[-1], chance)))
+    return made
+
+
+def _curve_finding(curves: pandas.DataFrame) -> str:
+    near = curves[(curves["share"] - 40).abs() < 3].groupby("epoch")["kept"].mean()
+    if near.empty:
+        return ""
+    first, last = near.index.min(), near.index.max()
+    return (
+        f"With 40 % of the heads removed the model keeps {number(near[first])} % of its score at epoch {first} and"
+        f" {number(near[last])} % at epoch {last}."
+    )
+
+
+def _rank_finding(ranks: pandas.DataFrame) -> str:
+    rows = rows_where(ranks, statistic="spearman", kind="all").sort_values("epoch")
+    before = rows[rows["epoch"] < rows["epoch"].max()]
+    if before.empty:
+        return ""
+    high = before[before["value"] >= 0.8]
+    first = before.iloc[0]
+    text = f"After epoch {first['epoch']} the ranks correlate {fixed(first['value'])} with the last epoch’s"
+    if len(high) and high["epoch"].iloc[0] != first["epoch"]:
+        return f"{text}; from epoch {high['epoch'].iloc[0]} on at 0.8 or more."
+    return text + ("." if len(high) else "; they do not reach 0.8 before the last epoch.")
+
+
+def _curve_table(curves: pandas.DataFrame) -> Table:
+    cells = {}
+    for epoch, share, kept in curves.sort_values(["epoch", "share"])[["epoch", "share", "kept"]].to_numpy():
+        cells[f"{epoch:.0f}", percent(share / 100)] = fixed(kept, 1)
+    frame = curves.drop(columns=["removed", "signature"])
+    caption = "score kept (% of the epoch’s full model) by share removed"
+    return grid_table(cells, corner="epoch", caption=caption, frame=frame, filename="dynamics.csv")
+
+
+def _rank_table(rows: pandas.DataFrame) -> Table:
+    frame = rows.assign(shown=[estimate(*three, digits=2) for three in rows[["value", "low", "high"]].to_numpy()])
+    frame = frame.drop(columns="signature")
+    columns = [
+        Column("epoch", "epoch"),
+        Column("kind", "kind", numeric=False),
+        Column("criterion", "criterion", criterion_name, numeric=False),
+        Column("normalised", "normalised", numeric=False),
+        Column("statistic", "statistic", numeric=False),
+        Column("k", "k", lambda value: number(value)),
+        Column("shown", "value [95 % interval]"),
+        Column("chance", "by chance", lambda value: number(value, 2)),
+    ]
+    caption = "every epoch’s scores against the last epoch’s"
+    return table_of(frame, columns, caption=caption, filename="settling.csv")
+
+
+def _paper(curves: pandas.DataFrame) -> Paper:
+    ours = curves.groupby(["epoch", "share"], as_index=False)["kept"].mean()
+    made = []
+    for share, values in SETTLING.items():
+        made.append((f"paper, {share} % removed", *(fixed(value, 0) for value in values)))
+        cells = []
+        for epoch in SETTLING_EPOCHS:
+            near = ours[(ours["epoch"] == epoch) & ((ours["share"] - share).abs() < 3)]["kept"]
+            cells.append(fixed(near.mean(), 0))
+        made.append((f"here, {share} % removed", *cells))
+    headings = ("epoch", *map(str, SETTLING_EPOCHS))
+    caption = "BLEU kept, in % of the same epoch’s full model"
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["settling"])

@@ -1,0 +1,133 @@
+"""Timing: what real removal gains, beside masking and beside the gain expected from the counts."""
+
+import pandas
+
+from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
+from headroom.report.figures.timing import MARKERS, speedups
+from headroom.report.formatting import (
+    count,
+    estimate,
+    fixed,
+    interval,
+    listing,
+    number,
+    percent,
+    plural,
+)
+from headroom.report.keys import full_key, line_sample
+from headroom.report.paper_values import SOURCES, TIMING
+from headroom.report.selection import in_order, main_run, rows_where, run_name
+from headroom.report.study_tables import StudyTables
+
+TITLE = "Time gained"
+PARTS = {
+    "encoder": "Encoder",
+    "decoder": "Decoder, teacher-forced",
+    "generation": "Generation, whole model",
+}
+
+
+def section(tables: StudyTables) -> Section:
+    """Return the section about timings."""
+    if not tables.has("timing"):
+        return Section("timing", TITLE, missing="Timing was not run in this study.")
+    run = main_run(tables.timing, tables)
+    rows = rows_where(tables.timing, run=run)
+    first = rows.iloc[0]
+    lead = (
+        f"Full, masked and sliced models of {run_name(run)} took turns on the same batches,"
+        f" {plural(int(first['repeats']), 'repeat')} after a warm-up, on {first['device']} with"
+        f" {plural(int(first['threads']), 'thread')}. A masked model does all the work and zeroes the result:"
+        " it is the negative control."
+    )
+    return Section("timing", TITLE, lead=lead, exhibits=(_exhibit(rows),))
+
+
+def _exhibit(rows: pandas.DataFrame) -> Exhibit:
+    parts = in_order(rows["part"], PARTS)
+    shares = [share for share in sorted(rows["share_removed"].unique()) if share > 0]
+    drawn = tuple(Row(PARTS.get(part, part), (speedups(rows_where(rows, part=part), name=part),)) for part in parts)
+    finding = _finding(rows, parts)
+    return Exhibit(
+        name="timing",
+        rows=drawn,
+        key=(
+            *(
+                Key(line_sample("ink", marker=_marker(place)), f"sliced, {percent(share)} removed")
+                for place, share in enumerate(shares)
+            ),
+            Key(line_sample("control"), "masked"),
+            Key(line_sample("ink", "1.5 2"), "expected of sliced"),
+            full_key(),
+        ),
+        alt=finding,
+        shows=finding,
+        how="Speed-up over the full model, median of repeats, bars over the quartiles; higher is better, 1 is no"
+        " gain. The dotted marks at the right are the gains expected if time followed multiply-adds.",
+        tables=(_table(rows),),
+        paper=_paper(rows),
+    )
+
+
+def _marker(place: int) -> str:
+    marker = MARKERS[place % len(MARKERS)]
+    return marker if marker in ("o", "s", "^") else "x"
+
+
+def _finding(rows: pandas.DataFrame, parts: list[str]) -> str:
+    sliced = rows_where(rows, model="sliced")
+    sliced = sliced[sliced["share_removed"] > 0]
+    if sliced.empty:
+        return "Only the full model was timed."
+    share = min(sliced["share_removed"], key=lambda value: abs(value - 0.5))
+    largest = sliced["batch_size"].max()
+    sentences = []
+    for part in parts:
+        chosen = rows_where(sliced, part=part, share_removed=share, batch_size=largest)
+        if len(chosen):
+            row = chosen.iloc[0]
+            gained = estimate(row["speedup"], row["speedup_low"], row["speedup_high"])
+            expected = number(row["expected_speedup"])
+            sentences.append(f"{gained} in {PARTS.get(part, part).lower()} (expected {expected})")
+    masked = rows_where(rows, model="masked")["speedup"].median()
+    return (
+        f"With {percent(share)} of the heads sliced out and batches of {largest} the speed-up is"
+        f" {listing(sentences)}; masking alone gives {number(masked)}."
+    )
+
+
+def _table(rows: pandas.DataFrame) -> Table:
+    frame = rows.assign(
+        quartiles=[interval(*two) for two in 1000 * rows[["quartile_low", "quartile_high"]].to_numpy()],
+        milliseconds=1000 * rows["median_seconds"],
+        gained=[estimate(*three) for three in rows[["speedup", "speedup_low", "speedup_high"]].to_numpy()],
+    )
+    columns = [
+        Column("part", "part", numeric=False),
+        Column("model", "model", numeric=False),
+        Column("share_removed", "removed", percent),
+        Column("batch_size", "batch size", count),
+        Column("milliseconds", "median (ms)", number),
+        Column("quartiles", "quartiles (ms)"),
+        Column("gained", "speed-up [quartiles]"),
+        Column("expected_speedup", "expected", number),
+        Column("parameters", "parameters", count),
+    ]
+    return table_of(frame, columns, caption="all timings", filename="timing.csv")
+
+
+def _paper(rows: pandas.DataFrame) -> Paper:
+    sliced = rows_where(rows, model="sliced")
+    shares = sorted(sliced["share_removed"].unique())
+    share = min(shares, key=lambda value: abs(value - 0.5), default=0.5)
+    parts = in_order(sliced["part"], PARTS)
+    made = []
+    for size, paper in TIMING.items():
+        cells = []
+        for part in parts:
+            ours = rows_where(sliced, part=part, share_removed=share, batch_size=size)["speedup"]
+            cells.append(fixed(ours.mean(), 2))
+        made.append((str(size), fixed(paper, 2), *cells))
+    headings = ("batch size", "paper, BERT", *(f"here, {part}" for part in parts))
+    caption = f"Speed-up with half of the heads removed (here {percent(share)})"
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["timing"])

@@ -1,0 +1,117 @@
+"""Training: losses per epoch, and what the trained models reach."""
+
+import pandas
+
+from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, table_of
+from headroom.report.figures import training as figures
+from headroom.report.formatting import count, duration, estimate, listing, number, opening, plural
+from headroom.report.keys import line_sample
+from headroom.report.palette import arm_colour
+from headroom.report.selection import (
+    in_order,
+    last_epochs,
+    main_metric,
+    main_set,
+    metric_name,
+    rows_where,
+    run_name,
+)
+from headroom.report.study_tables import StudyTables, arm_of
+
+TITLE = "Training and translation quality"
+
+
+def section(tables: StudyTables) -> Section:
+    """Return the section about the models that everything else examines."""
+    if not (tables.has("training") or tables.has("evaluation")):
+        return Section("training", TITLE, missing="No model of this study has been trained yet.")
+    runs = len(tables.runs)
+    arms = f"arms {listing(tables.arms)}" if len(tables.arms) > 1 else f"arm {tables.arms[0]}"
+    verb = "was" if runs == 1 else "were"
+    lead = (
+        f"{opening(runs, 'model')} of the {arms} {verb} trained; every experiment below examines the"
+        " checkpoints of their epochs, and nothing is trained again."
+    )
+    return Section("training", TITLE, lead=lead, exhibits=(_exhibit(tables),))
+
+
+def _exhibit(tables: StudyTables) -> Exhibit:
+    panels = []
+    shown = []
+    if tables.has("training"):
+        panels.append(figures.losses(tables.training, tables.arms))
+    if tables.has("evaluation"):
+        shown = _shown_sets(tables)
+        panels += [figures.quality(rows, tables.arms, name=f"quality-{place}") for place, rows in enumerate(shown)]
+    finding = _finding(tables, shown)
+    return Exhibit(
+        name="training",
+        rows=(Row("", tuple(panels)),),
+        key=_key(tables),
+        alt=finding,
+        shows=finding,
+        how="Curves: loss per target token, solid on the validation set, dotted on the training set; faint"
+        " lines are single seeds, strong lines an arm’s mean. Dots: the last epoch’s score of each run with"
+        " its 95 % bootstrap interval; higher is better.",
+        tables=tuple(_tables(tables)),
+    )
+
+
+def _shown_sets(tables: StudyTables) -> list[pandas.DataFrame]:
+    """Return the rows of the main metric, one frame per set, without the halves of the validation set."""
+    rows = rows_where(tables.evaluation, metric=main_metric(tables.evaluation))
+    names = [name for name in in_order(rows["set"], ("test",)) if name not in ("choose", "check")]
+    order = {run: place for place, run in enumerate(tables.runs)}
+    names = names or [main_set(rows)]
+    return [rows_where(rows, set=name).sort_values("run", key=lambda runs: runs.map(order)) for name in names]
+
+
+def _finding(tables: StudyTables, shown: list[pandas.DataFrame]) -> str:
+    if not shown:
+        return f"Losses of {plural(len(tables.runs), 'run')} per epoch."
+    parts = []
+    for rows in shown:
+        arms = rows.groupby(rows["run"].map(arm_of), sort=False)["value"].mean()
+        values = listing(f"{number(value)} ({arm})" for arm, value in arms.items())
+        parts.append(f"on {rows['set'].iloc[0]} {values}")
+    return f"Mean {metric_name(shown[0]['metric'].iloc[0])} at the last epoch: {'; '.join(parts)}."
+
+
+def _key(tables: StudyTables) -> tuple[Key, ...]:
+    arms = [Key(line_sample(arm_colour(arm, tables.arms).variable), arm) for arm in tables.arms]
+    return (*arms, Key(line_sample("ink"), "validation"), Key(line_sample("ink", "1.5 3"), "training"))
+
+
+def _tables(tables: StudyTables) -> list[Table]:
+    made = []
+    if tables.has("evaluation"):
+        rows = tables.evaluation.assign(
+            shown_run=tables.evaluation["run"].map(run_name),
+            shown=[estimate(*three) for three in tables.evaluation[["value", "low", "high"]].to_numpy()],
+        )
+        columns = [
+            Column("shown_run", "run", numeric=False),
+            Column("set", "set", numeric=False),
+            Column("metric", "metric", metric_name, numeric=False),
+            Column("shown", "value [95 % interval]"),
+        ]
+        made.append(table_of(rows, columns, caption="scores of the last epoch", filename="evaluation.csv"))
+    if tables.has("training"):
+        made.append(_losses_table(last_epochs(tables.training), tables))
+    return made
+
+
+def _losses_table(rows: pandas.DataFrame, tables: StudyTables) -> Table:
+    wide = rows.pivot_table(index="run", columns="measure", values="value", sort=False).reset_index()
+    total = rows_where(tables.training, measure="seconds").groupby("run")["value"].sum()
+    wide["total_seconds"] = wide["run"].map(total).fillna(float("nan"))
+    columns = (
+        Column("run", "run", run_name, numeric=False),
+        Column("train_loss", "training loss", number),
+        Column("valid_loss", "validation loss", number),
+        Column("updates", "updates", count),
+        Column("words_per_second", "words per second", count),
+        Column("total_seconds", "time for all epochs", duration),
+    )
+    present = [column for column in columns if column.source in wide.columns]
+    return table_of(wide, present, caption="training at the last epoch", filename="training.csv")

@@ -1,0 +1,109 @@
+"""Choosing rows of the tables: last epochs, the run that is shown first, names of metrics and orders."""
+
+from collections.abc import Iterable
+
+import pandas
+
+from headroom.ground.heads import Head
+from headroom.report.study_tables import StudyTables, arm_of, seed_of
+
+METRIC_NAMES = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "exact": "exact sentences (%)",
+    "loss": "loss (nats per token)",
+}
+"""Names with units. BLEU is sacrebleu's, on detokenised text."""
+
+CRITERION_NAMES = {
+    "gradient-token": "gradient, per token",
+    "gradient-example": "gradient, per example",
+    "gradient-batch": "gradient, per batch",
+    "gradient-squared": "gradient, squared",
+}
+
+
+def metric_name(metric: str) -> str:
+    """Return the name of a metric with its unit."""
+    return METRIC_NAMES.get(metric, metric)
+
+
+def criterion_name(criterion: str) -> str:
+    """Return a criterion as readers should see it."""
+    return CRITERION_NAMES.get(criterion, criterion)
+
+
+def run_name(run: str) -> str:
+    """Return a run as readers should see it: `baseline, seed 1`."""
+    return f"{arm_of(run)}, seed {seed_of(run)}" if seed_of(run) else run
+
+
+def last_epochs(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of every run's last epoch in this table."""
+    return frame[frame["epoch"] == frame.groupby("run")["epoch"].transform("max")]
+
+
+def main_run(frame: pandas.DataFrame, tables: StudyTables) -> str:
+    """Return the run shown first: the first run of the study (baseline, lowest seed) that has rows here."""
+    present = set(frame["run"])
+    return next(run for run in tables.runs if run in present)
+
+
+def main_metric(frame: pandas.DataFrame) -> str:
+    """Return the metric shown first: BLEU if it was measured."""
+    present = list(dict.fromkeys(frame["metric"]))
+    return "bleu" if "bleu" in present else present[0]
+
+
+def main_set(frame: pandas.DataFrame) -> str:
+    """Return the evaluation set shown first: `test` if it was used, else `check`, else the first."""
+    present = list(dict.fromkeys(frame["set"]))
+    return next((name for name in ("test", "check") if name in present), present[0])
+
+
+def rows_where(frame: pandas.DataFrame, **values: object) -> pandas.DataFrame:
+    """Return the rows that have these values in these columns."""
+    for column, value in values.items():
+        frame = frame[frame[column] == value]
+    return frame
+
+
+def heads_of(frame: pandas.DataFrame) -> list[Head]:
+    """Return the head of every row."""
+    named = zip(frame["kind"], frame["layer"], frame["head"], strict=True)
+    return [Head(kind, int(layer), int(head)) for kind, layer, head in named]
+
+
+def in_order(present: Iterable[str], preferred: Iterable[str]) -> list[str]:
+    """Return the distinct names, those of `preferred` first and in its order."""
+    names = list(dict.fromkeys(present))
+    first = [name for name in dict.fromkeys(preferred) if name in names]
+    return first + [name for name in names if name not in first]
+
+
+def arm_rows(frame: pandas.DataFrame, arm: str) -> pandas.DataFrame:
+    """Return the rows of an arm's runs."""
+    return frame[frame["run"].map(arm_of) == arm]
+
+
+def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
+    """Return curve rows with two more columns: `share` of heads removed and `kept` of the score, in %."""
+    return curves.assign(
+        share=100 * curves["heads_removed"] / curves["heads_total"],
+        kept=100 * curves["value"] / curves["full"].where(curves["full"] != 0),
+    )
+
+
+def order_name(order: str, normalised: str = "", ranking: str = "fixed") -> str:
+    """Return a removal order as readers should see it: `gradient, per token, rescored`."""
+    name = {"ablation": "single-head ablation", "reverse": "reverse (highest first)"}.get(order, criterion_name(order))
+    raw = ", raw" if normalised == "raw" else ""
+    return name + raw + (", rescored" if ranking == "rescored" else "")
+
+
+def main_gradient(curves: pandas.DataFrame) -> tuple[str, str]:
+    """Return criterion and normalisation of the gradient order shown first: per token, by layer, if there."""
+    rows = curves[curves["order"].str.startswith("gradient") & (curves["ranking"] == "fixed")]
+    present = set(zip(rows["order"], rows["normalised"], strict=True))
+    wanted = [(criterion, normalised) for normalised in ("layer", "raw") for criterion in CRITERION_NAMES]
+    return next((pair for pair in [*wanted, *sorted(present)] if pair in present), ("", ""))

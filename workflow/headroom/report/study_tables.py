@@ -1,0 +1,154 @@
+"""The tables of one study, read when first asked for."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.tables import read_table
+
+_RUN = "study run epoch"
+_CURVE = (
+    f"{_RUN} scope order normalised ranking draw heads_removed heads_total removed set metric"
+    " value full delta low high p p_holm signature"
+)
+
+COLUMNS: dict[str, tuple[str, ...]] = {
+    name: tuple(columns.split())
+    for name, columns in {
+        "training": f"{_RUN} measure value signature",
+        "evaluation": f"{_RUN} set metric value low high decoding signature",
+        "scores": f"{_RUN} kind layer head criterion normalised value signature",
+        "ablation": f"{_RUN} kind layer head set metric value full delta low high p p_holm signature",
+        "keep_one": f"{_RUN} kind layer head set metric value full delta low high p p_holm chosen signature",
+        "agreement": f"{_RUN} kind set_a set_b metric statistic dropped k value low high chance signature",
+        "curves": _CURVE,
+        "dynamics": _CURVE,
+        "settling": f"{_RUN} kind criterion normalised statistic k value low high chance signature",
+        "removal": f"{_RUN} heads_removed removed check value signature",
+        "timing": "study run share_removed heads_removed model part batch_size median_seconds quartile_low"
+        " quartile_high repeats speedup speedup_low speedup_high expected_speedup multiply_adds parameters"
+        " threads device signature",
+        "timing_samples": "study run share_removed model part batch_size repeat seconds signature",
+        "diversity": f"{_RUN} kind layer measure value signature",
+        "update_cost": "study arm repeat seconds ratio signature",
+        "repulsion": "study statistic set metric arm baseline value low high p seeds signature",
+    }.items()
+}
+"""The columns of every table, in order; `docs` describes what each means."""
+
+_TEXT = (
+    "study run measure signature set set_a set_b metric decoding kind criterion normalised statistic scope"
+    " order ranking removed check model part device arm baseline seeds"
+)
+"""Columns that stay text; every other column is a number, an empty cell NaN."""
+
+
+class _Table:
+    """A table as an attribute of `StudyTables`: read once, on first use."""
+
+    def __set_name__(self, owner: type["StudyTables"], name: str) -> None:
+        self._name = name
+
+    def __get__(self, tables: "StudyTables", owner: type["StudyTables"]) -> pandas.DataFrame:
+        return tables.frame(self._name)
+
+
+class StudyTables:
+    """All tables of a study, each a data frame with the rows of all runs.
+
+    A table without a file (its experiment was not run) is an empty frame with the right columns. Number
+    columns hold floats or integers with NaN for empty cells, text columns hold "" for them; `chosen` is a
+    boolean. The frames are shared: do not change them in place.
+
+    Args:
+        paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
+            file itself for the tables of a whole study (`repulsion.csv`, `update_cost.csv`).
+
+    Raises:
+        HeadroomError: If a path belongs to no known table.
+    """
+
+    training = _Table()
+    evaluation = _Table()
+    scores = _Table()
+    ablation = _Table()
+    keep_one = _Table()
+    agreement = _Table()
+    curves = _Table()
+    dynamics = _Table()
+    settling = _Table()
+    removal = _Table()
+    timing = _Table()
+    timing_samples = _Table()
+    diversity = _Table()
+    update_cost = _Table()
+    repulsion = _Table()
+
+    def __init__(self, paths: Sequence[Path | str] = ()) -> None:
+        self._paths: dict[str, list[Path]] = {name: [] for name in COLUMNS}
+        self._frames: dict[str, pandas.DataFrame] = {}
+        for path in map(Path, paths):
+            self._paths[_table_name(path)].append(path)
+
+    def frame(self, name: str) -> pandas.DataFrame:
+        """Return a table by name, e.g. `frame("scores")`, the same as the attribute `scores`."""
+        if name not in self._frames:
+            frames = [_read(path, name) for path in sorted(self._paths[name])]
+            filled = [frame for frame in frames if len(frame)]
+            empty = pandas.DataFrame(columns=list(COLUMNS[name]))
+            self._frames[name] = pandas.concat(filled, ignore_index=True) if filled else _typed(empty)
+        return self._frames[name]
+
+    def has(self, name: str) -> bool:
+        """Return whether the table has any row, that is, whether its experiment was run."""
+        return not self.frame(name).empty
+
+    @property
+    def runs(self) -> list[str]:
+        """The runs of the study, in order of arm (baseline first) and seed."""
+        names = {run for name in COLUMNS if "run" in COLUMNS[name] for run in self.frame(name)["run"]}
+        return sorted(names, key=lambda run: (arm_of(run) != "baseline", arm_of(run), seed_of(run), run))
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms of the study, baseline first."""
+        return list(dict.fromkeys(arm_of(run) for run in self.runs))
+
+
+def arm_of(run: str) -> str:
+    """Return the arm of a run: `translation.svgd.seed2` is of arm `svgd`."""
+    parts = run.split(".")
+    return parts[1] if len(parts) > 1 else run
+
+
+def seed_of(run: str) -> int:
+    """Return the seed of a run: that of `translation.svgd.seed2` is 2; 0 if the name tells none."""
+    digits = run.rpartition("seed")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _table_name(path: Path) -> str:
+    for name in (path.parent.name, path.stem):
+        if name in COLUMNS:
+            return name
+    raise HeadroomError(f"{path} is no table of a study: its directory should be one of {', '.join(COLUMNS)}")
+
+
+def _read(path: Path, name: str) -> pandas.DataFrame:
+    return _typed(read_table(path, COLUMNS[name]))
+
+
+def _typed(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the frame with text columns as text and all others as numbers."""
+    columns: dict[str, pandas.Series[Any]] = {}
+    for column in frame.columns:
+        if column == "chosen":
+            columns[column] = frame[column].astype(str) == "True"
+        elif column in _TEXT.split():
+            columns[column] = frame[column].astype(str)
+        else:
+            columns[column] = pandas.to_numeric(frame[column], errors="coerce")
+    return pandas.DataFrame(columns)

@@ -1,0 +1,34 @@
+"""Pruning curves."""
+
+from typing import Literal
+
+from pydantic import Field, PositiveInt
+
+from headroom.settings.base import Settings
+
+Scope = Literal["all", "E", "A", "D"]
+Criterion = Literal["gradient-token", "gradient-example", "gradient-batch", "gradient-squared"]
+Normalised = Literal["raw", "layer"]
+
+
+class PruningSettings(Settings):
+    """Curves of the metric against the number of heads removed."""
+
+    step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")
+    scopes: tuple[Scope, ...] = Field(
+        ("all", "E", "A", "D"), description="heads that compete: all kinds together, or one kind alone"
+    )
+    criteria: tuple[Criterion, ...] = Field(
+        ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared"),
+        description="gradient criteria that give an order, each fixed and re-scored after every step",
+    )
+    normalisations: tuple[Normalised, ...] = Field(
+        ("raw", "layer"), description="scores as they are, or divided by the l2 norm over the site's heads"
+    )
+    random_draws: PositiveInt = Field(5, description="random orders, the control")
+
+
+class RemovalSettings(Settings):
+    """Real removal: the checkpoint without its least important heads."""
+
+    share: float = Field(0.5, ge=0, le=1, description="share of all heads sliced out, least important first")

@@ -1,0 +1,148 @@
+"""Train one run: a translation model with a checkpoint per epoch, resumable at any moment."""
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+
+from headroom.ground.command import add_run, add_settings, run, settings_from, stage_parser
+from headroom.ground.errors import HeadroomError
+from headroom.ground.files import atomic_path, sha256
+from headroom.ground.tables import signature, write_table
+from headroom.methods.repulsive_adam import optimizer_arguments
+from headroom.models.engine import VERSION as ENGINE_VERSION
+from headroom.models.training import EpochRecord, Progress, fairseq_arguments, train
+from headroom.settings.model import ModelSettings
+from headroom.settings.repulsion import add_arm, arm_from
+from headroom.settings.training import TrainingSettings
+
+logger = logging.getLogger("headroom.train")
+
+COLUMNS = ("study", "run", "epoch", "measure", "value", "signature")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("headroom.train", __doc__ or "")
+    add_run(parser)
+    parser.add_argument("--data", required=True, help="directory written by headroom.prepare")
+    parser.add_argument("--work", required=True, help="directory for resumable state, of this run alone")
+    parser.add_argument("--checkpoints", required=True, help="directory for epoch<e>.pt, one per epoch")
+    parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
+    parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
+    add_arm(parser)
+    add_settings(parser, ModelSettings)
+    add_settings(parser, TrainingSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train, then hand over checkpoints and table."""
+    given = build_parser().parse_args(arguments)
+    model, training = settings_from(given, ModelSettings), settings_from(given, TrainingSettings)
+    data, work = Path(given.data), Path(given.work)
+    command = fairseq_arguments(
+        data=data,
+        model=model,
+        training=training,
+        seed=given.seed,
+        device=given.device,
+        optimizer=optimizer_arguments(arm_from(given)),
+    )
+    claim_work(work, fingerprint(command, data))
+    records = train(arguments=command, epochs=training.epochs, work=work, notify=progress_lines(training.epochs))
+    hand_over(work, Path(given.checkpoints), training.epochs)
+    write_table(given.output, _rows(records, given, training), COLUMNS)
+
+
+def fingerprint(command: list[str], data: Path) -> str:
+    """Return a hash of all that makes the weights: settings, data and the code that is loaded.
+
+    The number of epochs is not part of it, so that more epochs go on from where training ended.
+    """
+    files = sorted(path for path in data.iterdir() if path.is_file())
+    if not files:
+        raise HeadroomError(f"{data} is empty: give the directory that headroom.prepare wrote")
+    sources = sorted(
+        str(module.__file__) for name, module in sys.modules.items() if name.startswith("headroom") and module.__file__
+    )
+    parts = {
+        "command": command[1:],
+        "data": {path.name: sha256(path) for path in files},
+        "code": [sha256(path) for path in sources],
+        "versions": [torch.__version__, ENGINE_VERSION],
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def claim_work(work: Path, expected: str) -> None:
+    """Make `work` this run's: states of another fingerprint are removed, so that they cannot be resumed."""
+    stamp = work / "fingerprint"
+    if work.exists() and (not stamp.is_file() or stamp.read_text("utf-8") != expected):
+        logger.info("%s holds training of other settings, data or code: starting clean", work)
+        shutil.rmtree(work)
+    with atomic_path(stamp) as temporary:
+        temporary.write_text(expected, "utf-8")
+
+
+def progress_lines(epochs: int, every: float = 5.0) -> Callable[[Progress], None]:
+    """Return a function that logs progress when an epoch ends and every few seconds in between."""
+    last = time.monotonic()
+
+    def notify(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < every and progress.update < progress.updates:
+            return
+        last = now
+        minutes, seconds = divmod(round(progress.seconds_left), 60)
+        logger.info(
+            "epoch %d/%d  update %d/%d  loss %.3f  %s words/s  %d:%02d left",
+            progress.epoch,
+            epochs,
+            progress.update,
+            progress.updates,
+            progress.loss,
+            f"{progress.words_per_second:,.0f}",
+            minutes,
+            seconds,
+        )
+
+    return notify
+
+
+def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
+    """Put every epoch's model into the outputs, as hard links where the file system has them."""
+    for epoch in range(1, epochs + 1):
+        source = work / f"epoch{epoch}.pt"
+        with atomic_path(checkpoints / source.name) as temporary:
+            temporary.unlink()
+            try:
+                os.link(source, temporary)
+            except OSError:
+                shutil.copyfile(source, temporary)
+
+
+def _rows(records: list[EpochRecord], given: argparse.Namespace, training: TrainingSettings) -> list[dict[str, object]]:
+    about = signature(seed=given.seed, method=given.method, max_tokens=training.max_tokens, torch=torch.__version__)
+    leading = {"study": given.study, "run": given.run}
+    return [
+        {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": about}
+        for record in records
+        for measure, value in asdict(record).items()
+        if measure != "epoch"
+    ]
+
+
+if __name__ == "__main__":
+    run(main)

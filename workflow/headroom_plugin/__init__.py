@@ -1,0 +1,23 @@
+"""The plugin for fairseq's own command lines: `--user-dir workflow/headroom_plugin`.
+
+    fairseq-train <data> --user-dir workflow/headroom_plugin \
+        --task headroom_translation --arch transformer \
+        --optimizer repulsive_adam --repulsion-alpha 0.01 ...
+
+fairseq puts this folder's parent on the module path, which makes the package `headroom` importable,
+and imports this module, which registers the task and the optimizer. The folder holds nothing else: their
+code is in the package, each on its own floor, and a stage that trains imports it from there.
+"""
+
+import logging
+
+_LOGGERS = [logging.getLogger(name) for name in ("fairseq", "fairseq_cli")]
+_levels = [logger.level for logger in _LOGGERS]
+
+from headroom.methods import repulsive_adam  # noqa: E402
+from headroom.models import translation_task  # noqa: E402
+
+for _logger, _level in zip(_LOGGERS, _levels):
+    _logger.setLevel(_level)  # the package silences fairseq; its own command lines keep their log
+
+__all__ = ["repulsive_adam", "translation_task"]

@@ -1,0 +1,98 @@
+// Additions for readers with JavaScript; the page says everything without it.
+(() => {
+  "use strict";
+  const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
+
+  // A hovered or focused head lights up in every atlas; the figure's readout says what it shows there.
+  const cells = new Map();
+  for (const cell of all(".cell[data-head]")) {
+    const head = cell.dataset.head;
+    if (!cells.has(head)) cells.set(head, []);
+    cells.get(head).push(cell);
+  }
+  let lit = "";
+  const light = (head) => {
+    if (head === lit) return;
+    for (const cell of cells.get(lit) || []) cell.classList.remove("lit");
+    for (const cell of cells.get(head) || []) cell.classList.add("lit");
+    lit = head;
+  };
+  const tell = (cell) => {
+    const readout = cell.closest("figure")?.querySelector(".readout");
+    if (!readout) return;
+    const label = cell.closest(".row")?.querySelector(".label")?.textContent;
+    readout.hidden = false;
+    readout.textContent = (label ? label + ". " : "") + cell.querySelector("title").textContent;
+  };
+  for (const area of all(".atlases")) {
+    area.addEventListener("mouseover", (event) => {
+      const cell = event.target.closest(".cell[data-head]");
+      if (cell) { light(cell.dataset.head); tell(cell); }
+    });
+    area.addEventListener("mouseleave", () => light(""));
+    area.addEventListener("focusout", () => light(""));
+  }
+
+  // One tab stop per atlas; the arrow keys move from head to head.
+  const named = (head) => /^([EAD])(\d+):(\d+)$/.exec(head);
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  for (const atlas of all("svg.atlas")) {
+    all(".cell", atlas).forEach((cell, index) => cell.setAttribute("tabindex", index ? "-1" : "0"));
+    atlas.addEventListener("focusin", (event) => {
+      const cell = event.target.closest(".cell");
+      if (cell) { light(cell.dataset.head); tell(cell); }
+    });
+    atlas.addEventListener("keydown", (event) => {
+      const step = steps[event.key];
+      const name = step && named(event.target.closest(".cell")?.dataset.head || "");
+      if (!name) return;
+      const head = `${name[1]}${+name[2] + step[0]}:${+name[3] + step[1]}`;
+      const next = atlas.querySelector(`.cell[data-head="${head}"]`);
+      if (!next) return;
+      event.preventDefault();
+      event.target.closest(".cell").setAttribute("tabindex", "-1");
+      next.setAttribute("tabindex", "0");
+      next.focus();
+    });
+  }
+
+  // Tables sort by a click on a heading.
+  const value = (text) => {
+    const number = parseFloat(text.replace(/\u2212/g, "-").replace(/[\u2009\u00a0]/g, "").replace(/^[<+]\s*/, ""));
+    return Number.isNaN(number) ? null : number;
+  };
+  for (const table of all("table.data")) {
+    const body = table.tBodies[0];
+    all("thead th", table).forEach((heading, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...heading.childNodes);
+      heading.append(button);
+      button.addEventListener("click", () => {
+        const down = heading.getAttribute("aria-sort") === "ascending";
+        for (const other of all("thead th", table)) other.removeAttribute("aria-sort");
+        heading.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const text = (row) => row.cells[column].textContent;
+        const compare = (a, b) => {
+          const [x, y] = [value(text(a)), value(text(b))];
+          return x !== null && y !== null ? x - y : text(a).localeCompare(text(b), "en", { numeric: true });
+        };
+        const rows = Array.from(body.rows).sort((a, b) => (down ? -compare(a, b) : compare(a, b)));
+        body.append(...rows);
+      });
+    });
+  }
+
+  // The contents mark the section being read.
+  const links = new Map(all("nav a").map((link) => [link.getAttribute("href").slice(1), link]));
+  if ("IntersectionObserver" in window) {
+    const observer = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        for (const link of links.values()) link.removeAttribute("aria-current");
+        links.get(entry.target.id)?.setAttribute("aria-current", "true");
+      }
+    }, { rootMargin: "-10% 0px -80% 0px" });
+    for (const section of all("main > section")) observer.observe(section);
+  }
+})();

@@ -1,0 +1,22 @@
+# Do the effects of removing heads agree between sets?
+rule agree:
+    input:
+        code=sources("headroom.agree"),
+        ablation=f"{RESULTS}/ablation/{{run}}.csv",
+    output:
+        f"{RESULTS}/agreement/{{run}}.csv",
+    log:
+        f"{LOGS}/agree/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/agree/{{run}}.tsv"
+    conda:
+        "../../envs/plain.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=15,
+    params:
+        study=study.study,
+    shell:
+        "python -m headroom.agree --study {params.study} --run {wildcards.run} --ablation {input.ablation} "
+        "--output {output} > {log} 2>&1"

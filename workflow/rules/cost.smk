@@ -1,0 +1,32 @@
+# What repulsion costs per update: interleaved updates of the first arm and of the first repulsive one.
+REPULSIVE = [arm for arm, settings in study.arms.items() if settings.method != "baseline"]
+
+if REPULSIVE:
+
+    rule cost:
+        input:
+            VOCABULARY,
+            BINARISED,
+            code=sources("headroom.cost"),
+        output:
+            f"{RESULTS}/update_cost.csv",
+        log:
+            f"{LOGS}/cost.log",
+        benchmark:
+            f"{BENCHMARKS}/cost.tsv"
+        conda:
+            "../../envs/torch.yaml"
+        threads: WHOLE_MACHINE
+        resources:
+            mem_mb=4000,
+            runtime=60,
+            gpu=GPU,
+        params:
+            study=study.study,
+            data=f"{RESULTS}/binarised",
+            arm=flags(study.arms[REPULSIVE[0]]),
+            settings=" ".join([flags(study.model), flags(study.training), flags(study.cost)]),
+            device=study.device,
+        shell:
+            "python -m headroom.cost --study {params.study} --data {params.data} --device {params.device} "
+            "{params.arm} {params.settings} --output {output} > {log} 2>&1"

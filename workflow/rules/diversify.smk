@@ -1,0 +1,30 @@
+# How alike the heads of a site are, at every epoch of every run.
+rule diversify:
+    input:
+        VOCABULARY,
+        texts("choose"),
+        code=sources("headroom.diversify"),
+        checkpoints=checkpoints("{run}"),
+    output:
+        f"{RESULTS}/diversity/{{run}}.csv",
+    log:
+        f"{LOGS}/diversify/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/diversify/{{run}}.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+        gpu=GPU,
+    params:
+        study=study.study,
+        vocabulary=f"{RESULTS}/binarised",
+        corpus=f"{RESULTS}/corpus",
+        settings=flags(study.diversity),
+        device=study.device,
+    shell:
+        "python -m headroom.diversify --study {params.study} --run {wildcards.run} --checkpoints {input.checkpoints} "
+        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --set choose "
+        "--output {output} {params.settings} > {log} 2>&1"

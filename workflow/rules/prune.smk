@@ -1,0 +1,78 @@
+# Pruning curves: every order at the last epoch, and the main order at every epoch and for every run.
+rule curves:
+    input:
+        VOCABULARY,
+        texts("choose", "test"),
+        code=sources("headroom.prune"),
+        checkpoint=last_checkpoint("{run}"),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+        ablation=f"{RESULTS}/ablation/{{run}}.csv",
+    output:
+        f"{RESULTS}/curves/{{run}}.{{scope}}.csv",
+    log:
+        f"{LOGS}/curves/{{run}}.{{scope}}.log",
+    benchmark:
+        f"{BENCHMARKS}/curves/{{run}}.{{scope}}.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=600,
+        gpu=GPU,
+    priority: 10
+    params:
+        study=study.study,
+        vocabulary=f"{RESULTS}/binarised",
+        corpus=f"{RESULTS}/corpus",
+        settings=" ".join(
+            [
+                flags(study.pruning, leave_out=["scopes"]),
+                flags(study.scores),
+                flags(study.decoding),
+                flags(study.sampling),
+            ]
+        ),
+        device=study.device,
+    shell:
+        "python -m headroom.prune --study {params.study} --run {wildcards.run} --checkpoints {input.checkpoint} "
+        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --scores {input.scores} "
+        "--ablation {input.ablation} --scopes {wildcards.scope} --output {output} {params.settings} > {log} 2>&1"
+
+
+rule dynamics:
+    input:
+        VOCABULARY,
+        texts("choose", "test"),
+        code=sources("headroom.prune"),
+        checkpoints=checkpoints("{run}"),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+    output:
+        f"{RESULTS}/dynamics/{{run}}.csv",
+    log:
+        f"{LOGS}/dynamics/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/dynamics/{{run}}.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=600,
+        gpu=GPU,
+    params:
+        study=study.study,
+        vocabulary=f"{RESULTS}/binarised",
+        corpus=f"{RESULTS}/corpus",
+        settings=" ".join(
+            [
+                flags(study.pruning, leave_out=["scopes", "criteria", "normalisations", "random_draws"]),
+                flags(study.decoding),
+                flags(study.sampling),
+            ]
+        ),
+        device=study.device,
+    shell:
+        "python -m headroom.prune --study {params.study} --run {wildcards.run} --checkpoints {input.checkpoints} "
+        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --scores {input.scores} "
+        "--only-main true --scopes all --output {output} {params.settings} > {log} 2>&1"

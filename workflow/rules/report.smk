@@ -1,0 +1,70 @@
+# The report: one HTML file, and its figures for Snakemake's own report.
+FIGURES = {
+    "training": "Training",
+    "scores": "Importance",
+    "ablation": "Ablation",
+    "keep_one": "Ablation",
+    "agreement": "Ablation",
+    "curves": "Pruning",
+    "curves_by_kind": "Pruning",
+    "settling": "Pruning",
+    "timing": "Removal",
+    "repulsion": "Repulsion",
+}
+PER_DETAILED_RUN = ("ablation", "keep_one", "agreement", "removal", "timing", "timing_samples")
+PER_RUN = ("training", "evaluation", "scores", "settling", "dynamics", "diversity")
+TABLES = [
+    *(path for name in PER_RUN for path in tables(name, RUNS)),
+    *(path for name in PER_DETAILED_RUN for path in tables(name, DETAILED)),
+    *(f"{RESULTS}/curves/{run}.{scope}.csv" for run in DETAILED for scope in study.pruning.scopes),
+    *([f"{RESULTS}/update_cost.csv", f"{RESULTS}/repulsion.csv"] if REPULSIVE else []),
+]
+
+
+rule configuration:
+    output:
+        f"{RESULTS}/configuration.json",
+    log:
+        f"{LOGS}/configuration.log",
+    conda:
+        "../../envs/plain.yaml"
+    localrule: True
+    params:
+        configuration=study.model_dump_json(exclude={"mirror"}),
+    shell:
+        "printf '%s\\n' {params.configuration:q} > {output} 2> {log}"
+
+
+rule report:
+    input:
+        tables=TABLES,
+        configuration=f"{RESULTS}/configuration.json",
+        code=sources("headroom.report", *(f"report/{name}" for name in REPORT_FILES)),
+    output:
+        page=report(f"reports/{study.study}.html", category="Report"),
+        figures=[
+            report(
+                f"{RESULTS}/figures/{name}.svg",
+                category=category,
+                labels={"figure": name.replace("_", " ")},
+            )
+            for name, category in FIGURES.items()
+        ],
+    log:
+        f"{LOGS}/report.log",
+    benchmark:
+        f"{BENCHMARKS}/report.tsv"
+    conda:
+        "../../envs/plain.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=15,
+    params:
+        study=study.study,
+        figures=f"{RESULTS}/figures",
+        benchmarks=BENCHMARKS,
+    shell:
+        "python -m headroom.report --study {params.study} --tables {input.tables} "
+        "--benchmarks $(find {params.benchmarks} -name '*.tsv' | sort) --configuration {input.configuration} "
+        "--output {output.page} --figures {params.figures} > {log} 2>&1"

@@ -1,0 +1,37 @@
+# One model per arm and seed, a checkpoint per epoch. State to resume from lives in work/, which is no
+# output: Snakemake deletes the outputs of a failed job, and training would start over.
+rule train:
+    input:
+        VOCABULARY,
+        BINARISED,
+        code=sources("headroom.train"),
+    output:
+        checkpoints=checkpoints("{run}"),
+        table=f"{RESULTS}/training/{{run}}.csv",
+    log:
+        f"{LOGS}/train/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/train/{{run}}.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=24 * 60,
+        gpu=GPU,
+    priority: 50
+    retries: 2
+    params:
+        study=study.study,
+        data=f"{RESULTS}/binarised",
+        work=f"work/{study.study}/{{run}}",
+        directory=f"{RESULTS}/runs/{{run}}",
+        arm=lambda wildcards: flags(study.arms[RUNS[wildcards.run][0]]),
+        seed=lambda wildcards: RUNS[wildcards.run][1],
+        model=flags(study.model),
+        training=flags(study.training),
+        device=study.device,
+    shell:
+        "python -m headroom.train --study {params.study} --run {wildcards.run} --data {params.data} "
+        "--work {params.work} --checkpoints {params.directory} --output {output.table} --device {params.device} "
+        "--seed {params.seed} {params.arm} {params.model} {params.training} > {log} 2>&1"
