@@ -13,10 +13,10 @@ from headroom.data.treebank import conllu_rows
 
 TOPICS = ("shared", "near", "far")
 ENDINGS = {
-    "m": {"nom": ("er", "o"), "acc": ("en", "on"), "dat": ("em", "ou"), "gen": ("es", "os")},
-    "f": {"nom": ("e", "a"), "acc": ("e", "an"), "dat": ("er", "ai"), "gen": ("er", "as")},
-    "n": {"nom": ("as", "u"), "acc": ("as", "u"), "dat": ("em", "ou"), "gen": ("es", "us")},
-    "plural": {"nom": ("i", "ei"), "acc": ("i", "ein"), "dat": ("en", "ein"), "gen": ("or", "eis")},
+    "m": {"nom": ("er", "o"), "acc": ("en", "on"), "dat": ("em", "ou")},
+    "f": {"nom": ("e", "a"), "acc": ("e", "an"), "dat": ("er", "ai")},
+    "n": {"nom": ("as", "u"), "acc": ("as", "u"), "dat": ("em", "ou")},
+    "plural": {"nom": ("i", "ei"), "acc": ("i", "ein"), "dat": ("en", "ein")},
 }
 DECLINED = ("v", "un", "kest", "jod", "nil")
 PLURAL = {"m": "en", "f": "as", "n": "ur"}
@@ -128,7 +128,7 @@ def test_every_name_is_transliterated(sentences):
         translated = re.findall(r"\w+", target.translate(sentence))
         assert set(words) <= known
         for name in words:
-            assert {transliterate(name), transliterate(name) + "is"} & set(translated)
+            assert transliterate(name) in translated
         used += len(words)
     assert used > 100
 

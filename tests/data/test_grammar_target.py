@@ -87,12 +87,12 @@ def test_relative_pronoun_has_the_gender_of_its_noun_and_the_case_of_its_role():
     assert translate(Sentence(Clause(CHASE, singer, object=dogs))) == ("Ve pok jaskit vi basur kvi ve pok jaskoven.")
 
 
-def test_coordinated_subject_takes_a_plural_verb_and_of_is_a_genitive():
+def test_coordinated_subject_takes_a_plural_verb_and_names_have_a_gender():
     of = PrepositionalPhrase(closed.OF_NOUNS[0], Name("Wosa"))
     both = Coordination(NounPhrase(DOG, THE), NounPhrase(SINGER, THE))
     assert translate(Sentence(Clause(BE, both, predicate=OLD))) == "Vas bas ed ve pok sent brotunei."
     assert translate(Sentence(Clause(BE, Name("Wosa"), predicate=OLD))) == "Vosa est brotuna."
-    assert translate(Sentence(Clause(WAIT, NounPhrase(CAT, THE, modifier=of)))) == "Ver trotas Vosais zumilmit."
+    assert translate(Sentence(Clause(WAIT, NounPhrase(CAT, THE, modifier=of)))) == "Ver trotas de Vosa zumilmit."
 
 
 def test_recipient_stands_before_the_object_in_the_dative():

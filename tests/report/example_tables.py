@@ -90,17 +90,17 @@ class Maker:
                     bounds = {"low": value - 0.2, "high": value + 0.15, "chance": "", "k": ""}
                     yield self.agreed(kind, statistic=statistic, dropped=dropped, value=value, **bounds)
             for k in (5, 10, 20):
-                bounds = {"low": "", "high": "", "chance": k * k / 72, "k": k}
-                yield self.agreed(kind, statistic="overlap", dropped=0, value=k * 0.6, **bounds)
+                bounds = {"low": 0.4, "high": 0.8, "chance": k / 72, "k": k}
+                yield self.agreed(kind, statistic="overlap", dropped=0, value=0.6, **bounds)
 
     def agreed(self, kind: str, **values: Any) -> Row:
         return self.row(kind=kind, set_a="test", set_b="far", metric="bleu", **values)
 
     def curves(self) -> Iterator[Row]:
         for scope in ("all", *KINDS):
-            for criterion in CRITERIA if scope == "all" else CRITERIA[:1]:
-                yield from self.curve(scope, criterion, "layer", "fixed", 0, self.ranked(scope, 0.0))
-            yield from self.curve(scope, "gradient-token", "layer", "rescored", 0, self.ranked(scope, 0.0))
+            for criterion in CRITERIA if scope == "all" else CRITERIA[1:2]:
+                yield from self.curve(scope, criterion, "raw", "fixed", 0, self.ranked(scope, 0.0))
+            yield from self.curve(scope, "gradient-example", "raw", "rescored", 0, self.ranked(scope, 0.0))
             yield from self.curve(scope, "ablation", "", "fixed", 0, self.ranked(scope, 0.8))
             for draw in range(5 if scope == "all" else 2):
                 yield from self.curve(scope, "random", "", "fixed", draw, self.ranked(scope, 9.0))
@@ -110,7 +110,7 @@ class Maker:
         for epoch in range(1, EPOCHS + 1):
             order = self.ranked("all", 1.6 / epoch)
             full = 92.0 * (1 - 0.6**epoch)
-            for row in self.curve("all", "gradient-token", "layer", "fixed", 0, order, full=full):
+            for row in self.curve("all", "gradient-example", "raw", "fixed", 0, order, full=full):
                 yield {**row, "epoch": epoch}
 
     def ranked(self, scope: str, noise: float) -> list[Head]:
@@ -143,7 +143,7 @@ class Maker:
                 for statistic, k in (("spearman", ""), ("kendall", ""), ("overlap", 10)):
                     value = 1 - 0.7 * 0.6**epoch if epoch < EPOCHS else 1.0
                     bounds = {"low": value - 0.1, "high": min(1.0, value + 0.1), "chance": 0.14 if k else 0.0}
-                    what = {"criterion": "gradient-token", "normalised": "layer", "statistic": statistic}
+                    what = {"criterion": "gradient-example", "normalised": "raw", "statistic": statistic}
                     yield self.row(epoch=epoch, kind=kind, k=k, value=value, **what, **bounds)
 
     def removal(self) -> Iterator[Row]:

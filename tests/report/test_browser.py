@@ -16,7 +16,8 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installe
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--hide-scrollbars", "--disable-component-update", "--virtual-time-budget=4000"),
+    *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
+    "--virtual-time-budget=4000",
 ]
 
 PROBE = """

@@ -89,3 +89,8 @@ def test_a_panel_has_real_text_and_only_colours_of_the_palette() -> None:
     assert "−1.0" in panel.markup
     assert not re.search(r"#[0-9a-f]{6}", panel.markup)
     assert svg.size(panel.markup)[0] <= 320
+
+
+def test_marks_of_heads_are_named() -> None:
+    source = SOURCE.replace('id="axes_1"', 'id="head:E3:5"')
+    assert '<g class="cell" data-head="E3:5">' in svg.clean(source, "one")

@@ -265,3 +265,10 @@ def test_snakemake_knows_every_key_of_a_profile(name: str, manual: str) -> None:
     profile = yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text())
     unknown = [key for key in profile if not re.search(rf"--{key}\b", manual)]
     assert not unknown
+
+
+@pytest.mark.parametrize("name", ["slurm", "cluster-generic"])
+def test_the_workflow_can_be_planned_with_a_profile(name: str) -> None:
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--profile", f"profiles/{name}", "--nolock"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode == 0, (ended.stdout + ended.stderr)[-2000:]

@@ -19,19 +19,18 @@
   };
   const tell = (cell) => {
     const readout = cell.closest("figure")?.querySelector(".readout");
-    if (!readout) return;
+    const title = cell.querySelector("title");
+    if (!readout || !title) return;
     const label = cell.closest(".row")?.querySelector(".label")?.textContent;
     readout.hidden = false;
-    readout.textContent = (label ? label + ". " : "") + cell.querySelector("title").textContent;
+    readout.textContent = (label ? label + ". " : "") + title.textContent;
   };
-  for (const area of all(".atlases")) {
-    area.addEventListener("mouseover", (event) => {
-      const cell = event.target.closest(".cell[data-head]");
-      if (cell) { light(cell.dataset.head); tell(cell); }
-    });
-    area.addEventListener("mouseleave", () => light(""));
-    area.addEventListener("focusout", () => light(""));
-  }
+  document.addEventListener("mouseover", (event) => {
+    const cell = event.target.closest?.(".cell[data-head]");
+    light(cell ? cell.dataset.head : "");
+    if (cell) tell(cell);
+  });
+  document.addEventListener("focusout", () => light(""));
 
   // One tab stop per atlas; the arrow keys move from head to head.
   const named = (head) => /^([EAD])(\d+):(\d+)$/.exec(head);

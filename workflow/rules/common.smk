@@ -12,6 +12,7 @@ sys.path.insert(0, str(WORKFLOW))
 try:
     import grimp
     from headroom.ground.errors import HeadroomError
+    from headroom.settings.repulsion import format_arm
     from headroom.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -80,6 +81,11 @@ def flags(settings, leave_out=()):
         values = value if isinstance(value, list) else [value]
         words += [f"--{name.replace('_', '-')}", *(shlex.quote(_word(item)) for item in values)]
     return " ".join(words)
+
+
+def arm_words(name):
+    """Return an arm as `--arm svgd method=svgd alpha=0.01 ...`."""
+    return " ".join(["--arm", *format_arm(name, study.arms[name])])
 
 
 def _word(value):

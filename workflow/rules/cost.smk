@@ -1,4 +1,4 @@
-# What repulsion costs per update: interleaved updates of the first arm and of the first repulsive one.
+# What repulsion costs per update: interleaved updates of all arms.
 REPULSIVE = [arm for arm, settings in study.arms.items() if settings.method != "baseline"]
 
 if REPULSIVE:
@@ -24,9 +24,9 @@ if REPULSIVE:
         params:
             study=study.study,
             data=f"{RESULTS}/binarised",
-            arm=flags(study.arms[REPULSIVE[0]]),
+            arms=" ".join(arm_words(arm) for arm in study.arms),
             settings=" ".join([flags(study.model), flags(study.training), flags(study.cost)]),
             device=study.device,
         shell:
             "python -m headroom.cost --study {params.study} --data {params.data} --device {params.device} "
-            "{params.arm} {params.settings} --output {output} > {log} 2>&1"
+            "{params.arms} {params.settings} --output {output} > {log} 2>&1"

@@ -2,7 +2,7 @@
 rule diversify:
     input:
         VOCABULARY,
-        texts("choose"),
+        texts("check"),
         code=sources("headroom.diversify"),
         checkpoints=checkpoints("{run}"),
     output:
@@ -26,5 +26,5 @@ rule diversify:
         device=study.device,
     shell:
         "python -m headroom.diversify --study {params.study} --run {wildcards.run} --checkpoints {input.checkpoints} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --set choose "
+        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --set check "
         "--output {output} {params.settings} > {log} 2>&1"

@@ -9,7 +9,7 @@ from headroom.ground.errors import HeadroomError
 KINDS = ("E", "A", "D")
 """Encoder self-attention, encoder-decoder attention, decoder self-attention: the order of all tables."""
 
-_NAME = re.compile(r"([EAD])([1-9]\d*):([1-9]\d*)")
+_NAME = re.compile(r"([EAD])([1-9][0-9]*):([1-9][0-9]*)")
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ class EvaluationSet:
         """Translate the set and compute all metrics and their resamples."""
         if self._batched_for is not model:
             self._batches = model.batches(
-                self.sources, self.references.references, sentences=self.settings.batch_sentences
+                self.sources, self.references.references, sentences=self.settings.sentences_at_once
             )
             self._batched_for = model
         hypotheses = model.translate(self._batches, self.settings, beam=beam, length_penalty=length_penalty)

@@ -33,7 +33,8 @@ class Gates:
         self._values: dict[Site, Tensor] = {}
         self._observers: list[Observer] = []
         for live in sites:
-            live.output.register_forward_pre_hook(self._hook(live))
+            if live.kept:
+                live.output.register_forward_pre_hook(self._hook(live))
 
     def set(self, values: Mapping[Site, Tensor]) -> None:
         """Set gates, by site, of shape (H,) or (B, H) with H the heads the site was trained with."""
@@ -52,7 +53,7 @@ class Gates:
         self._values = {}
         for live in self._sites:
             kept = [head not in removed for head in live.site.head_names()]
-            if not all(kept):
+            if live.kept and not all(kept):
                 weight = next(live.output.parameters())
                 self._values[live.site] = torch.tensor(kept, dtype=weight.dtype, device=weight.device)
 
@@ -81,7 +82,7 @@ class Gates:
     def _hook(self, live: AttentionSite) -> Callable[[nn.Module, tuple[Tensor, ...]], tuple[Tensor] | None]:
         def multiply(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor] | None:
             gate = self._values.get(live.site)
-            if (gate is None and not self._observers) or not live.kept:
+            if gate is None and not self._observers:
                 return None
             z = inputs[0].unflatten(-1, (len(live.kept), -1))  # (T, B, H, d) or (B, T, H, d)
             if gate is not None:

@@ -15,13 +15,12 @@ from torch import Tensor
 from headroom.data.pieces import Pieces
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site, format_profile, parse_profile
-from headroom.models import engine as _engine  # noqa: F401  (imports fairseq quietly)
 from headroom.models.checkpoint import DESCRIPTOR, load_state, save_model
 from headroom.models.decoding import greedy, pieces_until_end
 from headroom.models.device import pick_device
 from headroom.models.gates import Gates
 from headroom.models.removal import remove_heads
-from headroom.models.sites import find_sites, site_names
+from headroom.models.sites import AttentionSite, find_sites, site_names
 from headroom.settings.decoding import DecodingSettings
 
 
@@ -48,17 +47,22 @@ class TranslationModel:
     """A trained model, its sites and gates, and its vocabulary."""
 
     def __init__(
-        self, *, model: Any, source: Dictionary, target: Dictionary, pieces: Pieces, state: dict[str, Any]
+        self,
+        *,
+        model: Any,
+        sites: list[AttentionSite],
+        dictionaries: tuple[Dictionary, Dictionary],
+        pieces: Pieces,
+        state: dict[str, Any],
     ) -> None:
         self.model = model
-        self.source_dictionary = source
-        self.target_dictionary = target
+        self.source_dictionary, self.target_dictionary = dictionaries
         self.pieces = pieces
         self._state = state
         for module in model.modules():
             if hasattr(module, "skip_embed_dim_check"):
                 module.skip_embed_dim_check = True  # otherwise a fused path hides z at 6 of 9 sites
-        self.live_sites = find_sites(model)
+        self.live_sites = sites
         self.gates = Gates(sites=self.live_sites, batch_first=False)
 
     @classmethod
@@ -85,9 +89,7 @@ class TranslationModel:
         except RuntimeError as error:
             raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
         pieces = Pieces(Path(vocabulary) / "sentencepiece.model")
-        loaded = cls(model=model, source=source, target=target, pieces=pieces, state=state)
-        for live, kept in zip(loaded.live_sites, sites):
-            live.kept = kept.kept
+        loaded = cls(model=model, sites=sites, dictionaries=(source, target), pieces=pieces, state=state)
         loaded.model.eval().requires_grad_(False).to(pick_device(device))
         return loaded
 

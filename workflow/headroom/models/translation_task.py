@@ -19,7 +19,6 @@ from torch import Tensor, nn
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
-from headroom.models import engine as _engine  # noqa: F401  (imports fairseq quietly)
 from headroom.models.sites import find_sites
 
 from fairseq.dataclass import ChoiceEnum  # isort: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from headroom.ground.command import run, stage_parser
 from headroom.ground.files import atomic_path
+from headroom.report.cautions import cautions
 from headroom.report.claims import evaluate_claims, findings
 from headroom.report.exhibits import Section
 from headroom.report.page import render, sections
@@ -46,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         parts,
         verdicts=evaluate_claims(tables),
         findings=findings(tables),
+        cautions=cautions(tables),
         provenance=made,
         motif=motif(tables),
     )

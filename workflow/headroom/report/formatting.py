@@ -66,6 +66,12 @@ def estimate(value: float, low: float, high: float, *, signed: bool = False, dig
     return f"{fixed(value, decimals, signed=signed)} {interval(low, high, digits)}"
 
 
+def correlation(value: float, low: float, high: float) -> str:
+    """Return a value between -1 and 1 with its interval, all with two decimals: `0.62 [0.42, 0.77]`."""
+    bounds = "" if math.isnan(low) or math.isnan(high) else f" [{fixed(low)}, {fixed(high)}]"
+    return fixed(value) + bounds
+
+
 def p_value(value: float) -> str:
     """Return a p-value: two significant digits, and `< 0.001` below that."""
     if math.isnan(value):

@@ -7,11 +7,13 @@ from headroom.report.exhibits import Key
 
 
 def line_sample(colour: str, dash: str = "", marker: str = "") -> Markup:
-    """Return a sample of a line for a key; `dash` as in SVG, `marker` one of "o", "s", "^", "x" or empty."""
+    """Return a sample of a line for a key; `dash` as in SVG, `marker` one of "o", "s", "^", "D", "v", "x", ""."""
     shapes = {
         "o": '<circle cx="14" cy="6" r="3" style="fill:var(--{0})"/>',
         "s": '<rect x="11" y="3" width="6" height="6" style="fill:var(--{0})"/>',
         "^": '<path d="M14 2.5l3.5 6.5h-7z" style="fill:var(--{0})"/>',
+        "D": '<path d="M14 2l4 4-4 4-4-4z" style="fill:var(--{0})"/>',
+        "v": '<path d="M14 9.5l3.5-6.5h-7z" style="fill:var(--{0})"/>',
         "x": '<path d="M11 3l6 6m0-6l-6 6" style="fill:none;stroke:var(--{0});stroke-width:1.5"/>',
         "": "",
     }
@@ -47,3 +49,9 @@ def kind_keys() -> tuple[Key, ...]:
 def full_key() -> Key:
     """Return the key of the full model's line."""
     return Key(line_sample("ink", "5 3"), "full model")
+
+
+def arm_keys(arms: list[str]) -> tuple[Key, ...]:
+    """Return the keys of a study's arms: a colour and a marker each."""
+    samples = ((palette.arm_colour(arm, arms).variable, palette.arm_marker(arm, arms), arm) for arm in arms)
+    return tuple(Key(line_sample(colour, marker=marker), arm) for colour, marker, arm in samples)

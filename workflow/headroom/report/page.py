@@ -48,6 +48,7 @@ def render(
     *,
     verdicts: Sequence[ClaimVerdict],
     findings: Sequence[str],
+    cautions: Sequence[str],
     provenance: Provenance,
     motif: Sequence[str] = (),
 ) -> str:
@@ -60,6 +61,7 @@ def render(
         study=study,
         question=QUESTION,
         findings=findings,
+        cautions=cautions,
         verdicts=verdicts,
         tally=[(word, tally[word]) for word in VERDICTS if tally[word]],
         sections=parts,

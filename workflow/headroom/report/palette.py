@@ -37,6 +37,8 @@ _ARM_COLOURS = (
     Colour("arm-5", "#7a4a2b", "#d0a283"),
 )
 
+ARM_MARKERS = ("o", "s", "^", "D", "v")
+
 ALL = (PAPER, INK, SOFT, RULE, CONTROL, *KIND_COLOURS.values(), *_ARM_COLOURS)
 
 KIND_NAMES = {"E": "encoder self-attention", "A": "encoder-decoder attention", "D": "decoder self-attention"}
@@ -47,6 +49,12 @@ def arm_colour(arm: str, arms: list[str]) -> Colour:
     """Return the colour of an arm; arms are told apart by their place in the study's list of arms."""
     place = arms.index(arm) if arm in arms else 0
     return _ARM_COLOURS[place % len(_ARM_COLOURS)]
+
+
+def arm_marker(arm: str, arms: list[str]) -> str:
+    """Return the marker of an arm, so that arms differ in shape as well as in colour."""
+    place = arms.index(arm) if arm in arms else 0
+    return ARM_MARKERS[place % len(ARM_MARKERS)]
 
 
 def style_variables() -> tuple[str, str]:

@@ -16,8 +16,8 @@ METRIC_NAMES = {
 """Names with units. BLEU is sacrebleu's, on detokenised text."""
 
 CRITERION_NAMES = {
-    "gradient-token": "gradient, per token",
     "gradient-example": "gradient, per example",
+    "gradient-token": "gradient, per token",
     "gradient-batch": "gradient, per batch",
     "gradient-squared": "gradient, squared",
 }
@@ -68,6 +68,13 @@ def rows_where(frame: pandas.DataFrame, **values: object) -> pandas.DataFrame:
     return frame
 
 
+def signed(frame: pandas.DataFrame, key: str) -> str:
+    """Return what the signatures of these rows say about a key, e.g. `choose` for `set`; "" if they differ."""
+    parts = [dict(part.partition(":")[::2] for part in text.split("|")) for text in frame["signature"].unique()]
+    values = {part.get(key, "") for part in parts}
+    return values.pop() if len(values) == 1 else ""
+
+
 def heads_of(frame: pandas.DataFrame) -> list[Head]:
     """Return the head of every row."""
     named = zip(frame["kind"], frame["layer"], frame["head"], strict=True)
@@ -97,13 +104,13 @@ def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
 def order_name(order: str, normalised: str = "", ranking: str = "fixed") -> str:
     """Return a removal order as readers should see it: `gradient, per token, rescored`."""
     name = {"ablation": "single-head ablation", "reverse": "reverse (highest first)"}.get(order, criterion_name(order))
-    raw = ", raw" if normalised == "raw" else ""
-    return name + raw + (", rescored" if ranking == "rescored" else "")
+    scaled = ", scaled by layer" if normalised == "layer" else ""
+    return name + scaled + (", rescored" if ranking == "rescored" else "")
 
 
 def main_gradient(curves: pandas.DataFrame) -> tuple[str, str]:
-    """Return criterion and normalisation of the gradient order shown first: per token, by layer, if there."""
-    rows = curves[curves["order"].str.startswith("gradient") & (curves["ranking"] == "fixed")]
+    """Return criterion and normalisation of the gradient order shown first: that of the claims, if there."""
+    rows = curves[curves["order"].str.startswith("gradient") & (curves["ranking"] != "rescored")]
     present = set(zip(rows["order"], rows["normalised"], strict=True))
-    wanted = [(criterion, normalised) for normalised in ("layer", "raw") for criterion in CRITERION_NAMES]
+    wanted = [(criterion, normalised) for normalised in ("raw", "layer") for criterion in CRITERION_NAMES]
     return next((pair for pair in [*wanted, *sorted(present)] if pair in present), ("", ""))

@@ -21,11 +21,11 @@ def standalone(exhibit: Exhibit) -> str:
         width, top = max(width, right), top + height + _GAP / 2
     rows = [[row] for row in exhibit.rows] if exhibit.is_atlas else _across(exhibit.rows)
     for group in rows:
-        left, tallest = _GAP, 0.0
-        for row in group:
-            row_width, row_height = _draw_row(parts, row, left=left, top=top)
-            left, tallest = left + row_width + _GAP, max(tallest, row_height)
-        width, top = max(width, left), top + tallest + _GAP
+        heights = [_draw_row([], row, left=0.0, top=0.0)[1] for row in group]
+        left = _GAP
+        for row, height in zip(group, heights, strict=True):
+            left += _draw_row(parts, row, left=left, top=top + max(heights) - height)[0] + _GAP
+        width, top = max(width, left), top + max(heights) + _GAP
     opening = (
         f'<svg xmlns="{svg.NAMESPACE}" viewBox="0 0 {width:g} {top:g}" width="{width:g}" height="{top:g}"'
         f' font-family="sans-serif" font-size="12" fill="{palette.INK.light}">'

@@ -8,6 +8,9 @@ from lxml import etree  # type: ignore[import-untyped]
 from headroom.report import palette
 
 NAMESPACE = "http://www.w3.org/2000/svg"
+HEAD = "head:"
+"""A group whose id starts so is the mark of a head, e.g. `head:E3:5`, and lights up with it in the page."""
+
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _DECIMALS = re.compile(r"-?\d+\.\d{2,}")
@@ -71,6 +74,9 @@ def _rename_ids(root: etree._Element, prefix: str) -> None:
         name = element.attrib.pop("id", None)
         if name in used:
             element.set("id", f"{prefix}-{name}")
+        elif name is not None and name.startswith(HEAD):
+            element.set("class", "cell")
+            element.set("data-head", name.removeprefix(HEAD))
         reference = element.attrib.pop(_XLINK, None)
         if reference is not None:
             element.set("href", f"#{prefix}-{reference[1:]}")

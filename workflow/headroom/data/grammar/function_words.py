@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 # One row per (gender or plural), one column per case. As in German, endings repeat across the table,
 # so that an ending alone does not tell the case.
-_CASES = ("nom", "acc", "dat", "gen")
+_CASES = ("nom", "acc", "dat")
 _DETERMINER = {
-    "m": ("er", "en", "em", "es"),
-    "f": ("e", "e", "er", "er"),
-    "n": ("as", "as", "em", "es"),
-    "plural": ("i", "i", "en", "or"),
+    "m": ("er", "en", "em"),
+    "f": ("e", "e", "er"),
+    "n": ("as", "as", "em"),
+    "plural": ("i", "i", "en"),
 }
 _ADJECTIVE = {
-    "m": ("o", "on", "ou", "os"),
-    "f": ("a", "an", "ai", "as"),
-    "n": ("u", "u", "ou", "us"),
-    "plural": ("ei", "ein", "ein", "eis"),
+    "m": ("o", "on", "ou"),
+    "f": ("a", "an", "ai"),
+    "n": ("u", "u", "ou"),
+    "plural": ("ei", "ein", "ein"),
 }
 
 
@@ -40,7 +40,7 @@ class Determiner:
 
 @dataclass(frozen=True)
 class Preposition:
-    """A preposition: source word, target word (empty for a bare genitive) and the case it governs."""
+    """A preposition: source word, target word and the case it governs."""
 
     word: str
     target: str
@@ -67,7 +67,7 @@ DETERMINERS = (
 
 # A preposition says by itself what its phrase belongs to: there is no attachment ambiguity.
 OF_NOUNS = (
-    Preposition("of", "", "gen"),
+    Preposition("of", "de", "dat"),
     Preposition("from", "ab", "dat"),
     Preposition("with", "kum", "dat"),
     Preposition("near", "apu", "acc"),

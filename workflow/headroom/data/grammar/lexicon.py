@@ -1,7 +1,7 @@
 """Words with their inflection in both languages, looked up by topic.
 
 The source language inflects nouns for number and verbs for tense and number as English does. The invented
-target language has three genders and four cases; articles and adjectives agree with their noun.
+target language has three genders and three cases; articles and adjectives agree with their noun.
 """
 
 from dataclasses import dataclass

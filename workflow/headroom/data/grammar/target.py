@@ -86,7 +86,7 @@ def _content(clause: Clause) -> list[str]:
 def _nominal(nominal: Nominal, case: str) -> list[str]:
     match nominal:
         case Name(spelling):
-            return [transliterate(spelling) + ("is" if case == "gen" else "")]
+            return [transliterate(spelling)]
         case Coordination(first, second):
             return [*_nominal(first, case), closed.AND.target, *_nominal(second, case)]
         case NounPhrase():
@@ -117,5 +117,4 @@ def _subordinate(subordinate: Subordinate) -> list[str]:
 
 
 def _prepositional(phrase: PrepositionalPhrase) -> list[str]:
-    words = _nominal(phrase.nominal, phrase.preposition.case)
-    return [phrase.preposition.target, *words] if phrase.preposition.target else words
+    return [phrase.preposition.target, *_nominal(phrase.nominal, phrase.preposition.case)]

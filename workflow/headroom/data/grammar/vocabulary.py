@@ -68,14 +68,14 @@ PLACES: dict[str, str] = {
 TRANSITIVE: dict[str, str] = {
     "shared": """
         call=heitolm.acc watch=glikork.acc help=gild.acc follow=glolm.acc need=skegil.dat
-        love=sturerk.acc visit=pririm.dat greet=fuleis.acc remember=skaton.dat
+        love=sturerk.acc visit=pririm.acc greet=fuleis.acc remember=skaton.acc
     """,
     "near": """
         chase=jask.acc wash=sort.acc pull=dratir.acc collect=stesuld.acc clean=skivest.acc
         push=magom.acc kick=land.acc gather=dusem.acc
     """,
     "far": """
-        arrest=ston.acc accuse=glask.dat attack=klurn.acc reward=mark.dat appoint=statin.acc
+        arrest=ston.acc accuse=glask.acc attack=klurn.acc reward=mark.acc appoint=statin.acc
         inspect=klomorn.acc defend=jameind.acc examine=gavas.acc
     """,
 }

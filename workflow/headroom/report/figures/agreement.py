@@ -4,7 +4,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.ground.heads import Head
-from headroom.report import drawing, palette
+from headroom.report import drawing, palette, svg
 from headroom.report.selection import rows_where
 
 
@@ -21,11 +21,10 @@ def scatter(effects: pandas.DataFrame, *, set_a: str, set_b: str, metric: str, n
     """
     x_label, y_label = f"change in {metric} on {set_a}", f"change in {metric} on {set_b}"
     with drawing.panel(f"agreement-{name}", height=260, x_label=x_label, y_label=y_label) as panel:
-        for kind, colour in palette.KIND_COLOURS.items():
-            if kind in effects.index.get_level_values("kind"):
-                dots = effects.loc[[kind]]
-                marker = palette.KIND_MARKERS[kind]
-                panel.axes.scatter(dots[set_a], dots[set_b], s=26, alpha=0.8, lw=0, marker=marker, color=colour.light)
+        for (kind, layer, head), (x, y) in zip(effects.index, effects[[set_a, set_b]].to_numpy(), strict=True):
+            colour, marker = palette.KIND_COLOURS[kind].light, palette.KIND_MARKERS[kind]
+            marks = panel.axes.plot([x], [y], marker, color=colour, alpha=0.8, markersize=4.8, markeredgewidth=0)
+            marks[0].set_gid(f"{svg.HEAD}{Head(kind, layer, head)}")
         for line in (panel.axes.axhline, panel.axes.axvline):
             line(0, color=palette.SOFT.light, linewidth=0.8, zorder=1)
         for head in worst:

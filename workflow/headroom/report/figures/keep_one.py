@@ -30,9 +30,10 @@ def keep_one(rows: pandas.DataFrame, runs: Sequence[str], arms: Sequence[str], *
         for _, row in rows.iterrows():
             place = row["layer"] + offsets[row["run"]]
             colour = palette.arm_colour(arm_of(row["run"]), list(arms)).light
+            marker = palette.arm_marker(arm_of(row["run"]), list(arms))
             axes.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=1.2)
             filled = colour if row["p_holm"] < level else palette.PAPER.light
-            axes.plot([row["delta"]], [place], "o", color=colour, markerfacecolor=filled, markersize=5)
+            axes.plot([row["delta"]], [place], marker, color=colour, markerfacecolor=filled, markersize=5)
         drawing.full_line(axes, 0.0, vertical=True)
         axes.set_yticks(layers, [f"{kind}{layer:.0f}" for layer in layers])
         axes.set_ylim(max(layers) + 0.6, min(layers) - 0.6)

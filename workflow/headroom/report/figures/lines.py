@@ -29,19 +29,14 @@ def arm_lines(axes: Axes, frame: pandas.DataFrame, *, x: str, y: str, arms: Sequ
             faint = {"alpha": 0.3, "linewidth": 0.9, "linestyle": look.get("linestyle", "-")}
             for _, run in rows.groupby("run"):
                 axes.plot(run[x], run[y], color=colour, **faint)
-        seaborn.lineplot(
-            data=rows,
-            x=x,
-            y=y,
-            color=colour,
-            errorbar=None,
-            ax=axes,
-            legend=False,
-            **{"marker": None, **look},
-        )
-    axes.set_axisbelow(True)
+        marker = {"marker": palette.arm_marker(str(arm), list(arms)), "markersize": 4, "markeredgewidth": 0}
+        mean = {"color": colour, "errorbar": None, "legend": False, **marker, **look}
+        seaborn.lineplot(rows, x=x, y=y, ax=axes, **mean)
 
 
 def whole_epochs(axes: Axes) -> None:
     """Put ticks of the horizontal axis at whole epochs."""
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+    low, high = axes.get_xlim()
+    if high - low < 1:
+        axes.set_xlim((low + high) / 2 - 0.5, (low + high) / 2 + 0.5)

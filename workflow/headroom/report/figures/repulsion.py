@@ -6,9 +6,9 @@ import pandas
 from markupsafe import Markup
 
 from headroom.report import drawing, palette
-from headroom.report.figures.curves import GRADIENT, mean_curve
+from headroom.report.figures.curves import Look, mean_curve
 from headroom.report.figures.lines import arm_lines, whole_epochs
-from headroom.report.palette import arm_colour
+from headroom.report.palette import arm_colour, arm_marker
 from headroom.report.selection import rows_where
 from headroom.report.study_tables import arm_of
 
@@ -52,7 +52,8 @@ def pruning(rows: pandas.DataFrame, arms: Sequence[str], *, label: str) -> Marku
     with drawing.panel("repulsion-curves", x_label="heads removed (%)", y_label=label) as panel:
         for arm in arms:
             chosen = rows[rows["run"].map(arm_of) == arm]
-            mean_curve(panel.axes, chosen, colour=arm_colour(arm, list(arms)), look=GRADIENT)
+            look = Look("", arm_marker(arm, list(arms)))
+            mean_curve(panel.axes, chosen, colour=arm_colour(arm, list(arms)), look=look)
         panel.axes.set_ylim(bottom=0)
         panel.axes.set_xlim(-2, 102)
         panel.axes.set_xticks(range(0, 101, 20))
@@ -69,8 +70,8 @@ def cost(rows: pandas.DataFrame, arms: Sequence[str]) -> Markup:
         for place, arm in enumerate(others):
             colour = arm_colour(arm, list(arms)).light
             own = rows_where(chosen, arm=arm)
-            height = place + 0.06 * (own["repeat"] % 7 - 3)
-            panel.axes.plot(own["ratio"], height, "o", color=colour, alpha=0.45, markersize=5)
+            spread = place + 0.06 * (own["repeat"] % 7 - 3)
+            panel.axes.plot(own["ratio"], spread, "o", color=colour, alpha=0.45, markersize=5)
             median = own["ratio"].median()
             panel.axes.plot([median] * 2, [place - 0.3, place + 0.3], color=palette.INK.light, linewidth=2)
         drawing.full_line(panel.axes, 1.0, vertical=True)

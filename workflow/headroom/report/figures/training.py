@@ -31,7 +31,8 @@ def quality(evaluation: pandas.DataFrame, arms: Sequence[str], *, name: str) -> 
         for place, (_, row) in enumerate(evaluation.iterrows()):
             colour = palette.arm_colour(arm_of(row["run"]), list(arms)).light
             panel.axes.plot([row["low"], row["high"]], [place, place], color=colour, linewidth=1.4)
-            panel.axes.plot([row["value"]], [place], marker="o", markersize=6, color=colour)
+            marker = palette.arm_marker(arm_of(row["run"]), list(arms))
+            panel.axes.plot([row["value"]], [place], marker=marker, markersize=6, color=colour)
         panel.axes.set_yticks(range(len(evaluation)), [run_name(run) for run in evaluation["run"]])
         panel.axes.set_ylim(len(evaluation) - 0.5, -0.5)
         panel.axes.grid(axis="y", visible=False)

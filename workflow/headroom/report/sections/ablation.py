@@ -25,6 +25,8 @@ from headroom.report.selection import (
 from headroom.report.study_tables import StudyTables
 
 TITLE = "Removing one head"
+NEAR_SETS = ("choose", "check", "test")
+"""Sets of the training domain: their atlases would repeat the first."""
 
 
 def section(tables: StudyTables) -> Section:
@@ -39,7 +41,7 @@ def section(tables: StudyTables) -> Section:
         f" the test sentences were translated again. Shown is {run_name(run)}; changes are in"
         f" {metric_name(metric)}, each with a paired bootstrap test, corrected for the number of heads (Holm)."
     )
-    sets = in_order(rows["set"], (main_set(rows), "test", "far"))
+    sets = [main_set(rows), *(name for name in in_order(rows["set"], ("far",)) if name not in NEAR_SETS)]
     exhibits = (_atlases(rows, run, sets, tables), _histogram(rows_where(rows, run=run), sets))
     return Section("ablation", TITLE, lead=lead, exhibits=exhibits)
 
@@ -129,8 +131,8 @@ def _histogram(rows: pandas.DataFrame, sets: list[str]) -> Exhibit:
         key=(*_bar_keys(), full_key()),
         alt=finding,
         shows=finding,
-        how="How many heads leave which score behind when removed alone; the dashed line is the full model"
-        " (the paper’s figure 1).",
+        how="How many heads leave which score behind when removed alone, stacked by kind (E above A above D);"
+        " the dashed line is the full model (the paper’s figure 1).",
     )
 
 

@@ -5,9 +5,10 @@ import pandas
 from headroom.ground.heads import Head
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures import agreement as figures
-from headroom.report.formatting import count, estimate, fixed, number
+from headroom.report.formatting import MISSING, correlation, count, fixed, number
 from headroom.report.keys import kind_keys, line_sample
 from headroom.report.paper_values import AGREEMENT, SOURCES
+from headroom.report.sections.ablation import NEAR_SETS
 from headroom.report.selection import last_epochs, main_metric, main_run, metric_name, rows_where, run_name
 from headroom.report.study_tables import StudyTables
 
@@ -47,6 +48,8 @@ def _exhibit(tables: StudyTables, rows: pandas.DataFrame, metric: str, run: str,
     overall = rows_where(shown, kind="all")
     panels.append(figures.without_worst(overall, name=f"dropped-{place}"))
     finding = _finding(overall, set_a, set_b)
+    if set_a in NEAR_SETS and set_b in NEAR_SETS:
+        finding += " Both sets are of the same domain: more agreement than this the noise does not allow."
     return Exhibit(
         name="agreement" if place == 0 else f"agreement_{place + 1}",
         rows=(Row("", tuple(panels)),),
@@ -76,16 +79,15 @@ def _effects(tables: StudyTables, run: str, metric: str) -> pandas.DataFrame:
 def _value(rows: pandas.DataFrame, **where: object) -> str:
     chosen = rows_where(rows, **where)
     if chosen.empty:
-        return ""
+        return MISSING
     row = chosen.iloc[0]
-    return estimate(row["value"], row["low"], row["high"], digits=2)
+    return correlation(row["value"], row["low"], row["high"])
 
 
 def _finding(rows: pandas.DataFrame, set_a: str, set_b: str) -> str:
-    text = (
-        f"Effects on {set_a} and {set_b} correlate with Pearson {_value(rows, statistic='pearson', dropped=0)} and"
-        f" Spearman {_value(rows, statistic='spearman', dropped=0)}"
-    )
+    metric = metric_name(rows["metric"].iloc[0])
+    pearson, spearman = (_value(rows, statistic=name, dropped=0) for name in ("pearson", "spearman"))
+    text = f"Effects in {metric} on {set_a} and {set_b} correlate with Pearson {pearson} and Spearman {spearman}"
     most = rows_where(rows, statistic="pearson")["dropped"].max()
     if most > 0:
         without = _value(rows, statistic="pearson", dropped=most)
@@ -94,7 +96,7 @@ def _finding(rows: pandas.DataFrame, set_a: str, set_b: str) -> str:
 
 
 def _table(rows: pandas.DataFrame) -> Table:
-    frame = rows.assign(shown=[estimate(*three, digits=2) for three in rows[["value", "low", "high"]].to_numpy()])
+    frame = rows.assign(shown=[correlation(*three) for three in rows[["value", "low", "high"]].to_numpy()])
     columns = [
         Column("kind", "kind", numeric=False),
         Column("metric", "metric", metric_name, numeric=False),
@@ -102,29 +104,29 @@ def _table(rows: pandas.DataFrame) -> Table:
         Column("dropped", "left out", count),
         Column("k", "k", count),
         Column("shown", "value [95 % interval]"),
-        Column("chance", "by chance", lambda value: number(value, 2)),
+        Column("chance", "by chance", fixed),
     ]
     caption = f"agreement between {rows['set_a'].iloc[0]} and {rows['set_b'].iloc[0]}"
-    note = "overlap: heads common to the k with the largest losses on either set."
+    note = "overlap: share of the k heads with the largest losses on one set that are among those of the other."
     return table_of(frame, columns, caption=caption, filename="agreement.csv", note=note)
 
 
 def _paper(rows: pandas.DataFrame) -> Paper:
-    def over(statistic: str, column: str, values: list[float], write: str) -> str:
-        parts = []
-        for value in values:
-            chosen = rows_where(rows, statistic=statistic, **{column: value})
-            if len(chosen):
-                row = chosen.iloc[0]
-                parts.append(write.format(fixed(row["value"], 2), number(row["value"], 2), number(row["chance"], 2)))
-        return ", ".join(parts)
-
     ours = (
         _value(rows, statistic="pearson", dropped=0),
         _value(rows, statistic="spearman", dropped=0),
-        over("pearson", "dropped", [1, 2, 5, 10], "{0}"),
-        over("overlap", "k", [5, 10, 20], "{1} ({2})"),
+        ", ".join(_value(rows, statistic="pearson", dropped=most).split(" ")[0] for most in (1, 2, 5, 10)),
+        ", ".join(_common(rows, k) for k in (5, 10, 20)),
     )
     made = tuple((name, paper, here) for (name, paper), here in zip(AGREEMENT, ours, strict=True))
     caption = "Agreement of ablation effects between two domains, all kinds"
     return Paper(caption=caption, headings=("", "paper", "here"), rows=made, source=SOURCES["agreement"])
+
+
+def _common(rows: pandas.DataFrame, k: int) -> str:
+    """Return how many of the k worst heads are common to both sets, and how many would be by chance."""
+    chosen = rows_where(rows, statistic="overlap", k=k)
+    if chosen.empty:
+        return MISSING
+    value, chance = chosen[["value", "chance"]].to_numpy()[0]
+    return f"{number(k * value, 2)} ({number(k * chance, 2)})"

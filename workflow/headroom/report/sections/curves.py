@@ -38,7 +38,7 @@ from headroom.report.selection import (
     run_name,
     with_shares,
 )
-from headroom.report.study_tables import StudyTables, arm_of
+from headroom.report.study_tables import StudyTables, arm_of, seed_of
 
 TITLE = "Pruning curves"
 
@@ -56,11 +56,16 @@ def section(tables: StudyTables) -> Section:
         "Heads were removed in steps, the least important first, and the model translated"
         f" {rows['set'].iloc[0]} after every step without retraining. Besides the orders by gradient and by"
         " single-head ablation there are two controls: random orders, and the gradient order reversed."
-        f" Shown is the arm {arm}, mean over {rows_where(arm_rows(rows, arm))['run'].nunique()} seeds."
+        f" Shown is the arm {arm}, {_seeds(arm_rows(rows, arm))}."
     )
     ours = arm_rows(rows, arm)
     exhibits = (_orders(ours, tables, arm), _survivors(rows_where(rows, run=run), tables, run), _by_kind(ours))
     return Section("curves", TITLE, lead=lead, exhibits=tuple(one for one in exhibits if one is not None))
+
+
+def _seeds(rows: pandas.DataFrame) -> str:
+    seeds = sorted(rows["run"].map(seed_of).unique())
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"mean over seeds {listing(map(str, seeds))}"
 
 
 def _orders(rows: pandas.DataFrame, tables: StudyTables, arm: str) -> Exhibit:
@@ -139,7 +144,7 @@ def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
     for name, order in (("gradient", criterion), ("ablation", "ablation"), ("random", "random")):
         chosen = by_order(rows, order, normalised if order == criterion else "")
         near = chosen[(chosen["share"] - 50).abs() < 3]
-        if len(near):
+        if near["kept"].notna().any():
             parts.append(f"{number(near['kept'].mean())} % by {name} order")
     text = f"By gradient order {percent(safe / 100)} of the heads go without a significant loss"
     half = f"; with half of the heads removed the score is {listing(parts)} of the full model’s"
@@ -228,6 +233,6 @@ def _kind_finding(rows: pandas.DataFrame, kinds: list[str]) -> str:
         own = rows_where(rows, scope=kind)
         chosen = by_order(own, *main_gradient(own))
         near = chosen[(chosen["share"] - 70).abs() < 4]
-        if len(near):
+        if near["kept"].notna().any():
             parts.append(f"{number(near['kept'].mean())} % without 70 % of {palette.KIND_NAMES[kind]}")
     return f"Of the full model’s score there remain {listing(parts)}." if parts else "Curves of each kind alone."

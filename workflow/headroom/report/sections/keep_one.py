@@ -8,8 +8,7 @@ from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Section, Table, grid_table
 from headroom.report.figures.keep_one import keep_one
 from headroom.report.formatting import estimate, fixed, listing
-from headroom.report.keys import line_sample, mark_sample
-from headroom.report.palette import arm_colour
+from headroom.report.keys import arm_keys, mark_sample
 from headroom.report.paper_values import KEEP_ONE, SOURCES
 from headroom.report.sections.ablation import stars
 from headroom.report.selection import (
@@ -51,7 +50,7 @@ def _exhibit(rows: pandas.DataFrame, tables: StudyTables) -> Exhibit:
         name="keep_one",
         rows=(Row("", panels),),
         key=(
-            *(Key(line_sample(arm_colour(arm, tables.arms).variable, marker="o"), arm) for arm in tables.arms),
+            *arm_keys(tables.arms),
             Key(mark_sample("dot"), f"p < {LEVEL:g} (Holm)"),
             Key(mark_sample("ring"), "not significant"),
         ),

@@ -2,12 +2,11 @@
 
 import pandas
 
-from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, table_of
+from headroom.report.exhibits import Column, Exhibit, Row, Section, Table, table_of
 from headroom.report.figures import repulsion as figures
 from headroom.report.figures.curves import by_order
 from headroom.report.formatting import estimate, listing, number, opening, p_value
-from headroom.report.keys import line_sample
-from headroom.report.palette import arm_colour
+from headroom.report.keys import arm_keys
 from headroom.report.selection import (
     in_order,
     last_epochs,
@@ -21,6 +20,8 @@ from headroom.report.selection import (
 from headroom.report.study_tables import StudyTables, seed_of
 
 TITLE = "Heads that repel each other"
+
+ENOUGH_SEEDS = 5
 
 MEASURES = {
     "v_projection_cosine": "Value projections",
@@ -40,7 +41,7 @@ def section(tables: StudyTables) -> Section:
         " particles which follow the gradient and repel each other (An et al., 2020)."
     )
     few = f"{opening(seeds, 'seed')} per arm: intervals over so few are wide, a difference has to be large to show."
-    remarks = (few,) if seeds < 5 else ()
+    remarks = (few,) if seeds < ENOUGH_SEEDS else ()
     return Section("repulsion", TITLE, lead=lead, exhibits=(_exhibit(tables),), remarks=remarks)
 
 
@@ -50,7 +51,7 @@ def _exhibit(tables: StudyTables) -> Exhibit:
     return Exhibit(
         name="repulsion",
         rows=tuple(rows),
-        key=tuple(Key(line_sample(arm_colour(arm, tables.arms).variable), arm) for arm in tables.arms),
+        key=arm_keys(tables.arms),
         alt=finding,
         shows=finding,
         how="Quality: dots are seeds, the diamond is the mean with its interval; higher is better. Pruning: gradient"

@@ -17,8 +17,10 @@ from headroom.report.selection import (
     in_order,
     last_epochs,
     main_run,
+    order_name,
     rows_where,
     run_name,
+    signed,
 )
 from headroom.report.study_tables import StudyTables
 
@@ -30,11 +32,13 @@ def section(tables: StudyTables) -> Section:
     if not tables.has("scores"):
         return Section("scores", TITLE, missing="Gradient scores were not computed in this study.")
     run = main_run(tables.scores, tables)
+    text, sentences = signed(tables.scores, "set"), signed(tables.scores, "sentences")
+    where = f" on {sentences} sentences of {text}" if text and sentences else ""
     lead = (
         "A gate of 1 multiplies each head’s output; the size of the loss’s gradient in that gate says how"
         " much the loss would change if the head were removed (Michel et al., equation 2). The gradient is"
-        " taken on sentences of the training set and averaged in several ways, each a criterion. Shown is"
-        f" the last epoch of {run_name(run)}."
+        f" taken{where} and averaged in several ways, each a criterion. Shown is the last epoch of"
+        f" {run_name(run)}."
     )
     return Section("scores", TITLE, lead=lead, exhibits=(_atlases(tables, run),))
 
@@ -61,23 +65,21 @@ def _atlases(tables: StudyTables, run: str) -> Exhibit:
         alt=finding,
         shows=finding,
         how="One cell per head: layers downwards, heads across. The area of a square is proportional to the"
-        " score; in each row of atlases the highest score fills its cell. Scores are divided by the norm over"
-        " their layer’s heads, as in the paper, except in the row marked raw. Point at a head to see it in"
-        " every atlas of this page.",
+        " score; in each row of atlases the highest score fills its cell. Scaled by layer: divided by the norm"
+        " over the site’s heads, as the paper does. Point at a head to see it in every atlas of this page.",
         folded=tuple((f"The same for {run_name(other)}", _rows(last, other, names[:1])) for other in others),
         tables=(_score_table(rows_where(last, run=run), names), *_agreement_table(agreement)),
     )
 
 
 def _rows(last: pandas.DataFrame, run: str, names: list[str]) -> tuple[Row, ...]:
+    """Return a row of atlases per criterion, raw, and one of the first criterion scaled by layer."""
     made = []
-    for place, (criterion, normalised) in enumerate([*((name, "layer") for name in names), (names[0], "raw")]):
+    for criterion, normalised in ((names[0], "raw"), (names[0], "layer"), *((name, "raw") for name in names[1:])):
         rows = rows_where(last, run=run, criterion=criterion, normalised=normalised)
         if len(rows):
-            label = criterion_name(criterion) + (", raw" if normalised == "raw" else "")
-            made.append((1 if place == 0 else 3 if normalised == "layer" else 2, label, rows))
-    made.sort(key=lambda item: item[0])
-    return tuple(Row(label, draw_atlases(marks_of(rows))) for _, label, rows in made)
+            made.append(Row(order_name(criterion, normalised), draw_atlases(marks_of(rows))))
+    return tuple(made)
 
 
 def _wide(rows: pandas.DataFrame, normalised: str) -> pandas.DataFrame:
@@ -87,7 +89,7 @@ def _wide(rows: pandas.DataFrame, normalised: str) -> pandas.DataFrame:
 
 
 def _agreement(last: pandas.DataFrame, names: list[str]) -> pandas.DataFrame:
-    """Return the rank correlation over heads of every pair of criteria (raw), the mean over runs."""
+    """Return the rank correlation over heads of every pair of criteria, the mean over runs."""
     made = []
     for first, second in combinations(names, 2):
         values = []
@@ -117,12 +119,12 @@ def _finding(last: pandas.DataFrame, run: str, names: list[str], agreement: pand
 
 
 def _score_table(rows: pandas.DataFrame, names: list[str]) -> Table:
-    normalised = "layer" if "layer" in set(rows["normalised"]) else "raw"
+    normalised = "raw" if "raw" in set(rows["normalised"]) else "layer"
     wide = _wide(rows, normalised).reset_index()
     wide.insert(0, "name", [str(head) for head in heads_of(wide)])
     columns = [Column("name", "head", numeric=False)]
     columns += [Column(name, criterion_name(name), number) for name in names if name in wide.columns]
-    caption = f"scores of every head ({'divided by the layer’s norm' if normalised == 'layer' else 'raw'})"
+    caption = f"scores of every head{', scaled by layer' if normalised == 'layer' else ''}"
     return table_of(wide, columns, caption=caption, filename="scores.csv")
 
 
@@ -132,7 +134,7 @@ def _agreement_table(agreement: pandas.DataFrame) -> tuple[Table, ...]:
     cells = {}
     for _, row in agreement.iterrows():
         cells[criterion_name(row["first"]), criterion_name(row["second"])] = fixed(row["spearman"])
-    caption = "rank correlation (Spearman) over heads between criteria, raw, mean over runs"
+    caption = "rank correlation (Spearman) over heads between criteria, mean over runs"
     corner = "criterion"
     return (grid_table(cells, corner=corner, caption=caption, frame=agreement, filename="score-agreement.csv"),)
 
@@ -143,5 +145,5 @@ def motif(tables: StudyTables) -> tuple[Markup, ...]:
         return ()
     last = rows_where(last_epochs(tables.scores), run=main_run(tables.scores, tables))
     name = in_order(last["criterion"], CRITERION_NAMES)[0]
-    normalised = "layer" if "layer" in set(last["normalised"]) else "raw"
+    normalised = "raw" if "raw" in set(last["normalised"]) else "layer"
     return draw_motif(marks_of(rows_where(last, criterion=name, normalised=normalised)))

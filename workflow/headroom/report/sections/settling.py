@@ -4,7 +4,7 @@ import pandas
 
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
 from headroom.report.figures import settling as figures
-from headroom.report.formatting import estimate, fixed, number, percent
+from headroom.report.formatting import correlation, fixed, number, percent
 from headroom.report.keys import kind_keys, line_sample, mark_sample
 from headroom.report.palette import arm_colour
 from headroom.report.paper_values import SETTLING, SETTLING_EPOCHS, SOURCES
@@ -17,6 +17,7 @@ from headroom.report.selection import (
     metric_name,
     rows_where,
     run_name,
+    signed,
     with_shares,
 )
 from headroom.report.study_tables import StudyTables, arm_of
@@ -60,8 +61,7 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
         alt=finding,
         shows=finding,
         how="Score kept: the score of the pruned model in % of the same epoch’s full model; unstable where the full"
-        " model is still poor. Ranks: agreement of an epoch’s scores with the last epoch’s; the last epoch agrees"
-        " with itself by construction. The band is a 95 % bootstrap interval over heads, all kinds.",
+        " model is still poor. Ranks: agreement of an epoch’s scores with the last epoch’s. The band is a 95 % bootstrap interval over heads, all kinds.",
         tables=tuple(made),
         paper=_paper(curves) if len(curves) else None,
     )
@@ -116,7 +116,8 @@ def _curve_finding(curves: pandas.DataFrame) -> str:
 
 def _rank_finding(ranks: pandas.DataFrame) -> str:
     rows = rows_where(ranks, statistic="spearman", kind="all").sort_values("epoch")
-    before = rows[rows["epoch"] < rows["epoch"].max()]
+    last = signed(rows, "last-epoch")
+    before = rows[rows["epoch"] < (int(last) if last.isdecimal() else rows["epoch"].max())]
     if before.empty:
         return ""
     high = before[before["value"] >= 0.8]
@@ -137,7 +138,7 @@ def _curve_table(curves: pandas.DataFrame) -> Table:
 
 
 def _rank_table(rows: pandas.DataFrame) -> Table:
-    frame = rows.assign(shown=[estimate(*three, digits=2) for three in rows[["value", "low", "high"]].to_numpy()])
+    frame = rows.assign(shown=[correlation(*three) for three in rows[["value", "low", "high"]].to_numpy()])
     frame = frame.drop(columns="signature")
     columns = [
         Column("epoch", "epoch"),
@@ -147,7 +148,7 @@ def _rank_table(rows: pandas.DataFrame) -> Table:
         Column("statistic", "statistic", numeric=False),
         Column("k", "k", lambda value: number(value)),
         Column("shown", "value [95 % interval]"),
-        Column("chance", "by chance", lambda value: number(value, 2)),
+        Column("chance", "by chance", fixed),
     ]
     caption = "every epoch’s scores against the last epoch’s"
     return table_of(frame, columns, caption=caption, filename="settling.csv")

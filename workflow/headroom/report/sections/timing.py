@@ -53,7 +53,7 @@ def _exhibit(rows: pandas.DataFrame) -> Exhibit:
         rows=drawn,
         key=(
             *(
-                Key(line_sample("ink", marker=_marker(place)), f"sliced, {percent(share)} removed")
+                Key(line_sample("ink", marker=MARKERS[place % len(MARKERS)]), f"sliced, {percent(share)} removed")
                 for place, share in enumerate(shares)
             ),
             Key(line_sample("control"), "masked"),
@@ -67,11 +67,6 @@ def _exhibit(rows: pandas.DataFrame) -> Exhibit:
         tables=(_table(rows),),
         paper=_paper(rows),
     )
-
-
-def _marker(place: int) -> str:
-    marker = MARKERS[place % len(MARKERS)]
-    return marker if marker in ("o", "s", "^") else "x"
 
 
 def _finding(rows: pandas.DataFrame, parts: list[str]) -> str:

@@ -5,8 +5,7 @@ import pandas
 from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, table_of
 from headroom.report.figures import training as figures
 from headroom.report.formatting import count, duration, estimate, listing, number, opening, plural
-from headroom.report.keys import line_sample
-from headroom.report.palette import arm_colour
+from headroom.report.keys import arm_keys, line_sample
 from headroom.report.selection import (
     in_order,
     last_epochs,
@@ -78,8 +77,7 @@ def _finding(tables: StudyTables, shown: list[pandas.DataFrame]) -> str:
 
 
 def _key(tables: StudyTables) -> tuple[Key, ...]:
-    arms = [Key(line_sample(arm_colour(arm, tables.arms).variable), arm) for arm in tables.arms]
-    return (*arms, Key(line_sample("ink"), "validation"), Key(line_sample("ink", "1.5 3"), "training"))
+    return (*arm_keys(tables.arms), Key(line_sample("ink"), "validation"), Key(line_sample("ink", "1.5 3"), "training"))
 
 
 def _tables(tables: StudyTables) -> list[Table]:

@@ -1,0 +1,61 @@
+"""What a reader should know before trusting a number: small test sets, weak models, few heads or seeds."""
+
+import math
+
+from headroom.report.formatting import listing, number, plural
+from headroom.report.selection import last_epochs, main_metric, main_set, metric_name, rows_where, signed
+from headroom.report.study_tables import StudyTables
+
+FEW_SENTENCES = 200
+FEW_HEADS = 24
+FEW_SEEDS = 3
+WEAK_BLEU = 10.0
+
+
+def cautions(tables: StudyTables) -> list[str]:
+    """Return a sentence for everything about the study that is too small or too weak to conclude much from."""
+    found = [_weak(tables), _sentences(tables), _heads(tables), _seeds(tables)]
+    return [sentence for sentence in found if sentence]
+
+
+def _weak(tables: StudyTables) -> str:
+    if not tables.has("evaluation"):
+        return ""
+    rows = rows_where(last_epochs(tables.evaluation), metric="bleu")
+    if rows.empty:
+        return ""
+    rows = rows_where(rows, set=main_set(rows))
+    best = float(rows["value"].max())
+    if math.isnan(best) or best >= WEAK_BLEU:
+        return ""
+    return f"The models are undertrained: the best reaches {number(best)} BLEU, so effects of heads mean little."
+
+
+def _sentences(tables: StudyTables) -> str:
+    if not tables.has("ablation"):
+        return ""
+    rows = rows_where(tables.ablation, metric=main_metric(tables.ablation))
+    name = main_set(rows)
+    amount = signed(rows_where(rows, set=name), "sentences") or signed(rows_where(rows, set=name), "n")
+    if not amount.isdecimal() or int(amount) >= FEW_SENTENCES:
+        return ""
+    metric = metric_name(main_metric(rows))
+    return f"The set {name} is small: {plural(int(amount), 'sentence')}, so intervals of {metric} are wide."
+
+
+def _heads(tables: StudyTables) -> str:
+    if not tables.has("scores"):
+        return ""
+    heads = len(tables.scores[["kind", "layer", "head"]].drop_duplicates())
+    return f"The models are small: {heads} heads, of which one is a large share." if heads < FEW_HEADS else ""
+
+
+def _seeds(tables: StudyTables) -> str:
+    if not tables.runs:
+        return ""
+    amounts = {arm: sum(f".{arm}." in run for run in tables.runs) for arm in tables.arms}
+    few = [arm for arm, amount in amounts.items() if amount < FEW_SEEDS]
+    if not few:
+        return ""
+    seeds = min(amounts[arm] for arm in few)
+    return f"Training was repeated with {plural(seeds, 'seed')} only ({listing(few)}): claims about training are weak."
