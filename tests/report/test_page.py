@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from headroom.report.__main__ import FIGURES, main
+from headroom.report.page import prose
 from lxml import etree, html
 from report.conftest import HOSTILE, Written
 from report.example_tables import write_example_study
@@ -127,3 +128,9 @@ def test_a_study_with_few_tables_has_a_page(only: tuple[str, ...], tmp_path: Pat
     main(["--study", "part", "--tables", *map(str, paths), "--output", str(tmp_path / "part.html")])
     document = html.document_fromstring((tmp_path / "part.html").read_text(encoding="utf-8"))
     assert document.xpath("//figure")
+
+
+def test_names_in_backticks_become_code_and_all_else_is_escaped() -> None:
+    assert prose("on `test` & `<b>`") == "on <code>test</code> &amp; <code>&lt;b&gt;</code>"
+    assert prose("5.6 % at p < 0.01") == "5.6\u202f% at p\u202f&lt;\u202f0.01"
+    assert prose("a ` alone <b>") == "a ` alone &lt;b&gt;"

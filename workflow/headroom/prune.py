@@ -17,12 +17,14 @@ from headroom.ground.command import (
 )
 from headroom.ground.files import read_lines
 from headroom.ground.heads import Head, all_heads, format_profile
-from headroom.ground.tables import read_table, write_table
+from headroom.ground.tables import number, read_table, write_table
 from headroom.methods.evaluation import Judge, comparisons, load_set
-from headroom.methods.importance import gradient_scores, normalised_by_layer
+from headroom.methods.importance import gradient_scores
 from headroom.methods.orders import (
+    by_head,
     least_important_first,
     random_order,
+    read_scores,
     removed_first,
     rescored_order,
     reverse,
@@ -82,7 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser().parse_args(arguments)
     pruning = settings_from(given, PruningSettings)
     resamples = settings_from(given, SamplingSettings).resamples
-    judged = load_set(given.corpus, given.judge_on, settings_from(given, DecodingSettings), resamples=resamples)
+    judged = load_set(
+        given.corpus,
+        given.judge_on,
+        settings_from(given, DecodingSettings),
+        resamples=resamples,
+        sentences=pruning.sentences,
+    )
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
         model = TranslationModel.load(checkpoint, given.vocabulary, given.device)
@@ -105,17 +113,17 @@ def orders(
     heads: list[Head],
 ) -> Iterator[Order]:
     """Yield the removal orders of some heads: by each criterion, by ablation, and the controls."""
-    main_scores = scores_from(given.scores, epoch, MAIN, "raw")
+    main_scores = read_scores(given.scores, epoch=epoch, criterion=MAIN)
     if given.only_main == "true":
         yield Order(MAIN, least_important_first(main_scores, heads), "raw")
         return
     rescore = rescorer(given, model)
     for criterion in pruning.criteria:
         for normalised in pruning.normalisations:
-            scores = scores_from(given.scores, epoch, criterion, normalised)
+            scores = read_scores(given.scores, epoch=epoch, criterion=criterion, normalised=normalised)
             yield Order(criterion, least_important_first(scores, heads), normalised)
-            order = rescored_order(heads, step_sizes(len(heads), pruning.step), rescore(criterion, normalised))
-            yield Order(criterion, order, normalised, "rescored")
+        order = rescored_order(heads, step_sizes(len(heads), pruning.step), rescore(criterion))
+        yield Order(criterion, order, "raw", "rescored")
     if given.ablation:
         yield Order("ablation", least_important_first(ablation_scores(given.ablation, given.score_on), heads))
     for draw in range(pruning.random_draws):
@@ -147,8 +155,8 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
 
 def rescorer(
     given: argparse.Namespace, model: TranslationModel
-) -> Callable[[str, str], Callable[[frozenset[Head]], Scores]]:
-    """Return a function that, for a criterion, gives a function from a profile to the scores under it.
+) -> Callable[[str], Callable[[frozenset[Head]], Scores]]:
+    """Return a function that, for a criterion, gives a function from a profile to the raw scores under it.
 
     One pass gives all criteria, so passes are kept by profile: criteria that agree share them.
     """
@@ -158,30 +166,22 @@ def rescorer(
     batches = model.batches(sources, targets, sentences=settings.batch_sentences)
     passes: dict[frozenset[Head], dict[str, Scores]] = {}
 
-    def under(criterion: str, normalised: str) -> Callable[[frozenset[Head]], Scores]:
+    def under(criterion: str) -> Callable[[frozenset[Head]], Scores]:
         def scores(removed: frozenset[Head]) -> Scores:
             if removed not in passes:
                 passes[removed] = gradient_scores(model, batches, removed)
-            raw = passes[removed][criterion]
-            return normalised_by_layer(raw) if normalised == "layer" else raw
+            return passes[removed][criterion]
 
         return scores
 
     return under
 
 
-def scores_from(path: str, epoch: int, criterion: str, normalised: str) -> Scores:
-    """Read the scores of one epoch and criterion."""
-    table = read_table(path)
-    mine = table[(table.epoch == epoch) & (table.criterion == criterion) & (table.normalised == normalised)]
-    return {Head(row.kind, row.layer, row.head): float(row.value) for row in mine.itertuples()}
-
-
 def ablation_scores(path: str, choose_on: str) -> Scores:
     """Read ablation effects as scores: the more BLEU a head's removal costs, the more important it is."""
-    table = read_table(path)
-    mine = table[(table["set"] == choose_on) & (table.metric == "bleu")]
-    return {Head(row.kind, row.layer, row.head): -float(row.delta) for row in mine.itertuples()}
+    table = read_table(path, ("set", "metric", "delta"))
+    mine = table[(table["set"] == choose_on) & (table["metric"] == "bleu")]
+    return by_head(mine, -number(mine, "delta"))
 
 
 if __name__ == "__main__":

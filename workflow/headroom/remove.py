@@ -18,9 +18,9 @@ from headroom.ground.command import (
 )
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head, all_heads, format_profile, parse_profile
-from headroom.ground.tables import number, read_table, signature, write_table
+from headroom.ground.tables import signature, write_table
 from headroom.methods.evaluation import EvaluationSet, load_set
-from headroom.methods.orders import least_important_first, removed_first
+from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.models.translation import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 from headroom.settings.pruning import RemovalSettings
@@ -79,16 +79,7 @@ def chosen_heads(given: argparse.Namespace, model: TranslationModel) -> frozense
         return parse_profile(given.heads, model.sites)
     if given.scores is None:
         raise HeadroomError("say what to remove: --scores TABLE or --heads 'E1:2 A3:4'")
-    table = read_table(given.scores, ("epoch", "criterion", "normalised", "value"))
-    mine = table[
-        (table["epoch"] == epoch_of(given.checkpoint))
-        & (table["criterion"] == given.criterion)
-        & (table["normalised"] == "raw")
-    ]
-    scores = {
-        Head(kind, int(layer), int(head)): float(value)
-        for kind, layer, head, value in zip(mine["kind"], mine["layer"], mine["head"], number(mine, "value"))
-    }
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)
     heads = all_heads(model.sites)
     share = settings_from(given, RemovalSettings).share
     return removed_first(least_important_first(scores, heads), round(share * len(heads)))

@@ -12,14 +12,15 @@ from headroom.ground.command import (
     add_model,
     add_run,
     add_settings,
+    epoch_of,
     run,
     settings_from,
     stage_parser,
 )
-from headroom.ground.heads import Head
-from headroom.ground.tables import number, read_table, signature, write_table
+from headroom.ground.heads import all_heads
+from headroom.ground.tables import signature, write_table
 from headroom.methods.evaluation import load_set
-from headroom.methods.orders import least_important_first, removed_first
+from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
 from headroom.methods.workload import PARTS, Workload, workload
 from headroom.models.translation import TranslationModel
@@ -81,7 +82,8 @@ def build_models(given: argparse.Namespace, settings: TimingSettings) -> Models:
         return TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
 
     models: Models = {("full", 0.0): load()}
-    order = removal_order(given, _full(models))
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)
+    order = least_important_first(scores, all_heads(_full(models).sites))
     for share in settings.shares:
         gone = removed_first(order, round(share * len(order)))
         masked, sliced = load(), load()
@@ -89,18 +91,6 @@ def build_models(given: argparse.Namespace, settings: TimingSettings) -> Models:
         sliced.remove(gone)
         models |= {("masked", share): masked, ("sliced", share): sliced}
     return models
-
-
-def removal_order(given: argparse.Namespace, model: TranslationModel) -> list[Head]:
-    """Return the heads by rising raw score of the newest epoch in the table."""
-    table = read_table(given.scores, ("epoch", "criterion", "normalised", "value"))
-    newest = table["epoch"] == table["epoch"].max()
-    mine = table[newest & (table["criterion"] == given.criterion) & (table["normalised"] == "raw")]
-    scores = {
-        Head(kind, int(layer), int(head)): float(value)
-        for kind, layer, head, value in zip(mine["kind"], mine["layer"], mine["head"], number(mine, "value"))
-    }
-    return least_important_first(scores, [head for site in model.sites for head in site.head_names()])
 
 
 def measure(

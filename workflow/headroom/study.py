@@ -13,12 +13,16 @@ from headroom.settings.diversity import DiversitySettings
 from headroom.settings.experiments import ExperimentSettings
 from headroom.settings.model import ModelSettings
 from headroom.settings.pruning import PruningSettings, RemovalSettings
-from headroom.settings.repulsion import ArmSettings, BaselineArm, SvgdArm
+from headroom.settings.repulsion import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.scores import ScoreSettings
 from headroom.settings.timing import TimingSettings
 from headroom.settings.training import Device, TrainingSettings
 
 TASK = "translation"
+
+
+def _both_arms() -> dict[str, Arm]:
+    return {"baseline": BaselineArm(), "svgd": SvgdArm()}
 
 
 class Study(Settings):
@@ -36,7 +40,7 @@ class Study(Settings):
     model: ModelSettings = Field(default_factory=ModelSettings, description="the model's shape")
     training: TrainingSettings = Field(default_factory=TrainingSettings, description="how it is trained")
     arms: dict[str, ArmSettings] = Field(
-        default_factory=lambda: {"baseline": BaselineArm(), "svgd": SvgdArm()},
+        default_factory=_both_arms,
         description="ways to train, by name; the first is what the others are compared with",
         min_length=1,
     )

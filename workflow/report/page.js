@@ -56,9 +56,17 @@
   }
 
   // Tables sort by a click on a heading.
+  const seconds = { h: 3600, min: 60, s: 1 };
+  const raised = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
   const value = (text) => {
-    const number = parseFloat(text.replace(/\u2212/g, "-").replace(/[\u2009\u00a0]/g, "").replace(/^[<+]\s*/, ""));
-    return Number.isNaN(number) ? null : number;
+    const plain = text.replace(/\u2212/g, "-").replace(/[\u2009\u202f\u00a0]/g, "").replace(/^[<+]\s*/, "");
+    const times = [...plain.matchAll(/([\d.]+) (h|min|s)\b/g)];
+    if (times.length) return times.reduce((sum, part) => sum + part[1] * seconds[part[2]], 0);
+    const number = parseFloat(plain);
+    const power = /\u00d710(\u207b?)([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)/.exec(plain);
+    if (Number.isNaN(number)) return null;
+    const exponent = power ? Number([...power[2]].map((digit) => raised.indexOf(digit)).join("")) : 0;
+    return number * 10 ** (power && power[1] ? -exponent : exponent);
   };
   for (const table of all("table.data")) {
     const body = table.tBodies[0];

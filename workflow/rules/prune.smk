@@ -1,4 +1,5 @@
-# Pruning curves: every order at the last epoch, and the main order at every epoch and for every run.
+# Pruning curves: of detailed runs, every order at the last epoch and the main order at every epoch; of
+# the other runs, the main order at the last epoch, which is what arms are compared by.
 rule curves:
     input:
         VOCABULARY,
@@ -45,7 +46,9 @@ rule dynamics:
         VOCABULARY,
         texts("choose", "test"),
         code=sources("headroom.prune"),
-        checkpoints=checkpoints("{run}"),
+        checkpoints=lambda wildcards: (
+            checkpoints(wildcards.run) if wildcards.run in DETAILED else last_checkpoint(wildcards.run)
+        ),
         scores=f"{RESULTS}/scores/{{run}}.csv",
     output:
         f"{RESULTS}/dynamics/{{run}}.csv",

@@ -1,6 +1,6 @@
 """Judging models on evaluation sets: decoding, losses, metrics and paired comparisons."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,8 +30,9 @@ METRICS = ("bleu", "chrf", "exact", "loss")
 
 @dataclass(frozen=True)
 class Outcome:
-    """A system on a set: its statistics, its scores and its scores on every resample of the sentences."""
+    """A system on a set: its translations, statistics, scores, and scores on every resample."""
 
+    pieces: list[list[int]]
     sample: Sample
     scores: dict[str, float]
     resampled: dict[str, numpy.ndarray]
@@ -58,26 +59,26 @@ class EvaluationSet:
         self._batched_for: TranslationModel | None = None
 
     @torch.inference_mode()
-    def judge(self, model: TranslationModel, *, beam: int = 1, length_penalty: float = 1.0) -> Outcome:
-        """Translate the set and compute all metrics and their resamples."""
+    def judge(self, model: TranslationModel, **search: Any) -> Outcome:
+        """Translate the set and compute all metrics and their resamples.
+
+        Args:
+            model: The model.
+            search: `beam`, `length_penalty` or `guesses`, as `TranslationModel.translate_pieces` takes them.
+        """
         if self._batched_for is not model:
             self._batches = model.batches(
                 self.sources, self.references.references, sentences=self.settings.sentences_at_once
             )
             self._batched_for = model
-        hypotheses = model.translate(self._batches, self.settings, beam=beam, length_penalty=length_penalty)
-        nats, tokens = numpy.zeros(len(hypotheses)), numpy.zeros(len(hypotheses))
+        pieces = model.translate_pieces(self._batches, self.settings, **search)
+        nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
         for batch in self._batches:
             batch_nats, batch_tokens = model.losses(batch)
             nats[batch.positions] = batch_nats.double().cpu().numpy()
             tokens[batch.positions] = batch_tokens.cpu().numpy()
-        sample = self.references.sample(hypotheses, nats, tokens)
-        return Outcome(sample, sample.scores(), sample.resampled(self._weights))
-
-    def judge_without(self, model: TranslationModel, removed: Collection[Head]) -> Outcome:
-        """Judge the model with heads masked."""
-        with model.gates.masked(removed):
-            return self.judge(model)
+        sample = self.references.sample(model.texts(pieces), nats, tokens)
+        return Outcome(pieces, sample, sample.scores(), sample.resampled(self._weights))
 
     def signature(self, metric: str, **more: object) -> str:
         """Return what affects a number measured on this set."""
@@ -121,7 +122,9 @@ class Judge:
             yield columns, tail_p(before, after, difference)
 
     def _outcome(self, removed: frozenset[Head]) -> Outcome:
-        return self.set.judge_without(self.model, removed)
+        guesses = self.full.pieces if removed else None
+        with self.model.gates.masked(removed):
+            return self.set.judge(self.model, guesses=guesses)
 
 
 def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset[Head]]]) -> list[dict[str, Any]]:

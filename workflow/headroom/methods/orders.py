@@ -1,10 +1,36 @@
 """Removal orders and the profiles along a curve."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import pandas
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head
+from headroom.ground.tables import number, read_table
+
+
+def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:
+    """Read one criterion's scores of one epoch from a table written by `headroom.score`.
+
+    Raises:
+        HeadroomError: If the table has no such scores; says which it has.
+    """
+    table = read_table(path, ("epoch", "kind", "layer", "head", "criterion", "normalised", "value"))
+    mine = table[(table["epoch"] == epoch) & (table["criterion"] == criterion) & (table["normalised"] == normalised)]
+    if mine.empty:
+        known = ", ".join(sorted(set(table["criterion"])))
+        epochs = sorted(set(table["epoch"]))
+        raise HeadroomError(
+            f"{path} has no {normalised} scores by {criterion} at epoch {epoch}: it has {known}; {epochs}"
+        )
+    return by_head(mine, number(mine, "value"))
+
+
+def by_head(table: pandas.DataFrame, values: Iterable[float]) -> dict[Head, float]:
+    """Return values by the head that the columns `kind`, `layer` and `head` name in each row."""
+    places = zip(table["kind"], table["layer"], table["head"])
+    return {Head(kind, int(layer), int(head)): float(v) for (kind, layer, head), v in zip(places, values)}
 
 
 def least_important_first(scores: Mapping[Head, float], heads: Sequence[Head]) -> list[Head]:

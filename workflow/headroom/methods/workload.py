@@ -38,11 +38,11 @@ class Workload:
         """Count the multiply-adds of a part: every linear layer and both attention products, as run."""
         counted = 0
 
-        def linear(module: nn.Module, inputs: tuple[torch.Tensor, ...], _: Any) -> None:
+        def linear(module: Any, inputs: tuple[torch.Tensor, ...], _: Any) -> None:
             nonlocal counted
             counted += inputs[0].numel() * int(module.out_features)
 
-        def attention(module: nn.Module, _: Any, keywords: dict[str, Any], __: Any) -> None:
+        def attention(module: Any, _: Any, keywords: dict[str, Any], __: Any) -> None:
             nonlocal counted
             query, key = keywords["query"], keywords.get("key")
             keys = self._keys(module, query, key)

@@ -47,9 +47,9 @@ def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> N
 
 
 def _slice(live: AttentionSite, keep: list[int]) -> None:
-    attention = live.attention
+    attention: Any = live.attention
     if not keep:
-        setattr(live.parent, live.attribute, EmptyAttention(bias=live.output.bias))
+        setattr(live.parent, live.attribute, EmptyAttention(bias=attention.get_submodule(live.projections[3]).bias))
         live.kept = ()
         return
     width = int(attention.head_dim)

@@ -1,11 +1,13 @@
 """The page: sections, claims and provenance in one self-contained HTML file."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 
 import jinja2
+from markupsafe import Markup, escape
 
 from headroom.report import palette, svg
 from headroom.report.claims import ClaimVerdict
@@ -27,6 +29,8 @@ from headroom.report.study_tables import StudyTables
 
 SOURCES = Path(__file__).resolve().parents[2] / "report"
 """Where the template, the style and the script of the page are."""
+
+_TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=<)|(?<=<) (?=[0-9])")
 
 VERDICTS = ("holds", "does not hold", "undecided at this scale", "not run")
 
@@ -55,6 +59,7 @@ def render(
     """Return the page as HTML; every text is escaped, only drawings and our own style are markup."""
     loader = jinja2.FileSystemLoader(SOURCES)
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["prose"] = prose
     light, dark = palette.style_variables()
     tally = Counter(one.verdict for one in verdicts)
     return environment.get_template("page.html.j2").render(
@@ -76,6 +81,16 @@ def render(
         width_of=lambda panel: f"{svg.size(panel)[0]:g}",
         version=_version(),
     )
+
+
+def prose(text: str) -> Markup:
+    """Return running text escaped, backticks as code, and no line break between a number and its per cent."""
+    text = _TOGETHER.sub("\u202f", text)
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    marked = (Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+    return Markup("").join(marked)
 
 
 def _version() -> str:

@@ -15,12 +15,13 @@ class PruningSettings(Settings):
     """Curves of the metric against the number of heads removed."""
 
     step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")
+    sentences: PositiveInt = Field(250, description="sentences of the test set, from its start, that curves are measured on")
     scopes: tuple[Scope, ...] = Field(
         ("all", "E", "A", "D"), description="heads that compete: all kinds together, or one kind alone"
     )
     criteria: tuple[Criterion, ...] = Field(
         ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared"),
-        description="gradient criteria that give an order, each fixed and re-scored after every step",
+        description="gradient criteria that give an order, fixed and (raw scores) re-scored after every step",
     )
     normalisations: tuple[Normalised, ...] = Field(
         ("raw", "layer"), description="scores as they are, or divided by the l2 norm over the site's heads"

@@ -33,9 +33,9 @@ class Domain:
 
 
 NEAR = Domain(
-    topic="near", own=0.55, other=0.10, name=0.07, plural=0.35, adjective=0.17, modifier=0.13, relative=0.09,
-    coordination=0.04, modal=0.15, past=0.45, copula=0.12, adverb=0.13, oblique=0.18, fronted=0.20,
-    fronted_clause=0.05, trailing_clause=0.05, saying=0.06, longest=16,
+    topic="near", own=0.55, other=0.10, name=0.07, plural=0.35, adjective=0.15, modifier=0.12, relative=0.08,
+    coordination=0.04, modal=0.15, past=0.45, copula=0.12, adverb=0.12, oblique=0.16, fronted=0.20,
+    fronted_clause=0.04, trailing_clause=0.04, saying=0.05, longest=14,
 )  # fmt: skip
 FAR = Domain(
     topic="far", own=0.50, other=0.10, name=0.12, plural=0.50, adjective=0.26, modifier=0.20, relative=0.24,

@@ -61,7 +61,8 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
         alt=finding,
         shows=finding,
         how="Score kept: the score of the pruned model in % of the same epoch’s full model; unstable where the full"
-        " model is still poor. Ranks: agreement of an epoch’s scores with the last epoch’s. The band is a 95 % bootstrap interval over heads, all kinds.",
+        " model is still poor. Ranks: agreement of an epoch’s scores with the last epoch’s. The"
+        " band is a 95 % bootstrap interval over heads, all kinds.",
         tables=tuple(made),
         paper=_paper(curves) if len(curves) else None,
     )

@@ -1,0 +1,71 @@
+"""How a study was made, read from small files."""
+
+from pathlib import Path
+
+import pytest
+from headroom.ground.errors import HeadroomError
+from headroom.report.provenance import provenance
+from headroom.report.study_tables import StudyTables
+
+HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
+
+
+def test_durations_are_summed_by_stage(tmp_path: Path) -> None:
+    for stage, run, row in (
+        ("train", "one", "100.0\t0:01:40\t500.0\t180.0"),
+        ("train", "two", "50.0\t0:00:50\t700.0\tNA"),
+        ("score", "one", "50.0\t0:00:50\tNA\tNA"),
+    ):
+        path = tmp_path / stage / f"{run}.tsv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(HEADER + row + "\n", encoding="utf-8")
+    alone = tmp_path / "benchmarks" / "prepare.tsv"
+    alone.parent.mkdir()
+    alone.write_text(HEADER + "2.0\t0:00:02\t90.0\t1.0\n", encoding="utf-8")
+    paths = sorted(tmp_path.rglob("*.tsv"))
+    made = provenance(StudyTables(), benchmarks=paths, configuration=None, overhead=None)
+    stages = made.tables[0]
+    assert stages.caption == "Time per stage, all jobs together 3 min 22 s"
+    assert [row[:4] for row in stages.rows] == [
+        ("train", "2", "2 min 30 s", "74\u2009%"),
+        ("score", "1", "50 s", "25\u2009%"),
+        ("prepare", "1", "2.0 s", "1\u2009%"),
+    ]
+    assert stages.rows[0][5] == "700"
+
+
+def test_a_file_that_is_no_benchmark_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "train.tsv"
+    path.write_text("nonsense\n", encoding="utf-8")
+    with pytest.raises(HeadroomError, match=r"train\.tsv is not a benchmark file"):
+        provenance(StudyTables(), benchmarks=[path], configuration=None, overhead=None)
+
+
+@pytest.mark.parametrize("text", ['{"train": {"epochs": 8}}', "train:\n  epochs: 8\n"])
+def test_the_configuration_is_shown_as_yaml(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "configuration"
+    path.write_text(text, encoding="utf-8")
+    made = provenance(StudyTables(), benchmarks=[], configuration=path, overhead=None)
+    assert made.configuration == "train:\n  epochs: 8\n"
+
+
+def test_a_broken_configuration_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "broken.yaml"
+    path.write_text("a: [1\n", encoding="utf-8")
+    with pytest.raises(HeadroomError, match="cannot read the configuration"):
+        provenance(StudyTables(), benchmarks=[], configuration=path, overhead=None)
+
+
+def test_the_overhead_of_the_workflow(tmp_path: Path) -> None:
+    path = tmp_path / "overhead.json"
+    path.write_text('{"wall_seconds": 600, "cores": 2, "job_seconds": 1000}', encoding="utf-8")
+    made = provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)
+    assert any("overhead 20\u2009%" in line for line in made.lines)
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(HeadroomError, match="wall_seconds"):
+        provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)
+
+
+def test_every_signature_is_listed(example_tables: StudyTables) -> None:
+    made = provenance(example_tables, benchmarks=[], configuration=None, overhead=None)
+    assert ("scores", "tok:13a|n:500|seed:1") in made.tables[-1].rows
