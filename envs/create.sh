@@ -22,7 +22,7 @@ command -v "$python" > /dev/null || fail "$python was not found: install Python 
 
 # fairseq has no ready-made wheel. It is compiled once per version of Python, torch and numpy, and kept.
 tag=$("$python" -c 'import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
-wheels=${XDG_CACHE_HOME:-$HOME/.cache}/headroom/wheels/$tag-${torch/==/}-${numpy/==/}
+wheels=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/headroom/wheels/$tag-${torch/==/}-${numpy/==/}
 wheel=$(find "$wheels" -name "fairseq_fixed-${fairseq#*==}-*.whl" 2> /dev/null | head -n 1 || true)
 if [ -z "$wheel" ]; then
   command -v "${CXX:-c++}" > /dev/null \

@@ -11,25 +11,27 @@ from lxml import etree
 
 
 def test_cells_lie_on_a_grid_layers_downwards_heads_across() -> None:
-    assert atlas.cell_corner(1, 1) == (atlas.LEFT, atlas.TOP)
-    assert atlas.cell_corner(3, 5) == (atlas.LEFT + 4 * atlas.CELL, atlas.TOP + 2 * atlas.CELL)
+    shape = Shape("E", 3, 8)
+    assert shape.corner(1, 1) == (atlas.LEFT, atlas.TOP)
+    assert shape.corner(3, 5) == (atlas.LEFT + 4 * shape.cell, atlas.TOP + 2 * shape.cell)
 
 
-@pytest.mark.parametrize(("layers", "heads"), [(3, 8), (6, 16), (1, 1)])
-def test_all_cells_lie_inside_the_view_box(layers: int, heads: int) -> None:
-    width, height = atlas.atlas_size(Shape("E", layers, heads))
-    x, y = atlas.cell_corner(layers, heads)
-    assert x + atlas.CELL <= width
-    assert y + atlas.CELL <= height
+@pytest.mark.parametrize(("layers", "heads"), [(3, 8), (6, 16), (1, 1), (12, 12)])
+def test_all_cells_lie_inside_the_view_box_which_fits_a_phone(layers: int, heads: int) -> None:
+    shape = Shape("E", layers, heads)
+    width, height = shape.size
+    x, y = shape.corner(layers, heads)
+    assert x + shape.cell <= width <= 320
+    assert y + shape.cell <= height
 
 
 def test_the_area_of_a_mark_is_proportional_to_its_amount() -> None:
-    assert atlas.mark_side(0.64) ** 2 / atlas.mark_side(0.16) ** 2 == pytest.approx(4)
-    assert atlas.mark_side(-0.64) == atlas.mark_side(0.64)
-    assert atlas.mark_side(0) == 0
-    assert atlas.mark_side(math.nan) == 0
-    assert atlas.mark_side(1) < atlas.CELL
-    assert atlas.mark_side(7) == atlas.mark_side(1)
+    assert atlas.mark_side(0.64, 20) ** 2 / atlas.mark_side(0.16, 20) ** 2 == pytest.approx(4)
+    assert atlas.mark_side(-0.64, 20) == atlas.mark_side(0.64, 20)
+    assert atlas.mark_side(0, 20) == 0
+    assert atlas.mark_side(math.nan, 20) == 0
+    assert atlas.mark_side(1, 20) < 20
+    assert atlas.mark_side(7, 20) == atlas.mark_side(1, 20)
 
 
 def test_one_grid_per_kind_in_the_order_of_all_tables() -> None:

@@ -74,6 +74,11 @@ def test_figures_have_a_text_that_states_their_finding(document: html.HtmlElemen
         assert figure.xpath("./figcaption/p")
 
 
+def test_every_figure_has_the_table_behind_it(document: html.HtmlElement) -> None:
+    without = {figure.get("id") for figure in document.iter("figure") if not figure.xpath(".//a[@download]")}
+    assert without == {"figure-ablation_histogram"}  # its table is that of the atlas above it
+
+
 def test_only_variables_of_the_page_colour_the_figures(document: html.HtmlElement) -> None:
     for drawing in document.iter("svg"):
         assert not re.search(r"#[0-9a-fA-F]{6}\b", etree.tostring(drawing, encoding="unicode"))

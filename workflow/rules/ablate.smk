@@ -1,8 +1,8 @@
 # Every head removed alone: on the set that chooses, on test and on the far domains.
 rule ablate:
     input:
-        VOCABULARY,
-        texts("choose", "test", *FAR_SETS),
+        vocabulary=VOCABULARY,
+        texts=texts("choose", "test", *FAR_SETS),
         code=sources("headroom.ablate"),
         checkpoint=last_checkpoint("{run}"),
     output:
@@ -21,8 +21,8 @@ rule ablate:
     priority: 20
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         sets=["choose", "test", *FAR_SETS],
         settings=" ".join([flags(study.decoding), flags(study.sampling)]),
         device=study.device,

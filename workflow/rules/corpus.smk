@@ -19,7 +19,7 @@ if study.corpus.source == "generated":
             mem_mb=2000,
             runtime=15,
         params:
-            directory=f"{RESULTS}/corpus",
+            directory=subpath(output[0], parent=True),
             settings=flags(study.corpus, leave_out=["source"]),
         shell:
             "python -m headroom.generate --output {params.directory} {params.settings} > {log} 2>&1"
@@ -44,7 +44,7 @@ elif study.corpus.source == "catalogue":
             runtime=60,
         retries: 2
         params:
-            directory=f"{RESULTS}/corpus",
+            directory=subpath(output[0], parent=True),
             settings=flags(study.corpus, leave_out=["source"]),
         # where the bytes come from does not matter, their checksums do: the mirror is no param
         shell:
@@ -75,7 +75,7 @@ else:
             mem_mb=4000,
             runtime=30,
         params:
-            directory=f"{RESULTS}/corpus",
+            directory=subpath(output[0], parent=True),
             languages=[study.corpus.source_language, study.corpus.target_language],
             far=" ".join(
                 f"--far {name} {shlex.quote(pair.source)} {shlex.quote(pair.target)}"

@@ -5,8 +5,8 @@ if REPULSIVE:
 
     rule cost:
         input:
-            VOCABULARY,
-            BINARISED,
+            vocabulary=VOCABULARY,
+            binarised=BINARISED,
             code=sources("headroom.cost"),
         output:
             f"{RESULTS}/update_cost.csv",
@@ -23,7 +23,7 @@ if REPULSIVE:
             gpu=GPU,
         params:
             study=study.study,
-            data=f"{RESULTS}/binarised",
+            data=directory_of("binarised"),
             arms=" ".join(arm_words(arm) for arm in study.arms),
             settings=" ".join([flags(study.model), flags(study.training), flags(study.cost)]),
             device=study.device,

@@ -1,8 +1,8 @@
 # How alike the heads of a site are, at every epoch of every run.
 rule diversify:
     input:
-        VOCABULARY,
-        texts("check"),
+        vocabulary=VOCABULARY,
+        texts=texts("check"),
         code=sources("headroom.diversify"),
         checkpoints=checkpoints("{run}"),
     output:
@@ -20,8 +20,8 @@ rule diversify:
         gpu=GPU,
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         settings=flags(study.diversity),
         device=study.device,
     shell:

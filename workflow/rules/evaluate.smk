@@ -1,8 +1,8 @@
 # Final scores of every run on every set.
 rule evaluate:
     input:
-        VOCABULARY,
-        texts("check", "test", *study.corpus.far_names),
+        vocabulary=VOCABULARY,
+        texts=texts("check", "test", *study.corpus.far_names),
         code=sources("headroom.evaluate"),
         checkpoint=last_checkpoint("{run}"),
     output:
@@ -20,8 +20,8 @@ rule evaluate:
         gpu=GPU,
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         sets=["check", "test", *study.corpus.far_names],
         settings=" ".join([flags(study.evaluation), flags(study.decoding), flags(study.sampling)]),
         device=study.device,

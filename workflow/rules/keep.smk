@@ -1,8 +1,8 @@
 # One head kept per site: chosen on one half of the validation set, judged on test.
 rule keep:
     input:
-        VOCABULARY,
-        texts("choose", "test"),
+        vocabulary=VOCABULARY,
+        texts=texts("choose", "test"),
         code=sources("headroom.keep"),
         checkpoint=last_checkpoint("{run}"),
     output:
@@ -20,8 +20,8 @@ rule keep:
         gpu=GPU,
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         settings=" ".join([flags(study.decoding), flags(study.sampling)]),
         device=study.device,
     shell:

@@ -1,7 +1,7 @@
 # Subword vocabulary and the binarised set that training reads.
 rule prepare:
     input:
-        texts("train", "choose", "check"),
+        texts=texts("train", "choose", "check"),
         code=sources("headroom.prepare"),
     output:
         VOCABULARY,
@@ -18,8 +18,8 @@ rule prepare:
         mem_mb=4000,
         runtime=60,
     params:
-        corpus=f"{RESULTS}/corpus",
-        directory=f"{RESULTS}/binarised",
+        corpus=directory_of("texts"),
+        directory=subpath(output[0], parent=True),
         settings=flags(study.vocabulary),
     shell:
         "python -m headroom.prepare --corpus {params.corpus} --output {params.directory} {params.settings} > {log} 2>&1"

@@ -2,8 +2,8 @@
 # the other runs, the main order at the last epoch, which is what arms are compared by.
 rule curves:
     input:
-        VOCABULARY,
-        texts("choose", "test"),
+        vocabulary=VOCABULARY,
+        texts=texts("choose", "test"),
         code=sources("headroom.prune"),
         checkpoint=last_checkpoint("{run}"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
@@ -24,8 +24,8 @@ rule curves:
     priority: 10
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         settings=" ".join(
             [
                 flags(study.pruning, leave_out=["scopes"]),
@@ -43,8 +43,8 @@ rule curves:
 
 rule dynamics:
     input:
-        VOCABULARY,
-        texts("choose", "test"),
+        vocabulary=VOCABULARY,
+        texts=texts("choose", "test"),
         code=sources("headroom.prune"),
         checkpoints=lambda wildcards: (
             checkpoints(wildcards.run) if wildcards.run in DETAILED else last_checkpoint(wildcards.run)
@@ -65,8 +65,8 @@ rule dynamics:
         gpu=GPU,
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         settings=" ".join(
             [
                 flags(study.pruning, leave_out=["scopes", "criteria", "normalisations", "random_draws"]),

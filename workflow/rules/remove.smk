@@ -1,8 +1,8 @@
 # A checkpoint without its least important heads, checked against the masked model.
 rule remove:
     input:
-        VOCABULARY,
-        texts("test"),
+        vocabulary=VOCABULARY,
+        texts=texts("test"),
         code=sources("headroom.remove"),
         checkpoint=last_checkpoint("{run}"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
@@ -22,8 +22,8 @@ rule remove:
         gpu=GPU,
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         settings=" ".join([flags(study.removal), flags(study.decoding)]),
         device=study.device,
     shell:

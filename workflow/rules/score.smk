@@ -1,8 +1,8 @@
 # Gradient importance of every head at every epoch, on the set that chooses.
 rule score:
     input:
-        VOCABULARY,
-        texts("choose"),
+        vocabulary=VOCABULARY,
+        texts=texts("choose"),
         code=sources("headroom.score"),
         checkpoints=checkpoints("{run}"),
     output:
@@ -20,8 +20,8 @@ rule score:
         gpu=GPU,
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         settings=flags(study.scores),
         device=study.device,
     shell:

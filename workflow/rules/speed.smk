@@ -1,8 +1,8 @@
 # Full, masked and sliced models timed side by side, with the machine to themselves.
 rule speed:
     input:
-        VOCABULARY,
-        texts("test"),
+        vocabulary=VOCABULARY,
+        texts=texts("test"),
         code=sources("headroom.speed"),
         checkpoint=last_checkpoint("{run}"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
@@ -22,8 +22,8 @@ rule speed:
         gpu=GPU,
     params:
         study=study.study,
-        vocabulary=f"{RESULTS}/binarised",
-        corpus=f"{RESULTS}/corpus",
+        vocabulary=directory_of("vocabulary"),
+        corpus=directory_of("texts"),
         settings=flags(study.timing),
         device=study.device,
     shell:

@@ -2,8 +2,8 @@
 # output: Snakemake deletes the outputs of a failed job, and training would start over.
 rule train:
     input:
-        VOCABULARY,
-        BINARISED,
+        vocabulary=VOCABULARY,
+        binarised=BINARISED,
         code=sources("headroom.train"),
     output:
         checkpoints=checkpoints("{run}"),
@@ -23,9 +23,9 @@ rule train:
     retries: 2
     params:
         study=study.study,
-        data=f"{RESULTS}/binarised",
+        data=directory_of("binarised"),
         work=f"work/{study.study}/{{run}}",
-        directory=f"{RESULTS}/runs/{{run}}",
+        directory=subpath(output.checkpoints[0], parent=True),
         arm=lambda wildcards: flags(study.arms[RUNS[wildcards.run][0]]),
         seed=lambda wildcards: RUNS[wildcards.run][1],
         model=flags(study.model),

@@ -14,11 +14,12 @@ from markupsafe import Markup
 from headroom.ground.heads import KINDS, Head
 from headroom.report import palette
 
-CELL = 28.0
 LEFT = 22.0
 TOP = 34.0
-_LARGEST = 24.0
-_SMALLEST = 1.6
+_WIDEST_CELL = 28.0
+_NARROWEST_CELL = 16.0
+_ACROSS = 264.0
+_SMALLEST_MARK = 1.6
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,20 @@ class Shape:
     layers: int
     heads: int
 
+    @property
+    def cell(self) -> float:
+        """The side of a cell in units of the view box: smaller where many heads share a phone's width."""
+        return max(_NARROWEST_CELL, min(_WIDEST_CELL, _ACROSS / self.heads))
+
+    def corner(self, layer: int, head: int) -> tuple[float, float]:
+        """Return the upper left corner (x, y) of a cell; layer and head count from 1."""
+        return LEFT + (head - 1) * self.cell, TOP + (layer - 1) * self.cell
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the atlas in units of the view box (CSS pixels at natural size)."""
+        return max(LEFT + self.heads * self.cell + 2, 190.0), TOP + self.layers * self.cell + 2
+
 
 def shapes(heads: Iterable[Head]) -> list[Shape]:
     """Return the grids that hold these heads, in the order E, A, D; kinds without a head have none."""
@@ -58,31 +73,19 @@ def shapes(heads: Iterable[Head]) -> list[Shape]:
     return grids
 
 
-def cell_corner(layer: int, head: int) -> tuple[float, float]:
-    """Return the upper left corner of a cell (x, y) in units of the view box; layer and head count from 1."""
-    return LEFT + (head - 1) * CELL, TOP + (layer - 1) * CELL
-
-
-def atlas_size(shape: Shape) -> tuple[float, float]:
-    """Return the width and height of an atlas in units of the view box (CSS pixels at natural size)."""
-    return max(LEFT + shape.heads * CELL + 2, 190.0), TOP + shape.layers * CELL + 2
-
-
-def mark_side(amount: float) -> float:
-    """Return the side of a mark: the square root of the amount, so that its area is proportional to it."""
+def mark_side(amount: float, cell: float) -> float:
+    """Return the side of a mark in a cell: the square root of the amount, so that its area is proportional."""
     if amount == 0 or math.isnan(amount):
         return 0.0
-    return max(_SMALLEST, _LARGEST * math.sqrt(min(1.0, abs(amount))))
+    return max(_SMALLEST_MARK, 0.86 * cell * math.sqrt(min(1.0, abs(amount))))
 
 
 def draw_atlas(shape: Shape, marks: Mapping[Head, Mark]) -> Markup:
     """Return the atlas of one kind as an SVG element; heads without a mark have an empty cell."""
-    width, height = atlas_size(shape)
     colour = f"var(--{palette.KIND_COLOURS[shape.kind].variable})"
-    heads = [head for head in marks if head.kind == shape.kind]
-    return Markup('<svg class="atlas" viewBox="0 0 {:g} {:g}">{}{}<g style="fill:{}">{}</g></svg>').format(
-        width, height, _labels(shape), _grid(shape), colour, Markup("").join(_cell(head, marks[head]) for head in heads)
-    )
+    cells = Markup("").join(_cell(shape, head, mark) for head, mark in marks.items() if head.kind == shape.kind)
+    drawing = Markup('<svg class="atlas" viewBox="0 0 {:g} {:g}">{}{}<g style="fill:{}">{}</g></svg>')
+    return drawing.format(*shape.size, _labels(shape), _grid(shape), colour, cells)
 
 
 def draw_atlases(marks: Mapping[Head, Mark], heads: Iterable[Head] | None = None) -> tuple[Markup, ...]:
@@ -100,44 +103,46 @@ def _labels(shape: Shape) -> Markup:
     ]
     label = Markup('<text x="{:g}" y="{:g}" font-size="10" text-anchor="{}" style="fill:var(--soft)">{}</text>')
     for head in range(1, shape.heads + 1):
-        x, _ = cell_corner(1, head)
-        parts.append(label.format(x + CELL / 2, TOP - 5, "middle", head))
+        x, _ = shape.corner(1, head)
+        parts.append(label.format(x + shape.cell / 2, TOP - 5, "middle", head))
     for layer in range(1, shape.layers + 1):
-        _, y = cell_corner(layer, 1)
-        parts.append(label.format(LEFT - 6, y + CELL / 2 + 3.5, "end", layer))
+        _, y = shape.corner(layer, 1)
+        parts.append(label.format(LEFT - 6, y + shape.cell / 2 + 3.5, "end", layer))
     return Markup("").join(parts)
 
 
 def _grid(shape: Shape) -> Markup:
     """Return the lines between the cells, as one path."""
-    right, bottom = LEFT + shape.heads * CELL, TOP + shape.layers * CELL
-    rows = "".join(f"M{LEFT:g} {TOP + place * CELL:g}H{right:g}" for place in range(shape.layers + 1))
-    columns = "".join(f"M{LEFT + place * CELL:g} {TOP:g}V{bottom:g}" for place in range(shape.heads + 1))
-    return Markup('<path d="{}" style="fill:none;stroke:var(--rule)"/>').format(rows + columns)
+    right, bottom = shape.corner(shape.layers + 1, shape.heads + 1)
+    rows = (f"M{LEFT:g} {shape.corner(layer, 1)[1]:g}H{right:g}" for layer in range(1, shape.layers + 2))
+    columns = (f"M{shape.corner(1, head)[0]:g} {TOP:g}V{bottom:g}" for head in range(1, shape.heads + 2))
+    return Markup('<path d="{}" style="fill:none;stroke:var(--rule)"/>').format("".join([*rows, *columns]))
 
 
-def _cell(head: Head, mark: Mark) -> Markup:
-    x, y = cell_corner(head.layer, head.head)
-    ground = Markup('<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" fill-opacity="0"/>').format(x, y, CELL, CELL)
+def _cell(shape: Shape, head: Head, mark: Mark) -> Markup:
+    """Return one head's cell: a ground to point at, the mark, and a frame if it is singled out."""
+    (x, y), side = shape.corner(head.layer, head.head), shape.cell
+    ground = Markup('<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" fill-opacity="0"/>').format(x, y, side, side)
     title = f"{head}: {mark.text}" if mark.text else str(head)
+    drawn = _mark(head, mark, x + side / 2, y + side / 2, side)
+    frame = _frame(x + 1, y + 1, side - 2) if mark.framed else ""
     return Markup('<g class="cell" data-head="{}"><title>{}</title>{}{}{}</g>').format(
-        head, title, ground, _mark(head, mark, x + CELL / 2, y + CELL / 2), _frame(x, y) if mark.framed else ""
+        head, title, ground, drawn, frame
     )
 
 
-def _frame(x: float, y: float) -> Markup:
+def _frame(x: float, y: float, side: float) -> Markup:
     style = "fill:none;stroke:var(--ink);stroke-width:1.5"
-    return Markup('<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" style="{}"/>').format(
-        x + 1, y + 1, CELL - 2, CELL - 2, style
-    )
+    frame = '<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" style="{}"/>'
+    return Markup(frame).format(x, y, side, side, style)
 
 
-def _mark(head: Head, mark: Mark, x: float, y: float) -> Markup:
+def _mark(head: Head, mark: Mark, x: float, y: float, cell: float) -> Markup:
     """Return the mark itself, centred on (x, y); it inherits the colour of its kind."""
     if mark.removed:
         path = f"M{x - 3:g} {y - 3:g}l6 6m0-6l-6 6"
         return Markup('<path d="{}" style="fill:none;stroke:var(--control)"/>').format(path)
-    side = mark_side(mark.amount)
+    side = mark_side(mark.amount, cell)
     if side == 0:
         return Markup("")
     if mark.amount < 0:
@@ -153,11 +158,11 @@ def draw_motif(marks: Mapping[Head, Mark]) -> tuple[Markup, ...]:
     for shape in shapes(marks):
         colour = f"var(--{palette.KIND_COLOURS[shape.kind].variable})"
         parts = [
-            _mark(head, mark, (head.head - 0.5) * CELL, (head.layer - 0.5) * CELL)
+            _mark(head, mark, (head.head - 0.5) * shape.cell, (head.layer - 0.5) * shape.cell, shape.cell)
             for head, mark in marks.items()
             if head.kind == shape.kind
         ]
-        size = (shape.heads * CELL, shape.layers * CELL)
+        size = (shape.heads * shape.cell, shape.layers * shape.cell)
         drawing = Markup('<svg viewBox="0 0 {:g} {:g}" style="fill:{}">{}</svg>')
         made.append(drawing.format(*size, colour, Markup("").join(parts)))
     return tuple(made)

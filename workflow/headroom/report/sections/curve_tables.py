@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy
 import pandas
 
+from headroom.ground.heads import Head
 from headroom.report import palette
 from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Paper, Table, grid_table, table_of
@@ -70,6 +71,16 @@ def orders_table(rows: pandas.DataFrame) -> Table:
         " Holm-corrected over the steps of a curve."
     )
     return table_of(frame, columns, caption="orders compared", filename="orders.csv", note=note)
+
+
+def survivors_table(removed: Sequence[tuple[str, frozenset[Head]]], heads: Sequence[Head]) -> Table:
+    """Return which heads each order keeps: a row per head, a column per order."""
+    rows = [{"head": str(head), **{name: head not in gone for name, gone in removed}} for head in heads]
+    columns = [Column("head", "head", numeric=False)]
+    for name, _ in removed:
+        columns.append(Column(name, name, lambda kept: "kept" if kept else "removed", numeric=False))
+    frame = pandas.DataFrame(rows)
+    return table_of(frame, columns, caption="heads left when half are removed", filename="survivors.csv")
 
 
 def paper_rows(values: Sequence[float]) -> pandas.DataFrame:

@@ -20,6 +20,7 @@ from headroom.report.sections.curve_tables import (
     paper_rows,
     safe_share,
     steps_table,
+    survivors_table,
 )
 from headroom.report.selection import (
     CRITERION_NAMES,
@@ -178,6 +179,7 @@ def _survivors(rows: pandas.DataFrame, tables: StudyTables, run: str) -> Exhibit
         alt=finding,
         shows=finding,
         how=f"What is left of {run_name(run)} when half of the heads are removed, by two orders.",
+        tables=(survivors_table(made, heads),),
     )
 
 

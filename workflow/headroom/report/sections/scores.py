@@ -112,8 +112,7 @@ def _finding(last: pandas.DataFrame, run: str, names: list[str], agreement: pand
     best = listing(str(head) for head in heads_of(rows.head(3)))
     text = f"The highest tenth of the heads carries {percent(share)} of the total score; {best} lead."
     if len(agreement):
-        low, high = agreement["spearman"].min(), agreement["spearman"].max()
-        bounds = fixed(low) if len(agreement) == 1 else f"{fixed(low)} to {fixed(high)}"
+        bounds = " to ".join(dict.fromkeys(fixed(agreement["spearman"].agg(end)) for end in ("min", "max")))
         text += f" Ways of averaging rank the heads alike to a Spearman correlation of {bounds}."
     return text
 
