@@ -13,7 +13,7 @@ CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study test test-long lint docs lock clean-work help FORCE
+.PHONY: study test test-long lint bench docs lock clean-work help FORCE
 
 study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2
 	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
@@ -33,6 +33,9 @@ lint: $(READY)  ## style, types, the workflow's rules and the floors of the pack
 	@$(CHECK) snakefmt --check Snakefile workflow
 	@$(CHECK) snakemake --lint
 	@$(CHECK) lint-imports --no-logo
+
+bench: $(READY)  ## costs that the project promises, as ratios measured on the finished starter study
+	@$(INSIDE) python benchmarks/ratios.py
 
 docs: $(READY)  ## write the configuration's schema and table anew from its typed models
 	@$(RUN) headroom.documentation --schema workflow/schemas/config.schema.yaml --table docs/configuration.md

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from headroom import generate, prepare, train
+from torch import nn
 
 SHAPE = [
     *("--encoder-layers", "2", "--decoder-layers", "2", "--heads", "4", "--width", "16"),
@@ -34,3 +36,13 @@ def write_run(directory: Path, *, epochs: int = 2, method: str = "baseline") -> 
         ]
     )
     return ToyRun(corpus, data, [directory / "run" / f"epoch{epoch}.pt" for epoch in range(1, epochs + 1)])
+
+
+@torch.no_grad()
+def spread(model: nn.Module, *, seed: int = 2) -> None:
+    """Add noise to the weights of a barely trained model: every head then matters to every output."""
+    generator = torch.Generator().manual_seed(seed)
+    for name, parameter in model.named_parameters():
+        if "layer_norm" not in name:
+            size = 0.3 if parameter.dim() == 2 else 0.05
+            parameter += size * torch.randn(parameter.shape, generator=generator)

@@ -4,7 +4,6 @@ import math
 
 import pytest
 import torch
-from headroom.ground.files import read_lines
 from headroom.methods.diversity import (
     MEASURES,
     head_diversity,
@@ -13,8 +12,6 @@ from headroom.methods.diversity import (
     output_cosines,
     projection_cosine,
 )
-from headroom.models.translation import TranslationModel
-from toy_run import write_run
 
 HALF = math.sqrt(0.5)
 
@@ -75,21 +72,6 @@ def test_outputs_of_padded_tokens_do_not_count():
     z = torch.tensor([[same, apart], [apart, apart]])  # (T, B, H, d)
     real = torch.tensor([[True, False], [False, True]])  # (B, T)
     assert output_cosines(z, real).tolist() == pytest.approx([1, 0])
-
-
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("toy"), epochs=1)
-
-
-@pytest.fixture
-def model(toy):
-    return TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
-
-
-@pytest.fixture
-def texts(toy):
-    return [read_lines(toy.corpus / f"check.{side}") for side in ("source", "target")]
 
 
 def test_every_site_and_measure(model, texts):

@@ -2,17 +2,11 @@
 
 import pytest
 import torch
-from headroom.ground.files import read_lines
 from headroom.models.attention_maps import attention_maps
-from headroom.models.translation import TranslationModel
-from toy_run import write_run
 
 
-@pytest.fixture(scope="module")
-def model_and_batch(tmp_path_factory):
-    toy = write_run(tmp_path_factory.mktemp("toy"), epochs=1)
-    model = TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
-    texts = [read_lines(toy.corpus / f"check.{side}") for side in ("source", "target")]
+@pytest.fixture
+def model_and_batch(model, texts):
     return model, model.batches(*texts, sentences=6)[0]
 
 

@@ -4,12 +4,6 @@ import pytest
 from headroom import diversify
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table
-from toy_run import write_run
-
-
-@pytest.fixture(scope="module")
-def toy(tmp_path_factory):
-    return write_run(tmp_path_factory.mktemp("toy"))
 
 
 def arguments(toy, output):

@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.judge_on,
         settings_from(given, DecodingSettings),
         resamples=resamples,
-        sentences=pruning.sentences,
+        sentences=pruning.test_sentences,
     )
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:

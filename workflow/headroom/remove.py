@@ -23,7 +23,7 @@ from headroom.methods.evaluation import EvaluationSet, load_set
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.models.translation import TranslationModel
 from headroom.settings.decoding import DecodingSettings
-from headroom.settings.pruning import RemovalSettings
+from headroom.settings.removal import RemovalSettings
 
 logger = logging.getLogger("headroom.remove")
 

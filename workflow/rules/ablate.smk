@@ -11,6 +11,7 @@ rule ablate:
         f"{LOGS}/ablate/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/ablate/{{run}}.tsv"
+    priority: 20
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -18,7 +19,6 @@ rule ablate:
         mem_mb=4000,
         runtime=600,
         gpu=GPU,
-    priority: 20
     params:
         study=study.study,
         vocabulary=directory_of("vocabulary"),

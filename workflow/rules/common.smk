@@ -1,4 +1,4 @@
-# What every rule needs: the checked study, its runs, the sources of a stage and its flags.
+# What all rules share. The checked study, its runs, the sources of a stage and its flags.
 import os
 import shlex
 import sys
@@ -24,6 +24,11 @@ try:
 except HeadroomError as error:
     raise WorkflowError(str(error)) from None
 
+if study.corpus.source == "files":
+    for key, path in study.corpus.paths.items():
+        if not os.path.isfile(path):
+            raise WorkflowError(f"configuration, key corpus.{key}: there is no file {path} in {os.getcwd()}")
+
 shell.prefix(f"export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; ")
 
 RUNS = study.runs()
@@ -37,7 +42,8 @@ FAR_SETS = study.corpus.far_names if study.experiments.far_sets is None else stu
 GPU = int(study.device == "cuda")
 WHOLE_MACHINE = 1024  # threads; Snakemake lowers it to the cores there are
 
-REPORT_FILES = sorted(path.name for path in (WORKFLOW / "report").glob("*.*"))
+# template, style and script of the page; the captions (.rst) are Snakemake's own
+REPORT_FILES = sorted(path.name for path in (WORKFLOW / "report").glob("page.*") if path.suffix != ".rst")
 
 TEXTS = [f"{RESULTS}/corpus/{name}.{side}" for name in SETS for side in ("source", "target")]
 VOCABULARY = [f"{RESULTS}/binarised/{name}" for name in ("sentencepiece.model", "dict.source.txt", "dict.target.txt")]
@@ -95,6 +101,11 @@ def _word(value):
 def texts(*sets):
     """Return the text files of evaluation sets."""
     return [f"{RESULTS}/corpus/{name}.{side}" for name in sets for side in ("source", "target")]
+
+
+def directory_of(name):
+    """Return what gives a job the directory of its input files of this name."""
+    return lambda wildcards, input: os.path.dirname(input[name][0])
 
 
 def checkpoints(run):

@@ -42,7 +42,6 @@ elif study.corpus.source == "catalogue":
         resources:
             mem_mb=2000,
             runtime=60,
-        retries: 2
         params:
             directory=subpath(output[0], parent=True),
             settings=flags(study.corpus, leave_out=["source"]),

@@ -25,7 +25,7 @@ if REPULSIVE:
             study=study.study,
             data=directory_of("binarised"),
             arms=" ".join(arm_words(arm) for arm in study.arms),
-            settings=" ".join([flags(study.model), flags(study.training), flags(study.cost)]),
+            settings=" ".join([flags(study.model), flags(study.training, leave_out=["epochs"]), flags(study.cost)]),
             device=study.device,
         shell:
             "python -m headroom.cost --study {params.study} --data {params.data} --device {params.device} "

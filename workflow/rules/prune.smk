@@ -14,6 +14,7 @@ rule curves:
         f"{LOGS}/curves/{{run}}.{{scope}}.log",
     benchmark:
         f"{BENCHMARKS}/curves/{{run}}.{{scope}}.tsv"
+    priority: 10
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -21,7 +22,6 @@ rule curves:
         mem_mb=4000,
         runtime=600,
         gpu=GPU,
-    priority: 10
     params:
         study=study.study,
         vocabulary=directory_of("vocabulary"),

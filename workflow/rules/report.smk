@@ -1,4 +1,7 @@
 # The report: one HTML file, and its figures for Snakemake's own report.
+report: "../report/workflow.rst"
+
+
 FIGURES = {
     "training": "Training",
     "scores": "Importance",
@@ -26,9 +29,9 @@ rule configuration:
         f"{RESULTS}/configuration.json",
     log:
         f"{LOGS}/configuration.log",
+    localrule: True
     conda:
         "../../envs/plain.yaml"
-    localrule: True
     params:
         configuration=study.model_dump_json(exclude={"mirror"}),
     shell:
@@ -41,10 +44,16 @@ rule report:
         configuration=f"{RESULTS}/configuration.json",
         code=sources("headroom.report", *(f"report/{name}" for name in REPORT_FILES)),
     output:
-        page=report(f"reports/{study.study}.html", category="Report"),
+        page=report(
+            f"reports/{study.study}.html",
+            caption="../report/study.rst",
+            category="Report",
+            labels={"figure": "all, with their text"},
+        ),
         figures=[
             report(
                 f"{RESULTS}/figures/{name}.svg",
+                caption=f"../report/{name}.rst",
                 category=category,
                 labels={"figure": name.replace("_", " ")},
             )
@@ -62,7 +71,7 @@ rule report:
         runtime=15,
     params:
         study=study.study,
-        figures=f"{RESULTS}/figures",
+        figures=subpath(output[1], parent=True),
         benchmarks=BENCHMARKS,
     shell:
         "python -m headroom.report --study {params.study} --tables {input.tables} "

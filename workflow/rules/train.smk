@@ -12,6 +12,8 @@ rule train:
         f"{LOGS}/train/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/train/{{run}}.tsv"
+    priority: 50
+    retries: 2
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -19,13 +21,11 @@ rule train:
         mem_mb=4000,
         runtime=24 * 60,
         gpu=GPU,
-    priority: 50
-    retries: 2
     params:
         study=study.study,
         data=directory_of("binarised"),
         work=f"work/{study.study}/{{run}}",
-        directory=subpath(output.checkpoints[0], parent=True),
+        directory=subpath(output[0], parent=True),
         arm=lambda wildcards: flags(study.arms[RUNS[wildcards.run][0]]),
         seed=lambda wildcards: RUNS[wildcards.run][1],
         model=flags(study.model),

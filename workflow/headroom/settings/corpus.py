@@ -73,6 +73,15 @@ class FilesCorpus(Settings):
         """The names of the far-domain sets."""
         return tuple(self.far)
 
+    @property
+    def paths(self) -> dict[str, str]:
+        """Every file by its key in this section, e.g. `train.source`."""
+        pairs = {"train": self.train, "valid": self.valid, "test": self.test}
+        pairs |= {f"far.{name}": pair for name, pair in self.far.items()}
+        return {
+            f"{key}.{side}": str(getattr(pair, side)) for key, pair in pairs.items() for side in ("source", "target")
+        }
+
 
 Corpus = Annotated[Union[GeneratedCorpus, CatalogueCorpus, FilesCorpus], Field(discriminator="source")]  # noqa: UP007
 
@@ -80,5 +89,5 @@ Corpus = Annotated[Union[GeneratedCorpus, CatalogueCorpus, FilesCorpus], Field(d
 class VocabularySettings(Settings):
     """The joint SentencePiece vocabulary of both languages."""
 
-    size: int = Field(800, ge=16, description="pieces of the vocabulary, both languages together")
+    size: int = Field(2000, ge=16, description="pieces of the vocabulary, both languages together")
     model_type: Literal["bpe", "unigram"] = Field("bpe", description="kind of SentencePiece model")

@@ -15,7 +15,7 @@ class ModelSettings(Settings):
     heads: PositiveInt = Field(8, description="heads of every attention site")
     width: PositiveInt = Field(64, description="width of embeddings and layers; a multiple of `heads`")
     feed_forward: PositiveInt = Field(128, description="width of the feed-forward sub-layers")
-    dropout: float = Field(0.1, ge=0, lt=1, description="dropout on embeddings and sub-layer outputs")
+    dropout: float = Field(0.05, ge=0, lt=1, description="dropout on embeddings and sub-layer outputs")
     attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on attention weights")
     pre_norm: bool = Field(False, description="layer norm before each sub-layer instead of after it")
     share_embeddings: bool = Field(

@@ -15,7 +15,9 @@ class PruningSettings(Settings):
     """Curves of the metric against the number of heads removed."""
 
     step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")
-    sentences: PositiveInt = Field(250, description="sentences of the test set, from its start, that curves are measured on")
+    test_sentences: PositiveInt = Field(
+        250, description="sentences of the test set, from its start, that curves are measured on"
+    )
     scopes: tuple[Scope, ...] = Field(
         ("all", "E", "A", "D"), description="heads that compete: all kinds together, or one kind alone"
     )
@@ -27,9 +29,3 @@ class PruningSettings(Settings):
         ("raw", "layer"), description="scores as they are, or divided by the l2 norm over the site's heads"
     )
     random_draws: PositiveInt = Field(5, description="random orders, the control")
-
-
-class RemovalSettings(Settings):
-    """Real removal: the checkpoint without its least important heads."""
-
-    share: float = Field(0.5, ge=0, le=1, description="share of all heads sliced out, least important first")

@@ -1,0 +1,90 @@
+"""Costs that the project promises, each as a ratio within one run: `make bench`.
+
+Needs the finished starter study. Pairs are interleaved; the median of the ratios is printed with its
+95 % bootstrap interval and the number of repeats.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+from headroom.ground.heads import all_heads
+from headroom.methods.evaluation import Judge, load_set
+from headroom.methods.importance import gradient_scores
+from headroom.methods.timing import interleaved, ratio_summary
+from headroom.models.translation import TranslationModel
+from headroom.settings.decoding import DecodingSettings
+
+
+def main() -> None:
+    """Measure and print the ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", default="starter", help="a finished study under results/")
+    parser.add_argument("--repeats", type=int, default=15)
+    given = parser.parse_args()
+    torch.set_num_threads(1)
+    results = Path("results") / given.study
+    checkpoint = sorted((results / "runs").glob("*.baseline.seed*/epoch*.pt"), key=lambda path: len(path.name))[-1]
+    model = TranslationModel.load(checkpoint, results / "binarised", "cpu")
+    scoring(model, results, given.repeats)
+    ablating(model, results)
+
+
+def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
+    """Compare one pass of gradient scores, all granularities, with an ordinary forward-backward pass."""
+    chosen = load_set(results / "corpus", "choose", DecodingSettings(), resamples=1)
+    batches = model.batches(chosen.sources, chosen.references.references, sentences=32)
+
+    def ordinary() -> None:
+        for batch in batches:
+            model.model.zero_grad()
+            model.losses(batch)[0].sum().backward()
+
+    def with_parameters(action: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            model.model.requires_grad_(True)
+            action()
+            model.model.requires_grad_(False)
+
+        return run
+
+    seconds = interleaved(
+        {"scores": lambda: gradient_scores(model, batches), "ordinary": with_parameters(ordinary)},
+        warmup=2,
+        repeats=repeats,
+    )
+    show("gradient scores / forward-backward", *ratio_summary(seconds["scores"], seconds["ordinary"]), repeats)
+
+
+def ablating(model: TranslationModel, results: Path) -> None:
+    """Compare the ablation of all heads with as many plain decodes of the same set."""
+    test = load_set(results / "corpus", "test", DecodingSettings(), resamples=1000)
+    heads = all_heads(model.sites)
+    judge = Judge(model, test)
+    _ = judge.full
+    batches = model.batches(test.sources, sentences=test.settings.sentences_at_once)
+    ablations, decodes = [], []
+    for head in heads:
+        decodes.append(_seconds(lambda: model.translate(batches, test.settings)))
+        ablations.append(_seconds(lambda head=head: list(judge.compared(frozenset([head])))))
+    total = sum(ablations) / sum(decodes)
+    print(f"ablation of {len(heads)} heads with losses, metrics and tests / as many plain decodes: {total:.2f}")
+    show("  per head", *ratio_summary(ablations, decodes), len(heads))
+
+
+def show(name: str, median: float, low: float, high: float, repeats: int) -> None:
+    """Print one ratio."""
+    print(f"{name}: {median:.2f} [{low:.2f}, {high:.2f}] (median of {repeats})")
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

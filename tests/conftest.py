@@ -1,0 +1,45 @@
+"""One tiny trained run for the whole suite, and models made from it."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from headroom.ground.files import read_lines
+from headroom.models.translation import TranslationModel
+from toy_run import ToyRun, spread, write_run
+
+torch.set_num_threads(1)  # tiny models: threads would only wait for each other
+
+
+@pytest.fixture(scope="session")
+def toy(tmp_path_factory: pytest.TempPathFactory) -> ToyRun:
+    """A run of two epochs; nobody writes into it."""
+    return write_run(tmp_path_factory.mktemp("toy"))
+
+
+@pytest.fixture(scope="session")
+def lively_checkpoint(toy: ToyRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The last epoch with weights spread out, so that every head matters and translations differ."""
+    model = TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
+    spread(model.model)
+    path = tmp_path_factory.mktemp("lively") / toy.checkpoints[-1].name
+    model.save(path)
+    return path
+
+
+@pytest.fixture
+def model(toy: ToyRun) -> TranslationModel:
+    """The last epoch as trained."""
+    return TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
+
+
+@pytest.fixture
+def lively(toy: ToyRun, lively_checkpoint: Path) -> TranslationModel:
+    """The model of `lively_checkpoint`."""
+    return TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+
+
+@pytest.fixture(scope="session")
+def texts(toy: ToyRun) -> list[list[str]]:
+    """Twelve sources and their references, of different lengths."""
+    return [read_lines(toy.corpus / f"check.{side}")[:12] for side in ("source", "target")]

@@ -1,0 +1,118 @@
+"""Copies of the project in which tests run the whole workflow, each on its own."""
+
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+TINY = "tests/workflow/tiny.yaml"
+RULE = re.compile(r"^(\w+) +(\d+)$", flags=re.M)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit status, all that it said, and the seconds it and its children took."""
+
+    status: int
+    output: str
+    seconds: float
+    processor_seconds: float
+
+
+@dataclass(frozen=True)
+class Project:
+    """A directory with the project's files."""
+
+    root: Path
+
+    def run(self, *command: str, timeout: float = 900) -> Ended:
+        """Run a command of the environment in the project."""
+        before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+        ended = subprocess.run(
+            command,
+            cwd=self.root,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return Ended(ended.returncode, ended.stdout, time.monotonic() - start, spent)
+
+    def snakemake(self, *arguments: str, study: str | None = TINY) -> Ended:
+        """Run Snakemake on two cores, on the tiny study unless another configuration is given."""
+        chosen = ["--configfile", study] if study else []
+        return self.run("snakemake", *arguments, "--cores", "2", *chosen)
+
+    def stage(self, name: str, *arguments: str) -> Ended:
+        """Run one stage by hand."""
+        return self.run("env", "PYTHONPATH=workflow", "python", "-m", f"headroom.{name}", *arguments)
+
+    def configure(self, changes: Mapping[str, Any], to: str = TINY) -> str:
+        """Write the tiny study with some keys changed; None takes a key away.
+
+        Args:
+            changes: Values by dotted key, e.g. `{"training.epochs": 3}`.
+            to: Where the study goes.
+        """
+        study = yaml.safe_load((ROOT / TINY).read_text())
+        for key, value in changes.items():
+            *sections, last = key.split(".")
+            place = study
+            for section in sections:
+                place = place.setdefault(section, {})
+            place[last] = value
+        (self.root / to).write_text(yaml.safe_dump(study, sort_keys=False))
+        return to
+
+    def copy(self, root: Path) -> "Project":
+        """Return a copy of the whole directory, results and Snakemake's records of them included."""
+        shutil.copytree(self.root, root, symlinks=True)
+        return Project(root)
+
+
+def environment() -> dict[str, str]:
+    """Return this process's environment with the commands of the virtual environment first on PATH."""
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("SNAKEMAKE", "PYTHONPATH"))}
+    return inherited | {"PATH": f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def new_project(root: Path) -> Project:
+    """Return a copy of the project's own files as they are now, committed or not, without anything built."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, root / name)
+    return Project(root)
+
+
+def planned(dry_run: Ended) -> dict[str, int]:
+    """Return how many jobs of every rule a dry run says it would run; the target `all` is left out."""
+    assert dry_run.status == 0, dry_run.output
+    if "Nothing to be done" in dry_run.output:
+        return {}
+    stats = dry_run.output.split("Job stats:")[1].partition("\n\n")[0]
+    jobs = {rule: int(count) for rule, count in RULE.findall(stats)}
+    assert sum(count for rule, count in jobs.items() if rule != "total") == jobs.pop("total")
+    jobs.pop("all", None)
+    return jobs

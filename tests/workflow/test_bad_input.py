@@ -1,0 +1,162 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headroom.data.catalogue import read_catalogue
+from whole_project import Ended, Project, new_project
+
+MADE_BY_A_RUN = ("results", "work", "reports")
+SENTENCES = "".join(f"sentence number {number} of some text\n" for number in range(40))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """Return the project before any run."""
+    return new_project(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return the project before any run, shared by tests that build nothing."""
+    return new_project(tmp_path_factory.mktemp("bare") / "project")
+
+
+def says(ended: Ended, *parts: str) -> None:
+    """Check that a command failed with a message, and that all of it is within two lines."""
+    assert ended.status != 0, ended.output
+    assert "Traceback" not in ended.output, ended.output
+    lines = ended.output.split("\n")
+    both = [f"{line} {following}" for line, following in zip(lines, [*lines[1:], ""])]
+    assert any(all(part in text for part in parts) for text in both), ended.output
+
+
+WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"trainning": {"epochs": 2}}, ("key trainning: no such key", "docs/configuration.md")),
+    ({"training.epoch": 2}, ("key training.epoch: no such key",)),
+    ({"training.epochs": "many"}, ("key training.epochs: ", "valid integer", "'many'")),
+    ({"arms": {"baseline": {"method": "basline"}}}, ("key arms.baseline.method: 'basline' is unknown", "'svgd'")),
+    ({"arms": {"svgd": {"method": "svgd", "alfa": 1}}}, ("key arms.svgd.alfa: no such key",)),
+    (
+        {"arms": {"svgd": {"method": "svgd", "alpha": -1}}},
+        ("key arms.svgd.alpha: ", "greater than or equal to 0", "-1"),
+    ),
+    ({"pruning.criteria": ["gradients"]}, ("key pruning.criteria.0: ", "'gradient-token'", "'gradients'")),
+    ({"model.heads": 3}, ("key model: width 16 is not a multiple of heads 3",)),
+    ({"seeds": [1, 2, 1]}, ("seeds: a seed is given twice",)),
+    (
+        {"experiments.far_sets": ["moon"]},
+        ("experiments.far_sets: 'moon' is no far domain of the corpus, which has far",),
+    ),
+    ({"experiments.detailed_seeds": 5}, ("experiments.detailed_seeds: 5 is more than the 2 of seeds",)),
+    ({"removal.share": 1.5}, ("key removal.share: ", "less than or equal to 1", "1.5")),
+    ({"timing.shares": [0.5, 1.5]}, ("key timing.shares.1: ", "less than or equal to 1", "1.5")),
+    ({"timing.batch_sizes": [1, 64]}, ("timing.batch_sizes: a batch of 64 is larger than the test set", "corpus.test")),
+    ({"scores.sentences": 50}, ("scores.sentences: 50 is more than the 20 sentences of `choose`",)),
+    ({"corpus.source": "internet"}, ("key corpus.source: 'internet' is unknown", "'files'")),
+]
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize(("changes", "message"), WRONG_KEYS, ids=lambda value: next(iter(value)))
+    def test_is_checked_before_any_job(self, bare: Project, changes: dict[str, Any], message: tuple[str, ...]) -> None:
+        says(bare.snakemake(study=bare.configure(changes, to="wrong.yaml")), "configuration", *message)
+        assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
+
+
+def own_text(project: Project, **files: str) -> str:
+    """Write parallel text and a study of it; returns the study's path. Files are named like `train_source`."""
+    (project.root / "text").mkdir()
+    corpus: dict[str, Any] = {"source": "files"}
+    for name in ("train", "valid", "test"):
+        corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
+        for side in ("source", "target"):
+            (project.root / corpus[name][side]).write_text(files.get(f"{name}_{side}", SENTENCES))
+    return project.configure({"corpus": corpus, "study": "own"}, to="own.yaml")
+
+
+class TestOwnText:
+    @pytest.mark.parametrize(
+        ("files", "message"),
+        [
+            ({"train_target": SENTENCES + "more\n"}, ("text/train.source has 40 lines but text/train.target has 41",)),
+            (
+                {"test_source": SENTENCES.replace("sentence number 0 of some text", "")},
+                ("text/test.source, line 1 is empty", "remove the pair"),
+            ),
+            ({"valid_target": ""}, ("text/valid.target is empty", "one sentence a line")),
+        ],
+        ids=["unaligned", "empty line", "empty file"],
+    )
+    def test_is_checked_before_anything_is_made_of_it(
+        self, project: Project, files: dict[str, str], message: tuple[str, ...]
+    ) -> None:
+        ended = project.snakemake(study=own_text(project, **files))
+        says(ended, *message)
+        nothing_made(project, ended, "own")
+
+    def test_missing_file(self, bare: Project) -> None:
+        pair = {"source": "text/none.en", "target": "text/none.de"}
+        corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
+        ended = bare.snakemake(study=bare.configure({"corpus": corpus}, to="wrong.yaml"))
+        says(ended, "key corpus.train.source: there is no file text/none.en")
+        assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
+
+
+def nothing_made(project: Project, ended: Ended, study: str) -> None:
+    """Check that no later job was started and that no part of a corpus is left."""
+    assert "rule prepare:" not in ended.output
+    assert "rule train:" not in ended.output
+    corpus = project.root / "results" / study / "corpus"
+    assert [path for path in corpus.rglob("*") if path.is_file()] == []
+
+
+def test_corrupt_download(project: Project) -> None:
+    file = read_catalogue()["multi30k"].file("train", "source")
+    wrong = project.root / "mirror" / file.path
+    wrong.parent.mkdir(parents=True)
+    wrong.write_bytes(b"wrong")
+    corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
+    study = project.configure({"corpus": corpus, "mirror": "mirror", "study": "corrupt"}, to="corrupt.yaml")
+    ended = project.snakemake(study=study)
+    says(ended, f"mirror/{file.path}: wrong checksum, expected sha256 {file.sha256}", "replace the file in the mirror")
+    nothing_made(project, ended, "corrupt")
+
+
+def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
+    ended = project.snakemake(study=project.configure({"vocabulary.size": 30000}))
+    says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
+    assert "rule train:" not in ended.output
+    assert not list((project.root / "results" / "tiny" / "binarised").glob("*"))
+
+
+RUN = "translation.baseline.seed1"
+PLACES = ("--vocabulary", "results/tiny/binarised", "--corpus", "results/tiny/corpus")
+
+
+class TestFinishedStudy:
+    def test_truncated_checkpoint(self, study: Project) -> None:
+        checkpoint = study.root / "results" / "tiny" / "runs" / RUN / "epoch2.pt"
+        whole = checkpoint.read_bytes()
+        checkpoint.write_bytes(whole[: len(whole) // 2])
+        table = f"results/tiny/evaluation/{RUN}.csv"
+        ended = study.snakemake(table)
+        says(ended, f"{RUN}/epoch2.pt is truncated or not a checkpoint", "train or copy it again")
+        assert "rule train:" not in ended.output
+        assert not (study.root / table).exists()
+        checkpoint.write_bytes(whole)
+
+    @pytest.mark.parametrize(
+        ("heads", "message"),
+        [
+            ("E9:1", ("head E9:1 does not exist: the model's sites are E1 E2 A1",)),
+            ("E1:1 E1:2 E1:3", ("head E1:3 does not exist: site E1 has 2 heads",)),
+            ("Q1:1", ("'Q1:1' is not a head", "e.g. E3:5")),
+            ("A2:1 A2:1", ("head A2:1 is named twice",)),
+        ],
+    )
+    def test_heads_that_do_not_exist(self, study: Project, heads: str, message: tuple[str, ...]) -> None:
+        checkpoint = ("--checkpoint", f"results/tiny/runs/{RUN}/epoch2.pt")
+        outputs = ("--sliced", "sliced.pt", "--output", "removal.csv")
+        says(study.stage("remove", "--heads", heads, *checkpoint, *PLACES, *outputs), "error: ", *message)
+        assert not (study.root / "sliced.pt").exists()
+        assert not (study.root / "removal.csv").exists()
