@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-
 from headroom.ground.heads import all_heads
 from headroom.methods.evaluation import Judge, load_set
 from headroom.methods.importance import gradient_scores

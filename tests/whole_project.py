@@ -84,6 +84,14 @@ class Project:
         return Project(root)
 
 
+@dataclass(frozen=True)
+class Finished:
+    """The tiny study after its first run, to be looked at and not to be changed."""
+
+    project: Project
+    ended: Ended
+
+
 def environment() -> dict[str, str]:
     """Return this process's environment with the commands of the virtual environment first on PATH."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("SNAKEMAKE", "PYTHONPATH"))}

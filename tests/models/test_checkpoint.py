@@ -82,7 +82,7 @@ def test_code_in_a_file_is_not_run(tmp_path, form):
     assert not (tmp_path / "ran").exists()
 
 
-def test_arguments_of_older_fairseq_are_refused_with_advice(tmp_path):
+def test_a_checkpoint_of_fairseq_before_its_configuration_had_a_form_is_refused(tmp_path):
     torch.save({"model": {}, "args": argparse.Namespace(arch="transformer")}, tmp_path / "old.pt")
     assert "not a fairseq checkpoint" in refused(tmp_path / "old.pt")
 

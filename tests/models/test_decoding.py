@@ -37,7 +37,7 @@ def of_batch(model, batch, limit=9):
         "source": batch.source,
         "lengths": batch.lengths,
         "limits": torch.full_like(batch.lengths, limit),
-        "marks": Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad(), dictionary.bos()]),
+        "marks": Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()]),
     }
 
 
@@ -74,7 +74,7 @@ def test_a_beam_leaves_nothing_behind(lively, texts):
 @pytest.mark.parametrize("beam", [1, 5])
 def test_translations_come_in_the_order_of_the_set_whatever_the_batches(lively, texts, beam):
     expected = [lively.translate_pieces(lively.batches([text], sentences=1), SHORT, beam=beam)[0] for text in texts[0]]
-    assert len({tuple(row) for row in expected}) > 5
+    assert len({tuple(row) for row in expected}) > 3
     for sentences in (2, 5, 100):
         batches = lively.batches(texts[0], sentences=sentences)
         assert lively.translate_pieces(batches, SHORT, beam=beam) == expected
@@ -89,7 +89,7 @@ def test_each_sentence_has_its_own_limit(lively, texts):
     limits = [int(0.25 * lengths[position]) + 2 for position in range(12)]
     assert all(0 < len(row) <= limit for row, limit in zip(found, limits))
     assert sum(len(row) == limit for row, limit in zip(found, limits)) > 3
-    unlimited = lively.translate_pieces(batches, SHORT)
+    unlimited = lively.translate_pieces(batches, DecodingSettings(length_factor=0, length_offset=20))
     assert all(long[: len(short)] == short for short, long in zip(found, unlimited))
 
 
@@ -115,7 +115,6 @@ class TestGuesses:
     def test_right_guesses_are_kept(self, lively, batch, right):
         end = lively.target_dictionary.eos()
         guess = torch.nn.functional.pad(right, (0, 1), value=end)
-        lively.model.decoder.max_positions = None  # never asked
         found, wrong = greedy_from_guess(lively.model, **of_batch(lively, batch), guess=guess)
         ended = [pieces_until_end(row, end) for row in found.tolist()]
         assert ended == [pieces_until_end(row, end) for row in right.tolist()]

@@ -3,19 +3,11 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from whole_project import Ended, Project, new_project
-
-
-@dataclass(frozen=True)
-class Finished:
-    """The tiny study after its first run, to be looked at and not to be changed."""
-
-    project: Project
-    ended: Ended
+from whole_project import Ended, Finished, Project, new_project
 
 
 @pytest.fixture(scope="session")

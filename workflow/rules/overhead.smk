@@ -12,7 +12,7 @@ def finished_jobs(since):
 
 
 def tell_overhead(cores):
-    """Write results/<study>/overhead.json and print it as one line; every job computes on one core."""
+    """Write results/<study>/overhead.json and print it as one line; a job's work is its time on one core."""
     started = psutil.Process().create_time()
     wall, jobs = time.time() - started, finished_jobs(since=started)
     said = f"headroom: {len(jobs)} jobs in {wall:.0f} s"
@@ -21,8 +21,9 @@ def tell_overhead(cores):
         Path(RESULTS, "overhead.json").write_text(json.dumps(spent) + "\n")
         share = (wall * cores - sum(jobs)) / sum(jobs)
         said += f" on {cores} cores, {sum(jobs):.0f} core-seconds of work, overhead {share:.0%}"
-    print(f"{said}; the report: reports/{study.study}.html", file=sys.stderr)
+    page = Path("reports", f"{study.study}.html")
+    print(said + (f"; the report: {page}" if page.exists() else ""), file=sys.stderr)
 
 
 onsuccess:
-    tell_overhead(workflow.cores)
+    tell_overhead(workflow.resource_settings.cores)  # none on a cluster

@@ -29,7 +29,7 @@ def load_state(path: Path | str) -> dict[str, Any]:
     except Exception as error:  # torch raises many types for damaged files
         reason = str(error).strip().split("\n")[0][:160]
         raise HeadroomError(f"{path} is truncated or not a checkpoint ({reason}); train or copy it again") from error
-    if not isinstance(state, dict) or "model" not in state or not (state.get("cfg") or state.get("args")):
+    if not isinstance(state, dict) or "model" not in state or not state.get("cfg"):
         raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks the keys 'model' and 'cfg'")
     return state
 
@@ -52,5 +52,5 @@ def save_model(state: dict[str, Any], path: Path | str) -> None:
     kept = {key: state[key] for key in ("args", "model", "optimizer_history", DESCRIPTOR) if key in state}
     kept["cfg"] = {name: state["cfg"][name] for name in ("_name", "model", "task") if name in state["cfg"]}
     kept["extra_state"] = {"train_iterator": state["extra_state"]["train_iterator"]}
-    with atomic_path(path) as temporary:
-        torch.save(kept, temporary)
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        torch.save(kept, stream)  # given a path, torch would write its name into the file

@@ -62,6 +62,7 @@ def greedy_from_guess(
     begin = guess.new_full((len(guess), 1), marks.begin)
     logits = model.decoder(torch.cat([begin, guess[:, :-1]], dim=1), encoder_out=encoded)[0]  # (B, T, V)
     logits[..., marks.forbidden] = -torch.inf
+    logits[:, 0, marks.end] = -torch.inf
     best = logits.argmax(-1)  # (B, T)
     ended = (guess == marks.end).cumsum(1) > 1  # positions after the first end mark do not count
     wrong = ((best != guess) & ~ended).any(1).nonzero().squeeze(1)
@@ -81,6 +82,8 @@ def _extended(model: Any, encoded: Any, limits: Tensor, marks: Marks) -> Tensor:
     for position in range(int(limits.max()) + 1):
         logits = model.decoder(output, encoder_out=encoded, incremental_state=state)[0][:, -1]  # (B, V)
         logits[:, marks.forbidden] = -torch.inf
+        if position == 0:
+            logits[:, marks.end] = -torch.inf  # as with fairseq, no translation is empty
         done = done | (limits <= position)
         best = logits.argmax(-1).masked_fill(done, marks.end)
         done = done | (best == marks.end)

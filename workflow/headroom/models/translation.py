@@ -80,8 +80,11 @@ class TranslationModel:
         state = load_state(checkpoint)
         source, target = load_dictionary(vocabulary, "source"), load_dictionary(vocabulary, "target")
         configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
-        model = TranslationTask(configuration.task, source, target).build_model(configuration.model)
-        sites = find_sites(model)
+        try:
+            model = TranslationTask(configuration.task, source, target).build_model(configuration.model)
+            sites = find_sites(model)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise HeadroomError(f"{checkpoint} is not a model of fairseq's architecture `transformer`") from error
         removed = parse_profile(state.get(DESCRIPTOR, {}).get("removed", ""), site_names(sites))
         remove_heads(sites, removed)
         try:
@@ -192,7 +195,7 @@ class TranslationModel:
         self, batch: Batch, settings: DecodingSettings, guesses: Sequence[list[int]] | None
     ) -> tuple[list[list[int]], int]:
         dictionary = self.target_dictionary
-        marks = Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad(), dictionary.bos()])
+        marks = Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
         limits = (batch.lengths * settings.length_factor).long() + settings.length_offset
         of_batch: dict[str, Any] = {"source": batch.source, "lengths": batch.lengths, "limits": limits, "marks": marks}
         wrong = 0

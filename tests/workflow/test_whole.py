@@ -1,0 +1,151 @@
+import csv
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from headroom.report.study_tables import COLUMNS
+from headroom.study import Study, load_study
+from whole_project import ROOT, TINY, Finished, Project
+
+STUDY: Study = load_study(yaml.safe_load((ROOT / TINY).read_text()))
+RUNS, DETAILED = list(STUDY.runs()), STUDY.detailed_runs()
+FIGURES = (
+    *("training", "scores", "ablation", "keep_one", "agreement", "curves", "curves_by_kind", "settling"),
+    *("timing", "repulsion"),
+)
+PROCESSOR_SECONDS = 2 * 3 * 60
+"""What two cores do in three minutes."""
+
+# The files of every table, below results/tiny.
+FILES = {
+    **{name: [f"{name}/{run}.csv" for run in RUNS] for name in COLUMNS},
+    **{
+        name: [f"{name}/{run}.csv" for run in DETAILED]
+        for name in ("ablation", "keep_one", "agreement", "removal", "timing", "timing_samples")
+    },
+    "curves": [f"curves/{run}.{scope}.csv" for run in DETAILED for scope in STUDY.pruning.scopes],
+    "update_cost": ["update_cost.csv"],
+    "repulsion": ["repulsion.csv"],
+}
+
+# Cells that may be empty. The values among them are undefined where a model scores nothing, as tiny ones do.
+MAY_BE_EMPTY = {
+    "agreement": {"k", "value", "low", "high"},
+    "curves": {"normalised", "removed"},
+    "dynamics": {"removed"},
+    "settling": {"k"},
+    "repulsion": {"set", "metric", "baseline", "value", "low", "high", "p"},
+}
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+class TestOneRun:
+    def test_ends_well_and_says_what_it_took(self, finished: Finished) -> None:
+        assert finished.ended.status == 0, finished.ended.output
+        assert "Traceback" not in finished.ended.output
+        assert "the report: reports/tiny.html" in finished.ended.output
+        assert finished.ended.processor_seconds < PROCESSOR_SECONDS
+
+    def test_report_is_there(self, finished: Finished) -> None:
+        page = (finished.project.root / "reports" / "tiny.html").read_text()
+        assert page.rstrip().endswith("</html>")
+        for name in FIGURES:
+            assert (
+                (finished.project.root / "results" / "tiny" / "figures" / f"{name}.svg").read_text().startswith("<svg")
+            )
+
+    @pytest.mark.parametrize("table", COLUMNS)
+    def test_tables_are_complete(self, finished: Finished, table: str) -> None:
+        for name in FILES[table]:
+            content = rows(finished.project.root / "results" / "tiny" / name)
+            assert tuple(content[0]) == COLUMNS[table]
+            for column in set(COLUMNS[table]) - MAY_BE_EMPTY.get(table, set()):
+                assert all(row[column] for row in content), f"{name}: {column} is empty"
+            assert not [row for row in content if {"nan", "inf", "-inf"} & {value.lower() for value in row.values()}]
+
+    def test_no_table_is_of_another_study_or_run(self, finished: Finished) -> None:
+        for table, names in FILES.items():
+            for name in names:
+                content = rows(finished.project.root / "results" / "tiny" / name)
+                assert {row["study"] for row in content} == {"tiny"}
+                if "run" in COLUMNS[table]:
+                    assert {row["run"] for row in content} == {next(run for run in RUNS if run in name)}
+
+    def test_every_epoch_left_a_checkpoint(self, finished: Finished) -> None:
+        for run in RUNS:
+            runs = finished.project.root / "results" / "tiny" / "runs" / run
+            assert sorted(path.name for path in runs.iterdir()) == ["epoch1.pt", "epoch2.pt"]
+
+    def test_removing_heads_equals_masking_them(self, finished: Finished) -> None:
+        (name,) = FILES["removal"]
+        checks = {row["check"]: float(row["value"]) for row in rows(finished.project.root / "results" / "tiny" / name)}
+        assert checks["identical_translations"] == 1
+        assert checks["largest_logit_difference"] < 1e-5
+        assert checks["parameters_sliced"] < checks["parameters_full"]
+
+    def test_configuration_is_kept(self, finished: Finished) -> None:
+        kept = json.loads((finished.project.root / "results" / "tiny" / "configuration.json").read_text())
+        assert load_study(kept) == STUDY
+
+    def test_overhead_is_kept(self, finished: Finished) -> None:
+        results = finished.project.root / "results" / "tiny"
+        spent = json.loads((results / "overhead.json").read_text())
+        benchmarks = list((results / "benchmarks").rglob("*.tsv"))
+        assert spent["cores"] == 2
+        assert spent["jobs"] == len(benchmarks)
+        assert spent["wall_seconds"] <= finished.ended.seconds
+        assert spent["job_seconds"] == pytest.approx(sum(seconds(path) for path in benchmarks), abs=0.1)
+
+    def test_nothing_is_left_in_temporary_files(self, finished: Finished) -> None:
+        root = finished.project.root
+        assert [path for place in ("results", "reports") for path in (root / place).rglob(".*")] == []
+
+
+def seconds(benchmark: Path) -> float:
+    return float(benchmark.read_text().split("\n")[1].split("\t")[0])
+
+
+class TestAfterwards:
+    def test_a_second_run_does_nothing(self, study: Project) -> None:
+        ended = study.snakemake()
+        assert ended.status == 0
+        assert "Nothing to be done" in ended.output
+
+    def test_snakemakes_own_report_needs_no_network(self, study: Project) -> None:
+        ended = study.run(*without_network(), "snakemake", "--report", "own.html", "--configfile", TINY)
+        assert ended.status == 0, ended.output
+        page = (study.root / "own.html").read_text()
+        for name in FIGURES:
+            caption = (study.root / "workflow" / "report" / f"{name}.rst").read_text()
+            assert json.dumps(f"{name}.svg") in page
+            assert longest_piece(caption) in page.replace("\\n", " ")
+        for category in ("Report", "Training", "Importance", "Ablation", "Pruning", "Removal", "Repulsion"):
+            assert f'"{category}": {{' in page
+
+    def test_the_report_can_tell_the_overhead(self, study: Project) -> None:
+        said = ("--overhead", "results/tiny/overhead.json", "--output", "page.html")
+        ended = study.stage("report", "--study", "tiny", *said)
+        assert ended.status == 0, ended.output
+        assert "The whole workflow took" in (study.root / "page.html").read_text()
+
+
+def without_network() -> list[str]:
+    """Return the command that takes the network away, where this machine has one that works."""
+    command = ["unshare", "--net"]
+    there = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True).returncode == 0
+    return command if there else []
+
+
+def longest_piece(caption: str) -> str:
+    """Return the longest part of a caption without markup or characters that HTML or JSON write otherwise."""
+    text = caption.replace("\n", " ")
+    for mark in ("``", "'", "<", "{{", "}}", "&"):
+        text = text.replace(mark, "|")
+    return max(text.split("|"), key=len).strip()
