@@ -61,22 +61,21 @@ class Project:
         """Run one stage by hand."""
         return self.run("env", "PYTHONPATH=workflow", "python", "-m", f"headroom.{name}", *arguments)
 
-    def configure(self, changes: Mapping[str, Any], to: str = TINY) -> str:
-        """Write the tiny study with some keys changed; None takes a key away.
+    def configure(self, changes: Mapping[str, Any]) -> str:
+        """Write the tiny study with some keys changed, and return the path of that configuration.
 
         Args:
             changes: Values by dotted key, e.g. `{"training.epochs": 3}`.
-            to: Where the study goes.
         """
-        study = yaml.safe_load((ROOT / TINY).read_text())
+        study = yaml.safe_load((self.root / TINY).read_text())
         for key, value in changes.items():
             *sections, last = key.split(".")
             place = study
             for section in sections:
                 place = place.setdefault(section, {})
             place[last] = value
-        (self.root / to).write_text(yaml.safe_dump(study, sort_keys=False))
-        return to
+        (self.root / "changed.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+        return "changed.yaml"
 
     def copy(self, root: Path) -> "Project":
         """Return a copy of the whole directory, results and Snakemake's records of them included."""

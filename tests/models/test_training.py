@@ -18,7 +18,7 @@ TRAINING = TrainingSettings(max_tokens=80, learning_rate=0.01, warmup_updates=5)
 EPOCHS = 3
 
 
-class Killed(Exception):
+class KilledError(Exception):
     """Stands for a kill: training ends without another line being run."""
 
 
@@ -54,7 +54,7 @@ def same(one, other):
 def killed_at(epoch, update):
     def notify(progress):
         if (progress.epoch, progress.update) == (epoch, update):
-            raise Killed
+            raise KilledError
 
     return notify
 
@@ -105,7 +105,7 @@ def test_losses_are_nats_per_piece_without_smoothing(data, whole):
 
 @pytest.mark.parametrize(("epoch", "update"), [(1, 2), (2, 1), (3, 3)], ids=["first", "start of second", "middle"])
 def test_killed_within_an_epoch_and_resumed_it_ends_with_the_same_bits(data, whole, tmp_path, epoch, update):
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         run(data, tmp_path, notify=killed_at(epoch, update))
     torch.manual_seed(99)  # whatever else happens between the two
     told = []
@@ -134,11 +134,11 @@ def test_killed_while_a_state_is_written_it_leaves_no_half_file(data, whole, tmp
         if trainer.get_num_updates() > whole[2][0].updates:
             with open(name, "wb") as stream:
                 stream.write(b"half of it")
-            raise Killed
+            raise KilledError
         save(trainer, name, extra_state)
 
     monkeypatch.setattr(training.Trainer, "save_checkpoint", save_half)
-    with pytest.raises(Killed):
+    with pytest.raises(KilledError):
         run(data, tmp_path)
     assert all(is_whole(path) for path in tmp_path.glob("*.pt"))
     assert training.last_whole_epoch(tmp_path) == 1

@@ -59,7 +59,7 @@ WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 class TestConfiguration:
     @pytest.mark.parametrize(("changes", "message"), WRONG_KEYS, ids=lambda value: next(iter(value)))
     def test_is_checked_before_any_job(self, bare: Project, changes: dict[str, Any], message: tuple[str, ...]) -> None:
-        says(bare.snakemake(study=bare.configure(changes, to="wrong.yaml")), "configuration", *message)
+        says(bare.snakemake(study=bare.configure(changes)), "configuration", *message)
         assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
 
 
@@ -71,7 +71,7 @@ def own_text(project: Project, **files: str) -> str:
         corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
         for side in ("source", "target"):
             (project.root / corpus[name][side]).write_text(files.get(f"{name}_{side}", SENTENCES))
-    return project.configure({"corpus": corpus, "study": "own"}, to="own.yaml")
+    return project.configure({"corpus": corpus, "study": "own"})
 
 
 class TestOwnText:
@@ -97,7 +97,7 @@ class TestOwnText:
     def test_missing_file(self, bare: Project) -> None:
         pair = {"source": "text/none.en", "target": "text/none.de"}
         corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
-        ended = bare.snakemake(study=bare.configure({"corpus": corpus}, to="wrong.yaml"))
+        ended = bare.snakemake(study=bare.configure({"corpus": corpus}))
         says(ended, "key corpus.train.source: there is no file text/none.en")
         assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
 
@@ -116,7 +116,7 @@ def test_corrupt_download(project: Project) -> None:
     wrong.parent.mkdir(parents=True)
     wrong.write_bytes(b"wrong")
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
-    study = project.configure({"corpus": corpus, "mirror": "mirror", "study": "corrupt"}, to="corrupt.yaml")
+    study = project.configure({"corpus": corpus, "mirror": "mirror", "study": "corrupt"})
     ended = project.snakemake(study=study)
     says(ended, f"mirror/{file.path}: wrong checksum, expected sha256 {file.sha256}", "replace the file in the mirror")
     nothing_made(project, ended, "corrupt")

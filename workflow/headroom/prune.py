@@ -15,10 +15,10 @@ from headroom.ground.command import (
     settings_from,
     stage_parser,
 )
-from headroom.ground.files import read_lines
+from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head, all_heads, format_profile
 from headroom.ground.tables import number, read_table, write_table
-from headroom.methods.evaluation import Judge, comparisons, load_set
+from headroom.methods.evaluation import Judge, comparisons, load_set, read_pairs
 from headroom.methods.importance import gradient_scores
 from headroom.methods.orders import (
     by_head,
@@ -82,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
     given = build_parser().parse_args(arguments)
-    pruning = settings_from(given, PruningSettings)
+    pruning, scoring = settings_from(given, PruningSettings), settings_from(given, ScoreSettings)
     resamples = settings_from(given, SamplingSettings).resamples
     judged = load_set(
         given.corpus,
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         epoch = epoch_of(checkpoint)
         for scope in pruning.scopes:
             heads = all_heads(model.sites, scope)
-            for order in orders(given, pruning, model, epoch, heads):
+            for order in list(orders(given, pruning, scoring, model, epoch, heads)):  # mistakes in tables show first
                 leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
                 rows += [{**leading, **row} for row in curve(judge, order, pruning.step)]
             logger.info("epoch %d, scope %s: done", epoch, scope)
@@ -108,6 +108,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def orders(
     given: argparse.Namespace,
     pruning: PruningSettings,
+    scoring: ScoreSettings,
     model: TranslationModel,
     epoch: int,
     heads: list[Head],
@@ -117,7 +118,7 @@ def orders(
     if given.only_main == "true":
         yield Order(MAIN, least_important_first(main_scores, heads), "raw")
         return
-    rescore = rescorer(given, model)
+    rescore = rescorer(given, scoring, model)
     for criterion in pruning.criteria:
         for normalised in pruning.normalisations:
             scores = read_scores(given.scores, epoch=epoch, criterion=criterion, normalised=normalised)
@@ -154,15 +155,13 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
 
 
 def rescorer(
-    given: argparse.Namespace, model: TranslationModel
+    given: argparse.Namespace, settings: ScoreSettings, model: TranslationModel
 ) -> Callable[[str], Callable[[frozenset[Head]], Scores]]:
     """Return a function that, for a criterion, gives a function from a profile to the raw scores under it.
 
     One pass gives all criteria, so passes are kept by profile: criteria that agree share them.
     """
-    settings = settings_from(given, ScoreSettings)
-    texts = [read_lines(f"{given.corpus}/{given.score_on}.{side}") for side in ("source", "target")]
-    sources, targets = (lines[: settings.sentences] for lines in texts)
+    sources, targets = read_pairs(given.corpus, given.score_on, settings.sentences)
     batches = model.batches(sources, targets, sentences=settings.batch_sentences)
     passes: dict[frozenset[Head], dict[str, Scores]] = {}
 
@@ -178,9 +177,15 @@ def rescorer(
 
 
 def ablation_scores(path: str, choose_on: str) -> Scores:
-    """Read ablation effects as scores: the more BLEU a head's removal costs, the more important it is."""
+    """Read ablation effects as scores: the more BLEU a head's removal costs, the more important it is.
+
+    Raises:
+        HeadroomError: If heads were not ablated on that set.
+    """
     table = read_table(path, ("set", "metric", "delta"))
     mine = table[(table["set"] == choose_on) & (table["metric"] == "bleu")]
+    if mine.empty:
+        raise HeadroomError(f"{path} has no BLEU on {choose_on}: it has {', '.join(sorted(set(table['set'])))}")
     return by_head(mine, -number(mine, "delta"))
 
 

@@ -49,10 +49,10 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Slice, save, reload, compare, write the table."""
     given = build_parser().parse_args(arguments)
-    decoding = settings_from(given, DecodingSettings)
+    decoding, share = settings_from(given, DecodingSettings), settings_from(given, RemovalSettings).share
     compared_on = load_set(given.corpus, given.set, decoding, resamples=1)
     full = TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
-    removed = chosen_heads(given, full)
+    removed = chosen_heads(given, full, share)
     sliced = TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
     sliced.remove(removed)
     sliced.save(given.sliced)
@@ -69,8 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_table(given.output, [{**leading, "check": name, "value": value} for name, value in checks.items()], COLUMNS)
 
 
-def chosen_heads(given: argparse.Namespace, model: TranslationModel) -> frozenset[Head]:
-    """Return the heads named, or the least important share by the score table.
+def chosen_heads(given: argparse.Namespace, model: TranslationModel, share: float) -> frozenset[Head]:
+    """Return the heads named, or the least important share of all by the score table.
 
     Raises:
         HeadroomError: If neither heads nor a table is given, or a head does not exist.
@@ -81,7 +81,6 @@ def chosen_heads(given: argparse.Namespace, model: TranslationModel) -> frozense
         raise HeadroomError("say what to remove: --scores TABLE or --heads 'E1:2 A3:4'")
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)
     heads = all_heads(model.sites)
-    share = settings_from(given, RemovalSettings).share
     return removed_first(least_important_first(scores, heads), round(share * len(heads)))
 
 

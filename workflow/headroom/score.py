@@ -14,8 +14,8 @@ from headroom.ground.command import (
     settings_from,
     stage_parser,
 )
-from headroom.ground.files import read_lines
 from headroom.ground.tables import signature, write_table
+from headroom.methods.evaluation import read_pairs
 from headroom.methods.importance import gradient_scores, normalised_by_layer
 from headroom.models.translation import TranslationModel
 from headroom.settings.scores import ScoreSettings
@@ -40,9 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Score each checkpoint and write the table."""
     given = build_parser().parse_args(arguments)
     settings = settings_from(given, ScoreSettings)
-    sources, targets = (
-        read_lines(f"{given.corpus}/{given.set}.{side}")[: settings.sentences] for side in ("source", "target")
-    )
+    sources, targets = read_pairs(given.corpus, given.set, settings.sentences)
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
         model = TranslationModel.load(checkpoint, given.vocabulary, given.device)

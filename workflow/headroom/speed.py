@@ -65,9 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     models = build_models(given, settings)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
-    for size in settings.batch_sizes:
+    works = {size: workload(_full(models), timed_on, size) for size in settings.batch_sizes}
+    for size, work in works.items():
         for part in PARTS:
-            seconds, added = measure(given, settings, models, part, workload(_full(models), timed_on, size), size)
+            seconds, added = measure(given, settings, models, part, work, size)
             samples += seconds
             rows += added
         logger.info("timed batches of %d", size)

@@ -5,6 +5,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import sys
 import time
@@ -28,6 +29,9 @@ from headroom.settings.training import TrainingSettings
 logger = logging.getLogger("headroom.train")
 
 COLUMNS = ("study", "run", "epoch", "measure", "value", "signature")
+
+_NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx", "valid.source-target.source.idx")
+_OURS = re.compile(r"((epoch|state)\d+\.(pt|json)|fingerprint)|\.(epoch|state|fingerprint).*")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -69,10 +73,14 @@ def fingerprint(command: list[str], data: Path) -> str:
     """Return a hash of all that makes the weights: settings, data and the code that is loaded.
 
     The number of epochs is not part of it, so that more epochs go on from where training ended.
+
+    Raises:
+        HeadroomError: If `data` is not a prepared directory.
     """
+    missing = [name for name in _NEEDED if not (data / name).is_file()]
+    if missing:
+        raise HeadroomError(f"{data} has no {missing[0]}: give the directory that headroom.prepare wrote")
     files = sorted(path for path in data.iterdir() if path.is_file())
-    if not files:
-        raise HeadroomError(f"{data} is empty: give the directory that headroom.prepare wrote")
     sources = sorted(
         str(module.__file__) for name, module in sys.modules.items() if name.startswith("headroom") and module.__file__
     )
@@ -86,11 +94,18 @@ def fingerprint(command: list[str], data: Path) -> str:
 
 
 def claim_work(work: Path, expected: str) -> None:
-    """Make `work` this run's: states of another fingerprint are removed, so that they cannot be resumed."""
+    """Make `work` this run's: states of another fingerprint are removed, so that they cannot be resumed.
+
+    What a kill left half-written goes too. Files that training does not write are not touched.
+    """
     stamp = work / "fingerprint"
-    if work.exists() and (not stamp.is_file() or stamp.read_text("utf-8") != expected):
+    known = stamp.is_file() and stamp.read_text("utf-8") == expected
+    ours = [path for path in work.iterdir() if _OURS.fullmatch(path.name)] if work.is_dir() else []
+    if ours and not known:
         logger.info("%s holds training of other settings, data or code: starting clean", work)
-        shutil.rmtree(work)
+    for path in ours:
+        if not known or path.name.startswith("."):
+            path.unlink()
     with atomic_path(stamp) as temporary:
         temporary.write_text(expected, "utf-8")
 

@@ -13,7 +13,6 @@ rule train:
     benchmark:
         f"{BENCHMARKS}/train/{{run}}.tsv"
     priority: 50
-    retries: 2
     conda:
         "../../envs/torch.yaml"
     threads: 1

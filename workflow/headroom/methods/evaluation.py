@@ -168,16 +168,22 @@ def load_set(
     Raises:
         HeadroomError: If a file is missing, the two differ in length, or there is no sentence.
     """
+    sources, references = read_pairs(corpus, name, sentences)
+    return EvaluationSet(
+        name=name,
+        sources=sources,
+        references=references,
+        settings=settings,
+        resamples=resamples,
+    )
+
+
+def read_pairs(corpus: Path | str, name: str, sentences: int | None = None) -> tuple[list[str], list[str]]:
+    """Read the sources and the references of a set; arguments and errors as for `load_set`."""
     paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
     sources, references = (read_lines(path) for path in paths)
     if len(sources) != len(references):
         raise HeadroomError(f"{paths[0]} has {len(sources)} lines, {paths[1]} has {len(references)}")
     if not sources:
         raise HeadroomError(f"{paths[0]} is empty")
-    return EvaluationSet(
-        name=name,
-        sources=sources[:sentences],
-        references=references[:sentences],
-        settings=settings,
-        resamples=resamples,
-    )
+    return sources[:sentences], references[:sentences]

@@ -11,7 +11,7 @@ literature takes the absolute value at four different places; all four come from
 The loss of an example is the sum of the negative log-likelihoods of its pieces, without smoothing.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from headroom.ground.heads import Head, Site
 from headroom.models.gates import Gates
+from headroom.models.sites import AttentionSite
 
 CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
 NORMALISATIONS = ("raw", "layer")
@@ -28,6 +29,7 @@ class Differentiable(Protocol):
     """What scoring asks of an adapter."""
 
     gates: Gates
+    live_sites: list[AttentionSite]
 
     @property
     def sites(self) -> list[Site]:
@@ -63,6 +65,8 @@ def gradient_scores(
 def gate_gradients(model: Differentiable, batch: Any, removed: Collection[Head] = ()) -> dict[Site, Tensor]:
     """Return <z, dL/dz> at every position, shape (T, B, H): summed over T, the gate's gradient per example.
 
+    Heads sliced out of the model are zero like masked ones; a site without any head left is not returned.
+
     The loss is a sum over examples and no operation mixes examples, so one backward pass gives every
     example its own gradient at any batch size.
     """
@@ -80,11 +84,16 @@ def gate_gradients(model: Differentiable, batch: Any, removed: Collection[Head] 
     try:
         with torch.enable_grad(), model.gates.observed(keep):
             loss = model.losses(batch)[0].sum()
-        gradients = torch.autograd.grad(loss, list(seen.values()))
+        zs = list(seen.values())
+        gradients = torch.autograd.grad(loss, zs, allow_unused=True, materialize_grads=True)
     finally:
         model.gates.clear()
     with torch.no_grad():
-        return {site: (z * gradient).sum(-1) for (site, z), gradient in zip(seen.items(), gradients)}
+        kept = {live.site: live.kept for live in model.live_sites}
+        return {
+            site: _at_kept((z * gradient).sum(-1), kept[site], site.heads)
+            for (site, z), gradient in zip(seen.items(), gradients)
+        }
 
 
 def normalised_by_layer(scores: dict[Head, float]) -> dict[Head, float]:
@@ -105,6 +114,15 @@ def _reduced(products: Tensor) -> dict[str, tuple[Tensor, int]]:
         "gradient-batch": (examples.sum(0).abs(), 1),
         "gradient-squared": (examples.square().sum(0), len(examples)),
     }
+
+
+def _at_kept(products: Tensor, kept: Sequence[int], heads: int) -> Tensor:
+    """Return (T, B, K) of the heads kept as (T, B, H) of all that the site was trained with."""
+    if len(kept) == heads:
+        return products
+    whole = products.new_zeros(*products.shape[:2], heads)
+    whole[..., [index - 1 for index in kept]] = products
+    return whole
 
 
 def _by_head(sums: dict[Site, Tensor], counts: dict[Site, int]) -> dict[Head, float]:

@@ -49,7 +49,9 @@ def save_model(state: dict[str, Any], path: Path | str) -> None:
     What is left is a function of the run alone: equal models give equal bytes. fairseq's own tools
     still load it.
     """
-    kept = {key: state[key] for key in ("args", "model", "optimizer_history", DESCRIPTOR) if key in state}
+    kept = {key: state[key] for key in ("args", "model", DESCRIPTOR) if key in state}
+    if state.get("optimizer_history"):  # it grows, and forgets the best loss, when training is resumed
+        kept["optimizer_history"] = [{**state["optimizer_history"][-1], "lr_scheduler_state": {}}]
     kept["cfg"] = {name: state["cfg"][name] for name in ("_name", "model", "task") if name in state["cfg"]}
     kept["extra_state"] = {"train_iterator": state["extra_state"]["train_iterator"]}
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:

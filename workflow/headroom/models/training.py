@@ -15,6 +15,7 @@ from fairseq.data import iterators
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq.trainer import Trainer
 
+from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
 from headroom.models import translation_task as _task  # noqa: F401  (registers the task)
 from headroom.models.checkpoint import is_whole, load_state, save_model
@@ -70,7 +71,13 @@ def fairseq_arguments(
         seed: Seed of initial weights, data order and dropout.
         device: `auto`, `cpu` or `cuda`.
         optimizer: The arm's own arguments: the optimizer and its flags.
+
+    Raises:
+        HeadroomError: If CUDA is needed and there is none.
     """
+    on_cpu = pick_device(device).type == "cpu"
+    if training.precision == "float16" and on_cpu:
+        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
     flags: dict[str, Any] = {
         "task": "headroom_translation",
         "source-lang": "source",
@@ -100,6 +107,9 @@ def fairseq_arguments(
         "seed": seed,
         "num-workers": 0,
         "log-format": "none",
+        # Cut each epoch into batches anew, by seed and epoch alone: fairseq keeps the cut of the epoch that a
+        # process began with, so that a resumed training would see other batches than an uninterrupted one.
+        "update-epoch-batch-itr": True,
     }
     if training.precision == "bfloat16":
         flags["precision"] = "bfloat16"
@@ -107,7 +117,7 @@ def fairseq_arguments(
     switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
     switches += ["share-all-embeddings"] if model.share_embeddings else []
     switches += ["amp"] if training.precision == "float16" else []
-    switches += ["cpu"] if pick_device(device).type == "cpu" else []
+    switches += ["cpu"] if on_cpu else []
     named = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
     return [str(data), *named, *(f"--{name}" for name in switches), *optimizer]
 

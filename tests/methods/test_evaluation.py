@@ -1,0 +1,165 @@
+"""Judging: metrics equal sacrebleu's, every profile is decoded once, and differences are paired."""
+
+import pytest
+import torch
+from headroom.ground.corrections import holm
+from headroom.ground.errors import HeadroomError
+from headroom.ground.files import write_lines
+from headroom.ground.heads import Head, all_heads, parse_profile
+from headroom.methods.evaluation import (
+    METRICS,
+    EvaluationSet,
+    Judge,
+    comparisons,
+    load_set,
+    read_pairs,
+)
+from headroom.settings.decoding import DecodingSettings
+from sacrebleu.metrics import BLEU, CHRF
+
+LIMITS = DecodingSettings(length_factor=0, length_offset=12, sentences_at_once=5)
+ONE = frozenset([Head("E", 1, 1)])
+
+
+@pytest.fixture
+def judged(lively, texts):
+    """Sources with the model's own translations as references, some spoilt, so that scores are high."""
+    own = lively.translate(lively.batches(texts[0], sentences=12), LIMITS)
+    references = [text if i % 3 else f"{text} {texts[1][i]}" for i, text in enumerate(own)]
+    return EvaluationSet(name="check", sources=texts[0], references=references, settings=LIMITS, resamples=50)
+
+
+@pytest.fixture
+def judge(lively, judged):
+    return Judge(lively, judged)
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_scores_equal_sacrebleu_on_the_translations(lively, judged, beam):
+    outcome = judged.judge(lively, beam=beam)
+    found = lively.translate(lively.batches(judged.sources, sentences=12), LIMITS, beam=beam)
+    references = judged.references.references
+    assert lively.texts(outcome.pieces) == found
+    assert outcome.scores["bleu"] == pytest.approx(BLEU().corpus_score(found, [references]).score, abs=1e-9)
+    assert outcome.scores["chrf"] == pytest.approx(CHRF().corpus_score(found, [references]).score, abs=1e-9)
+    exact = [one == other for one, other in zip(found, references)]
+    assert outcome.scores["exact"] == pytest.approx(100 * sum(exact) / 12)
+    assert outcome.scores["bleu"] > 10
+    assert {metric: len(outcome.resampled[metric]) for metric in METRICS} == dict.fromkeys(METRICS, 50)
+
+
+@torch.inference_mode()
+def test_the_loss_is_per_piece_over_the_whole_set(lively, judged):
+    (batch,) = lively.batches(judged.sources, judged.references.references, sentences=12)
+    nats, pieces = lively.losses(batch)
+    expected = float(nats.sum()) / int(pieces.sum())
+    assert judged.judge(lively).scores["loss"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_the_full_model_does_not_differ_from_itself(judge):
+    rows = list(judge.compared(frozenset()))
+    assert [row["metric"] for row, _ in rows] == list(METRICS)
+    for row, tail in rows:
+        assert (row["delta"], row["low"], row["high"], row["p"], tail) == (0, 0, 0, 1, 1)
+        assert row["value"] == row["full"]
+
+
+def test_a_difference_is_masked_less_full(lively, judge, judged):
+    with lively.gates.masked(ONE):
+        masked = judged.judge(lively).scores
+    rows = {row["metric"]: row for row, _ in judge.compared(ONE)}
+    full = judge.full.scores
+    for metric in METRICS:
+        assert rows[metric]["value"] == masked[metric]
+        assert rows[metric]["delta"] == pytest.approx(masked[metric] - full[metric])
+        assert rows[metric]["low"] <= rows[metric]["high"]
+        assert 0 < rows[metric]["p"] <= 1
+    assert rows["loss"]["delta"] != 0
+    assert rows["loss"]["set"] == "check"
+
+
+def test_a_profile_is_decoded_once_whoever_asks(lively, judge, monkeypatch):
+    calls = []
+    translate = lively.translate_pieces
+    monkeypatch.setattr(lively, "translate_pieces", lambda *a, **k: calls.append(1) or translate(*a, **k))
+    for profile in (ONE, frozenset(), frozenset([Head("E", 1, 1)]), ONE, parse_profile("D1:2", lively.sites)):
+        list(judge.compared(profile))
+    comparisons(judge, [({}, ONE), ({}, frozenset())])
+    assert len(calls) == 3
+
+
+def test_the_model_is_whole_again_afterwards(lively, judge):
+    before = judge.full.scores
+    list(judge.compared(ONE))
+    assert judge.set.judge(lively).scores == before
+
+
+def test_comparisons_correct_over_the_profiles_of_each_metric(judge, lively):
+    profiles = [({"head": str(head)}, frozenset([head])) for head in all_heads(lively.sites, "A")]
+    rows = comparisons(judge, profiles)
+    assert len(rows) == 8 * len(METRICS)
+    assert list(rows[0]) == [
+        "head",
+        "set",
+        "metric",
+        "value",
+        "full",
+        "delta",
+        "low",
+        "high",
+        "p",
+        "signature",
+        "p_holm",
+    ]
+    for metric in METRICS:
+        mine = [row for row in rows if row["metric"] == metric]
+        assert [row["head"] for row in mine] == [str(head) for head in all_heads(lively.sites, "A")]
+        tails = [{row["metric"]: tail for row, tail in judge.compared(gone)}[metric] for _, gone in profiles]
+        assert [row["p_holm"] for row in mine] == holm(tails)
+    assert any(row["p_holm"] < 1 for row in rows)
+
+
+def test_signatures_say_what_affects_the_number(judge):
+    (row, *_), loss = comparisons(judge, [({}, ONE)])[:2], comparisons(judge, [({}, ONE)])[-1]
+    for part in ("tok:13a", "set:check", "sentences:12", "resamples:50", "beam:1"):
+        assert part in row["signature"]
+    assert "nats" in loss["signature"]
+
+
+def test_one_set_serves_several_models(lively, model, judged):
+    first = judged.judge(lively).scores
+    other = judged.judge(model).scores
+    assert other != first
+    assert judged.judge(lively).scores == first
+
+
+class TestLoading:
+    @pytest.fixture
+    def corpus(self, tmp_path):
+        write_lines(tmp_path / "test.source", ["a b", "", "c\u2028d"])
+        write_lines(tmp_path / "test.target", ["x", "y\u0085z", ""])
+        return tmp_path
+
+    def test_lines_are_kept_as_they_are(self, corpus):
+        found = load_set(corpus, "test", LIMITS, resamples=7)
+        assert found.sources == ["a b", "", "c\u2028d"]
+        assert found.references.references == ["x", "y\u0085z", ""]
+        assert read_pairs(corpus, "test", 2) == (["a b", ""], ["x", "y\u0085z"])
+
+    def test_only_the_first_sentences(self, corpus):
+        assert load_set(corpus, "test", LIMITS, resamples=7, sentences=1).sources == ["a b"]
+
+    def test_a_missing_set_is_named(self, corpus):
+        with pytest.raises(HeadroomError, match=r"tset\.source"):
+            load_set(corpus, "tset", LIMITS, resamples=7)
+
+    def test_unaligned_files_are_refused_even_beyond_the_first_sentences(self, corpus):
+        write_lines(corpus / "test.target", ["x", "y"])
+        with pytest.raises(HeadroomError, match=r"test\.source has 3 lines, .*test\.target has 2"):
+            load_set(corpus, "test", LIMITS, resamples=7, sentences=1)
+
+    def test_an_empty_set_is_refused(self, corpus):
+        for side in ("source", "target"):
+            write_lines(corpus / f"test.{side}", [])
+        with pytest.raises(HeadroomError, match=r"test\.source is empty"):
+            load_set(corpus, "test", LIMITS, resamples=7)

@@ -1,0 +1,149 @@
+"""Removal orders worked by hand, and the points of a curve."""
+
+import pytest
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Site, all_heads
+from headroom.ground.tables import write_table
+from headroom.methods.orders import (
+    least_important_first,
+    random_order,
+    read_scores,
+    removed_first,
+    rescored_order,
+    reverse,
+    step_sizes,
+)
+
+SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
+HEADS = all_heads(SITES)
+COLUMNS = ("epoch", "kind", "layer", "head", "criterion", "normalised", "value")
+
+
+def names(heads):
+    return " ".join(map(str, heads))
+
+
+@pytest.mark.parametrize(
+    ("heads", "step", "expected"),
+    [
+        (72, 0.1, [0, 7, 14, 22, 29, 36, 43, 50, 58, 65, 72]),
+        (24, 0.1, [0, 2, 5, 7, 10, 12, 14, 17, 19, 22, 24]),
+        (8, 0.25, [0, 2, 4, 6, 8]),
+        (3, 0.1, [0, 1, 2, 3]),
+        (1, 0.1, [0, 1]),
+        (10, 1, [0, 10]),
+        (10, 0.3, [0, 3, 7, 10]),
+        (10, 0.7, [0, 10]),
+    ],
+)
+def test_points_of_a_curve(heads, step, expected):
+    assert step_sizes(heads, step) == expected
+
+
+@pytest.mark.parametrize("heads", [1, 2, 7, 24, 48, 72, 108])
+@pytest.mark.parametrize("step", [0.01, 0.05, 0.1, 0.2, 0.33, 0.5])
+def test_points_go_from_none_to_all_without_repeats(heads, step):
+    sizes = step_sizes(heads, step)
+    assert sizes[0] == 0
+    assert sizes[-1] == heads
+    assert sizes == sorted(set(sizes))
+
+
+def test_least_important_first_with_ties_in_table_order():
+    scores = dict(zip(HEADS, [0.5, 0.1, 0.5, 0.1, 0.0, 0.5]))
+    assert names(HEADS) == "E1:1 E1:2 A1:1 A1:2 D1:1 D1:2"
+    assert names(least_important_first(scores, HEADS)) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
+    assert names(least_important_first(scores, HEADS[::-1])) == "D1:1 E1:2 A1:2 E1:1 A1:1 D1:2"
+    assert names(least_important_first(scores, all_heads(SITES, "E"))) == "E1:2 E1:1"
+
+
+def test_negative_scores_go_first():
+    """As with ablation: heads whose removal helps."""
+    scores = dict(zip(HEADS, [0.0, -1.0, 2.0, -3.0, 1.0, 0.5]))
+    assert names(least_important_first(scores, HEADS)) == "A1:2 E1:2 E1:1 D1:2 D1:1 A1:1"
+
+
+def test_a_head_without_a_score_is_named():
+    with pytest.raises(HeadroomError, match="head D1:2 has no score"):
+        least_important_first(dict.fromkeys(HEADS[:-1], 1.0), HEADS)
+
+
+def test_reverse_is_the_order_turned_around():
+    assert names(reverse(HEADS)) == "D1:2 D1:1 A1:2 A1:1 E1:2 E1:1"
+
+
+def test_random_orders_depend_on_the_seed_alone():
+    first = random_order(HEADS, 0)
+    assert sorted(first) == HEADS
+    assert random_order(HEADS, 0) == first
+    assert random_order(HEADS[::-1], 0) == first
+    assert len({names(random_order(HEADS, seed)) for seed in range(5)}) > 3
+    assert first != HEADS
+
+
+def test_scored_anew_after_every_step_by_hand():
+    """Steps of two: a head that matters only once another is gone moves back, and gone heads stay gone."""
+    e1, e2, a1, a2, d1, d2 = HEADS
+    tables = {
+        frozenset(): [0.1, 0.2, 0.3, 0.4, 0.5, 0.6],
+        frozenset([e1, e2]): [0.0, 0.0, 9.0, 0.4, 0.5, 0.2],  # A1:1 now matters most; gone heads score 0
+        frozenset([e1, e2, d2, a2]): [0.0, 0.0, 0.7, 0.0, 0.7, 0.0],
+    }
+    asked = []
+
+    def scores(gone):
+        asked.append(gone)
+        return dict(zip(HEADS, tables[gone]))
+
+    assert rescored_order(HEADS, [0, 2, 4, 6], scores) == [e1, e2, d2, a2, a1, d1]
+    assert asked == list(tables)
+
+
+def test_one_step_of_all_is_the_fixed_order():
+    scores = dict(zip(HEADS, [6.0, 5.0, 4.0, 3.0, 2.0, 1.0]))
+    assert rescored_order(HEADS, [0, 6], lambda _: scores) == least_important_first(scores, HEADS)
+
+
+def test_removed_first():
+    assert removed_first(HEADS, 0) == frozenset()
+    assert removed_first(HEADS, 2) == frozenset(HEADS[:2])
+    assert removed_first(HEADS, 6) == frozenset(HEADS)
+
+
+@pytest.mark.parametrize("count", [7, -1])
+def test_more_heads_than_exist_are_refused(count):
+    with pytest.raises(HeadroomError, match=f"cannot remove {count} heads: the model has 6 in scope"):
+        removed_first(HEADS, count)
+
+
+class TestReadScores:
+    @pytest.fixture
+    def path(self, tmp_path):
+        rows = [
+            dict(zip(COLUMNS, (epoch, head.kind, head.layer, head.head, criterion, "raw", 10 * epoch + i)))
+            for epoch in (1, 2)
+            for criterion in ("gradient-example", "gradient-token")
+            for i, head in enumerate(HEADS)
+        ]
+        write_table(tmp_path / "scores.csv", rows, COLUMNS)
+        return str(tmp_path / "scores.csv")
+
+    def test_one_epoch_of_one_criterion(self, path):
+        found = read_scores(path, epoch=2, criterion="gradient-token")
+        assert found == dict(zip(HEADS, [20.0, 21.0, 22.0, 23.0, 24.0, 25.0]))
+
+    @pytest.mark.parametrize(
+        "wanted",
+        [
+            {"epoch": 3, "criterion": "gradient-token"},
+            {"epoch": 1, "criterion": "magnitude"},
+            {"epoch": 1, "criterion": "gradient-token", "normalised": "layer"},
+        ],
+    )
+    def test_what_is_not_there_is_named_with_what_is(self, path, wanted):
+        with pytest.raises(HeadroomError, match=r"it has gradient-example, gradient-token; \[1, 2\]"):
+            read_scores(path, **wanted)
+
+    def test_a_missing_table_is_named(self, tmp_path):
+        with pytest.raises(HeadroomError, match=r"none\.csv"):
+            read_scores(str(tmp_path / "none.csv"), epoch=1, criterion="gradient-token")

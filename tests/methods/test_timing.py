@@ -1,0 +1,55 @@
+"""Interleaving and summaries of timings. Nothing here measures time."""
+
+import pytest
+from headroom.methods import timing
+from headroom.methods.timing import interleaved, quartiles, ratio_summary
+
+
+def clock(monkeypatch, durations):
+    """Replace the clock: each action takes what `durations` says, in order."""
+    ticks = iter([tick for duration in durations for tick in (0.0, duration)])
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: next(ticks))
+
+
+def test_rounds_run_every_action_once_there_and_back():
+    ran = []
+    actions = {name: lambda name=name: ran.append(name) for name in "abc"}
+    interleaved(actions, warmup=1, repeats=3)
+    assert "".join(ran) == "cba" + "abc" + "cba" + "abc"
+
+
+def test_warm_up_is_not_counted_and_samples_stay_with_their_action(monkeypatch):
+    clock(monkeypatch, [100, 100, 1, 10, 20, 2, 3, 30])
+    seconds = interleaved({"a": lambda: None, "b": lambda: None}, warmup=1, repeats=3)
+    assert seconds == {"a": [1, 2, 3], "b": [10, 20, 30]}
+
+
+def test_the_device_is_waited_for_on_both_sides(monkeypatch):
+    happened = []
+    monkeypatch.setattr(timing, "_synchronise", lambda: happened.append("wait"))
+    interleaved({"a": lambda: happened.append("run")}, warmup=0, repeats=2)
+    assert happened == ["wait", "run", "wait"] * 2
+
+
+def test_quartiles_by_hand():
+    assert quartiles([5.0, 1.0, 2.0, 4.0, 3.0]) == (3.0, 2.0, 4.0)
+    assert quartiles([1.0, 2.0]) == (1.5, 1.25, 1.75)
+
+
+def test_ratios_are_within_a_round():
+    """Rounds of very different speed, the same ratio in each: a drift of the machine changes nothing."""
+    assert ratio_summary([2.0, 20.0, 200.0], [1.0, 10.0, 100.0]) == (2.0, 2.0, 2.0)
+
+
+def test_the_median_ratio_and_its_interval():
+    full, other = [1.0, 2.0, 3.0, 4.0, 5.0], [1.0] * 5
+    median, low, high = ratio_summary(full, other)
+    assert median == 3.0
+    # the median of 5 draws from 5 is 1 with P(3 or more draws are the smallest) = 0.058: the 2.5 % point
+    assert (low, high) == (1.0, 5.0)
+    assert ratio_summary(full, other) == (median, low, high)
+
+
+def test_one_round_has_no_spread():
+    assert ratio_summary([3.0], [2.0]) == (1.5, 1.5, 1.5)
+    assert quartiles([3.0]) == pytest.approx((3.0, 3.0, 3.0))

@@ -1,0 +1,54 @@
+"""The ablate stage on a tiny run."""
+
+import pytest
+from headroom import ablate
+from headroom.ground.heads import Head, all_heads
+from headroom.ground.tables import read_table
+from headroom.methods.evaluation import METRICS, load_set
+from headroom.models.translation import TranslationModel
+from headroom.settings.decoding import DecodingSettings
+from stages.stage_arguments import QUICK, looking_at
+
+
+@pytest.fixture(scope="module")
+def table(toy, lively_checkpoint, tmp_path_factory):
+    output = tmp_path_factory.mktemp("ablation") / "ablation.csv"
+    given = [*looking_at(toy, lively_checkpoint), *QUICK]
+    ablate.main([*given, "--sets", "check", "far", "--output", str(output)])
+    return read_table(output)
+
+
+def test_a_row_per_set_head_and_metric(table, lively):
+    assert list(table.columns) == list(ablate.COLUMNS)
+    assert len(table) == 2 * 24 * len(METRICS)
+    rows = table[(table["set"] == "far") & (table["metric"] == "loss")]
+    heads = [Head(*place) for place in zip(rows["kind"], rows["layer"], rows["head"])]
+    assert heads == all_heads(lively.sites)
+    assert (rows["delta"] != 0).all()
+    assert rows["p_holm"].between(0, 1).all()
+
+
+def test_the_effect_is_that_of_the_head_alone(table, toy, lively_checkpoint):
+    """Against a model without the mask machinery: the head sliced out, decoded without guesses."""
+    limits = DecodingSettings(length_factor=0, length_offset=6)
+    judged = load_set(toy.corpus, "far", limits, resamples=20)
+    for head in (Head("E", 2, 3), Head("A", 1, 1), Head("D", 2, 4)):
+        sliced = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+        sliced.remove(frozenset([head]))
+        expected = judged.judge(sliced).scores
+        rows = table[(table["set"] == "far") & (table["kind"] == head.kind)]
+        rows = rows[(rows["layer"] == head.layer) & (rows["head"] == head.head)].set_index("metric")
+        for metric in METRICS:
+            assert rows["value"][metric] == pytest.approx(expected[metric], rel=1e-4)
+            assert rows["delta"][metric] == pytest.approx(rows["value"][metric] - rows["full"][metric], abs=1e-6)
+
+
+def test_all_heads_cost_one_decoding_each(toy, lively_checkpoint, tmp_path, monkeypatch):
+    """One process, one load, one decoding per head and one of the full model."""
+    loads, decodings = [], []
+    load, translate = TranslationModel.load.__func__, TranslationModel.translate_pieces
+    monkeypatch.setattr(TranslationModel, "load", classmethod(lambda *a: loads.append(1) or load(*a)))
+    monkeypatch.setattr(TranslationModel, "translate_pieces", lambda *a, **k: decodings.append(1) or translate(*a, **k))
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
+    ablate.main([*given, "--output", str(tmp_path / "ablation.csv")])
+    assert (len(loads), len(decodings)) == (1, 25)
