@@ -15,5 +15,5 @@ class TimingSettings(Settings):
     )
     batch_sizes: tuple[PositiveInt, ...] = Field((1, 4, 16, 64), description="sentences per batch")
     warmup: PositiveInt = Field(3, description="rounds before counting")
-    repeats: PositiveInt = Field(15, description="counted rounds; each times every model once")
+    repeats: PositiveInt = Field(30, description="counted rounds; each times every model once")
     threads: PositiveInt = Field(1, description="threads torch may use while timing")

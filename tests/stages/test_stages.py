@@ -1,0 +1,125 @@
+"""What all stages have in common: help that lists every setting, and wrong values refused in one line."""
+
+import argparse
+import importlib
+import pkgutil
+
+import headroom
+import pytest
+from headroom.ground.command import run
+from headroom.settings.cost import CostSettings
+from headroom.settings.decoding import DecodingSettings, EvaluationSettings, SamplingSettings
+from headroom.settings.diversity import DiversitySettings
+from headroom.settings.model import ModelSettings
+from headroom.settings.pruning import PruningSettings
+from headroom.settings.removal import RemovalSettings
+from headroom.settings.repulsion import RepulsionSettings
+from headroom.settings.scores import ScoreSettings
+from headroom.settings.timing import TimingSettings
+from headroom.settings.training import TrainingSettings
+
+MODULES = {
+    name: importlib.import_module(f"headroom.{name}")
+    for name in (module.name for module in pkgutil.iter_modules(headroom.__path__))
+    if name not in ("data", "ground", "methods", "models", "report", "settings", "study")
+}
+
+SETTINGS = {
+    "ablate": (DecodingSettings, SamplingSettings),
+    "cost": (ModelSettings, TrainingSettings, CostSettings),
+    "diversify": (DiversitySettings,),
+    "evaluate": (EvaluationSettings, DecodingSettings, SamplingSettings),
+    "keep": (DecodingSettings, SamplingSettings),
+    "prune": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
+    "remove": (RemovalSettings, DecodingSettings),
+    "score": (ScoreSettings,),
+    "speed": (TimingSettings,),
+    "train": (ModelSettings, TrainingSettings, RepulsionSettings),
+}
+
+NUMBERS = [
+    (stage, "--" + name.replace("_", "-"))
+    for stage, models in SETTINGS.items()
+    for model in models
+    for name, field in model.model_fields.items()
+    if "int" in str(field.annotation) or "float" in str(field.annotation)
+    if "Literal" not in str(field.annotation)
+]
+
+
+def flags(model):
+    return ["--" + name.replace("_", "-") for name in model.model_fields]
+
+
+def required(parser):
+    """Return a value for every flag that must be given."""
+    return [text for action in parser._actions if action.required for text in (action.option_strings[0], "x")]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_help_says_what_every_flag_means(name, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES[name].main, ["--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert text.startswith(f"usage: python -m headroom.{name} ")
+    for action in MODULES[name].build_parser()._actions:
+        assert action.option_strings[-1] in text
+        assert action.help is not None
+    if name in SETTINGS:
+        assert [flag for model in SETTINGS[name] for flag in flags(model) if f"{flag} " not in text] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_no_flag_means_two_things(name):
+    """argparse would refuse them when the parser is built."""
+    assert isinstance(MODULES[name].build_parser(), argparse.ArgumentParser)
+
+
+@pytest.mark.parametrize(("name", "flag"), NUMBERS)
+def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    more = {"train": ["--method", "svgd"], "cost": ["--arm", "plain", "method=baseline"]}.get(name, [])
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES[name].main, [*required(MODULES[name].build_parser()), *more, flag, "many"])
+    assert caught.value.code == 2
+    text = capsys.readouterr().err
+    assert text.startswith(f"error: {flag} many: ")
+    assert text.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_a_flag_that_does_not_exist_is_named(name, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES[name].main, [*required(MODULES[name].build_parser()), "--beem", "5"])
+    assert caught.value.code == 2
+    assert "--beem" in capsys.readouterr().err.split("\n")[-2]
+
+
+@pytest.mark.parametrize("name", sorted(SETTINGS))
+def test_a_flag_that_is_needed_is_named(name, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES[name].main, [])
+    assert caught.value.code == 2
+    assert "required: --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "flag", "value"),
+    [
+        ("prune", "--criteria", "magnitude"),
+        ("prune", "--scopes", "F"),
+        ("train", "--precision", "int8"),
+        ("train", "--method", "spos"),
+        ("train", "--device", "tpu"),
+        ("score", "--device", "tpu"),
+    ],
+)
+def test_an_unknown_choice_is_named_with_the_choices(name, flag, value, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES[name].main, [*required(MODULES[name].build_parser()), flag, value])
+    assert caught.value.code == 2
+    last = capsys.readouterr().err.split("\n")[-2]
+    assert flag in last
+    assert f"'{value}'" in last
