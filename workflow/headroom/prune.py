@@ -18,7 +18,7 @@ from headroom.ground.command import (
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head, all_heads, format_profile
 from headroom.ground.tables import number, read_table, write_table
-from headroom.methods.evaluation import Judge, comparisons, load_set, read_pairs
+from headroom.methods.evaluation import Judge, comparisons, load_set
 from headroom.methods.importance import gradient_scores
 from headroom.methods.orders import (
     by_head,
@@ -30,6 +30,7 @@ from headroom.methods.orders import (
     reverse,
     step_sizes,
 )
+from headroom.methods.pairs import read_pairs
 from headroom.models.translation import TranslationModel
 from headroom.settings.decoding import DecodingSettings, SamplingSettings
 from headroom.settings.pruning import PruningSettings

@@ -15,8 +15,8 @@ from headroom.ground.command import (
     stage_parser,
 )
 from headroom.ground.tables import signature, write_table
-from headroom.methods.evaluation import read_pairs
 from headroom.methods.importance import gradient_scores, normalised_by_layer
+from headroom.methods.pairs import read_pairs
 from headroom.models.translation import TranslationModel
 from headroom.settings.scores import ScoreSettings
 

@@ -17,11 +17,10 @@ from headroom.ground.bootstrap import (
     tail_p,
 )
 from headroom.ground.corrections import holm
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines
 from headroom.ground.heads import Head
 from headroom.ground.tables import signature
 from headroom.ground.translation_metrics import ReferenceSet, metric_signature
+from headroom.methods.pairs import read_pairs
 from headroom.models.translation import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
@@ -176,14 +175,3 @@ def load_set(
         settings=settings,
         resamples=resamples,
     )
-
-
-def read_pairs(corpus: Path | str, name: str, sentences: int | None = None) -> tuple[list[str], list[str]]:
-    """Read the sources and the references of a set; arguments and errors as for `load_set`."""
-    paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
-    sources, references = (read_lines(path) for path in paths)
-    if len(sources) != len(references):
-        raise HeadroomError(f"{paths[0]} has {len(sources)} lines, {paths[1]} has {len(references)}")
-    if not sources:
-        raise HeadroomError(f"{paths[0]} is empty")
-    return sources[:sentences], references[:sentences]

@@ -78,21 +78,35 @@ def fairseq_arguments(
     on_cpu = pick_device(device).type == "cpu"
     if training.precision == "float16" and on_cpu:
         raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
-    flags: dict[str, Any] = {
+    flags = {"seed": seed, **_model_flags(model), **_training_flags(training)}
+    switches = ["no-progress-bar", *(["cpu"] if on_cpu else []), *(["amp"] if training.precision == "float16" else [])]
+    switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
+    switches += ["share-all-embeddings"] if model.share_embeddings else []
+    named = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
+    return [str(data), *named, *(f"--{name}" for name in switches), *optimizer]
+
+
+def _model_flags(model: ModelSettings) -> dict[str, Any]:
+    both_sides = {
+        "attention-heads": model.heads,
+        "embed-dim": model.width,
+        "ffn-embed-dim": model.feed_forward,
+    }
+    return {
         "task": "headroom_translation",
         "source-lang": "source",
         "target-lang": "target",
         "arch": "transformer",
         "encoder-layers": model.encoder_layers,
         "decoder-layers": model.decoder_layers,
-        "encoder-attention-heads": model.heads,
-        "decoder-attention-heads": model.heads,
-        "encoder-embed-dim": model.width,
-        "decoder-embed-dim": model.width,
-        "encoder-ffn-embed-dim": model.feed_forward,
-        "decoder-ffn-embed-dim": model.feed_forward,
+        **{f"{side}-{name}": value for side in ("encoder", "decoder") for name, value in both_sides.items()},
         "dropout": model.dropout,
         "attention-dropout": model.attention_dropout,
+    }
+
+
+def _training_flags(training: TrainingSettings) -> dict[str, Any]:
+    return {
         "criterion": "label_smoothed_cross_entropy",
         "label-smoothing": training.label_smoothing,
         "adam-betas": "(0.9, 0.98)",
@@ -104,22 +118,13 @@ def fairseq_arguments(
         "warmup-init-lr": 1e-7,
         "max-tokens": training.max_tokens,
         "update-freq": training.update_frequency,
-        "seed": seed,
-        "num-workers": 0,
-        "log-format": "none",
         # Cut each epoch into batches anew, by seed and epoch alone: fairseq keeps the cut of the epoch that a
         # process began with, so that a resumed training would see other batches than an uninterrupted one.
         "update-epoch-batch-itr": True,
+        "num-workers": 0,
+        "log-format": "none",
+        **({"precision": "bfloat16"} if training.precision == "bfloat16" else {}),
     }
-    if training.precision == "bfloat16":
-        flags["precision"] = "bfloat16"
-    switches = ["no-progress-bar"]
-    switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
-    switches += ["share-all-embeddings"] if model.share_embeddings else []
-    switches += ["amp"] if training.precision == "float16" else []
-    switches += ["cpu"] if on_cpu else []
-    named = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
-    return [str(data), *named, *(f"--{name}" for name in switches), *optimizer]
 
 
 def configuration(arguments: list[str]) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
+from pydantic import Field, PositiveFloat, PositiveInt
 
 from headroom.settings.base import Settings
 
@@ -14,7 +14,7 @@ class TrainingSettings(Settings):
 
     epochs: PositiveInt = Field(10, description="passes over the training data; each leaves a checkpoint")
     learning_rate: PositiveFloat = Field(3e-3, description="peak learning rate")
-    warmup_updates: NonNegativeInt = Field(400, description="updates of linear warm-up")
+    warmup_updates: PositiveInt = Field(400, description="updates of linear warm-up")
     max_tokens: PositiveInt = Field(768, description="tokens in a batch, padding included")
     update_frequency: PositiveInt = Field(1, description="batches whose gradients are added to one update")
     label_smoothing: float = Field(0.05, ge=0, lt=1, description="label smoothing")
