@@ -12,8 +12,8 @@ from headroom.methods.evaluation import (
     Judge,
     comparisons,
     load_set,
-    read_pairs,
 )
+from headroom.methods.pairs import read_pairs
 from headroom.settings.decoding import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 

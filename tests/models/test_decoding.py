@@ -66,7 +66,9 @@ def test_a_beam_leaves_nothing_behind(lively, texts):
     before = lively.translate_pieces(batches, SHORT)
     beam = lively.translate_pieces(batches, SHORT, beam=5)
     assert beam == by_fairseq(lively, batches, factor=0, offset=9, beam=5)
-    lively.translate_pieces(batches, SHORT, beam=5)
+    for live in lively.live_sites:
+        live.attention.set_beam_size(5)  # as the generator does with some of fairseq's architectures
+    assert lively.translate_pieces(batches, SHORT, beam=5) == beam
     assert {live.attention.beam_size for live in lively.live_sites} == {1}
     assert lively.translate_pieces(batches, SHORT) == before
 

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pandas
 import pytest
-from headroom.report.figures.settling import spread
+from headroom.report.drawing import spread
 from headroom.report.keys import arm_keys
 from headroom.report.sections.curve_tables import area, safe_share
 from headroom.report.selection import main_gradient, order_name, signed

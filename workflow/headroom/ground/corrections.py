@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from scipy.stats import binomtest
-from statsmodels.stats.multitest import multipletests
+import numpy
+from scipy.stats import binomtest, false_discovery_control
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -12,7 +12,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     The smallest of m is multiplied by m, the next by m - 1, ...; never below an earlier one, at most 1.
     A value below 0.05 keeps the chance of even one false alarm among all m below 5 %.
     """
-    return _corrected(p_values, "holm")
+    values = numpy.asarray(p_values, dtype=numpy.float64)
+    rising = numpy.argsort(values, kind="stable")
+    multiplied = values[rising] * numpy.arange(len(values), 0, -1)
+    corrected = numpy.empty_like(values)
+    corrected[rising] = numpy.minimum(1.0, numpy.maximum.accumulate(multiplied))
+    return [float(value) for value in corrected]
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
@@ -20,7 +25,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
     Among all comparisons with a value below 0.05, at most 5 % are expected to be false alarms.
     """
-    return _corrected(p_values, "fdr_bh")
+    return [float(value) for value in false_discovery_control(p_values, method="bh")] if len(p_values) else []
 
 
 def mcnemar(*, only_first: int, only_second: int) -> float:
@@ -32,9 +37,3 @@ def mcnemar(*, only_first: int, only_second: int) -> float:
     """
     discordant = only_first + only_second
     return float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
-
-
-def _corrected(p_values: Sequence[float], method: str) -> list[float]:
-    if not len(p_values):
-        return []
-    return [float(value) for value in multipletests(p_values, method=method)[1]]

@@ -3,7 +3,7 @@
 import math
 
 from headroom.report.formatting import listing, number, plural
-from headroom.report.selection import last_epochs, main_metric, main_set, metric_name, rows_where, signed
+from headroom.report.selection import last_epochs, main_metric, main_set, metric_name, rows_where, run_name, signed
 from headroom.report.study_tables import StudyTables
 
 FEW_SENTENCES = 200
@@ -14,7 +14,7 @@ WEAK_BLEU = 10.0
 
 def cautions(tables: StudyTables) -> list[str]:
     """Return a sentence for everything about the study that is too small or too weak to conclude much from."""
-    found = [_weak(tables), _sentences(tables), _heads(tables), _seeds(tables)]
+    found = [_weak(tables), _sentences(tables), _heads(tables), _seeds(tables), _single(tables)]
     return [sentence for sentence in found if sentence]
 
 
@@ -28,7 +28,8 @@ def _weak(tables: StudyTables) -> str:
     best = float(rows["value"].max())
     if math.isnan(best) or best >= WEAK_BLEU:
         return ""
-    return f"The models are undertrained: the best reaches {number(best)} BLEU, so effects of heads mean little."
+    reached = f"the best reaches {number(best, decimals=1)} BLEU"
+    return f"The models are undertrained: {reached}, so effects of heads mean little."
 
 
 def _sentences(tables: StudyTables) -> str:
@@ -58,4 +59,14 @@ def _seeds(tables: StudyTables) -> str:
     if not few:
         return ""
     seeds = min(amounts[arm] for arm in few)
+    if seeds == 1:
+        return f"There is one seed only ({listing(few)}): what would come out of another training is not known."
     return f"Training was repeated with {plural(seeds, 'seed')} only ({listing(few)}): claims about training are weak."
+
+
+def _single(tables: StudyTables) -> str:
+    """Say that heads were examined in one of several trained models."""
+    examined = {run for name in ("ablation", "curves") for run in tables.frame(name)["run"]}
+    if len(examined) != 1 or len(tables.runs) == 1:
+        return ""
+    return f"Single heads and pruning curves were examined in one model ({run_name(examined.pop())})."

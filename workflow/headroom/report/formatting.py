@@ -7,22 +7,27 @@ MINUS = "\u2212"
 MISSING = "\u2013"
 _THIN_SPACE = "\u2009"
 
+MOST_DECIMALS = 4
+"""Estimates and intervals are not written more finely than this: what rounds to nothing is 0."""
 
-def number(value: float, digits: int = 3, *, signed: bool = False) -> str:
+
+def number(value: float, digits: int = 3, *, signed: bool = False, decimals: int | None = None) -> str:
     """Return a number with `digits` significant digits, never fewer digits than the integer part has.
 
-    Trailing zeros stay, since they are significant; a missing value is an en dash.
+    Trailing zeros stay, since they are significant; a missing value is an en dash. Scores and shares have
+    at most as many decimals as mean something: give `decimals`, and what rounds to nothing is 0.
 
     Args:
         value: Any float; NaN and infinities are allowed.
         digits: Significant digits.
         signed: Write a plus sign before positive numbers, as for differences.
+        decimals: The most decimals to show; None for as many as the digits need, with powers of ten.
     """
     if math.isnan(value):
         return MISSING
     if math.isinf(value):
         return (MINUS if value < 0 else "") + "\u221e"
-    text = _significant(abs(value), digits)
+    text = _significant(abs(value), digits, decimals)
     if not any(character in "123456789" for character in text):
         return "0"
     sign = MINUS if value < 0 else "+" if signed else ""
@@ -48,22 +53,30 @@ def count(value: float) -> str:
     return sign + (f"{whole:,}".replace(",", _THIN_SPACE) if whole >= 10_000 else str(whole))
 
 
-def interval(low: float, high: float, digits: int = 3) -> str:
-    """Return an interval in brackets, both ends with the decimals of the larger; "" if missing."""
+def interval(low: float, high: float, digits: int = 3, *, most: int = MOST_DECIMALS) -> str:
+    """Return an interval in brackets, both ends with the decimals of the larger, at most `most`; "" if missing."""
     if math.isnan(low) or math.isnan(high):
         return ""
-    decimals = _decimals(max(abs(low), abs(high)), digits)
+    decimals = min(most, _decimals(max(abs(low), abs(high)), digits))
     return f"[{fixed(low, decimals)}, {fixed(high, decimals)}]"
 
 
-def estimate(value: float, low: float, high: float, *, signed: bool = False, digits: int = 3) -> str:
-    """Return a value with its interval, written with the same decimals: `35.7 [34.9, 36.5]`."""
+def estimate(
+    value: float,
+    low: float,
+    high: float,
+    *,
+    signed: bool = False,
+    digits: int = 3,
+    most: int = MOST_DECIMALS,
+) -> str:
+    """Return a value with its interval, written with the same decimals, at most `most`: `35.7 [34.9, 36.5]`."""
     if math.isnan(value):
         return MISSING
     if math.isnan(low) or math.isnan(high):
-        return number(value, digits, signed=signed)
-    decimals = _decimals(max(abs(value), abs(low), abs(high)), digits)
-    return f"{fixed(value, decimals, signed=signed)} {interval(low, high, digits)}"
+        return number(value, digits, signed=signed, decimals=most)
+    decimals = min(most, _decimals(max(abs(value), abs(low), abs(high)), digits))
+    return f"{fixed(value, decimals, signed=signed)} {interval(low, high, digits, most=most)}"
 
 
 def correlation(value: float, low: float, high: float) -> str:
@@ -98,6 +111,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def device_name(device: str) -> str:
+    """Return a device of the tables as readers should see it: `CPU`, `GPU`."""
+    return {"cpu": "CPU", "cuda": "GPU"}.get(device, device)
+
+
 def listing(items: Iterable[str]) -> str:
     """Return items as running text: `a`, `a and b`, `a, b and c`."""
     names = list(items)
@@ -120,12 +138,12 @@ def plural(amount: int, noun: str) -> str:
     return f"{count(amount)} {noun}" + ("" if amount == 1 else "s")
 
 
-def _significant(value: float, digits: int) -> str:
-    if value and value < 1e-4:
+def _significant(value: float, digits: int, most: int | None) -> str:
+    if value and value < 1e-4 and most is None:
         exponent = math.floor(math.log10(value))
         raised = str(exponent).replace("-", "\u207b").translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
         return f"{value / 10**exponent:.{digits - 1}f}{_THIN_SPACE}×{_THIN_SPACE}10{raised}"
-    decimals = _decimals(value, digits)
+    decimals = _decimals(value, digits) if most is None else min(most, _decimals(value, digits))
     return count(value) if decimals == 0 else f"{value:.{decimals}f}"
 
 

@@ -30,6 +30,8 @@ from headroom.report.study_tables import StudyTables
 SOURCES = Path(__file__).resolve().parents[2] / "report"
 """Where the template, the style and the script of the page are."""
 
+_INTERVAL = re.compile(r"\[([^\s\[\]]+), ([^\s\[\]]+)\]")
+
 _TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=<)|(?<=<) (?=[0-9])")
 
 VERDICTS = ("holds", "does not hold", "undecided at this scale", "not run")
@@ -84,8 +86,8 @@ def render(
 
 
 def prose(text: str) -> Markup:
-    """Return running text escaped, backticks as code, and no line break between a number and its per cent."""
-    text = _TOGETHER.sub("\u202f", text)
+    """Return running text escaped, backticks as code, no line break inside an interval or before a per cent."""
+    text = _INTERVAL.sub("[\\1,\u00a0\\2]", _TOGETHER.sub("\u202f", text))
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return escape(text)

@@ -13,7 +13,7 @@ import yaml
 
 from headroom.ground.errors import HeadroomError
 from headroom.report.exhibits import Column, Table, table_of
-from headroom.report.formatting import count, duration, listing, number, percent
+from headroom.report.formatting import count, device_name, duration, listing, percent, plural
 from headroom.report.selection import run_name
 from headroom.report.study_tables import COLUMNS, StudyTables, seed_of
 
@@ -81,8 +81,9 @@ def _machine(tables: StudyTables) -> str:
     )
     if tables.has("timing"):
         devices = sorted(set(tables.timing["device"]))
-        threads = sorted({count(value) for value in tables.timing["threads"]})
-        text += f" Timings were taken on {listing(devices)} with {listing(threads)} threads."
+        threads = sorted({int(value) for value in tables.timing["threads"]})
+        amounts = plural(threads[0], "thread") if len(threads) == 1 else f"{listing(map(str, threads))} threads"
+        text += f" Timings were taken on {listing(map(device_name, devices))} with {amounts}."
     return text
 
 
@@ -166,7 +167,7 @@ def _overhead(path: Path) -> str:
         raise HeadroomError(f"{path}: should be JSON with wall_seconds, cores and job_seconds ({error})") from error
     share = (wall * cores - jobs) / jobs
     return (
-        f"The whole workflow took {duration(wall)} on {number(cores)} cores, its jobs {duration(jobs)};"
+        f"The whole workflow took {duration(wall)} on {plural(round(cores), 'core')}, its jobs {duration(jobs)};"
         f" overhead {percent(share)} of the jobs’ time."
     )
 

@@ -93,6 +93,36 @@ def arm_rows(frame: pandas.DataFrame, arm: str) -> pandas.DataFrame:
     return frame[frame["run"].map(arm_of) == arm]
 
 
+MEASURABLE = 1.0
+"""A full score (BLEU, chrF or % of sentences) below this has no percentage worth the name."""
+
+
+def measurable(curves: pandas.DataFrame) -> "pandas.Series[bool]":
+    """Return which curve rows have a full score large enough to say what share of it is kept."""
+    return (curves["full"] >= MEASURABLE) | ~curves["metric"].isin(["bleu", "chrf", "exact"])
+
+
+def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
+    """Return the last epoch's curve of every run by the order that arms are compared by, all kinds together.
+
+    These are the rows of `dynamics`, which has every run; `curves`, which has the runs examined in detail,
+    stands in for runs without.
+    """
+    frames = [last_epochs(frame) for frame in (tables.dynamics, tables.curves) if len(frame)]
+    if not frames:
+        return tables.dynamics
+    rows = rows_where(frames[0], scope="all")
+    if rows.empty:
+        return rows
+    criterion, normalised = main_gradient(rows)
+    order = {"scope": "all", "order": criterion, "normalised": normalised, "set": main_set(rows)}
+    order["metric"] = main_metric(rows)
+    chosen = [rows_where(frame[frame["ranking"] != "rescored"], **order) for frame in frames]
+    chosen[1:] = [frame[~frame["run"].isin(set(chosen[0]["run"]))] for frame in chosen[1:]]
+    filled = [frame for frame in chosen if len(frame)]
+    return with_shares(pandas.concat(filled, ignore_index=True) if filled else chosen[0])
+
+
 def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
     """Return curve rows with two more columns: `share` of heads removed and `kept` of the score, in %."""
     return curves.assign(

@@ -14,16 +14,13 @@ from headroom.report.claims.evidence import (
     readings,
 )
 from headroom.report.claims.verdict import Claim, Measured, Reading, above, all_of
-from headroom.report.selection import rows_where
+from headroom.report.selection import MEASURABLE, rows_where
 from headroom.report.study_tables import StudyTables
 
 PLATEAU = 0.85
 """The paper keeps 85 to 90 % of the score with 40 % of heads removed."""
 
 PLATEAU_SHARE = 0.4
-
-MEASURABLE = 1.0
-"""An epoch whose full score is below this has no percentage worth the name."""
 
 EARLY = 0.25
 """The paper sees important heads fixed by epoch 10 of 40."""

@@ -145,7 +145,8 @@ CLAIMS = (
         rule=_CURVE + "Noticeable is a loss of more than 2 % of the full model’s BLEU. The removable share"
         " ends before the first step that loses more; its lower bound before the first whose 95 % interval"
         " does not exclude that, its upper bound before the first whose interval lies beyond it. Holds if the"
-        " lower bound reaches 20 % of heads, does not hold if the upper bound does not; else undecided.",
+        " lower bound reaches 20 % of heads (to within half a head, since steps are whole heads), does not hold"
+        " if the upper bound does not; else undecided.",
         section="curves",
         read=_prunable,
     ),

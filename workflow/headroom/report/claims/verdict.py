@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy
 
-from headroom.report.formatting import count, estimate, number, plural
+from headroom.report.formatting import MOST_DECIMALS, count, estimate, number, plural
 from headroom.report.study_tables import StudyTables
 
 Unit = Literal["number", "share", "count"]
@@ -83,20 +83,24 @@ class Measured:
         if math.isnan(self.found.low):
             return self.bare()
         scaled, digits = self._scaled()
-        return estimate(*scaled, signed=self.signed, digits=digits) + self._suffix
+        return estimate(*scaled, signed=self.signed, digits=digits, most=self._most) + self._suffix
 
     def bare(self) -> str:
         """Return the number alone."""
         scaled, digits = self._scaled()
         if self.unit == "count" and scaled.value == round(scaled.value):
             return count(scaled.value)
-        return number(scaled.value, digits, signed=self.signed) + self._suffix
+        return number(scaled.value, digits, signed=self.signed, decimals=self._most) + self._suffix
 
     def _scaled(self) -> tuple[Estimate, int]:
         """Return the number in its unit and the significant digits that it deserves."""
         scaled = self.found.times(100) if self.unit == "share" else self.found
         largest = max((abs(end) for end in scaled if not math.isnan(end)), default=0.0)
         return scaled, 2 if self.unit == "share" or largest < 1 else 3
+
+    @property
+    def _most(self) -> int:
+        return 1 if self.unit == "share" else MOST_DECIMALS
 
     @property
     def _suffix(self) -> str:

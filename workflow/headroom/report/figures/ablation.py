@@ -3,6 +3,7 @@
 import pandas
 import seaborn
 from markupsafe import Markup
+from matplotlib.ticker import MaxNLocator
 
 from headroom.report import drawing, palette
 from headroom.report.selection import metric_name
@@ -30,4 +31,5 @@ def histogram(rows: pandas.DataFrame, *, name: str) -> Markup:
         )
         drawing.full_line(panel.axes, float(first["full"]), vertical=True)
         panel.axes.grid(axis="x", visible=False)
+        panel.axes.yaxis.set_major_locator(MaxNLocator(integer=True, nbins=7, min_n_ticks=1))
     return panel.markup

@@ -48,12 +48,12 @@ def diversity(rows: pandas.DataFrame, arms: Sequence[str], *, measure: str) -> M
 
 
 def pruning(rows: pandas.DataFrame, arms: Sequence[str], *, label: str) -> Markup:
-    """Return the panel of the gradient order's curve of every arm."""
+    """Return the panel of the gradient order's curve of every arm, in % of each run's own full score."""
     with drawing.panel("repulsion-curves", x_label="heads removed (%)", y_label=label) as panel:
         for arm in arms:
             chosen = rows[rows["run"].map(arm_of) == arm]
             look = Look("", arm_marker(arm, list(arms)))
-            mean_curve(panel.axes, chosen, colour=arm_colour(arm, list(arms)), look=look)
+            mean_curve(panel.axes, chosen, colour=arm_colour(arm, list(arms)), look=look, y="kept")
         panel.axes.set_ylim(bottom=0)
         panel.axes.set_xlim(-2, 102)
         panel.axes.set_xticks(range(0, 101, 20))

@@ -1,11 +1,7 @@
 """Over the epochs of training: how prunable each epoch is, and when the ranks of heads settle."""
 
-from collections.abc import Sequence
-from itertools import pairwise
-
 import pandas
 from markupsafe import Markup
-from matplotlib.axes import Axes
 
 from headroom.report import drawing, palette
 from headroom.report.figures.lines import whole_epochs
@@ -34,34 +30,9 @@ def prunable(rows: pandas.DataFrame, *, colour: Colour, name: str, metric: str) 
             ends.append((float(line["kept"].iloc[-1]), percent(share / 100)))
         drawing.full_line(panel.axes, 100.0)
         panel.axes.set_ylim(bottom=0)
-        _end_labels(panel.axes, ends, float(rows["epoch"].max()))
+        drawing.end_labels(panel.axes, ends, float(rows["epoch"].max()))
         whole_epochs(panel.axes)
     return panel.markup
-
-
-def _end_labels(axes: Axes, ends: list[tuple[float, str]], last: float) -> None:
-    """Name lines at their right ends, pushed apart so that no two names overlap."""
-    low, high = axes.get_ylim()
-    apart = (high - low) / 18
-    places = spread([value for value, _ in ends], apart)
-    for place, (_, name) in zip(places, ends, strict=True):
-        axes.annotate(
-            name, (last, place), xytext=(6, -3.5), textcoords="offset points", fontsize=10, annotation_clip=False
-        )
-
-
-def spread(values: Sequence[float], apart: float) -> list[float]:
-    """Return places near the values, in their order, no two closer than `apart`."""
-    order = sorted(range(len(values)), key=lambda index: values[index])
-    places = [values[index] for index in order]
-    for _ in range(200):
-        for first, second in pairwise(range(len(places))):
-            lacking = apart - (places[second] - places[first])
-            if lacking > 0:
-                places[first] -= lacking / 2
-                places[second] += lacking / 2
-    found = dict(zip(order, places, strict=True))
-    return [found[index] for index in range(len(values))]
 
 
 def ranks(settling: pandas.DataFrame, *, name: str, y_label: str) -> Markup:

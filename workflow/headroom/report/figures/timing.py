@@ -13,12 +13,13 @@ MARKERS = ("o", "s", "^", "D", "v")
 def speedups(rows: pandas.DataFrame, *, name: str) -> Markup:
     """Return the panel of one part of the model: speed-up over the full model against batch size.
 
-    Sliced models are solid, one marker per share removed, with bars from the lower to the upper quartile;
+    Sliced models are solid, one marker per share removed, with the median's 95 % interval;
     masked ones, the negative control, are grey; short dotted lines at the right are the expected gains.
     """
     shares = [share for share in sorted(rows["share_removed"].unique()) if share > 0]
     sizes = sorted(rows["batch_size"].unique())
     place = {size: index for index, size in enumerate(sizes)}
+    ends: list[tuple[float, str]] = []
     with drawing.panel(f"timing-{name}", x_label="batch size (sentences)", y_label="speed-up", height=250) as panel:
         axes = panel.axes
         for index, share in enumerate(shares):
@@ -34,8 +35,9 @@ def speedups(rows: pandas.DataFrame, *, name: str) -> Markup:
             axes.plot(x, sliced["speedup"], color=palette.INK.light, marker=marker, markersize=5)
             expected = float(sliced["expected_speedup"].iloc[-1])
             axes.plot([x.iloc[-1] + 0.15, x.iloc[-1] + 0.75], [expected] * 2, color=palette.INK.light, ls=(0, (1.5, 2)))
-            axes.annotate(percent(share), (x.iloc[-1] + 0.8, expected), fontsize=10, va="center", annotation_clip=False)
+            ends.append((expected, percent(share)))
         drawing.full_line(axes, 1.0)
+        drawing.end_labels(axes, ends, len(sizes) - 0.22, merge=True)
         axes.set_xticks(list(place.values()), [f"{size:.0f}" for size in sizes])
         axes.set_xlim(-0.3, len(sizes) - 0.2)
     return panel.markup

@@ -55,7 +55,7 @@ def effect_marks(rows: pandas.DataFrame, limit: float) -> dict[Head, Mark]:
     """Return atlas marks of ablation effects: a square for a loss, a ring for a gain, framed if significant."""
     made = {}
     for head, (_, row) in zip(heads_of(rows), rows.iterrows(), strict=True):
-        text = f"{number(row['delta'], signed=True)} {interval(row['low'], row['high'])}"
+        text = f"{number(row['delta'], signed=True, decimals=2)} {interval(row['low'], row['high'], most=2)}"
         text = f"{text}, p {p_value(row['p_holm'])} (Holm)"
         made[head] = Mark(-row["delta"] / limit, text, framed=bool(row["p_holm"] < LEVEL))
     return made
@@ -105,8 +105,8 @@ def _finding(rows: pandas.DataFrame) -> str:
     worst = ordered.iloc[0]
     verb = "makes" if worse == 1 else "make"
     return (
-        f"{worse} of {plural(len(rows), 'head')} {verb} the {rows['set'].iloc[0]} score significantly worse when"
-        f" removed alone, {better} significantly better (p < {LEVEL:g}, Holm-corrected); the worst is"
+        f"{worse or 'None'} of {plural(len(rows), 'head')} {verb} the {rows['set'].iloc[0]} score significantly worse"
+        f" when removed alone, {better or 'none'} significantly better (p < {LEVEL:g}, Holm-corrected); the worst is"
         f" {heads_of(ordered)[0]} with"
         f" {estimate(worst['delta'], worst['low'], worst['high'], signed=True)}"
         f" {metric_name(rows['metric'].iloc[0])}."
@@ -163,11 +163,11 @@ def _long_table(rows: pandas.DataFrame) -> Table:
     ordered = rows.sort_values("delta")
     frame = ordered.assign(
         name=[str(head) for head in heads_of(ordered)],
-        bounds=[interval(*two) for two in ordered[["low", "high"]].to_numpy()],
+        bounds=[interval(*two, most=2) for two in ordered[["low", "high"]].to_numpy()],
     )
     columns = [
         Column("name", "head", numeric=False),
-        Column("delta", "change", lambda value: number(value, signed=True)),
+        Column("delta", "change", lambda value: number(value, signed=True, decimals=2)),
         Column("bounds", "95 % interval"),
         Column("p", "p", p_value),
         Column("p_holm", "p (Holm)", p_value),
@@ -180,13 +180,13 @@ def _paper(rows: pandas.DataFrame) -> Paper:
     for kind, (mean, deviation, heads) in ABLATION_BY_KIND.items():
         ours = rows_where(rows, kind=kind)["delta"]
         cells = [
-            f"{number(mean, 2, signed=True)} ± {number(deviation, 2)} ({heads} heads)",
-            f"{number(ours.mean(), 2, signed=True)} ± {number(ours.std(), 2)} ({len(ours)} heads)",
+            f"{number(mean, 2, signed=True)} ± {number(deviation, 2)}",
+            f"{number(ours.mean(), 2, signed=True, decimals=3)} ± {number(ours.std(), 2, decimals=3)}",
         ]
-        made.append((f"{kind} {palette.KIND_NAMES[kind]}", *cells))
+        made.append((f"{kind} {palette.KIND_NAMES[kind]}", f"{heads}", cells[0], f"{len(ours)}", cells[1]))
     return Paper(
         caption="Change in BLEU without one head, mean ± standard deviation over heads",
-        headings=("kind", "paper", "here"),
+        headings=("kind", "heads", "paper", "heads", "here"),
         rows=tuple(made),
         source=SOURCES["ablation"],
     )

@@ -5,7 +5,7 @@ import pandas
 from headroom.ground.heads import Head
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures import agreement as figures
-from headroom.report.formatting import MISSING, correlation, count, fixed, number
+from headroom.report.formatting import MISSING, correlation, count, fixed
 from headroom.report.keys import kind_keys, line_sample
 from headroom.report.paper_values import AGREEMENT, SOURCES
 from headroom.report.sections.ablation import NEAR_SETS
@@ -49,7 +49,7 @@ def _exhibit(tables: StudyTables, rows: pandas.DataFrame, metric: str, run: str,
     panels.append(figures.without_worst(overall, name=f"dropped-{place}"))
     finding = _finding(overall, set_a, set_b)
     if set_a in NEAR_SETS and set_b in NEAR_SETS:
-        finding += " Both sets are of the same domain: more agreement than this the noise does not allow."
+        finding += " Both sets are of the same domain: this is about the agreement that noise leaves room for."
     return Exhibit(
         name="agreement" if place == 0 else f"agreement_{place + 1}",
         rows=(Row("", tuple(panels)),),
@@ -129,4 +129,4 @@ def _common(rows: pandas.DataFrame, k: int) -> str:
     if chosen.empty:
         return MISSING
     value, chance = chosen[["value", "chance"]].to_numpy()[0]
-    return f"{number(k * value, 2)} ({number(k * chance, 2)})"
+    return f"{count(k * value)} ({fixed(k * chance, 1)})"

@@ -47,7 +47,7 @@ def steps_table(rows: pandas.DataFrame) -> Table:
     for order, normalised, ranking in _orders(rows):
         mean = by_order(rows, order, normalised, ranking).groupby("share")["value"].mean()
         for share, value in mean.reset_index().to_numpy():
-            cells[percent(share / 100), order_name(order, normalised, ranking)] = number(value)
+            cells[percent(share / 100), order_name(order, normalised, ranking)] = number(value, decimals=2)
     frame = rows.drop(columns=["removed", "signature"])
     caption = "score after every step, mean over seeds and draws"
     return grid_table(cells, corner="removed", caption=caption, frame=frame, filename="curves.csv")
@@ -63,7 +63,7 @@ def orders_table(rows: pandas.DataFrame) -> Table:
     frame = pandas.DataFrame(made).sort_values("area", ascending=False)
     columns = [
         Column("order", "order", numeric=False),
-        Column("area", "mean score over the curve (% of full)", lambda value: number(value)),
+        Column("area", "mean score over the curve (% of full)", lambda value: number(value, decimals=1)),
         Column("safe_share", "removed before a significant loss", lambda value: percent(value / 100)),
     ]
     note = (
@@ -115,7 +115,7 @@ def kinds_table(rows: pandas.DataFrame, kinds: list[str]) -> Table:
         own = rows_where(rows, scope=kind)
         mean = by_order(own, *main_gradient(own)).groupby("share")["value"].mean()
         for share, value in mean.reset_index().to_numpy():
-            cells[percent(share / 100), palette.KIND_NAMES[kind]] = number(value)
+            cells[percent(share / 100), palette.KIND_NAMES[kind]] = number(value, decimals=2)
     frame = rows[rows["scope"].isin(kinds)].drop(columns=["removed", "signature"])
     caption = "score after every step of one kind, gradient order"
     return grid_table(cells, corner="removed", caption=caption, frame=frame, filename="curves-by-kind.csv")

@@ -5,6 +5,7 @@ import pandas
 from headroom.ground.heads import KINDS, parse_head
 from headroom.report import palette
 from headroom.report.atlas import Mark, draw_atlases
+from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Row, Section
 from headroom.report.figures import curves as figures
 from headroom.report.figures.curves import ABLATION, CRITERIA, GRADIENT, RESCORED, REVERSE, Curve, Look, by_order
@@ -146,9 +147,13 @@ def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
         chosen = by_order(rows, order, normalised if order == criterion else "")
         near = chosen[(chosen["share"] - 50).abs() < 3]
         if near["kept"].notna().any():
-            parts.append(f"{number(near['kept'].mean())} % by {name} order")
-    text = f"By gradient order {percent(safe / 100)} of the heads go without a significant loss"
-    half = f"; with half of the heads removed the score is {listing(parts)} of the full model’s"
+            of = "" if parts else " of the full model’s"
+            parts.append(f"{number(near['kept'].mean(), decimals=1)} %{of} by {name} order")
+    text = (
+        f"By gradient order {percent(safe / 100)} of the heads go before a loss is significant"
+        f" (p < {LEVEL:g}, Holm-corrected)"
+    )
+    half = f"; with half of the heads removed the score is {listing(parts)}"
     return text + (half if parts else "") + "."
 
 
@@ -190,7 +195,7 @@ def _survival(removed: frozenset[object], heads: list) -> str:
         if own:
             kept = sum(head not in removed for head in own)
             parts.append(f"{kept} of {len(own)} in {palette.KIND_NAMES[kind]}")
-    return f"Of the half that the gradient order keeps, {listing(parts)} survive."
+    return f"With half of the heads gone by gradient order there are left {listing(parts)}."
 
 
 def _by_kind(rows: pandas.DataFrame) -> Exhibit | None:
@@ -236,5 +241,5 @@ def _kind_finding(rows: pandas.DataFrame, kinds: list[str]) -> str:
         chosen = by_order(own, *main_gradient(own))
         near = chosen[(chosen["share"] - 70).abs() < 4]
         if near["kept"].notna().any():
-            parts.append(f"{number(near['kept'].mean())} % without 70 % of {palette.KIND_NAMES[kind]}")
+            parts.append(f"{number(near['kept'].mean(), decimals=1)} % without 70 % of {palette.KIND_NAMES[kind]}")
     return f"Of the full model’s score there remain {listing(parts)}." if parts else "Curves of each kind alone."

@@ -7,7 +7,7 @@ from headroom.report import palette
 from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Section, Table, grid_table
 from headroom.report.figures.keep_one import keep_one
-from headroom.report.formatting import estimate, fixed, listing
+from headroom.report.formatting import MISSING, estimate, fixed, listing
 from headroom.report.keys import arm_keys, mark_sample
 from headroom.report.paper_values import KEEP_ONE, SOURCES
 from headroom.report.sections.ablation import stars
@@ -21,7 +21,7 @@ from headroom.report.selection import (
     rows_where,
     run_name,
 )
-from headroom.report.study_tables import StudyTables
+from headroom.report.study_tables import StudyTables, arm_of
 
 TITLE = "Keeping one head per site"
 
@@ -50,7 +50,7 @@ def _exhibit(rows: pandas.DataFrame, tables: StudyTables) -> Exhibit:
         name="keep_one",
         rows=(Row("", panels),),
         key=(
-            *arm_keys(tables.arms),
+            *(key for key in arm_keys(tables.arms) if key.name in set(map(arm_of, runs))),
             Key(mark_sample("dot"), f"p < {LEVEL:g} (Holm)"),
             Key(mark_sample("ring"), "not significant"),
         ),
@@ -103,8 +103,10 @@ def _paper(rows: pandas.DataFrame) -> Paper:
         cells = [KEEP_ONE[kind][layer - 1] for kind in kinds]
         for kind in kinds:
             ours = rows_where(rows, kind=kind, layer=layer)
-            cells.append(listing(fixed(d, 2, signed=True) + stars(p) for d, p in ours[["delta", "p_holm"]].to_numpy()))
+            found = ours[["delta", "p_holm"]].to_numpy()
+            cells.append(listing(fixed(d, 2, signed=True) + stars(p) for d, p in found) or MISSING)
         made.append((str(layer), *cells))
     headings = ("layer", *(f"paper, {kind}" for kind in kinds), *(f"here, {kind}" for kind in kinds))
     caption = "Change in BLEU with one head left, head chosen on other data"
-    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["keep_one"])
+    source = f"{SOURCES['keep_one']} Here * p < 0.05 and ** p < 0.01, Holm-corrected."
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=source)

@@ -3,7 +3,7 @@
 import pandas
 
 from headroom.report.exhibits import Column, Exhibit, Section, table_of
-from headroom.report.formatting import count, listing, number, percent
+from headroom.report.formatting import count, listing, number, percent, plural
 from headroom.report.selection import last_epochs, run_name
 from headroom.report.study_tables import StudyTables
 
@@ -31,29 +31,35 @@ def _exhibit(rows: pandas.DataFrame) -> Exhibit:
     columns = [
         Column("run", "run", run_name, numeric=False),
         Column("heads_removed", "heads removed", count),
-        Column("identical_translations", "translations identical", lambda value: "yes" if value == 1 else "no"),
+        Column("identical_translations", "identical", lambda value: "yes" if value == 1 else "no"),
         Column("sentences", "sentences", count),
-        Column("largest_logit_difference", "largest difference in logits", lambda value: number(value, 2)),
+        Column("largest_logit_difference", "logits differ by", lambda value: number(value, 2)),
     ]
     if {"parameters_full", "parameters_sliced"} <= set(wide.columns):
         wide["saved"] = 1 - wide["parameters_sliced"] / wide["parameters_full"]
-        columns.append(Column("parameters_full", "parameters, full", count))
-        columns.append(Column("parameters_sliced", "parameters, sliced", count))
+        columns.append(Column("parameters_full", "parameters", count))
+        columns.append(Column("parameters_sliced", "sliced", count))
         columns.append(Column("saved", "saved", lambda value: percent(value, 1)))
-    table = table_of(wide, columns, caption="sliced against masked models", filename="removal.csv")
+    note = "identical: whether all translations are; logits differ by: at most this much."
+    table = table_of(wide, columns, caption="sliced against masked models", filename="removal.csv", note=note)
     return Exhibit(name="removal", shows=_finding(wide), tables=(table,))
 
 
 def _finding(wide: pandas.DataFrame) -> str:
     same = int((wide["identical_translations"] == 1).sum())
-    amount = f"All {len(wide)}" if same == len(wide) else f"{same} of {len(wide)}"
-    text = f"{amount} sliced models translate exactly as the masked ones"
+    if len(wide) == 1:
+        text = f"The sliced model {'translates' if same else 'does not translate'} exactly as the masked one"
+    else:
+        amount = f"All {len(wide)}" if same == len(wide) else f"{same} of {len(wide)}"
+        text = f"{amount} sliced models translate exactly as the masked ones"
     largest = wide["largest_logit_difference"].max()
     if not pandas.isna(largest):
         text += f", logits differing by at most {number(largest, 2)}"
     if "saved" in wide:
         saved = wide.sort_values("heads_removed").drop_duplicates("heads_removed")
         values = saved[["saved", "heads_removed"]].to_numpy()
-        parts = [f"{percent(share, 1)} of the parameters without {count(heads)} heads" for share, heads in values]
+        parts = [
+            f"{percent(share, 1)} of the parameters without {plural(int(heads), 'head')}" for share, heads in values
+        ]
         text += f"; slicing saves {listing(parts)}"
     return text + "."

@@ -2,20 +2,20 @@
 
 import pandas
 
+from headroom.report.claims.verdict import Estimate, Measured
 from headroom.report.exhibits import Column, Exhibit, Row, Section, Table, table_of
 from headroom.report.figures import repulsion as figures
-from headroom.report.figures.curves import by_order
-from headroom.report.formatting import estimate, listing, number, opening, p_value
+from headroom.report.formatting import estimate, interval, listing, number, opening, p_value
 from headroom.report.keys import arm_keys
 from headroom.report.selection import (
     in_order,
+    last_arm_curves,
     last_epochs,
-    main_gradient,
     main_metric,
     main_set,
     metric_name,
     rows_where,
-    with_shares,
+    run_name,
 )
 from headroom.report.study_tables import StudyTables, seed_of
 
@@ -36,11 +36,16 @@ def section(tables: StudyTables) -> Section:
         return Section("repulsion", TITLE, missing="Repulsion was not run in this study: it has a single arm.")
     others = [arm for arm in tables.arms if arm != "baseline"]
     seeds = len({seed_of(run) for run in tables.runs})
+    noun, verb = ("arm", "was") if len(others) == 1 else ("arms", "were")
     lead = (
-        f"The arm {listing(others)} was trained like the baseline, but with updates that treat the heads of a site as"
-        " particles which follow the gradient and repel each other (An et al., 2020)."
+        f"The {noun} {listing(others)} {verb} trained like the baseline, but with updates that treat the heads of a"
+        " site as particles which follow the gradient and repel each other (An et al., 2020)."
     )
-    few = f"{opening(seeds, 'seed')} per arm: intervals over so few are wide, a difference has to be large to show."
+    few = (
+        f"{opening(seeds, 'seed')} per arm: intervals over so few are wide, a difference has to be large to show."
+        if seeds > 1
+        else "One seed per arm: how much of a difference is the luck of the seed cannot be told."
+    )
     remarks = (few,) if seeds < ENOUGH_SEEDS else ()
     return Section("repulsion", TITLE, lead=lead, exhibits=(_exhibit(tables),), remarks=remarks)
 
@@ -54,9 +59,10 @@ def _exhibit(tables: StudyTables) -> Exhibit:
         key=arm_keys(tables.arms),
         alt=finding,
         shows=finding,
-        how="Quality: dots are seeds, the diamond is the mean with its interval; higher is better. Pruning: gradient"
-        " order, each arm by its own scores. Similarity: cosine between the heads of a site, mean over pairs and"
-        " sites; lower is more diverse. Cost: one baseline update and one of the arm in turn; the bar is the median.",
+        how="Quality: dots are seeds, the diamond is the mean with its 95 % interval; higher is better. Pruning: every"
+        " model by its own gradient order, in % of its own full score; higher is better. Similarity: cosine between"
+        " the heads of a site, mean over pairs and sites; lower is more diverse. Cost: one baseline update and one of"
+        " the arm in turn, a dot per pair, the bar at the median; lower is cheaper.",
         tables=tuple(_tables(tables)),
     )
 
@@ -72,14 +78,11 @@ def _quality(tables: StudyTables) -> list[Row]:
 
 
 def _pruning(tables: StudyTables) -> list[Row]:
-    if not tables.has("curves"):
+    rows = last_arm_curves(tables)
+    if rows.empty:
         return []
-    rows = with_shares(rows_where(last_epochs(tables.curves), scope="all"))
-    rows = rows_where(rows, metric=main_metric(rows))
-    rows = rows_where(rows, set=main_set(rows))
-    chosen = by_order(rows, *main_gradient(rows))
-    label = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]}"
-    return [Row("Pruning by gradient", (figures.pruning(chosen, tables.arms, label=label),))]
+    label = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]} (% of own full)"
+    return [Row("Pruning by gradient", (figures.pruning(rows, tables.arms, label=label),))]
 
 
 def _diversity(tables: StudyTables) -> list[Row]:
@@ -105,14 +108,27 @@ def _finding(tables: StudyTables) -> str:
         for _, row in rows_where(rows, set=main_set(rows)).iterrows():
             value = estimate(row["value"], row["low"], row["high"], signed=True)
             parts.append(f"{row['arm']} changes {metric_name(row['metric'])} on {row['set']} by {value}")
+    parts += _area_parts(tables)
     for _, row in rows_where(tables.repulsion, statistic="diversity_difference_z_cosine").iterrows():
         value = estimate(row["value"], row["low"], row["high"], signed=True, digits=2)
         parts.append(f"the similarity of head outputs by {value}")
     if tables.has("update_cost"):
         others = tables.update_cost[tables.update_cost["arm"] != "baseline"]
-        for arm, ratio in others.groupby("arm")["ratio"].median().items():
-            parts.append(f"an update of {arm} takes {number(ratio)} times the baseline’s")
+        for arm, ratio in others.groupby("arm")["ratio"]:
+            middle = interval(float(ratio.quantile(0.25)), float(ratio.quantile(0.75)))
+            spread = f" (half of the pairs within {middle})" if len(ratio) > 3 else ""
+            parts.append(f"an update of {arm} takes {number(ratio.median())} times the baseline’s{spread}")
     return f"Compared with the baseline, {'; '.join(parts)}." if parts else "The arms side by side."
+
+
+def _area_parts(tables: StudyTables) -> list[str]:
+    rows = rows_where(tables.repulsion, statistic="curve_area_difference")
+    if rows.empty:
+        return []
+    rows = rows_where(rows, metric=main_metric(rows))
+    found = rows_where(rows, set=main_set(rows))[["value", "low", "high"]].to_numpy(dtype=float)
+    words = "the area under the pruning curve by {} of the full score"
+    return [str(Measured(words, Estimate(*map(float, one)), unit="share", signed=True)) for one in found]
 
 
 def _tables(tables: StudyTables) -> list[Table]:
@@ -128,11 +144,15 @@ def _tables(tables: StudyTables) -> list[Table]:
             Column("set", "set", numeric=False),
             Column("metric", "metric", metric_name, numeric=False),
             Column("arm", "arm", numeric=False),
-            Column("shown", "value [interval]"),
-            Column("p", "p", p_value),
+            Column("shown", "value [95 % interval]"),
+            Column("p", "p (uncorrected)", p_value),
             Column("seeds", "seeds"),
         ]
-        made.append(table_of(frame, columns, caption="arms compared", filename="repulsion.csv"))
+        note = (
+            "Intervals and p: t-test over seeds, differences paired by seed; p is not corrected for the number of"
+            " rows. With a single seed there is no p; the interval of a mean is then the bootstrap over sentences."
+        )
+        made.append(table_of(frame, columns, caption="arms compared", filename="repulsion.csv", note=note))
     if tables.has("diversity"):
         made.append(_diversity_table(last_epochs(tables.diversity)))
     return made
@@ -142,7 +162,7 @@ def _diversity_table(rows: pandas.DataFrame) -> Table:
     keys = ["run", "kind", "layer"]
     wide = rows.pivot_table(index=keys, columns="measure", values="value", sort=False).reset_index()
     columns = [
-        Column("run", "run", numeric=False),
+        Column("run", "run", run_name, numeric=False),
         Column("kind", "kind", numeric=False),
         Column("layer", "layer"),
         *(Column(measure, name.lower(), number) for measure, name in MEASURES.items() if measure in wide.columns),

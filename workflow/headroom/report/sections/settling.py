@@ -4,7 +4,7 @@ import pandas
 
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
 from headroom.report.figures import settling as figures
-from headroom.report.formatting import correlation, fixed, number, percent
+from headroom.report.formatting import correlation, count, fixed, listing, number, percent
 from headroom.report.keys import kind_keys, line_sample, mark_sample
 from headroom.report.palette import arm_colour
 from headroom.report.paper_values import SETTLING, SETTLING_EPOCHS, SOURCES
@@ -14,6 +14,7 @@ from headroom.report.selection import (
     main_metric,
     main_run,
     main_set,
+    measurable,
     metric_name,
     rows_where,
     run_name,
@@ -40,7 +41,10 @@ def section(tables: StudyTables) -> Section:
 
 def _exhibit(tables: StudyTables, run: str) -> Exhibit:
     rows, made, findings = [], [], []
-    curves = _curves(tables, run)
+    everything = _curves(tables, run)
+    curves = everything[measurable(everything)] if len(everything) else everything
+    if len(everything) > len(curves):
+        findings.append(_too_early(everything[~measurable(everything)]))
     if len(curves):
         colour = arm_colour(arm_of(run), tables.arms)
         metric = metric_name(curves["metric"].iloc[0])
@@ -48,21 +52,21 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
         key = (Key(line_sample(colour.variable, marker="o"), "share removed at the line’s end"),)
         rows.append(Row("Score kept at each epoch", (panel,), key))
         made.append(_curve_table(curves))
-        findings.append(_curve_finding(curves))
+        findings.insert(0, _curve_finding(curves))
     ranks = _ranks(tables, run)
     if len(ranks):
         rows += _rank_rows(ranks)
         made.append(_rank_table(rows_where(tables.settling, run=run)))
         findings.append(_rank_finding(ranks))
-    finding = " ".join(findings)
+    finding = " ".join(filter(None, findings))
     return Exhibit(
         name="settling",
         rows=tuple(rows),
         alt=finding,
         shows=finding,
-        how="Score kept: the score of the pruned model in % of the same epoch’s full model; unstable where the full"
-        " model is still poor. Ranks: agreement of an epoch’s scores with the last epoch’s. The"
-        " band is a 95 % bootstrap interval over heads, all kinds.",
+        how="Score kept: the score of the pruned model in % of the same epoch’s full model, whose own score is in the"
+        " table; higher is better. Ranks: agreement of an epoch’s scores with the last epoch’s; 1 is the"
+        " same order, 0 none. The bands are 95 % bootstrap intervals over heads, all kinds.",
         tables=tuple(made),
         paper=_paper(curves) if len(curves) else None,
     )
@@ -93,14 +97,15 @@ def _rank_rows(ranks: pandas.DataFrame) -> list[Row]:
     if len(spearman):
         panel = figures.ranks(spearman, name="spearman", y_label="rank correlation with last epoch")
         made.append(Row("Ranks against the last epoch’s", (panel,), (*keys, Key(mark_sample("band"), "95 %"))))
-    overlap = rows_where(ranks, statistic="overlap")
+    overlap = rows_where(ranks, statistic="overlap", kind="all")
     if len(overlap):
-        size = min(overlap["k"], key=lambda k: abs(k - 10))
-        chosen = rows_where(overlap, k=size, kind="all")
-        label = f"share of the last epoch’s top {size:.0f}" if chosen["value"].max() <= 1 else f"of top {size:.0f}"
-        panel = figures.ranks(chosen, name="overlap", y_label=label)
+        size = overlap["k"].min()
+        chosen = rows_where(overlap, k=size)
+        panel = figures.ranks(chosen, name="overlap", y_label=f"share of the last epoch’s top {size:.0f}")
         chance = Key(line_sample("control", "1.5 2.5"), "by chance")
-        made.append(Row(f"Overlap of the top {size:.0f}", (panel,), (keys[-1], chance)))
+        made.append(
+            Row(f"Overlap of the top {size:.0f}", (panel,), (keys[-1], Key(mark_sample("band"), "95 %"), chance))
+        )
     return made
 
 
@@ -109,9 +114,20 @@ def _curve_finding(curves: pandas.DataFrame) -> str:
     if near.empty:
         return ""
     first, last = near.index.min(), near.index.max()
+    start = f" {number(near[first], decimals=1)} % of its score at epoch {first} and" if first != last else ""
+    amount = f"{number(near[last], decimals=1)} %" + ("" if start else " of its score")
+    return f"With 40 % of the heads removed the model keeps{start} {amount} at epoch {last}."
+
+
+def _too_early(rows: pandas.DataFrame) -> str:
+    """Return what is said of epochs whose full model scores too little for a percentage of it."""
+    full = rows.groupby("epoch")["full"].first()
+    values = listing(f"epoch {epoch}" for epoch in full.index)
+    verb, pronoun = ("is", "it") if len(full) == 1 else ("are", "they")
+    best = f"{fixed(full.max(), 1)} {metric_name(rows['metric'].iloc[0])}"
     return (
-        f"With 40 % of the heads removed the model keeps {number(near[first])} % of its score at epoch {first} and"
-        f" {number(near[last])} % at epoch {last}."
+        f"At {values} the full model {'is still at' if len(full) == 1 else 'reaches at most'} {best}, too little for a"
+        f" percentage: {pronoun} {verb} left out."
     )
 
 
@@ -130,12 +146,17 @@ def _rank_finding(ranks: pandas.DataFrame) -> str:
 
 
 def _curve_table(curves: pandas.DataFrame) -> Table:
-    cells = {}
+    cells = {(f"{epoch:.0f}", "full model"): number(full, decimals=1) for epoch, full in _full(curves)}
     for epoch, share, kept in curves.sort_values(["epoch", "share"])[["epoch", "share", "kept"]].to_numpy():
         cells[f"{epoch:.0f}", percent(share / 100)] = fixed(kept, 1)
     frame = curves.drop(columns=["removed", "signature"])
-    caption = "score kept (% of the epoch’s full model) by share removed"
+    caption = "score of the full model, and what is kept of it (%) by share removed"
     return grid_table(cells, corner="epoch", caption=caption, frame=frame, filename="dynamics.csv")
+
+
+def _full(curves: pandas.DataFrame) -> list[tuple[float, float]]:
+    values = curves.groupby("epoch")["full"].first().reset_index().to_numpy()
+    return [(float(epoch), float(full)) for epoch, full in values]
 
 
 def _rank_table(rows: pandas.DataFrame) -> Table:
@@ -147,7 +168,7 @@ def _rank_table(rows: pandas.DataFrame) -> Table:
         Column("criterion", "criterion", criterion_name, numeric=False),
         Column("normalised", "normalised", numeric=False),
         Column("statistic", "statistic", numeric=False),
-        Column("k", "k", lambda value: number(value)),
+        Column("k", "k", count),
         Column("shown", "value [95 % interval]"),
         Column("chance", "by chance", fixed),
     ]

@@ -2,10 +2,14 @@
 
 import pandas
 
+from headroom.ground.heads import KINDS, parse_head
+from headroom.report import palette
+from headroom.report.claims.findings import PART_NAMES
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures.timing import MARKERS, speedups
 from headroom.report.formatting import (
     count,
+    device_name,
     estimate,
     fixed,
     interval,
@@ -20,6 +24,7 @@ from headroom.report.selection import in_order, main_run, rows_where, run_name
 from headroom.report.study_tables import StudyTables
 
 TITLE = "Time gained"
+NOISY = 0.25
 PARTS = {
     "encoder": "Encoder",
     "decoder": "Decoder, teacher-forced",
@@ -36,11 +41,36 @@ def section(tables: StudyTables) -> Section:
     first = rows.iloc[0]
     lead = (
         f"Full, masked and sliced models of {run_name(run)} took turns on the same batches,"
-        f" {plural(int(first['repeats']), 'repeat')} after a warm-up, on {first['device']} with"
-        f" {plural(int(first['threads']), 'thread')}. A masked model does all the work and zeroes the result:"
-        " it is the negative control."
+        f" {plural(int(first['repeats']), 'repeat')} after a warm-up, on {device_name(first['device'])} with"
+        f" {plural(int(first['threads']), 'thread')}. {_gone(tables, run)}A masked model does all the work and"
+        " zeroes the result: it is the negative control."
     )
-    return Section("timing", TITLE, lead=lead, exhibits=(_exhibit(rows),))
+    remarks = (_noise(rows),) if _noise(rows) else ()
+    return Section("timing", TITLE, lead=lead, exhibits=(_exhibit(rows),), remarks=remarks)
+
+
+def _gone(tables: StudyTables, run: str) -> str:
+    """Return which kinds the removed heads are of, from the removal of as many heads of the same run."""
+    removal = rows_where(tables.removal, run=run)
+    timed = set(tables.timing["heads_removed"])
+    removal = removal[removal["heads_removed"].isin(timed)]
+    if removal.empty:
+        return ""
+    gone = [parse_head(name) for name in removal["removed"].iloc[0].split()]
+    parts = [f"{sum(head.kind == kind for head in gone)} of {palette.KIND_NAMES[kind]}" for kind in KINDS]
+    return f"Heads go least important first: the first {len(gone)} are {listing(parts)}. "
+
+
+def _noise(rows: pandas.DataFrame) -> str:
+    """Return a warning if the middle half of the full model's times spreads by more than a quarter."""
+    full = rows_where(rows, model="full")
+    spread = ((full["quartile_high"] - full["quartile_low"]) / full["median_seconds"]).max()
+    if not spread > NOISY:
+        return ""
+    return (
+        f"The machine was busy or uneven: between the quartiles the full model’s own times differ by up to"
+        f" {percent(spread)} of the median, so these speed-ups are rough."
+    )
 
 
 def _exhibit(rows: pandas.DataFrame) -> Exhibit:
@@ -62,8 +92,9 @@ def _exhibit(rows: pandas.DataFrame) -> Exhibit:
         ),
         alt=finding,
         shows=finding,
-        how="Speed-up over the full model, median of repeats, bars over the quartiles; higher is better, 1 is no"
-        " gain. The dotted marks at the right are the gains expected if time followed multiply-adds.",
+        how="Speed-up over the full model, median of the ratios within a repeat, with its 95 % bootstrap interval;"
+        " higher is better, 1 is no gain. The dotted marks at the right are the gains expected if time followed"
+        " multiply-adds.",
         tables=(_table(rows),),
         paper=_paper(rows),
     )
@@ -83,11 +114,12 @@ def _finding(rows: pandas.DataFrame, parts: list[str]) -> str:
             row = chosen.iloc[0]
             gained = estimate(row["speedup"], row["speedup_low"], row["speedup_high"])
             expected = number(row["expected_speedup"])
-            sentences.append(f"{gained} in {PARTS.get(part, part).lower()} (expected {expected})")
-    masked = rows_where(rows, model="masked")["speedup"].median()
+            sentences.append(f"{gained} for {PART_NAMES.get(part, part)} (expected {expected})")
+    masked = rows_where(rows, model="masked", share_removed=share, batch_size=largest)["speedup"]
+    control = f"; masking alone gives {number(float(masked.mean()))}, the mean over parts" if len(masked) else ""
     return (
         f"With {percent(share)} of the heads sliced out and batches of {largest} the speed-up is"
-        f" {listing(sentences)}; masking alone gives {number(masked)}."
+        f" {listing(sentences)}{control}."
     )
 
 
@@ -104,7 +136,7 @@ def _table(rows: pandas.DataFrame) -> Table:
         Column("batch_size", "batch size", count),
         Column("milliseconds", "median (ms)", number),
         Column("quartiles", "quartiles (ms)"),
-        Column("gained", "speed-up [quartiles]"),
+        Column("gained", "speed-up [95 % interval]"),
         Column("expected_speedup", "expected", number),
         Column("parameters", "parameters", count),
     ]

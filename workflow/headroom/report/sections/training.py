@@ -71,9 +71,9 @@ def _finding(tables: StudyTables, shown: list[pandas.DataFrame]) -> str:
     parts = []
     for rows in shown:
         arms = rows.groupby(rows["run"].map(arm_of), sort=False)["value"].mean()
-        values = listing(f"{number(value)} ({arm})" for arm, value in arms.items())
+        values = listing(f"{number(value, decimals=1)} ({arm})" for arm, value in arms.items())
         parts.append(f"on {rows['set'].iloc[0]} {values}")
-    return f"Mean {metric_name(shown[0]['metric'].iloc[0])} at the last epoch: {'; '.join(parts)}."
+    return f"Mean {metric_name(shown[0]['metric'].iloc[0])} at the last epoch: {'; '.join(parts)}; higher is better."
 
 
 def _key(tables: StudyTables) -> tuple[Key, ...]:
