@@ -111,7 +111,7 @@ def end_labels(axes: Axes, ends: Sequence[tuple[float, str]], last: float, *, me
         ends = [(height, ", ".join(name for value, name in ends if round(value, 6) == height)) for height in heights]
     places = spread([value for value, _ in ends], (high - low) / 18)
     for place, (_, name) in zip(places, ends, strict=True):
-        where = {"xytext": (6, -3.5), "textcoords": "offset points", "annotation_clip": False}
+        where: dict[str, Any] = {"xytext": (6, -3.5), "textcoords": "offset points", "annotation_clip": False}
         axes.annotate(name, (last, place), fontsize=10, **where)
 
 

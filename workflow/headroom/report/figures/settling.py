@@ -47,6 +47,7 @@ def ranks(settling: pandas.DataFrame, *, name: str, y_label: str) -> Markup:
         chance = settling["chance"].dropna()
         if len(chance) and chance.max() > 0:
             panel.axes.axhline(float(chance.mean()), color=palette.CONTROL.light, linestyle=(0, (1.5, 2.5)))
+            panel.axes.set_ylim(0, 1.03)
         for kind in ("E", "A", "D", "all"):
             rows = rows_where(settling, kind=kind).sort_values("epoch")
             if rows.empty:

@@ -142,7 +142,7 @@ def _key(colour: Colour, look: Look, name: str) -> Key:
 
 def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
     safe = safe_share(by_order(rows, criterion, normalised))
-    parts = []
+    parts: list[str] = []
     for name, order in (("gradient", criterion), ("ablation", "ablation"), ("random", "random")):
         chosen = by_order(rows, order, normalised if order == criterion else "")
         near = chosen[(chosen["share"] - 50).abs() < 3]

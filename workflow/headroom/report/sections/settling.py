@@ -66,7 +66,7 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
         shows=finding,
         how="Score kept: the score of the pruned model in % of the same epoch’s full model, whose own score is in the"
         " table; higher is better. Ranks: agreement of an epoch’s scores with the last epoch’s; 1 is the"
-        " same order, 0 none. The bands are 95 % bootstrap intervals over heads, all kinds.",
+        " same order, 0 no relation. The bands are 95 % bootstrap intervals over heads, all kinds.",
         tables=tuple(made),
         paper=_paper(curves) if len(curves) else None,
     )

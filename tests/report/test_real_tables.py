@@ -1,0 +1,185 @@
+"""What tables of real studies bring: numerical dust, other sizes of overlap, one run, one seed, one arm."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headroom.report import formatting
+from headroom.report.claims.verdict import Estimate, Measured
+from headroom.report.page import render, sections
+from headroom.report.provenance import Provenance
+from headroom.report.sections import removal, repulsion, settling, timing
+from headroom.report.selection import last_arm_curves
+from headroom.report.study_tables import StudyTables
+from lxml import html
+from report.claim_tables import OTHER_RUN, RUN, Row, curve, study
+from report.example_tables import write_example_study
+
+DUST = 5.33e-14
+SVGD = "translation.svgd.seed1"
+
+
+def svg_path_count(drawing: str, variable: str) -> int:
+    return len(re.findall(rf"stroke: ?var\(--{variable}\)", drawing))
+
+
+def settled(sizes: Iterable[int]) -> list[Row]:
+    """Overlap with the last epoch (4) at three epochs, for these numbers of heads of all kinds, and of one kind."""
+    usual = {"criterion": "gradient-example", "normalised": "raw", "statistic": "overlap"}
+    bounds = {"low": 0.3, "high": 0.9, "chance": 0.25, "value": 0.6}
+    rows = [usual | bounds | {"epoch": epoch, "kind": "all", "k": size} for epoch in (1, 2, 3) for size in sizes]
+    return rows + [usual | bounds | {"epoch": epoch, "kind": "E", "k": 6} for epoch in (1, 2, 3)]
+
+
+def test_the_overlap_shown_is_the_smallest_there_is_for_all_kinds(tmp_path: Path) -> None:
+    tables = study(tmp_path, settling=settled((36, 18)))
+    (exhibit,) = settling.section(tables).exhibits
+    (row,) = [row for row in exhibit.rows if row.label.startswith("Overlap")]
+    assert row.label == "Overlap of the top 18"
+    assert "top 18" in row.panels[0]
+    assert svg_path_count(row.panels[0], "ink") >= 1, "the panel should have a line"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (formatting.number(DUST, decimals=1), "0"),
+        (formatting.number(0.04, decimals=1), "0"),
+        (formatting.number(0.06, decimals=1), "0.1"),
+        (formatting.number(-0.04, decimals=1, signed=True), "0"),
+        (formatting.number(95.44, decimals=1), "95.4"),
+        (formatting.number(DUST), "5.33\u2009×\u200910⁻¹⁴"),
+        (formatting.estimate(DUST, 0.0, 2 * DUST), "0.0000 [0.0000, 0.0000]"),
+        (formatting.estimate(0.4, 0.1, 0.9, most=1), "0.4 [0.1, 0.9]"),
+        (Measured("{} kept", Estimate(DUST / 100), unit="share").bare(), "0 %"),
+        (Measured("{} kept", Estimate(0.0004, 0.0, 0.0009), unit="share").text(), "0.0 [0.0, 0.1] %"),
+    ],
+)
+def test_scores_and_shares_that_round_to_nothing_are_zero(text: str, expected: str) -> None:
+    assert text == expected
+
+
+def pruned_epochs(*full: float) -> list[Row]:
+    """A curve per epoch which keeps 90 % of the full score with 40 % removed, and dust with half."""
+    kept = [1.0, 1.0, 0.99, 0.97, 0.9, DUST, *[0.0] * 5]
+    rows = []
+    for epoch, score in enumerate(full, start=1):
+        for share, row in zip(kept, curve(range(11)), strict=True):
+            rows.append(row | {"epoch": epoch, "full": score, "value": share * score})
+    return rows
+
+
+def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
+    tables = study(tmp_path, dynamics=pruned_epochs(0.02, 30.0, 60.0))
+    (exhibit,) = settling.section(tables).exhibits
+    assert exhibit.shows == (
+        "With 40 % of the heads removed the model keeps 90.0 % of its score at epoch 2 and 90.0 % at epoch 3."
+        " At epoch 1 the full model is still at 0.0 BLEU, too little for a percentage: it is left out."
+    )
+    assert [row[:2] for row in exhibit.tables[0].rows] == [("2", "30.0"), ("3", "60.0")]
+    assert "10⁻" not in str(exhibit)
+
+
+def test_no_epoch_with_a_score_is_no_percentage_at_all(tmp_path: Path) -> None:
+    tables = study(tmp_path, dynamics=pruned_epochs(0.02, 0.04))
+    (exhibit,) = settling.section(tables).exhibits
+    assert "reaches at most 0.0 BLEU" in exhibit.shows
+    assert not exhibit.rows
+
+
+def two_arms() -> dict[str, list[Row]]:
+    """Detailed curves of one run; of three runs the last epoch in `dynamics`, of the first an earlier one too."""
+    early = [row | {"epoch": 1, "value": 1} for row in curve([100.0] * 11)]
+    last = [row | {"run": run} for run in (RUN, OTHER_RUN, SVGD) for row in curve([100.0 - 5 * i for i in range(11)])]
+    other_scope = list(curve([100.0] * 11, scope="E", run=SVGD))
+    evaluation = [{"run": run, "value": 90.0} for run in (RUN, OTHER_RUN, SVGD)]
+    return {"curves": list(curve([100.0] * 11)), "dynamics": [*early, *last, *other_scope], "evaluation": evaluation}
+
+
+def test_arms_are_compared_by_the_last_epoch_of_every_run(tmp_path: Path) -> None:
+    tables = study(tmp_path, **two_arms())
+    rows = last_arm_curves(tables)
+    assert set(rows["run"]) == {RUN, OTHER_RUN, SVGD}
+    assert len(rows) == 33
+    assert set(rows["epoch"]) == {8}
+    assert rows["kept"].min() == 50.0
+    (exhibit,) = repulsion.section(tables).exhibits
+    (row,) = [row for row in exhibit.rows if row.label == "Pruning by gradient"]
+    assert svg_path_count(row.panels[0], "arm-1") == 3, "two seeds and their mean"
+    assert svg_path_count(row.panels[0], "arm-2") >= 1
+
+
+def test_detailed_curves_stand_in_for_runs_without_dynamics(tmp_path: Path) -> None:
+    tables = study(tmp_path, curves=[row | {"run": run} for run in (RUN, SVGD) for row in curve([100.0] * 11)])
+    assert set(last_arm_curves(tables)["run"]) == {RUN, SVGD}
+    assert last_arm_curves(StudyTables()).empty
+
+
+def removal_checks(*shares: int, same: int = 1) -> list[Row]:
+    values = {"identical_translations": same, "parameters_full": 1000, "parameters_sliced": 900}
+    return [
+        {"heads_removed": heads, "removed": "E1:1", "check": check, "value": value}
+        for heads in shares
+        for check, value in values.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "opening"),
+    [
+        (removal_checks(36), "The sliced model translates exactly as the masked one;"),
+        (removal_checks(36, same=0), "The sliced model does not translate exactly as the masked one;"),
+        (removal_checks(18, 36), "All 2 sliced models translate exactly as the masked ones;"),
+        ([*removal_checks(18), *removal_checks(36, same=0)], "1 of 2 sliced models translate exactly"),
+    ],
+)
+def test_sliced_models_are_counted_in_plain_words(rows: list[Row], opening: str, tmp_path: Path) -> None:
+    (exhibit,) = removal.section(study(tmp_path, removal=rows)).exhibits
+    assert exhibit.shows.startswith(opening)
+
+
+def timed(**more: Any) -> Row:
+    usual = {"share_removed": 0.5, "heads_removed": 36, "model": "full", "part": "encoder", "batch_size": 4}
+    usual |= {"median_seconds": 1.0, "quartile_low": 0.95, "quartile_high": 1.05, "repeats": 9, "speedup": 1.0}
+    usual |= {"speedup_low": 1.0, "speedup_high": 1.0, "expected_speedup": 1.0, "threads": 1, "device": "cpu"}
+    return usual | more
+
+
+def test_restless_machines_are_called_that(tmp_path: Path) -> None:
+    calm = timing.section(study(tmp_path / "calm", timing=[timed()]))
+    assert not calm.remarks
+    restless = timing.section(study(tmp_path / "restless", timing=[timed(quartile_high=1.9)]))
+    assert "differ by up to 95\u2009% of the median" in restless.remarks[0]
+
+
+def test_masking_is_compared_at_the_same_share_and_batch(tmp_path: Path) -> None:
+    rows = [timed(), timed(model="sliced", speedup=1.3), timed(model="masked", speedup=0.9)]
+    rows.append(timed(model="masked", speedup=0.5, batch_size=1))
+    (exhibit,) = timing.section(study(tmp_path, timing=rows)).exhibits
+    assert "masking alone gives 0.900" in exhibit.shows
+
+
+def page_of(tables: StudyTables) -> str:
+    parts = sections(tables)
+    return render("small", parts, verdicts=[], findings=[], cautions=[], provenance=Provenance((), (), ""))
+
+
+@pytest.mark.parametrize("kept", [("baseline.seed1",), ("baseline.seed1", "svgd.seed1")])
+def test_one_arm_or_one_seed_reads_well(kept: tuple[str, ...], tmp_path: Path) -> None:
+    paths = [path for path in write_example_study(tmp_path) if any(path.stem.endswith(run) for run in kept)]
+    text = html.document_fromstring(page_of(StudyTables(paths))).text_content()
+    for wrong in ("One models", "1 seeds", "nan", "intervals over so few", "mean over seeds 1 "):
+        assert wrong not in text, wrong
+    if len(kept) == 1:
+        assert "it has a single arm" in text
+        assert "One model of the arm baseline was trained" in text
+    else:
+        assert "One seed per arm: how much of a difference is the luck of the seed cannot be told." in text
+
+
+def test_no_line_breaks_inside_an_interval() -> None:
+    from headroom.report.page import prose
+
+    assert prose("31 [19, 31] % of [a list, of words]") == "31 [19,\u00a031]\u202f% of [a list, of words]"
