@@ -4,16 +4,14 @@ import pytest
 import torch
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import parse_profile
-from headroom.methods.evaluation import EvaluationSet
 from headroom.methods.workload import PARTS, workload
-from headroom.settings.decoding import DecodingSettings
 
 WIDTH, FORWARD, HEADS, HEAD = 16, 16, 4, 4
 
 
 @pytest.fixture
 def timed_on(texts):
-    return EvaluationSet(name="check", sources=texts[0], references=texts[1], settings=DecodingSettings(), resamples=1)
+    return list(texts[0]), list(texts[1])
 
 
 @pytest.fixture
@@ -105,5 +103,5 @@ def test_sentences_come_from_the_middle_of_the_lengths(lively, timed_on, texts):
 
 
 def test_more_sentences_than_the_set_has_are_refused(lively, timed_on):
-    with pytest.raises(HeadroomError, match="13 sentences wanted, the set check has 12"):
+    with pytest.raises(HeadroomError, match="13 sentences wanted, the set has 12"):
         workload(lively, timed_on, 13)

@@ -6,6 +6,7 @@ from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import format_profile
 from headroom.ground.tables import read_table
 from headroom.methods.orders import least_important_first, read_scores
+from headroom.methods.pairs import read_pairs
 from headroom.models.translation import TranslationModel
 from stages.stage_arguments import looking_at
 
@@ -58,10 +59,10 @@ def test_the_least_important_share(toy, lively_checkpoint, tmp_path):
 
 def test_a_difference_would_be_seen(toy, lively, lively_checkpoint):
     """The checks compare two models: another one fails them."""
-    judged = remove.load_set(toy.corpus, "check", remove.DecodingSettings(), resamples=1)
+    pairs = read_pairs(toy.corpus, "check")
     other = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
     other.remove(frozenset(lively.sites[2].head_names()))
-    found = remove.compare(lively, frozenset(), other, judged)
+    found = remove.compare(lively, frozenset(), other, pairs, remove.DecodingSettings())
     assert found["identical_translations"] == 0
     assert found["differing_translations"] > 0
     assert found["largest_logit_difference"] > 1e-2

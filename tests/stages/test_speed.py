@@ -75,7 +75,7 @@ def test_masking_saves_no_work_and_slicing_does(tables):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--batch-sizes", "1", "13"], "13 sentences wanted, the set check has 12"),
+        (["--batch-sizes", "1", "13"], "13 sentences wanted, the set has 12"),
         (["--shares", "1.5"], "--shares 1.5"),
         (["--shares", "-0.5"], "--shares -0.5"),
         (["--criterion", "magnitude"], "no raw scores by magnitude"),

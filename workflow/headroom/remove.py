@@ -19,8 +19,8 @@ from headroom.ground.command import (
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head, all_heads, format_profile, parse_profile
 from headroom.ground.tables import signature, write_table
-from headroom.methods.evaluation import EvaluationSet, load_set
 from headroom.methods.orders import least_important_first, read_scores, removed_first
+from headroom.methods.pairs import read_pairs
 from headroom.models.translation import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 from headroom.settings.removal import RemovalSettings
@@ -50,13 +50,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Slice, save, reload, compare, write the table."""
     given = build_parser().parse_args(arguments)
     decoding, share = settings_from(given, DecodingSettings), settings_from(given, RemovalSettings).share
-    compared_on = load_set(given.corpus, given.set, decoding, resamples=1)
+    pairs = read_pairs(given.corpus, given.set)
     full = TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
     removed = chosen_heads(given, full, share)
     sliced = TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
     sliced.remove(removed)
     sliced.save(given.sliced)
-    checks = compare(full, removed, TranslationModel.load(given.sliced, given.vocabulary, given.device), compared_on)
+    reloaded = TranslationModel.load(given.sliced, given.vocabulary, given.device)
+    checks = compare(full, removed, reloaded, pairs, decoding)
     logger.info("removed %d heads; translations identical: %s", len(removed), bool(checks["identical_translations"]))
     leading = {
         "study": given.study,
@@ -86,22 +87,25 @@ def chosen_heads(given: argparse.Namespace, model: TranslationModel, share: floa
 
 @torch.inference_mode()
 def compare(
-    full: TranslationModel, removed: frozenset[Head], sliced: TranslationModel, compared_on: EvaluationSet
+    full: TranslationModel,
+    removed: frozenset[Head],
+    sliced: TranslationModel,
+    pairs: tuple[list[str], list[str]],
+    decoding: DecodingSettings,
 ) -> dict[str, Any]:
     """Return the checks: masked and sliced model on the same sentences, and their sizes."""
-    sources, references = compared_on.sources, compared_on.references.references
-    batches = full.batches(sources, references, sentences=64)
+    batches = full.batches(*pairs, sentences=64)
     with full.gates.masked(removed):
-        expected = full.translate(batches, compared_on.settings)
+        expected = full.translate(batches, decoding)
         largest = max(float((_logits(full, batch) - _logits(sliced, batch)).abs().max()) for batch in batches)
-    found = sliced.translate(batches, compared_on.settings)
+    found = sliced.translate(batches, decoding)
     return {
         "identical_translations": float(expected == found),
         "differing_translations": float(sum(a != b for a, b in zip(expected, found))),
         "largest_logit_difference": largest,
         "parameters_full": float(parameters(full)),
         "parameters_sliced": float(parameters(sliced)),
-        "sentences": float(len(sources)),
+        "sentences": float(len(pairs[0])),
     }
 
 

@@ -19,12 +19,11 @@ from headroom.ground.command import (
 )
 from headroom.ground.heads import all_heads
 from headroom.ground.tables import signature, write_table
-from headroom.methods.evaluation import load_set
 from headroom.methods.orders import least_important_first, read_scores, removed_first
+from headroom.methods.pairs import read_pairs
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
 from headroom.methods.workload import PARTS, Workload, workload
 from headroom.models.translation import TranslationModel
-from headroom.settings.decoding import DecodingSettings
 from headroom.settings.timing import TimingSettings
 
 logger = logging.getLogger("headroom.speed")
@@ -61,11 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser().parse_args(arguments)
     settings = settings_from(given, TimingSettings)
     torch.set_num_threads(settings.threads)
-    timed_on = load_set(given.corpus, given.set, DecodingSettings(), resamples=1)
+    pairs = read_pairs(given.corpus, given.set)
     models = build_models(given, settings)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
-    works = {size: workload(_full(models), timed_on, size) for size in settings.batch_sizes}
+    works = {size: workload(_full(models), pairs, size) for size in settings.batch_sizes}
     for size, work in works.items():
         for part in PARTS:
             seconds, added = measure(given, settings, models, part, work, size)

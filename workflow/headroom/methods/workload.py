@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from headroom.ground.errors import HeadroomError
-from headroom.methods.evaluation import EvaluationSet
 from headroom.models.translation import Batch, TranslationModel
 
 PARTS = ("encoder", "decoder", "generation")
@@ -70,22 +69,23 @@ class Workload:
         return key.shape[0] if key is not None else query.shape[0]
 
 
-def workload(model: TranslationModel, timed_on: EvaluationSet, size: int) -> Workload:
+def workload(model: TranslationModel, pairs: tuple[list[str], list[str]], size: int) -> Workload:
     """Return a batch of `size` sentences of the set's middle lengths.
 
     Raises:
         HeadroomError: If the set has fewer sentences than that.
     """
-    if len(timed_on.sources) < size:
+    sources, references = pairs
+    if len(sources) < size:
         raise HeadroomError(
-            f"timing.batch_sizes: {size} sentences wanted, the set {timed_on.name} has {len(timed_on.sources)}"
+            f"timing.batch_sizes: {size} sentences wanted, the set has {len(sources)}"
         )
-    order = sorted(range(len(timed_on.sources)), key=lambda i: (len(timed_on.sources[i]), i))
+    order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), i))
     start = (len(order) - size) // 2
     chosen = order[start : start + size]
     (batch,) = model.batches(
-        [timed_on.sources[i] for i in chosen],
-        [timed_on.references.references[i] for i in chosen],
+        [sources[i] for i in chosen],
+        [references[i] for i in chosen],
         sentences=size,
     )
     assert batch.target is not None

@@ -2,7 +2,9 @@
 
 import math
 
-from headroom.report.formatting import listing, number, plural
+import pandas
+
+from headroom.report.formatting import listing, number, percent, plural
 from headroom.report.selection import last_epochs, main_metric, main_set, metric_name, rows_where, run_name, signed
 from headroom.report.study_tables import StudyTables
 
@@ -10,11 +12,14 @@ FEW_SENTENCES = 200
 FEW_HEADS = 24
 FEW_SEEDS = 3
 WEAK_BLEU = 10.0
+NOISY = 0.25
+"""A distance between the quartiles of one model's times, as a share of their median, that makes ratios rough."""
 
 
 def cautions(tables: StudyTables) -> list[str]:
     """Return a sentence for everything about the study that is too small or too weak to conclude much from."""
     found = [_weak(tables), _sentences(tables), _heads(tables), _seeds(tables), _single(tables)]
+    found.append(timing_noise(tables.timing))
     return [sentence for sentence in found if sentence]
 
 
@@ -70,3 +75,15 @@ def _single(tables: StudyTables) -> str:
     if len(examined) != 1 or len(tables.runs) == 1:
         return ""
     return f"Single heads and pruning curves were examined in one model ({run_name(examined.pop())})."
+
+
+def timing_noise(timing: pandas.DataFrame) -> str:
+    """Return a warning if the middle half of the full model's times spreads by more than a quarter; else ""."""
+    full = rows_where(timing, model="full")
+    spread = ((full["quartile_high"] - full["quartile_low"]) / full["median_seconds"]).max()
+    if not spread > NOISY:
+        return ""
+    return (
+        "The machine was busy or uneven during the timings: between the quartiles the full model’s own times differ"
+        f" by up to {percent(spread)} of the median, so the speed-ups are rough."
+    )

@@ -1,5 +1,8 @@
 """Do heads matter alike in another domain: scatter of effects, and correlation without the worst heads."""
 
+from typing import Any
+
+import numpy
 import pandas
 from markupsafe import Markup
 
@@ -29,9 +32,21 @@ def scatter(effects: pandas.DataFrame, *, set_a: str, set_b: str, metric: str, n
             line(0, color=palette.SOFT.light, linewidth=0.8, zorder=1)
         for head in worst:
             x, y = (float(effects[name][head.kind, head.layer, head.head]) for name in (set_a, set_b))
-            panel.axes.annotate(str(head), (x, y), xytext=(6, -3), textcoords="offset points", fontsize=10.5)
+            side = _freer_side(effects[[set_a, set_b]].to_numpy(), x, y)
+            where: dict[str, Any] = {"xytext": (6 * side, -3), "ha": "left" if side > 0 else "right"}
+            panel.axes.annotate(str(head), (x, y), textcoords="offset points", fontsize=10.5, **where)
         panel.axes.margins(0.1)
     return panel.markup
+
+
+def _freer_side(points: numpy.ndarray, x: float, y: float) -> int:
+    """Return 1 or -1 for the side, right or left, where a name beside (x, y) covers fewer points, (n, 2)."""
+    width, height = numpy.ptp(points, axis=0) * (0.2, 0.06)
+    across, up = (points - (x, y)).T
+    beside = (numpy.abs(up) < height) & (across != 0)
+    right, left = ((beside & (side * across > 0) & (side * across < width)).sum() for side in (1, -1))
+    has_room = x - width > points[:, 0].min()
+    return -1 if has_room and left < right else 1
 
 
 def without_worst(agreement: pandas.DataFrame, *, name: str) -> Markup:

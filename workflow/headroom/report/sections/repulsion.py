@@ -59,10 +59,11 @@ def _exhibit(tables: StudyTables) -> Exhibit:
         key=arm_keys(tables.arms),
         alt=finding,
         shows=finding,
-        how="Quality: dots are seeds, the diamond is the mean with its 95 % interval; higher is better. Pruning: every"
-        " model by its own gradient order, in % of its own full score; higher is better. Similarity: cosine between"
-        " the heads of a site, mean over pairs and sites; lower is more diverse. Cost: one baseline update and one of"
-        " the arm in turn, a dot per pair, the bar at the median; lower is cheaper.",
+        how="Quality: dots are seeds, the diamond is the mean with its 95 % interval (over seeds; of a single seed,"
+        " over sentences); higher is better. Pruning: every model by its own gradient order, in % of its own full"
+        " score; higher is better. Similarity: cosine between the heads of a site, mean over pairs and sites; lower"
+        " is more diverse. Cost: one baseline update and one of the arm in turn, a dot per pair, the bar at the"
+        " median; lower is cheaper.",
         tables=tuple(_tables(tables)),
     )
 

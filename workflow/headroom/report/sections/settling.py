@@ -137,12 +137,16 @@ def _rank_finding(ranks: pandas.DataFrame) -> str:
     before = rows[rows["epoch"] < (int(last) if last.isdecimal() else rows["epoch"].max())]
     if before.empty:
         return ""
-    high = before[before["value"] >= 0.8]
+    is_high = before["value"] >= 0.8
+    stays = before[is_high[::-1].cummin()[::-1]]
     first = before.iloc[0]
     text = f"After epoch {first['epoch']} the ranks correlate {fixed(first['value'])} with the last epoch’s"
-    if len(high) and high["epoch"].iloc[0] != first["epoch"]:
-        return f"{text}; from epoch {high['epoch'].iloc[0]} on at 0.8 or more."
-    return text + ("." if len(high) else "; they do not reach 0.8 before the last epoch.")
+    if len(stays):
+        start = stays["epoch"].iloc[0]
+        return f"{text}; from {'then' if start == first['epoch'] else f'epoch {start}'} on at 0.8 or more."
+    if is_high.any():
+        return f"{text}; they are at 0.8 or more at times, but not from then on."
+    return f"{text}; they do not reach 0.8 before the last epoch."
 
 
 def _curve_table(curves: pandas.DataFrame) -> Table:

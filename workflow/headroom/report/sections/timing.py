@@ -4,6 +4,7 @@ import pandas
 
 from headroom.ground.heads import KINDS, parse_head
 from headroom.report import palette
+from headroom.report.cautions import timing_noise
 from headroom.report.claims.findings import PART_NAMES
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures.timing import MARKERS, speedups
@@ -24,7 +25,6 @@ from headroom.report.selection import in_order, main_run, rows_where, run_name
 from headroom.report.study_tables import StudyTables
 
 TITLE = "Time gained"
-NOISY = 0.25
 PARTS = {
     "encoder": "Encoder",
     "decoder": "Decoder, teacher-forced",
@@ -45,7 +45,8 @@ def section(tables: StudyTables) -> Section:
         f" {plural(int(first['threads']), 'thread')}. {_gone(tables, run)}A masked model does all the work and"
         " zeroes the result: it is the negative control."
     )
-    remarks = (_noise(rows),) if _noise(rows) else ()
+    noise = timing_noise(rows)
+    remarks = (noise,) if noise else ()
     return Section("timing", TITLE, lead=lead, exhibits=(_exhibit(rows),), remarks=remarks)
 
 
@@ -59,18 +60,6 @@ def _gone(tables: StudyTables, run: str) -> str:
     gone = [parse_head(name) for name in removal["removed"].iloc[0].split()]
     parts = [f"{sum(head.kind == kind for head in gone)} of {palette.KIND_NAMES[kind]}" for kind in KINDS]
     return f"Heads go least important first: the first {len(gone)} are {listing(parts)}. "
-
-
-def _noise(rows: pandas.DataFrame) -> str:
-    """Return a warning if the middle half of the full model's times spreads by more than a quarter."""
-    full = rows_where(rows, model="full")
-    spread = ((full["quartile_high"] - full["quartile_low"]) / full["median_seconds"]).max()
-    if not spread > NOISY:
-        return ""
-    return (
-        f"The machine was busy or uneven: between the quartiles the full model’s own times differ by up to"
-        f" {percent(spread)} of the median, so these speed-ups are rough."
-    )
 
 
 def _exhibit(rows: pandas.DataFrame) -> Exhibit:
