@@ -77,9 +77,7 @@ def workload(model: TranslationModel, pairs: tuple[list[str], list[str]], size: 
     """
     sources, references = pairs
     if len(sources) < size:
-        raise HeadroomError(
-            f"timing.batch_sizes: {size} sentences wanted, the set has {len(sources)}"
-        )
+        raise HeadroomError(f"timing.batch_sizes: {size} sentences wanted, the set has {len(sources)}")
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), i))
     start = (len(order) - size) // 2
     chosen = order[start : start + size]
