@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from headroom.ground.heads import Head
 from headroom.ground.tables import signature
 from headroom.ground.translation_metrics import ReferenceSet, metric_signature
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation import TranslationModel
+from headroom.models.translation import Batch, TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
 METRICS = ("bleu", "chrf", "exact", "loss")
@@ -54,25 +54,31 @@ class EvaluationSet:
         self.references = ReferenceSet(references)
         self.settings = settings
         self._weights = resampling_weights(resampled_indices(len(self.sources), resamples))
-        self._batches: list[Any] = []
+        self._batches: list[Batch] = []
         self._batched_for: TranslationModel | None = None
 
-    @torch.inference_mode()
-    def judge(self, model: TranslationModel, **search: Any) -> Outcome:
-        """Translate the set and compute all metrics and their resamples.
-
-        Args:
-            model: The model.
-            search: `beam`, `length_penalty` or `guesses`, as `TranslationModel.translate_pieces` takes them.
-        """
+    def batches(self, model: TranslationModel) -> list[Batch]:
+        """Return the set in batches for a model."""
         if self._batched_for is not model:
             self._batches = model.batches(
                 self.sources, self.references.references, sentences=self.settings.sentences_at_once
             )
             self._batched_for = model
-        pieces = model.translate_pieces(self._batches, self.settings, **search)
+        return self._batches
+
+    @torch.inference_mode()
+    def judge(self, model: TranslationModel, batches: Sequence[Batch] | None = None, **search: Any) -> Outcome:
+        """Translate the set and compute all metrics and their resamples.
+
+        Args:
+            model: The model.
+            batches: The set in batches, if these are at hand already encoded.
+            search: `beam`, `length_penalty` or `guesses`, as `TranslationModel.translate_pieces` takes them.
+        """
+        encoded = [model.encoded(batch) for batch in batches or self.batches(model)]
+        pieces = model.translate_pieces(encoded, self.settings, **search)
         nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
-        for batch in self._batches:
+        for batch in encoded:
             batch_nats, batch_tokens = model.losses(batch)
             nats[batch.positions] = batch_nats.double().cpu().numpy()
             tokens[batch.positions] = batch_tokens.cpu().numpy()
@@ -122,8 +128,15 @@ class Judge:
 
     def _outcome(self, removed: frozenset[Head]) -> Outcome:
         guesses = self.full.pieces if removed else None
+        # without heads of the encoder removed, the encoder says what it says in the full model
+        batches = None if any(head.kind == "E" for head in removed) else self._full_batches
         with self.model.gates.masked(removed):
-            return self.set.judge(self.model, guesses=guesses)
+            return self.set.judge(self.model, batches, guesses=guesses)
+
+    @cached_property
+    @torch.inference_mode()
+    def _full_batches(self) -> list[Batch]:
+        return [self.model.encoded(batch) for batch in self.set.batches(self.model)]
 
 
 def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset[Head]]]) -> list[dict[str, Any]]:

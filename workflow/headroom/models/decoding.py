@@ -17,7 +17,7 @@ class Marks:
 
 
 @torch.inference_mode()
-def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks: Marks) -> Tensor:
+def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks: Marks, encoded: Any = None) -> Tensor:
     """Translate a batch by taking the best piece at each position.
 
     It gives what fairseq's `SequenceGenerator` gives with a beam of 1 and keeps one row per sentence
@@ -29,16 +29,25 @@ def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks
         lengths: Source lengths in pieces, shape (B,).
         limits: Largest number of pieces of each translation, without the end mark, shape (B,).
         marks: Begin and end marks, pieces never produced.
+        encoded: The encoder's output for this batch, if it is known already.
 
     Returns:
         Translations, shape (B, T): pieces, then the end mark until T.
     """
-    return _extended(model, model.encoder(source, src_lengths=lengths), limits, marks)
+    encoded = model.encoder(source, src_lengths=lengths) if encoded is None else encoded
+    return _extended(model, encoded, limits, marks)
 
 
 @torch.inference_mode()
 def greedy_from_guess(
-    model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks: Marks, guess: Tensor
+    model: Any,
+    *,
+    source: Tensor,
+    lengths: Tensor,
+    limits: Tensor,
+    marks: Marks,
+    guess: Tensor,
+    encoded: Any = None,
 ) -> tuple[Tensor, int]:
     """Translate a batch as `greedy` does, faster where `guess` is right.
 
@@ -54,11 +63,12 @@ def greedy_from_guess(
         limits: See `greedy`.
         marks: See `greedy`.
         guess: Translations in the form that `greedy` returns, (B, T).
+        encoded: See `greedy`.
 
     Returns:
         Translations, (B, T'), and how many guesses were wrong.
     """
-    encoded = model.encoder(source, src_lengths=lengths)
+    encoded = model.encoder(source, src_lengths=lengths) if encoded is None else encoded
     begin = guess.new_full((len(guess), 1), marks.begin)
     logits = model.decoder(torch.cat([begin, guess[:, :-1]], dim=1), encoder_out=encoded)[0]  # (B, T, V)
     logits[..., marks.forbidden] = -torch.inf

@@ -1,7 +1,8 @@
 """The fairseq adapter: a translation model with its vocabulary, behind the adapter protocol."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,6 +35,7 @@ class Batch:
         lengths: Source lengths, (B,).
         previous: Decoder input for teacher forcing, (B, T); None without references.
         target: Reference pieces, right-padded, (B, T); None without references.
+        encoded: The encoder's output, if it is known already; see `TranslationModel.encoded`.
     """
 
     positions: list[int]
@@ -41,6 +43,7 @@ class Batch:
     lengths: Tensor
     previous: Tensor | None
     target: Tensor | None
+    encoded: Any = None
 
 
 class TranslationModel:
@@ -58,6 +61,7 @@ class TranslationModel:
         self.model = model
         self.source_dictionary, self.target_dictionary = dictionaries
         self.pieces = pieces
+        self._text = lru_cache(maxsize=2**16)(self._decode)  # most sentences are translated alike many times
         self._state = state
         for module in model.modules():
             if hasattr(module, "skip_embed_dim_check"):
@@ -135,6 +139,12 @@ class TranslationModel:
         chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
         return [self._batch(chunk, encoded, references) for chunk in chunks]
 
+    def encoded(self, batch: Batch) -> Batch:
+        """Return the batch with the encoder's output under the present gates, for whatever uses it several times."""
+        if batch.encoded is not None:
+            return batch
+        return replace(batch, encoded=self.model.encoder(batch.source, src_lengths=batch.lengths))
+
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the teacher-forced loss of each example.
 
@@ -142,7 +152,8 @@ class TranslationModel:
             Summed negative log-likelihood in nats (B,), and number of target pieces (B,).
         """
         assert batch.target is not None, "the batch has no references"
-        logits = self.model(batch.source, batch.lengths, batch.previous)[0]  # (B, T, V)
+        encoded = self.encoded(batch).encoded
+        logits = self.model.decoder(batch.previous, encoder_out=encoded, src_lengths=batch.lengths)[0]  # (B, T, V)
         nats = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1).float(),
             batch.target.flatten(),
@@ -157,7 +168,7 @@ class TranslationModel:
 
     def texts(self, translations: Sequence[list[int]]) -> list[str]:
         """Return translations as plain text."""
-        return [self.pieces.decode([self.target_dictionary[index] for index in row]) for row in translations]
+        return [self._text(tuple(row)) for row in translations]
 
     def translate_pieces(
         self,
@@ -198,6 +209,7 @@ class TranslationModel:
         marks = Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
         limits = (batch.lengths * settings.length_factor).long() + settings.length_offset
         of_batch: dict[str, Any] = {"source": batch.source, "lengths": batch.lengths, "limits": limits, "marks": marks}
+        of_batch["encoded"] = batch.encoded
         wrong = 0
         if guesses is None:
             output = greedy(self.model, **of_batch)
@@ -224,6 +236,9 @@ class TranslationModel:
                 attention.set_beam_size(1)  # the generator leaves its beam size behind in every site
         end = self.target_dictionary.eos()
         return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
+
+    def _decode(self, row: tuple[int, ...]) -> str:
+        return self.pieces.decode([self.target_dictionary[index] for index in row])
 
     def _encode(self, text: str, dictionary: Dictionary) -> Tensor:
         line = " ".join(self.pieces.encode(text))
