@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.ground.heads import parse_profile
-from headroom.models.decoding import Marks, greedy, greedy_from_guess, pieces_until_end
+from headroom.models.decoding import Marks, greedy, pieces_until_end, wrong_guesses
 from headroom.settings.decoding import DecodingSettings
 
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip
@@ -114,17 +114,20 @@ class TestGuesses:
     def right(self, lively, batch):
         return greedy(lively.model, **of_batch(lively, batch))
 
-    def test_right_guesses_are_kept(self, lively, batch, right):
+    def wrong(self, lively, batch, guess):
+        known = of_batch(lively, batch)
+        encoded = lively.encoded(batch).encoded
+        return wrong_guesses(lively.model, encoded=encoded, marks=known["marks"], guess=guess)
+
+    def test_right_guesses_are_right(self, lively, batch, right):
         end = lively.target_dictionary.eos()
         guess = torch.nn.functional.pad(right, (0, 1), value=end)
-        found, wrong = greedy_from_guess(lively.model, **of_batch(lively, batch), guess=guess)
-        ended = [pieces_until_end(row, end) for row in found.tolist()]
-        assert ended == [pieces_until_end(row, end) for row in right.tolist()]
-        # a translation cut at its limit does not end by itself: it counts as wrong and is decoded
-        assert wrong == sum(len(row) == 9 for row in ended)
+        rows = [pieces_until_end(row, end) for row in right.tolist()]
+        # a translation cut at its limit does not end by itself: it counts as wrong
+        assert self.wrong(lively, batch, guess) == [row for row, found in enumerate(rows) if len(found) == 9]
 
     @pytest.mark.parametrize("spoil", ["first", "later", "shorter", "longer", "empty", "another"])
-    def test_wrong_guesses_change_nothing(self, lively, batch, right, spoil):
+    def test_wrong_guesses_are_seen_and_change_nothing(self, lively, batch, right, spoil):
         end, unknown = lively.target_dictionary.eos(), lively.target_dictionary.unk()
         guess = torch.nn.functional.pad(right, (0, 2), value=end)
         if spoil == "first":
@@ -139,10 +142,15 @@ class TestGuesses:
             guess[:] = end
         else:
             guess = guess.roll(1, 0)
-        found, wrong = greedy_from_guess(lively.model, **of_batch(lively, batch), guess=guess)
         expected = [pieces_until_end(row, end) for row in right.tolist()]
-        assert [pieces_until_end(row, end) for row in found.tolist()] == expected
-        assert wrong > 0
+        guessed = [pieces_until_end(row, end) for row in guess.tolist()]
+        wrong = self.wrong(lively, batch, guess)
+        different = [row for row in range(len(guess)) if guessed[row] != expected[row]]
+        assert set(different) <= set(wrong)
+        by_position = dict(zip(batch.positions, guessed))
+        guesses = [by_position[position] for position in range(len(guess))]
+        found = lively.translate_pieces([batch], SHORT, guesses=guesses)
+        assert [found[position] for position in batch.positions] == expected
 
     def test_an_empty_guess_is_wrong_as_no_translation_is_empty(self, model, texts):
         """The model as trained would end at once if it might."""

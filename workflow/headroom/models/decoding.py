@@ -39,50 +39,27 @@ def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks
 
 
 @torch.inference_mode()
-def greedy_from_guess(
-    model: Any,
-    *,
-    source: Tensor,
-    lengths: Tensor,
-    limits: Tensor,
-    marks: Marks,
-    guess: Tensor,
-    encoded: Any = None,
-) -> tuple[Tensor, int]:
-    """Translate a batch as `greedy` does, faster where `guess` is right.
+def wrong_guesses(model: Any, *, encoded: Any, marks: Marks, guess: Tensor) -> list[int]:
+    """Return the rows in which `greedy` would not say what a guess says.
 
     A model without one head translates most sentences as the full model does. One parallel pass over the
     guess shows which: if at every position the best piece after the guess so far is the next piece of the
-    guess, greedy decoding would have produced it. The other sentences are decoded. Needs gates without
-    rows per example.
+    guess, greedy decoding would have produced it. A guess that was cut at its limit, and does not end by
+    itself, counts as wrong.
 
     Args:
         model: See `greedy`.
-        source: See `greedy`.
-        lengths: See `greedy`.
-        limits: See `greedy`.
+        encoded: The encoder's output for the batch.
         marks: See `greedy`.
-        guess: Translations in the form that `greedy` returns, (B, T).
-        encoded: See `greedy`.
-
-    Returns:
-        Translations, (B, T'), and how many guesses were wrong.
+        guess: Translations, each followed by at least one end mark, (B, T).
     """
-    encoded = model.encoder(source, src_lengths=lengths) if encoded is None else encoded
     begin = guess.new_full((len(guess), 1), marks.begin)
     logits = model.decoder(torch.cat([begin, guess[:, :-1]], dim=1), encoder_out=encoded)[0]  # (B, T, V)
     logits[..., marks.forbidden] = -torch.inf
     logits[:, 0, marks.end] = -torch.inf
     best = logits.argmax(-1)  # (B, T)
     ended = (guess == marks.end).cumsum(1) > 1  # positions after the first end mark do not count
-    wrong = ((best != guess) & ~ended).any(1).nonzero().squeeze(1)
-    if not len(wrong):
-        return guess, 0
-    redone = _extended(model, model.encoder.reorder_encoder_out(encoded, wrong), limits[wrong], marks)
-    width = max(guess.shape[1], redone.shape[1])
-    output = torch.nn.functional.pad(guess, (0, width - guess.shape[1]), value=marks.end)
-    output[wrong] = torch.nn.functional.pad(redone, (0, width - redone.shape[1]), value=marks.end)
-    return output, len(wrong)
+    return ((best != guess) & ~ended).any(1).nonzero().squeeze(1).tolist()
 
 
 def _extended(model: Any, encoded: Any, limits: Tensor, marks: Marks) -> Tensor:

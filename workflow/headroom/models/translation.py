@@ -1,6 +1,6 @@
 """The fairseq adapter: a translation model with its vocabulary, behind the adapter protocol."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from headroom.data.pieces import Pieces
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site, format_profile, parse_profile
 from headroom.models.checkpoint import DESCRIPTOR, load_state, save_model
-from headroom.models.decoding import Marks, greedy, greedy_from_guess, pieces_until_end
+from headroom.models.decoding import Marks, greedy, pieces_until_end, wrong_guesses
 from headroom.models.device import pick_device
 from headroom.models.gates import Gates
 from headroom.models.removal import remove_heads
@@ -192,32 +192,52 @@ class TranslationModel:
             The pieces of each translation, in the order of the evaluation set.
         """
         found: dict[int, list[int]] = {}
+        changed: list[tuple[int, Tensor]] = []
         for batch in batches:
             if beam > 1:
-                rows = self._beam(batch, settings, beam, length_penalty)
+                found.update(zip(batch.positions, self._beam(batch, settings, beam, length_penalty)))
+            elif guesses is None:
+                found.update(zip(batch.positions, self._greedy(batch, settings)))
             else:
-                rows, wrong = self._greedy(batch, settings, guesses)
-                if wrong > len(rows) / 2:
+                found.update((position, guesses[position]) for position in batch.positions)
+                wrong = self._wrong(batch, guesses)
+                changed += [(batch.positions[row], _unpadded(batch, row)) for row in wrong]
+                if len(wrong) > len(batch.positions) / 2:
                     guesses = None  # looking at a guess costs a quarter of decoding it
-            found.update(zip(batch.positions, rows))
+        for again in self._batches_of(changed, settings.sentences_at_once):
+            found.update(zip(again.positions, self._greedy(again, settings)))
         return [found[position] for position in range(len(found))]
 
-    def _greedy(
-        self, batch: Batch, settings: DecodingSettings, guesses: Sequence[list[int]] | None
-    ) -> tuple[list[list[int]], int]:
-        dictionary = self.target_dictionary
-        marks = Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
+    def _greedy(self, batch: Batch, settings: DecodingSettings) -> list[list[int]]:
         limits = (batch.lengths * settings.length_factor).long() + settings.length_offset
-        of_batch: dict[str, Any] = {"source": batch.source, "lengths": batch.lengths, "limits": limits, "marks": marks}
-        of_batch["encoded"] = batch.encoded
-        wrong = 0
-        if guesses is None:
-            output = greedy(self.model, **of_batch)
-        else:
-            rows = [torch.tensor([*guesses[position], marks.end]) for position in batch.positions]
-            guess = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=marks.end)
-            output, wrong = greedy_from_guess(self.model, **of_batch, guess=guess.to(self.device))
-        return [pieces_until_end(row, marks.end) for row in output.tolist()], wrong
+        output = greedy(
+            self.model,
+            source=batch.source,
+            lengths=batch.lengths,
+            limits=limits,
+            marks=self._marks,
+            encoded=batch.encoded,
+        )
+        return [pieces_until_end(row, self._marks.end) for row in output.tolist()]
+
+    def _wrong(self, batch: Batch, guesses: Sequence[list[int]]) -> list[int]:
+        rows = [torch.tensor([*guesses[position], self._marks.end]) for position in batch.positions]
+        guess = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self._marks.end)
+        encoded = self.encoded(batch).encoded
+        return wrong_guesses(self.model, encoded=encoded, marks=self._marks, guess=guess.to(self.device))
+
+    @property
+    def _marks(self) -> Marks:
+        dictionary = self.target_dictionary
+        return Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
+
+    def _batches_of(self, sentences: list[tuple[int, Tensor]], size: int) -> list[Batch]:
+        """Return sentences, each with its position in the set, in batches of similar length."""
+        ordered = sorted(sentences, key=lambda sentence: (len(sentence[1]), sentence[0]))
+        sources = dict(ordered)
+        positions = list(sources)
+        chunks = [positions[start : start + size] for start in range(0, len(positions), size)]
+        return [self._batch(chunk, sources, []) for chunk in chunks]
 
     def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
         generator = SequenceGenerator(
@@ -244,7 +264,9 @@ class TranslationModel:
         line = " ".join(self.pieces.encode(text))
         return dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
 
-    def _batch(self, positions: list[int], sources: list[Tensor], targets: list[Tensor]) -> Batch:
+    def _batch(
+        self, positions: list[int], sources: Mapping[int, Tensor] | list[Tensor], targets: list[Tensor]
+    ) -> Batch:
         pad, end, device = self.source_dictionary.pad(), self.source_dictionary.eos(), self.device
         rows = [sources[position] for position in positions]
         source = data_utils.collate_tokens(rows, pad, left_pad=True)
@@ -257,6 +279,10 @@ class TranslationModel:
                 references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True
             ).to(device)
         return Batch(list(positions), source.to(device), lengths, previous, target)
+
+
+def _unpadded(batch: Batch, row: int) -> Tensor:
+    return batch.source[row, -int(batch.lengths[row]) :].cpu()
 
 
 def load_dictionary(vocabulary: Path | str, side: str) -> Dictionary:
