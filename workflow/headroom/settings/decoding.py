@@ -12,7 +12,7 @@ class DecodingSettings(Settings):
         1.5, ge=0, description="a translation has at most length_factor * source pieces + length_offset"
     )
     length_offset: PositiveInt = Field(10, description="see length_factor; pieces")
-    sentences_at_once: PositiveInt = Field(100, description="sentences decoded at a time, sorted by length")
+    sentences_at_once: PositiveInt = Field(64, description="sentences decoded at a time, sorted by length")
 
 
 class EvaluationSettings(Settings):
