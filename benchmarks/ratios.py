@@ -14,7 +14,7 @@ from headroom.ground.heads import all_heads
 from headroom.methods.evaluation import Judge, load_set
 from headroom.methods.importance import gradient_scores
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 from headroom.ground.files import read_lines
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from toy_run import ToyRun, spread, write_run
 
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other

@@ -9,7 +9,7 @@ import torch
 from headroom.ground.errors import HeadroomError
 from headroom.methods import repulsive_adam
 from headroom.methods.repulsive_adam import optimizer_arguments
-from headroom.models.translation_task import site_of
+from headroom.models.translation.task import site_of
 from headroom.settings.repulsion import BaselineArm, SvgdArm
 from slow_repulsion import slow_update
 from toy_fairseq import batch, gradients, make_trainer, weights, write_data

@@ -6,8 +6,8 @@ import pytest
 import torch
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head, all_heads, format_profile, parse_profile
-from headroom.models.checkpoint import DESCRIPTOR, load_state
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.checkpoint import DESCRIPTOR, load_state
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)

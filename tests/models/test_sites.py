@@ -1,7 +1,8 @@
 """Sites of a live model, in the order of all tables."""
 
 from headroom.ground.heads import Head, Site
-from headroom.models.sites import find_sites, site_names
+from headroom.models.sites import site_names
+from headroom.models.translation.sites import find_sites
 
 
 def test_sites_are_found_in_table_order(lively):

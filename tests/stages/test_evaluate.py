@@ -3,7 +3,7 @@
 from headroom import evaluate
 from headroom.ground.files import read_lines
 from headroom.ground.tables import read_table
-from headroom.models import translation
+from headroom.models.translation import model as translation
 from headroom.settings.decoding import DecodingSettings
 from sacrebleu.metrics import BLEU
 from stages.stage_arguments import QUICK, looking_at

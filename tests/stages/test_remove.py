@@ -7,7 +7,7 @@ from headroom.ground.heads import format_profile
 from headroom.ground.tables import read_table
 from headroom.methods.orders import least_important_first, read_scores
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from stages.stage_arguments import looking_at
 
 LIMITS = ["--length-factor", "0", "--length-offset", "8"]

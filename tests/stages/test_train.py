@@ -9,8 +9,8 @@ from headroom import train
 from headroom.ground.command import run
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table
-from headroom.models.checkpoint import load_state
-from headroom.models.training import Progress
+from headroom.models.translation.checkpoint import load_state
+from headroom.models.translation.training import Progress
 from toy_fairseq import write_data
 from toy_run import SHAPE
 
@@ -111,7 +111,7 @@ class TestFingerprint:
 
     def test_it_changes_with_code(self, data, monkeypatch):
         before = train.fingerprint(["data"], data)
-        changed = "headroom/models/training.py"
+        changed = "headroom/models/translation/training.py"
         sha256 = train.sha256
         monkeypatch.setattr(train, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
         assert train.fingerprint(["data"], data) != before

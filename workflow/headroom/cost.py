@@ -14,7 +14,7 @@ from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import signature, write_table
 from headroom.methods.repulsive_adam import optimizer_arguments
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.models.training import build_trainer, configuration, fairseq_arguments
+from headroom.models.translation.training import build_trainer, configuration, fairseq_arguments
 from headroom.settings.cost import CostSettings
 from headroom.settings.model import ModelSettings
 from headroom.settings.repulsion import Arm, parse_arm

@@ -18,7 +18,7 @@ from headroom.ground.files import read_lines
 from headroom.ground.heads import Site
 from headroom.ground.tables import signature, write_table
 from headroom.methods.diversity import head_diversity
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.diversity import DiversitySettings
 
 logger = logging.getLogger("headroom.diversify")

@@ -16,7 +16,7 @@ from headroom.ground.command import (
 )
 from headroom.ground.tables import write_table
 from headroom.methods.evaluation import METRICS, load_set
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings, EvaluationSettings, SamplingSettings
 
 COLUMNS = ("study", "run", "epoch", "set", "metric", "value", "low", "high", "decoding", "signature")

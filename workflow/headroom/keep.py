@@ -17,7 +17,7 @@ from headroom.ground.command import (
 from headroom.ground.heads import Head, Site
 from headroom.ground.tables import write_table
 from headroom.methods.evaluation import Judge, comparisons, load_set
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings, SamplingSettings
 
 logger = logging.getLogger("headroom.keep")

@@ -31,7 +31,7 @@ from headroom.methods.orders import (
     step_sizes,
 )
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings, SamplingSettings
 from headroom.settings.pruning import PruningSettings
 from headroom.settings.scores import ScoreSettings

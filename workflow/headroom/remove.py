@@ -21,7 +21,7 @@ from headroom.ground.heads import Head, all_heads, format_profile, parse_profile
 from headroom.ground.tables import signature, write_table
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 from headroom.settings.removal import RemovalSettings
 

@@ -17,7 +17,7 @@ from headroom.ground.command import (
 from headroom.ground.tables import signature, write_table
 from headroom.methods.importance import gradient_scores, normalised_by_layer
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.scores import ScoreSettings
 
 logger = logging.getLogger("headroom.score")

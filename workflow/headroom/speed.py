@@ -23,7 +23,7 @@ from headroom.methods.orders import least_important_first, read_scores, removed_
 from headroom.methods.pairs import read_pairs
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
 from headroom.methods.workload import PARTS, Workload, workload
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.timing import TimingSettings
 
 logger = logging.getLogger("headroom.speed")

@@ -20,8 +20,8 @@ from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path, sha256
 from headroom.ground.tables import signature, write_table
 from headroom.methods.repulsive_adam import optimizer_arguments
-from headroom.models.engine import VERSION as ENGINE_VERSION
-from headroom.models.training import EpochRecord, Progress, fairseq_arguments, train
+from headroom.models.translation.engine import VERSION as ENGINE_VERSION
+from headroom.models.translation.training import EpochRecord, Progress, fairseq_arguments, train
 from headroom.settings.model import ModelSettings
 from headroom.settings.repulsion import add_arm, arm_from
 from headroom.settings.training import TrainingSettings

@@ -14,14 +14,15 @@ that attend evenly everywhere count as the same. Padding never counts.
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from headroom.ground.heads import Site
-from headroom.models.attention_maps import attention_maps
-from headroom.models.translation import Batch, TranslationModel
+from headroom.models.translation.attention_maps import attention_maps
+from headroom.models.translation.model import Batch, TranslationModel
 
 MEASURES = ("v_projection_cosine", "attention_cosine", "z_cosine")
 
@@ -94,7 +95,7 @@ def head_diversity(model: TranslationModel, batches: Sequence[Batch]) -> dict[st
     """
     found: dict[tuple[str, Site], list[Tensor]] = defaultdict(list)
     for live in model.live_sites:
-        weight = getattr(live.attention, live.projections[2]).weight
+        weight: Any = live.value.weight
         found["v_projection_cosine", live.site] = [projection_cosine(weight, len(live.kept))[None]]
     for batch in batches:
         real = _real_positions(model, batch)

@@ -21,7 +21,7 @@ from headroom.ground.heads import Head
 from headroom.ground.tables import signature
 from headroom.ground.translation_metrics import ReferenceSet, metric_signature
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation import Batch, TranslationModel
+from headroom.models.translation.model import Batch, TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
 METRICS = ("bleu", "chrf", "exact", "loss")

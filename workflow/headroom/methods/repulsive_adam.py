@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from headroom.ground.errors import HeadroomError
 from headroom.methods.repulsion import svgd_gradient
-from headroom.models.translation_task import site_of
+from headroom.models.translation.task import site_of
 from headroom.settings.repulsion import Arm, BaselineArm, RepulsionSettings
 
 from fairseq.optim import register_optimizer  # isort: skip

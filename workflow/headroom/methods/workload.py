@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from headroom.ground.errors import HeadroomError
-from headroom.models.translation import Batch, TranslationModel
+from headroom.models.translation.model import Batch, TranslationModel
 
 PARTS = ("encoder", "decoder", "generation")
 

@@ -82,7 +82,7 @@ class Gates:
     def _hook(self, live: AttentionSite) -> Callable[[nn.Module, tuple[Tensor, ...]], tuple[Tensor] | None]:
         def multiply(_: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor] | None:
             gate = self._values.get(live.site)
-            if gate is None and not self._observers:
+            if not live.kept or (gate is None and not self._observers):
                 return None
             z = inputs[0].unflatten(-1, (len(live.kept), -1))  # (T, B, H, d) or (B, T, H, d)
             if gate is not None:

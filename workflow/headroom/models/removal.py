@@ -18,12 +18,20 @@ class EmptyAttention(nn.Module):
         self.bias = nn.Parameter(bias.detach().clone())
 
     def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
-        """Return the bias at every position of `query` (T, B, D), and no attention weights."""
+        """Return the bias at every position of `query` (..., D), and no attention weights."""
         return self.bias.expand(query.shape), None
 
     def _get_input_buffer(self, _: Any) -> dict[str, Any]:
         """Return nothing cached: fairseq's decoder layers ask every self-attention for its cache."""
         return {}
+
+
+class NoHeads(nn.Module):
+    """A site with no head left, whose output projection lies outside it: z has no columns."""
+
+    def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+        """Return an empty z (B, T, 0), and no attention weights."""
+        return hidden_states.new_empty(*hidden_states.shape[:-1], 0), None
 
 
 def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> None:
@@ -47,20 +55,36 @@ def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> N
 
 
 def _slice(live: AttentionSite, keep: list[int]) -> None:
-    attention: Any = live.attention
     if not keep:
-        setattr(live.parent, live.attribute, EmptyAttention(bias=attention.get_submodule(live.projections[3]).bias))
-        live.kept = ()
+        _empty(live)
         return
-    width = int(attention.head_dim)
+    width = live.head_width
     places = [live.kept.index(index) for index in keep]
     units = torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
-    for name in live.projections[:3]:
-        setattr(attention, name, _sliced(getattr(attention, name), units, dimension=0))
-    setattr(attention, live.projections[3], _sliced(live.output, units, dimension=1))
-    attention.num_heads = len(keep)
-    attention.embed_dim = len(keep) * width
+    for name in live.inputs:
+        setattr(live.attention, name, _sliced(getattr(live.attention, name), units, dimension=0))
+    _set_output(live, _sliced(live.output, units, dimension=1))
+    for name in live.head_counts:
+        setattr(live.attention, name, len(keep))
+    for name in live.head_widths:
+        setattr(live.attention, name, len(keep) * width)
     live.kept = tuple(keep)
+
+
+def _empty(live: AttentionSite) -> None:
+    """Replace the attention module; an output projection outside it stays, reading no column of z."""
+    output: Any = live.output
+    if live.output_place.startswith(f"{live.attribute}."):
+        setattr(live.parent, live.attribute, EmptyAttention(bias=output.bias))
+    else:
+        setattr(live.parent, live.attribute, NoHeads())
+        _set_output(live, _sliced(output, torch.arange(0), dimension=1))
+    live.kept = ()
+
+
+def _set_output(live: AttentionSite, output: nn.Module) -> None:
+    holder, _, name = live.output_place.rpartition(".")
+    setattr(live.parent.get_submodule(holder), name, output)
 
 
 def _sliced(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:

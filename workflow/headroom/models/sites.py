@@ -1,14 +1,12 @@
 """Attention sites inside a model: where z is, and the projections around it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 
 from headroom.ground.heads import Head, Site
-
-_FAIRSEQ_PROJECTIONS = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 @dataclass
@@ -17,16 +15,22 @@ class AttentionSite:
 
     Attributes:
         site: Its name and the number of heads it was trained with.
-        parent: The layer that holds the attention module.
-        attribute: The name under which the layer holds it, e.g. `self_attn`.
-        projections: Names of the query, key, value and output projection inside the attention module.
+        parent: The module that holds the attention module.
+        attribute: The name under which it holds it, e.g. `self_attn`.
+        inputs: Names of the query, key and value projection inside the attention module.
+        output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
+        head_counts: Attributes of the attention module that say how many heads there are.
+        head_widths: Attributes of the attention module that say how wide all heads are together.
         kept: The heads still there, counted from 1 and in order; all of them unless some were removed.
     """
 
     site: Site
     parent: nn.Module
     attribute: str
-    projections: tuple[str, str, str, str]
+    inputs: tuple[str, str, str]
+    output_place: str
+    head_counts: tuple[str, ...]
+    head_widths: tuple[str, ...]
     kept: tuple[int, ...]
 
     @property
@@ -35,9 +39,20 @@ class AttentionSite:
         return getattr(self.parent, self.attribute)
 
     @property
+    def value(self) -> nn.Module:
+        """The value projection; its rows are the heads still there, in order and in blocks of equal size."""
+        return getattr(self.attention, self.inputs[2])
+
+    @property
     def output(self) -> nn.Module:
         """The output projection, whose input is z; the only place where this project intervenes."""
-        return getattr(self.attention, self.projections[3])
+        return self.parent.get_submodule(self.output_place)
+
+    @property
+    def head_width(self) -> int:
+        """Features of one head: columns of z."""
+        projection: Any = self.value
+        return int(projection.out_features) // len(self.kept)
 
     def kept_heads(self) -> list[Head]:
         """Return the heads still there, by their original names."""
@@ -47,20 +62,3 @@ class AttentionSite:
 def site_names(sites: Sequence[AttentionSite]) -> list[Site]:
     """Return the names of live sites."""
     return [live.site for live in sites]
-
-
-def find_sites(model: Any) -> list[AttentionSite]:
-    """Return the sites of a fairseq Transformer in table order: E, A, D; layer by layer."""
-    wanted = [
-        ("E", model.encoder, "self_attn"),
-        ("A", model.decoder, "encoder_attn"),
-        ("D", model.decoder, "self_attn"),
-    ]
-    return [site for kind, stack, attribute in wanted for site in _stack_sites(kind, stack, attribute)]
-
-
-def _stack_sites(kind: str, stack: Any, attribute: str) -> Iterator[AttentionSite]:
-    for layer, parent in enumerate(stack.layers, start=1):
-        heads = getattr(parent, attribute).num_heads
-        site = Site(kind, layer, heads)
-        yield AttentionSite(site, parent, attribute, _FAIRSEQ_PROJECTIONS, tuple(range(1, heads + 1)))

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.ground.heads import parse_profile
-from headroom.models.decoding import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.models.translation.decoding import Marks, greedy, pieces_until_end, wrong_guesses
 from headroom.settings.decoding import DecodingSettings
 
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip

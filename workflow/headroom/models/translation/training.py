@@ -17,9 +17,9 @@ from fairseq.trainer import Trainer
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
-from headroom.models import translation_task as _task  # noqa: F401  (registers the task)
-from headroom.models.checkpoint import is_whole, load_state, save_model
 from headroom.models.device import pick_device
+from headroom.models.translation import task as _task  # noqa: F401  (registers the task)
+from headroom.models.translation.checkpoint import is_whole, load_state, save_model
 from headroom.settings.model import ModelSettings
 from headroom.settings.training import TrainingSettings
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
-from headroom.models.sites import find_sites
-from headroom.models.translation_task import open_sites, site_of
+from headroom.models.translation.sites import find_sites
+from headroom.models.translation.task import open_sites, site_of
 from torch import nn
 from toy_fairseq import batch, gradients, make_trainer, write_data
 

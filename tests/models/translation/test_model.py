@@ -5,8 +5,8 @@ import shutil
 import pytest
 import torch
 from headroom.ground.errors import HeadroomError
-from headroom.models.checkpoint import load_state
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.checkpoint import load_state
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
 

@@ -8,8 +8,8 @@ import pytest
 import torch
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import sha256
-from headroom.models.checkpoint import is_whole, load_state, save_model
-from headroom.models.translation import TranslationModel
+from headroom.models.translation.checkpoint import is_whole, load_state, save_model
+from headroom.models.translation.model import TranslationModel
 
 from fairseq import checkpoint_utils  # isort: skip
 

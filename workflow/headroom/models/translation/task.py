@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
-from headroom.models.sites import find_sites
+from headroom.models.translation.sites import find_sites
 
 from fairseq.dataclass import ChoiceEnum  # isort: skip
 from fairseq.optim import AMPOptimizer  # isort: skip
@@ -99,7 +99,7 @@ def open_sites(model: nn.Module) -> None:
     for live in find_sites(model):
         attention: Any = live.attention
         attention.skip_embed_dim_check = True  # otherwise a fused path bypasses it at most sites
-        for projection in live.projections[:3]:  # query, key, value
+        for projection in live.inputs:  # query, key, value
             weight = getattr(getattr(attention, projection, None), "weight", None)
             if not isinstance(weight, nn.Parameter):
                 raise HeadroomError(

@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 from headroom.ground.errors import HeadroomError
-from headroom.models import training
-from headroom.models.checkpoint import is_whole, load_state
+from headroom.models.translation import training
+from headroom.models.translation.checkpoint import is_whole, load_state
 from headroom.settings.model import ModelSettings
 from headroom.settings.training import TrainingSettings
 from toy_fairseq import write_data

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.models.attention_maps import attention_maps
+from headroom.models.translation.attention_maps import attention_maps
 
 
 @pytest.fixture

@@ -16,12 +16,13 @@ from torch import Tensor
 from headroom.data.pieces import Pieces
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site, format_profile, parse_profile
-from headroom.models.checkpoint import DESCRIPTOR, load_state, save_model
-from headroom.models.decoding import Marks, greedy, pieces_until_end, wrong_guesses
 from headroom.models.device import pick_device
 from headroom.models.gates import Gates
 from headroom.models.removal import remove_heads
-from headroom.models.sites import AttentionSite, find_sites, site_names
+from headroom.models.sites import AttentionSite, site_names
+from headroom.models.translation.checkpoint import DESCRIPTOR, load_state, save_model
+from headroom.models.translation.decoding import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.models.translation.sites import find_sites
 from headroom.settings.decoding import DecodingSettings
 
 
