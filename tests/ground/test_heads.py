@@ -61,3 +61,12 @@ def test_all_heads_in_scope_with_uneven_sites() -> None:
     assert [str(head) for head in all_heads(SITES, "E")] == ["E1:1", "E1:2", "E1:3", "E1:4", "E2:1", "E2:2"]
     assert all_heads(reversed(SITES)) == all_heads(SITES)
     assert all_heads([Site("E", 1, 0)]) == []
+
+
+def test_heads_in_scope_are_all_or_of_a_kind_or_of_a_site() -> None:
+    sites = [Site("E", 1, 2), Site("E", 2, 1), Site("A", 1, 1)]
+    assert format_profile(all_heads(sites)) == "E1:1 E1:2 E2:1 A1:1"
+    assert format_profile(all_heads(sites, "E")) == "E1:1 E1:2 E2:1"
+    assert format_profile(all_heads(sites, "E2")) == "E2:1"
+    with pytest.raises(HeadroomError, match="no site is in scope 'D1': the model's sites are E1 E2 A1"):
+        all_heads(sites, "D1")

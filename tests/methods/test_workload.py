@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from headroom.data.parallel import ParallelText
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import parse_profile
 from headroom.methods.workload import PARTS, workload
@@ -11,7 +12,7 @@ WIDTH, FORWARD, HEADS, HEAD = 16, 16, 4, 4
 
 @pytest.fixture
 def timed_on(texts):
-    return list(texts[0]), list(texts[1])
+    return ParallelText(list(texts[0]), list(texts[1]))
 
 
 @pytest.fixture
@@ -103,5 +104,5 @@ def test_sentences_come_from_the_middle_of_the_lengths(lively, timed_on, texts):
 
 
 def test_more_sentences_than_the_set_has_are_refused(lively, timed_on):
-    with pytest.raises(HeadroomError, match="13 sentences wanted, the set has 12"):
+    with pytest.raises(HeadroomError, match="13 examples wanted, the set has 12"):
         workload(lively, timed_on, 13)

@@ -1,6 +1,6 @@
 """Small tables written by hand for tests of claims: only the columns that matter are given."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from headroom.report.study_tables import COLUMNS, StudyTables
 Row = dict[str, Any]
 
 RUN = "translation.baseline.seed1"
+CLASSIFIER = "sst2.baseline.seed1"
 OTHER_RUN = "translation.baseline.seed2"
 
 
@@ -25,18 +26,23 @@ def study(directory: Path, **tables: Sequence[Row]) -> StudyTables:
     return StudyTables(paths)
 
 
+def classified(rows: Iterable[Row]) -> list[Row]:
+    """Return rows as those of a classifier, measured in accuracy."""
+    return [{"run": CLASSIFIER, "metric": "accuracy"} | row for row in rows]
+
+
 def effects(deltas: Sequence[float], *, p: float = 1.0, width: float = 0.5, **more: Any) -> Iterator[Row]:
     """Yield one head's effect after another on a model of 100 BLEU, in one site per eight heads."""
     for place, delta in enumerate(deltas):
         yield {
             "kind": "E", "layer": 1 + place // 8, "head": 1 + place % 8, "value": 100 + delta, "full": 100,
-            "delta": delta, "low": delta - width, "high": delta + width, "p": p, "p_holm": p,
+            "delta": delta, "low": delta - width, "high": delta + width, "p": p, "p_holm": p, "p_bh": p,
         } | more  # fmt: skip
 
 
 def sites(deltas: Sequence[float], **more: Any) -> Iterator[Row]:
     """Yield one chosen head's effect after another, each in an encoder-decoder site of its own."""
-    for layer, row in enumerate(effects(deltas, **{"chosen": True, "kind": "A"} | more), start=1):
+    for layer, row in enumerate(effects(deltas, **{"chosen_on": "choose test", "kind": "A"} | more), start=1):
         yield row | {"layer": layer, "head": 1}
 
 

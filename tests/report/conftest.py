@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from headroom.report.__main__ import main
 from headroom.report.study_tables import StudyTables
-from report.example_tables import write_example_study
+from report.example_tables import ALL_TASKS, write_example_study
 
 HOSTILE = '<script>window.hostile=1</script><img src=x onerror="window.hostile=1">&"'
 """A study name that would run if it were not escaped."""
@@ -22,7 +22,7 @@ class Written:
 
 @pytest.fixture(scope="session")
 def example_paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    return write_example_study(tmp_path_factory.mktemp("example"))
+    return write_example_study(tmp_path_factory.mktemp("example"), tasks=ALL_TASKS)
 
 
 @pytest.fixture(scope="session")

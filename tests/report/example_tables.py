@@ -1,6 +1,11 @@
-"""A small made-up study: two arms, two seeds, three layers of eight heads, eight epochs. For tests only."""
+"""A small made-up study of translation and, where asked for, of classification. For tests only.
 
-from collections.abc import Iterator
+Translation: two arms, two seeds, three kinds of three layers of eight heads, eight epochs. Each task of
+classification: one arm, one seed, four layers of six heads, three epochs.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +14,54 @@ from headroom.ground.heads import KINDS, Head, Site, all_heads, format_profile
 from headroom.ground.tables import write_table
 from headroom.report.study_tables import COLUMNS
 
-SITES = [Site(kind, layer, 8) for kind in KINDS for layer in (1, 2, 3)]
-HEADS = all_heads(SITES)
-EPOCHS = 8
-RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
-SETS = {"test": 92.0, "far": 61.0}
-METRICS = {"bleu": 1.0, "chrf": 0.6, "exact": 1.4, "loss": -0.01}
+TRANSLATION_RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a task of the made-up study has.
+
+    Attributes:
+        sites: The sites of its models.
+        runs: Their names.
+        epochs: Epochs of training.
+        metrics: By name, the main one first: the score, as a multiple of the set's, and that without any head.
+        sets: The score of a full model.
+        parts: The parts of the model that are timed.
+    """
+
+    sites: list[Site]
+    runs: list[str]
+    epochs: int
+    metrics: dict[str, tuple[float, float]]
+    parts: tuple[str, ...]
+
+    @property
+    def heads(self) -> list[Head]:
+        return all_heads(self.sites)
+
+
+SETS = {"choose": 91.0, "test": 92.0, "far": 61.0}
+RIGHT_OR_WRONG = ("exact", "accuracy")
+
+
+def classifying(name: str, metrics: dict[str, tuple[float, float]]) -> Task:
+    sites = [Site("E", layer, 6) for layer in (1, 2, 3, 4)]
+    return Task(sites, [f"{name}.baseline.seed1"], 3, metrics | {"loss": (-0.01, 0.0)}, ("model",))
+
+
+TASKS = {
+    "translation": Task(
+        [Site(kind, layer, 8) for kind in KINDS for layer in (1, 2, 3)],
+        TRANSLATION_RUNS,
+        8,
+        {"bleu": (1.0, 0.0), "chrf": (0.6, 0.0), "exact": (1.4, 0.0), "loss": (-0.01, 0.0)},
+        ("encoder", "decoder", "generation"),
+    ),
+    "sst2": classifying("sst2", {"accuracy": (1.0, 50.0)}),
+    "cola": classifying("cola", {"matthews": (0.6, 0.0), "accuracy": (0.9, 55.0)}),
+}
+ALL_TASKS = tuple(TASKS)
 CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
 
 Row = dict[str, Any]
@@ -24,41 +71,49 @@ class Maker:
     """Makes the rows of one run; heads have a hidden weight from which all tables follow."""
 
     def __init__(self, study: str, run: str) -> None:
+        self.task = TASKS[run.partition(".")[0]]
         self.random = numpy.random.default_rng(sum(map(ord, run)))
-        self.lead = {"study": study, "run": run, "epoch": EPOCHS}
-        drawn = self.random.pareto(1.1, len(HEADS)) + 0.05
-        self.weight = dict(zip(HEADS, numpy.minimum(drawn / drawn.max() * 4, 4.0)))
+        self.lead = {"study": study, "run": run, "epoch": self.task.epochs}
+        drawn = self.random.pareto(1.1, len(self.task.heads)) + 0.05
+        self.weight = dict(zip(self.task.heads, numpy.minimum(drawn / drawn.max() * 4, 4.0)))
         self.quality = 1.0 if "baseline" in run else 1.01
+        self.metric, (self.factor, self.chance) = next(iter(self.task.metrics.items()))
 
     def row(self, **values: Any) -> Row:
         return {**self.lead, "signature": "tok:13a|n:500|seed:1", **values}
 
-    def tested(self, full: float, value: float) -> Row:
+    def tested(self, metric: str, full: float, value: float) -> Row:
         spread = 0.35
         p = float(numpy.clip(numpy.exp(-abs(value - full) / 0.12), 0.001, 1))
-        changed = {"value": value, "full": full, "delta": value - full}
+        changed = {"metric": metric, "value": value, "full": full, "delta": value - full}
         bounds = {"low": value - full - spread, "high": value - full + spread}
-        return {**changed, **bounds, "p": p, "p_holm": min(1.0, p * 9)}
+        paired = metric in RIGHT_OR_WRONG
+        tests = {"p_mcnemar": min(1.0, 1.3 * p) if paired else "", "p_unpaired": p**0.3 if paired else ""}
+        return {**changed, **bounds, "p": p, "p_holm": min(1.0, p * 9), "p_bh": min(1.0, p * 4), **tests}
 
     def training(self) -> Iterator[Row]:
-        for epoch in range(1, EPOCHS + 1):
+        speed = "words_per_second" if "translation" in self.lead["run"] else "examples_per_second"
+        for epoch in range(1, self.task.epochs + 1):
             loss = 4.2 * 0.55**epoch + 0.3
             values = {"train_loss": loss * 1.05, "valid_loss": loss, "seconds": 41.0, "updates": 120 * epoch}
-            values |= {"words_per_second": 5200.0, "gradient_norm": 1.3}
+            values |= {speed: 5200.0, "gradient_norm": 1.3}
+            if speed == "examples_per_second":
+                values["valid_accuracy"] = 90 - 10 * 0.5**epoch
             for measure, value in values.items():
                 yield self.row(epoch=epoch, measure=measure, value=value)
 
     def evaluation(self) -> Iterator[Row]:
+        decoding = "beam5" if "translation" in self.lead["run"] else "argmax"
         for name, full in SETS.items():
-            for metric, factor in METRICS.items():
+            for metric, (factor, _) in self.task.metrics.items():
                 value = full * abs(factor) * self.quality + self.random.normal(0, 0.3)
                 bounds = {"low": value - 1, "high": value + 1}
-                yield self.row(set=name, metric=metric, value=value, decoding="beam5", **bounds)
+                yield self.row(set=name, metric=metric, value=value, decoding=decoding, **bounds)
 
     def scores(self) -> Iterator[Row]:
-        for epoch in range(1, EPOCHS + 1):
+        for epoch in range(1, self.task.epochs + 1):
             for criterion in CRITERIA:
-                for head in HEADS:
+                for head in self.task.heads:
                     noise = self.random.lognormal(0, 1.6 / epoch)
                     values = {"raw": self.weight[head] * noise, "layer": self.weight[head] * noise / 4}
                     for normalised, value in values.items():
@@ -66,38 +121,43 @@ class Maker:
                         yield self.row(epoch=epoch, value=value, **where)
 
     def ablation(self) -> Iterator[Row]:
-        for name, full in SETS.items():
-            for metric, factor in METRICS.items():
-                for head in HEADS:
-                    value = full - factor * (self.weight[head] + self.random.normal(0, 0.15) - 0.1)
-                    yield self.row(**named(head), set=name, metric=metric, **self.tested(full, value))
+        for name, score in SETS.items():
+            for metric, (factor, _) in self.task.metrics.items():
+                full = score * abs(factor)
+                for head in self.task.heads:
+                    value = full - factor * (self.weight[head] + self.random.normal(0, 0.3) - 0.3)
+                    yield self.row(**named(head), set=name, **self.tested(metric, full, value))
 
     def keep_one(self) -> Iterator[Row]:
-        for site in SITES:
-            best = int(self.random.integers(1, 9))
-            for head in site.head_names():
-                drop = 14.0 if (site.kind, site.layer) == ("A", 3) else float(self.random.exponential(0.4))
-                for name in ("choose", "test"):
-                    if name == "choose" or head.head == best:
-                        where = {**named(head), "set": name, "metric": "bleu", "chosen": head.head == best}
-                        yield self.row(**where, **self.tested(92.0, 92.0 - drop))
+        for site in self.task.sites:
+            heads = site.head_names()
+            worst = 14.0 if (site.kind, site.layer) == ("A", 3) else 0.0
+            lost = {name: worst + self.random.exponential(0.4, len(heads)) for name in ("choose", "test")}
+            best = {name: heads[int(values.argmin())] for name, values in lost.items()}
+            for name, losses in lost.items():
+                full = SETS[name] * self.factor
+                for head, drop in zip(heads, losses):
+                    chosen = " ".join(other for other, kept in best.items() if kept == head)
+                    where = {**named(head), "set": name, "chosen_on": chosen}
+                    yield self.row(**where, **self.tested(self.metric, full, full - drop))
 
     def agreement(self) -> Iterator[Row]:
-        for kind in ("all", *KINDS):
+        for kind in ("all", *dict.fromkeys(site.kind for site in self.task.sites)):
             for statistic in ("pearson", "spearman"):
                 for dropped in (0, 1, 2, 5, 10):
                     value = 0.62 - 0.03 * dropped
                     bounds = {"low": value - 0.2, "high": value + 0.15, "chance": "", "k": ""}
                     yield self.agreed(kind, statistic=statistic, dropped=dropped, value=value, **bounds)
             for k in (5, 10, 20):
-                bounds = {"low": 0.4, "high": 0.8, "chance": k / 72, "k": k}
+                bounds = {"low": 0.4, "high": 0.8, "chance": k / len(self.task.heads), "k": k}
                 yield self.agreed(kind, statistic="overlap", dropped=0, value=0.6, **bounds)
 
     def agreed(self, kind: str, **values: Any) -> Row:
-        return self.row(kind=kind, set_a="test", set_b="far", metric="bleu", **values)
+        return self.row(kind=kind, set_a="test", set_b="far", metric=self.metric, **values)
 
     def curves(self) -> Iterator[Row]:
-        for scope in ("all", *KINDS):
+        kinds = list(dict.fromkeys(site.kind for site in self.task.sites))
+        for scope in ("all", *(kinds if len(kinds) > 1 else [])):
             for criterion in CRITERIA if scope == "all" else CRITERIA[1:2]:
                 yield from self.curve(scope, criterion, "raw", "fixed", 0, self.ranked(scope, 0.0))
             yield from self.curve(scope, "gradient-example", "raw", "rescored", 0, self.ranked(scope, 0.0))
@@ -105,16 +165,19 @@ class Maker:
             for draw in range(5 if scope == "all" else 2):
                 yield from self.curve(scope, "random", "", "fixed", draw, self.ranked(scope, 9.0))
             yield from self.curve(scope, "reverse", "", "fixed", 0, self.ranked(scope, 0.0)[::-1])
+        for site in self.task.sites:
+            order = sorted(site.head_names(), key=self.weight.__getitem__)
+            yield from self.curve(str(site), "gradient-example", "raw", "fixed", 0, order)
 
     def dynamics(self) -> Iterator[Row]:
-        for epoch in range(1, EPOCHS + 1):
+        for epoch in range(1, self.task.epochs + 1):
             order = self.ranked("all", 1.6 / epoch)
-            full = 92.0 * (1 - 0.6**epoch)
+            full = self.chance + (92.0 * self.factor - self.chance) * (1 - 0.6**epoch)
             for row in self.curve("all", "gradient-example", "raw", "fixed", 0, order, full=full):
                 yield {**row, "epoch": epoch}
 
     def ranked(self, scope: str, noise: float) -> list[Head]:
-        heads = all_heads(SITES, scope)
+        heads = all_heads(self.task.sites, scope)
         return sorted(heads, key=lambda head: self.weight[head] * self.random.lognormal(0, noise))
 
     def curve(
@@ -125,42 +188,49 @@ class Maker:
         ranking: str,
         draw: int,
         heads: list[Head],
-        full: float = 92,
+        full: float | None = None,
     ) -> Iterator[Row]:
         total = sum(self.weight.values())
+        full = 92.0 * self.factor if full is None else full
         for step in range(11):
             removed = heads[: round(len(heads) * step / 10)]
             lost = sum(self.weight[head] for head in removed) / total
-            value = full * (1 - min(1.0, lost * 1.6) ** 1.4)
+            value = full - (full - self.chance) * min(1.0, lost * 1.6) ** 1.4
             kind = {"scope": scope, "order": order, "normalised": normalised, "ranking": ranking}
             size = {"draw": draw, "heads_removed": len(removed), "heads_total": len(heads)}
-            where = {"removed": format_profile(removed), "set": "test", "metric": "bleu"}
-            yield self.row(**kind, **size, **where, **self.tested(full, value))
+            where = {"removed": format_profile(removed), "set": "test"}
+            yield self.row(**kind, **size, **where, **self.tested(self.metric, full, value))
 
     def settling(self) -> Iterator[Row]:
-        for epoch in range(1, EPOCHS + 1):
-            for kind in ("all", *KINDS):
+        for epoch in range(1, self.task.epochs):
+            for kind in ("all", *dict.fromkeys(site.kind for site in self.task.sites)):
                 for statistic, k in (("spearman", ""), ("kendall", ""), ("overlap", 10)):
-                    value = 1 - 0.7 * 0.6**epoch if epoch < EPOCHS else 1.0
+                    value = 1 - 0.7 * 0.6**epoch
                     bounds = {"low": value - 0.1, "high": min(1.0, value + 0.1), "chance": 0.14 if k else 0.0}
                     what = {"criterion": "gradient-example", "normalised": "raw", "statistic": statistic}
                     yield self.row(epoch=epoch, kind=kind, k=k, value=value, **what, **bounds)
 
+    def parameters(self) -> Iterator[Row]:
+        for site in self.task.sites:
+            size = {"heads": site.heads, "head_parameters": 4096, "attention_parameters": 4096 * site.heads + 64}
+            yield self.row(kind=site.kind, layer=site.layer, model_parameters=900_000, **size)
+
     def removal(self) -> Iterator[Row]:
-        checks = {"identical_translations": 1, "largest_logit_difference": 3.1e-6, "sentences": 500}
-        checks |= {"parameters_full": 2_400_000, "parameters_sliced": 2_190_000}
-        for removed in (18, 36, 54):
+        checks = {"identical_outputs": 1, "differing_outputs": 0, "largest_logit_difference": 3.1e-6}
+        checks |= {"parameters_full": 2_400_000, "parameters_sliced": 2_190_000, "examples": 500}
+        for share in (0.25, 0.5, 0.75):
+            removed = round(share * len(self.task.heads))
             profile = format_profile(self.ranked("all", 0.0)[:removed])
             for check, value in checks.items():
                 yield self.row(heads_removed=removed, removed=profile, check=check, value=value)
 
     def timing(self) -> Iterator[Row]:
-        for share, model, part, batch in timed():
+        for share, model, part, batch in timed(self.task.parts):
             expected = 1 / (1 - share / 4) if model == "sliced" else 1.0
             speedup = 1 + (expected - 1) * min(1, 0.3 + batch / 40) if model == "sliced" else 0.99
             seconds = 0.02 * batch**0.8 / speedup
-            row = self.row(share_removed=share, heads_removed=round(72 * share), model=model, part=part)
-            row |= {"batch_size": batch, "median_seconds": seconds, "repeats": 9, "speedup": speedup}
+            row = self.row(share_removed=share, heads_removed=round(len(self.task.heads) * share), model=model)
+            row |= {"part": part, "batch_size": batch, "median_seconds": seconds, "repeats": 9, "speedup": speedup}
             row |= {"quartile_low": seconds * 0.97, "quartile_high": seconds * 1.04, "threads": 2}
             row |= {"speedup_low": speedup - 0.03, "speedup_high": speedup + 0.03, "device": "cpu"}
             row |= {"expected_speedup": expected, "multiply_adds": 1e8, "parameters": 2_400_000}
@@ -168,7 +238,7 @@ class Maker:
             yield row
 
     def timing_samples(self) -> Iterator[Row]:
-        for share, model, part, batch in timed():
+        for share, model, part, batch in timed(self.task.parts):
             for repeat in range(3):
                 row = self.row(share_removed=share, model=model, part=part, batch_size=batch, repeat=repeat)
                 del row["epoch"]
@@ -176,8 +246,8 @@ class Maker:
 
     def diversity(self) -> Iterator[Row]:
         apart = 0.0 if "baseline" in self.lead["run"] else 0.06
-        for epoch in range(1, EPOCHS + 1):
-            for site in SITES:
+        for epoch in range(1, self.task.epochs + 1):
+            for site in self.task.sites:
                 for measure in ("v_projection_cosine", "attention_cosine", "z_cosine"):
                     value = 0.4 - 0.1 * site.layer / 3 - 0.02 * epoch - apart
                     yield self.row(epoch=epoch, kind=site.kind, layer=site.layer, measure=measure, value=value)
@@ -187,10 +257,10 @@ def named(head: Head) -> Row:
     return {"kind": head.kind, "layer": head.layer, "head": head.head}
 
 
-def timed() -> Iterator[tuple[float, str, str, int]]:
+def timed(parts: Sequence[str]) -> Iterator[tuple[float, str, str, int]]:
     for share in (0.0, 0.25, 0.5, 0.75):
         for model in ("full", "masked", "sliced"):
-            for part in ("encoder", "decoder", "generation"):
+            for part in parts:
                 for batch in (1, 4, 16, 64):
                     yield share, model, part, batch
 
@@ -224,16 +294,19 @@ def repulsion(study: str) -> Iterator[Row]:
         yield {**row, "baseline": "baseline", "value": -0.06, "low": -0.08, "high": -0.04, "p": 0.02}
 
 
-def write_example_study(directory: Path, study: str = "example", only: tuple[str, ...] = ()) -> list[Path]:
+def write_example_study(
+    directory: Path, study: str = "example", only: tuple[str, ...] = (), tasks: Sequence[str] = ("translation",)
+) -> list[Path]:
     """Write the tables of the made-up study below `directory` and return their paths."""
     paths = []
     for name, columns in COLUMNS.items():
         if only and name not in only:
             continue
         if name in ("update_cost", "repulsion"):
-            files = {directory / f"{name}.csv": {"update_cost": update_cost, "repulsion": repulsion}[name](study)}
+            made = {"update_cost": update_cost, "repulsion": repulsion}[name](study)
+            files = {directory / f"{name}.csv": made} if "translation" in tasks else {}
         else:
-            makers = {run: Maker(study, run) for run in RUNS}
+            makers = {run: Maker(study, run) for task in tasks for run in TASKS[task].runs}
             files = {directory / name / f"{run}.csv": getattr(maker, name)() for run, maker in makers.items()}
         for path, rows in files.items():
             write_table(path, rows, columns)

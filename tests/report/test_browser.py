@@ -28,7 +28,8 @@ frame.addEventListener("load", () => {
   const root = page.documentElement;
   const cell = page.querySelector('.cell[data-head="E1:1"]');
   cell.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
-  const lit = page.querySelectorAll(".cell.lit").length;
+  const lit = page.querySelectorAll(".cell.lit");
+  const tasks = new Set(Array.from(lit, (one) => one.closest("[data-task]").dataset.task));
   const readout = cell.closest("figure").querySelector(".readout").textContent;
   const sortable = page.querySelector("table.data th button");
   sortable.click();
@@ -40,7 +41,7 @@ frame.addEventListener("load", () => {
   }
   document.querySelector("#result").textContent = JSON.stringify({
     width: root.clientWidth, scroll: root.scrollWidth, wide, errors: view.errors, hostile: view.hostile ?? null,
-    lit, readout, sorted: sortable.parentElement.getAttribute("aria-sort"),
+    lit: lit.length, tasks: [...tasks], readout, sorted: sortable.parentElement.getAttribute("aria-sort"),
     ground: view.getComputedStyle(page.body).backgroundColor,
     ink: view.getComputedStyle(page.querySelector("figure svg text")).fill,
   });
@@ -87,8 +88,9 @@ def test_no_script_fails_and_no_data_runs(phone: dict[str, Any]) -> None:
     assert phone["hostile"] is None
 
 
-def test_a_hovered_head_lights_up_in_every_atlas(phone: dict[str, Any]) -> None:
+def test_a_hovered_head_lights_up_in_every_atlas_of_its_task(phone: dict[str, Any]) -> None:
     assert phone["lit"] > 5
+    assert phone["tasks"] == ["translation"]
     assert "E1:1" in phone["readout"]
 
 

@@ -5,13 +5,23 @@ from pathlib import Path
 import pandas
 from headroom.report.cautions import cautions
 from headroom.report.study_tables import StudyTables
+from report.claim_tables import classified, curve, study
 from report.example_tables import write_example_study
 
 
 def test_few_seeds_are_named(example_tables: StudyTables) -> None:
+    one_seed = "there is one seed only (baseline): what would come out of another training is not known."
     assert cautions(example_tables) == [
-        "Training was repeated with 2 seeds only (baseline and svgd): claims about training are weak."
+        "Translation: training was repeated with 2 seeds only (baseline and svgd): claims about training are weak.",
+        f"SST-2: {one_seed}",
+        f"CoLA: {one_seed}",
     ]
+    assert cautions(example_tables.of_task("sst2"))[0].startswith("There is one seed only")
+
+
+def test_a_classifier_that_is_no_better_than_without_heads_is_named(tmp_path: Path) -> None:
+    tables = study(tmp_path, curves=classified(curve([100 - 0.5 * step for step in range(11)])))
+    assert any("scores 5.0 points of accuracy more than without any" in one for one in cautions(tables))
 
 
 def test_weak_models_and_small_sets_are_named(tmp_path: Path) -> None:

@@ -22,11 +22,10 @@ def expect(claim: str, verdict: str, directory: Path, **tables: Any) -> ClaimVer
 
 def test_claims_without_tables_were_not_run() -> None:
     found = evaluate_claims(StudyTables())
-    names = ["M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8", "M9", "M12", "M13", "M14"]
-    assert [claim.id for claim in found] == names
+    assert [claim.id for claim in found] == [f"M{number}" for number in range(1, 16)]
     assert {claim.verdict for claim in found} == {NOT_RUN}
     assert all(claim.rule and claim.paper and claim.claim and claim.section for claim in found)
-    assert len(CLAIMS) == 12
+    assert len(CLAIMS) == 15
 
 
 @pytest.mark.parametrize(
@@ -62,11 +61,16 @@ def test_m2_needs_two_sets(tmp_path: Path) -> None:
     expect("M2", NOT_RUN, tmp_path, ablation=effects([1.0]))
 
 
-@pytest.mark.parametrize(("claim", "judged_on"), [("M3", "choose"), ("M4", "test")])
-def test_m3_and_m4_count_sites_for_which_one_head_is_enough(tmp_path: Path, claim: str, judged_on: str) -> None:
+@pytest.mark.parametrize(("claim", "chosen_on", "other"), [("M3", "test", "choose"), ("M4", "choose", "test")])
+def test_m3_and_m4_count_sites_for_which_one_head_is_enough(
+    tmp_path: Path, claim: str, chosen_on: str, other: str
+) -> None:
     def mix(worse: int, width: float = 0.5) -> list[dict[str, Any]]:
         fine = [row | {"layer": row["layer"] + 9} for row in sites([0.0] * (4 - worse), width=width)]
-        return [row | {"set": judged_on} for row in [*fine, *sites([-9.0] * worse, p=0.001)]]
+        chosen = [row | {"chosen_on": chosen_on} for row in [*fine, *sites([-9.0] * worse, p=0.001)]]
+        elsewhere = [row | {"head": 2, "chosen_on": other} for row in sites([-9.0] * 4, p=0.001)]
+        on_choose = [row | {"set": "choose"} for row in sites([-9.0] * 4, p=0.001)]
+        return [*chosen, *elsewhere, *on_choose]
 
     expect(claim, HOLDS, tmp_path / "1", keep_one=mix(1))
     expect(claim, FAILS, tmp_path / "2", keep_one=mix(3))
@@ -76,8 +80,8 @@ def test_m3_and_m4_count_sites_for_which_one_head_is_enough(tmp_path: Path, clai
 
 
 def test_m3_leaves_out_heads_that_were_not_chosen(tmp_path: Path) -> None:
-    chosen = sites([0.0], set="choose")
-    others = sites([-9.0] * 5, set="choose", chosen=False, p=0.001)
+    chosen = sites([0.0])
+    others = sites([-9.0] * 5, chosen_on="", p=0.001)
     expect("M3", HOLDS, tmp_path, keep_one=[*chosen, *others])
 
 
@@ -170,7 +174,7 @@ def test_m13_compares_the_last_epoch_with_the_first(tmp_path: Path) -> None:
         return [row for epoch, kept in by_epoch.items() for row in curve([100.0] * 4 + [kept], epoch=epoch)]
 
     found = expect("M13", HOLDS, tmp_path / "1", dynamics=epochs(65, 92))
-    assert found.ours == "92 [91, 93] % kept in epoch 8; 65 [64, 66] % in epoch 1"
+    assert found.ours == "92 [91, 93] % of the score kept in epoch 8; 65 [64, 66] % in epoch 1"
     expect("M13", FAILS, tmp_path / "2", dynamics=epochs(65, 70))
     expect("M13", FAILS, tmp_path / "3", dynamics=epochs(99, 92))
     expect("M13", UNDECIDED, tmp_path / "4", dynamics=epochs(65, 85.5))

@@ -5,7 +5,7 @@ from typing import Any
 
 from headroom.report.claims import findings
 from headroom.report.study_tables import StudyTables
-from report.claim_tables import curve, effects, study
+from report.claim_tables import classified, curve, effects, sites, study
 
 FALLING = [100, 99.5, 99, 98.9, 95, 90, 60, 20, 5, 2, 0]
 
@@ -88,3 +88,66 @@ def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
     assert sentence(4, tmp_path, repulsion=[row]) == (
         "Repulsion (svgd) changes BLEU on test by +1.00 (no interval from one seed)."
     )
+
+
+ABOVE_CHANCE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
+"""Accuracies; the last is what the model scores without any head."""
+
+
+def test_what_can_be_removed_in_several_tasks(tmp_path: Path) -> None:
+    curves = [*curve(FALLING, width=0.5), *classified(curve(ABOVE_CHANCE, width=0.5))]
+    heads = [*effects([0.0] * 9 + [-9.0]), *classified(effects([0.0] * 4))]
+    assert sentence(0, tmp_path, curves=curves, ablation=heads) == (
+        "Of all heads, 30 [30, 30] % (translation) and 40 [40, 40] % (SST-2) can be removed, least important first,"
+        " before the model loses more than 2 % of its BLEU or, in classification, 3 % of what it scores above chance;"
+        " one at a time, 100 [90, 100] % (translation) and 100 [100, 100] % (SST-2) go without a significant change."
+    )
+
+
+def test_a_classifier_has_layers_instead_of_kinds(tmp_path: Path) -> None:
+    kept = classified(row | {"kind": "E"} for row in sites([0.0, 0.0, -9.0, 0.0]))
+    kept[2] |= {"p": 0.001}
+    assert sentence(1, tmp_path, keep_one=kept) == (
+        "One head, chosen on other data, is enough in 75 [75, 75] % of layers."
+    )
+
+
+def test_orders_of_a_classifier_are_compared_above_chance(tmp_path: Path) -> None:
+    random = [100, *(value - 5 for value in ABOVE_CHANCE[1:-1]), 50]
+    rows = classified([*curve(ABOVE_CHANCE), *curve(random, order="random", normalised="")])
+    found = sentence(2, tmp_path, curves=rows)
+    assert "keeps 10 [7, 13] % more of the full model’s score above chance than removing at random" in found
+
+
+def test_what_removal_gains_in_several_tasks(tmp_path: Path) -> None:
+    usual = {"model": "sliced", "share_removed": 0.5, "expected_speedup": 1.3}
+    usual |= {"speedup": 1.2, "speedup_low": 1.1, "speedup_high": 1.25}
+    rows = [
+        usual | {"part": "generation", "batch_size": 64},
+        usual | {"part": "encoder", "batch_size": 64, "speedup": 9},
+        usual | {"part": "model", "batch_size": 16, "run": "sst2.baseline.seed1", "speedup": 1.15},
+        usual | {"part": "model", "batch_size": 4, "run": "sst2.baseline.seed1", "speedup": 9},
+    ]
+    assert sentence(3, tmp_path, timing=rows) == (
+        "With half of the heads really removed, speed on the largest batches is multiplied by 1.20 [1.10, 1.25]"
+        " (expected 1.30) for translation and 1.15 [1.10, 1.25] (expected 1.30) for SST-2."
+    )
+
+
+def test_without_another_arm_the_tests_are_compared(tmp_path: Path) -> None:
+    p = [0.0005, 0.002, 0.5, 0.5]  # times 4: 0.002, times 3: 0.006
+    rows = [row | {"p_mcnemar": one, "p_unpaired": 0.2} for row, one in zip(classified(effects([-1.0] * 4)), p)]
+    assert sentence(4, tmp_path, ablation=rows) == (
+        "Which test is asked matters: of 4 heads removed alone the paper’s unpaired t-test calls 0 changed, McNemar’s"
+        " paired test 2, and 2 are left after Holm’s correction (p < 0.01)."
+    )
+
+
+def test_a_classifier_without_skill_gives_no_shares(tmp_path: Path) -> None:
+    rows = classified([*curve([80] * 11), *curve([80] * 11, order="random", normalised="")])
+    alone = findings(study(tmp_path / "1", curves=rows))
+    assert alone[0].endswith("is not known: the models score no more with their heads than without.")
+    assert alone[2].endswith("is not known: the models score no more with their heads than without.")
+    beside = findings(study(tmp_path / "2", curves=[*rows, *curve(FALLING, width=0.5)]))
+    assert beside[0].startswith("Of all heads, 30 [30, 30] % (translation) can be removed")
+    assert "SST-2" not in " ".join(beside)

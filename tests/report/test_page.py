@@ -12,7 +12,7 @@ from report.conftest import HOSTILE, Written
 from report.example_tables import write_example_study
 
 SECTIONS = [
-    *("findings", "claims", "training", "scores", "ablation", "keep_one", "agreement", "curves", "settling"),
+    *("findings", "claims", "paper", "training", "scores", "ablation", "keep_one", "agreement", "curves", "settling"),
     *("removal", "timing", "repulsion", "provenance"),
 ]
 
@@ -34,6 +34,83 @@ def test_every_experiment_of_a_full_study_is_shown(document: html.HtmlElement) -
     assert document.xpath("//table[@class='claims']/tbody/tr")
     names = {figure.get("id").removeprefix("figure-") for figure in document.iter("figure")}
     assert set(FIGURES) <= names
+
+
+def test_every_experiment_is_told_for_every_task(document: html.HtmlElement) -> None:
+    for section in document.iter("section"):
+        headings = [heading.text for heading in section.iter("h3")]
+        if section.get("id") in SECTIONS[:3] + SECTIONS[-1:]:
+            assert headings == []
+        elif section.get("id") == "repulsion":
+            assert headings == ["Translation"]
+            assert "This was not run for SST-2 and CoLA." in section.text_content()
+        else:
+            assert headings == ["Translation", "SST-2", "CoLA"]
+    tasks = {figure.get("id"): figure.get("data-task") for figure in document.iter("figure")}
+    assert tasks["figure-curves"] == "translation"
+    assert tasks["figure-curves-cola"] == "cola"
+    assert tasks["figure-curves_by_task"] is None
+
+
+def test_files_to_download_have_names_of_their_own(document: html.HtmlElement) -> None:
+    names = document.xpath("//a/@download")
+    assert len(names) == len(set(names))
+    assert {"curves.csv", "curves-sst2.csv", "curves-cola.csv"} <= set(names)
+
+
+def test_claims_are_grouped(document: html.HtmlElement) -> None:
+    (table,) = document.xpath("//table[@class='claims']")
+    assert len(table.findall("tbody")) == 15
+    seventh = table.xpath(".//tr[@id='claim-M7']/..")[0]
+    assert seventh.xpath("./tr/th[@scope='row']/text()") == ["translation", "SST-2", "CoLA"]
+    assert seventh.xpath(".//td[@data-label='Paper']/@rowspan") == ["2"]  # MNLI's value is beside both classifiers
+    assert len(seventh.xpath(".//details")) == 1
+
+
+def test_the_last_layer_of_classifiers_is_explained(document: html.HtmlElement) -> None:
+    (section,) = document.xpath("//section[@id='scores']")
+    assert section.text_content().count("([CLS])") == 1  # said once for both classifiers
+    assert "[CLS]" in section.xpath("string(./p[@class='remark'])")
+
+
+def test_figures_of_the_same_form_are_explained_once(document: html.HtmlElement) -> None:
+    captions = {figure.get("id"): figure.xpath("string(./figcaption)") for figure in document.iter("figure")}
+    assert "Read as above." in captions["figure-curves-cola"]
+    assert "Read as above." not in captions["figure-curves"]
+
+
+@pytest.fixture(scope="module")
+def classifying(tmp_path_factory: pytest.TempPathFactory) -> Written:
+    """The report of a study that has one task of classification and nothing else."""
+    directory = tmp_path_factory.mktemp("classifying")
+    paths = [str(path) for path in write_example_study(directory, tasks=("sst2",))]
+    output = directory / "page.html"
+    main(["--study", "one", "--tables", *paths, "--output", str(output), "--figures", str(directory / "figures")])
+    return Written(output.read_text(encoding="utf-8"), directory / "figures")
+
+
+def test_a_study_may_only_classify(classifying: Written) -> None:
+    document = html.document_fromstring(classifying.page)
+    assert [section.get("id") for section in document.iter("section")] == SECTIONS
+    assert not document.xpath("//h3")
+    names = document.xpath("//@id")
+    assert len(names) == len(set(names))
+    assert {reference[1:] for reference in document.xpath("//@href[starts-with(., '#')]")} <= set(names)
+    absent = document.xpath("//p[@class='missing']/text()")
+    assert absent == ["Repulsion was not run in this study: it has a single arm."]
+    not_run = {"curves_by_kind", "repulsion"}
+    for name in FIGURES:
+        drawing = (classifying.figures / f"{name}.svg").read_text(encoding="utf-8")
+        assert ("not run" in drawing) == (name in not_run), name
+
+
+def test_a_classifier_is_not_said_to_translate(classifying: Written) -> None:
+    document = html.document_fromstring(classifying.page)
+    for section in document.iter("section"):
+        if section.get("id") in SECTIONS[3:-1]:
+            for beside in section.xpath(".//aside"):
+                beside.drop_tree()
+            assert not re.search(r"translat|BLEU|sentence|nan\b", section.text_content()), section.get("id")
 
 
 def test_no_request_leaves_the_page(report: Written, document: html.HtmlElement) -> None:
@@ -76,7 +153,8 @@ def test_figures_have_a_text_that_states_their_finding(document: html.HtmlElemen
 
 def test_every_figure_has_the_table_behind_it(document: html.HtmlElement) -> None:
     without = {figure.get("id") for figure in document.iter("figure") if not figure.xpath(".//a[@download]")}
-    assert without == {"figure-ablation_histogram"}  # its table is that of the atlas above it
+    histograms = {f"figure-ablation_histogram{task}" for task in ("", "-sst2", "-cola")}
+    assert without == histograms  # its table is that of the atlas above it
 
 
 def test_only_variables_of_the_page_colour_the_figures(document: html.HtmlElement) -> None:
@@ -117,7 +195,9 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Written:
 def test_a_study_without_any_table_says_so_in_a_line_per_section(empty: Written) -> None:
     document = html.document_fromstring(empty.page)
     assert [section.get("id") for section in document.iter("section")] == SECTIONS
-    for name in SECTIONS[2:-1]:
+    assert len(document.xpath("//section[@id='paper']//tbody/tr")) == 15
+    assert len(document.xpath("//section[@id='paper']//span[@class='missing']")) == 15
+    for name in SECTIONS[3:-1]:
         assert len(document.xpath(f"//section[@id='{name}']/p[@class='missing']")) == 1
     assert not document.xpath("//figure")
     for name in FIGURES:

@@ -120,7 +120,7 @@ def test_detailed_curves_stand_in_for_runs_without_dynamics(tmp_path: Path) -> N
 
 
 def removal_checks(*shares: int, same: int = 1) -> list[Row]:
-    values = {"identical_translations": same, "parameters_full": 1000, "parameters_sliced": 900}
+    values = {"identical_outputs": same, "parameters_full": 1000, "parameters_sliced": 900}
     return [
         {"heads_removed": heads, "removed": "E1:1", "check": check, "value": value}
         for heads in shares
@@ -131,10 +131,10 @@ def removal_checks(*shares: int, same: int = 1) -> list[Row]:
 @pytest.mark.parametrize(
     ("rows", "opening"),
     [
-        (removal_checks(36), "The sliced model translates exactly as the masked one;"),
-        (removal_checks(36, same=0), "The sliced model does not translate exactly as the masked one;"),
-        (removal_checks(18, 36), "All 2 sliced models translate exactly as the masked ones;"),
-        ([*removal_checks(18), *removal_checks(36, same=0)], "1 of 2 sliced models translate exactly"),
+        (removal_checks(36), "The sliced model gives exactly the translations of the masked one;"),
+        (removal_checks(36, same=0), "The sliced model does not give the translations of the masked one;"),
+        (removal_checks(18, 36), "All 2 sliced models give exactly the translations of the masked ones;"),
+        ([*removal_checks(18), *removal_checks(36, same=0)], "1 of 2 sliced models give exactly"),
     ],
 )
 def test_sliced_models_are_counted_in_plain_words(rows: list[Row], opening: str, tmp_path: Path) -> None:

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 from headroom.ground.errors import HeadroomError
-from headroom.report.study_tables import COLUMNS, StudyTables, arm_of, seed_of
-from report.example_tables import RUNS, write_example_study
+from headroom.report.study_tables import COLUMNS, StudyTables, arm_of, seed_of, task_of
+from report.example_tables import ALL_TASKS, TRANSLATION_RUNS, write_example_study
 
 
 def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:
-    assert example_tables.runs == RUNS
+    assert example_tables.runs == [*TRANSLATION_RUNS, "sst2.baseline.seed1", "cola.baseline.seed1"]
     assert example_tables.arms == ["baseline", "svgd"]
-    assert set(example_tables.scores["run"]) == set(RUNS)
+    assert set(example_tables.scores["run"]) == set(example_tables.runs)
     assert all(example_tables.has(name) for name in COLUMNS)
 
 
@@ -21,8 +21,9 @@ def test_empty_cells_are_missing_numbers_and_empty_texts(example_tables: StudyTa
     reverse = example_tables.curves[example_tables.curves["order"] == "reverse"]
     assert set(reverse["normalised"]) == {""}
     assert set(example_tables.curves.loc[example_tables.curves["heads_removed"] == 0, "removed"]) == {""}
-    assert example_tables.keep_one["chosen"].dtype == bool
-    assert 0 < example_tables.keep_one["chosen"].sum() < len(example_tables.keep_one)
+    assert set(example_tables.keep_one["chosen_on"]) == {"", "choose", "test", "choose test"}
+    bleu = example_tables.ablation[example_tables.ablation["metric"] == "bleu"]
+    assert bleu["p_mcnemar"].isna().all()
 
 
 def test_an_experiment_that_was_not_run_is_an_empty_table_with_its_columns() -> None:
@@ -48,3 +49,21 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
 def test_names_of_runs() -> None:
     assert (arm_of("translation.svgd.seed12"), seed_of("translation.svgd.seed12")) == ("svgd", 12)
     assert (arm_of("run"), seed_of("run")) == ("run", 0)
+    assert task_of("sst2.baseline.seed3") == "sst2"
+
+
+def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
+    paths = write_example_study(tmp_path, only=("evaluation", "repulsion"), tasks=("sst2", "translation"))
+    tables = StudyTables(paths)
+    assert tables.tasks == ["translation", "sst2"]  # translation first, whatever the order of files
+    assert tables.of_task("sst2").runs == ["sst2.baseline.seed1"]
+    assert tables.of_task("sst2").tasks == ["sst2"]
+    assert tables.of_task("translation").arms == ["baseline", "svgd"]
+    assert tables.of_task("translation").has("repulsion")
+    assert not tables.of_task("sst2").has("repulsion")
+    assert tables.of_task("sst2") is tables.of_task("sst2")
+
+
+def test_tasks_of_classification_keep_the_order_of_the_files(tmp_path: Path) -> None:
+    paths = write_example_study(tmp_path, only=("evaluation",), tasks=ALL_TASKS[:0:-1])
+    assert StudyTables(paths).tasks == ["cola", "sst2"]

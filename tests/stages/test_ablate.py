@@ -4,7 +4,8 @@ import pytest
 from headroom import ablate
 from headroom.ground.heads import Head, all_heads
 from headroom.ground.tables import read_table
-from headroom.methods.evaluation import METRICS, load_set
+from headroom.ground.translation_metrics import METRICS
+from headroom.methods.translated_sets import load_set
 from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 from stages.stage_arguments import QUICK, looking_at

@@ -5,11 +5,11 @@ from headroom import ablate, prune, score
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import all_heads, parse_profile
 from headroom.ground.tables import read_table
-from headroom.methods.evaluation import METRICS
+from headroom.ground.translation_metrics import METRICS
 from headroom.methods.orders import least_important_first, read_scores
 from stages.stage_arguments import QUICK, looking_at
 
-FEW = ["--step", "0.5", "--scopes", "all", "D", "--random-draws", "2", "--batch-sentences", "4"]
+FEW = ["--step", "0.5", "--scopes", "all", "D", "--random-draws", "2", "--batch-examples", "4"]
 SETS = ["--score-on", "check", "--judge-on", "far"]
 
 
@@ -18,7 +18,7 @@ def tables(toy, lively_checkpoint, tmp_path_factory):
     """Scores of two epochs, of which the second is the lively one, and its ablation."""
     place = tmp_path_factory.mktemp("tables")
     checkpoints = looking_at(toy, toy.checkpoints[0], lively_checkpoint, several=True)
-    scoring = ["--set", "check", "--sentences", "6", "--batch-sentences", "4"]
+    scoring = ["--set", "check", "--examples", "6", "--batch-examples", "4"]
     score.main([*checkpoints, *scoring, "--output", str(place / "scores.csv")])
     ablation = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check"]
     ablate.main([*ablation, "--output", str(place / "ablation.csv")])
@@ -27,7 +27,7 @@ def tables(toy, lively_checkpoint, tmp_path_factory):
 
 def arguments(toy, tables, output, *checkpoints):
     given = [*looking_at(toy, *checkpoints, several=True), *QUICK, *FEW, *SETS]
-    return [*given, "--scores", str(tables / "scores.csv"), "--sentences", "6", "--output", str(output)]
+    return [*given, "--scores", str(tables / "scores.csv"), "--examples", "6", "--output", str(output)]
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_an_ablation_of_another_set_is_refused_before_any_decoding(
 ):
     monkeypatch.setattr(prune, "comparisons", lambda *_: pytest.fail("decoded"))
     given = arguments(toy, tables, tmp_path / "curves.csv", lively_checkpoint)
-    with pytest.raises(HeadroomError, match=r"ablation\.csv has no BLEU on far: it has check"):
+    with pytest.raises(HeadroomError, match=r"ablation\.csv has no bleu on far: it has check"):
         prune.main([*given, "--ablation", str(tables / "ablation.csv"), "--score-on", "far"])
     assert not (tmp_path / "curves.csv").exists()
 

@@ -6,8 +6,9 @@ from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import format_profile
 from headroom.ground.tables import read_table
 from headroom.methods.orders import least_important_first, read_scores
-from headroom.methods.pairs import read_pairs
+from headroom.methods.translated_sets import load_set
 from headroom.models.translation.model import TranslationModel
+from headroom.settings.decoding import DecodingSettings
 from stages.stage_arguments import looking_at
 
 LIMITS = ["--length-factor", "0", "--length-offset", "8"]
@@ -38,11 +39,11 @@ def test_named_heads(toy, lively_checkpoint, tmp_path, profile, count):
     table, values = checks(tmp_path)
     assert set(table["heads_removed"]) == {count}
     assert set(table["removed"]) == {profile}
-    assert values["identical_translations"] == 1
-    assert values["differing_translations"] == 0
+    assert values["identical_outputs"] == 1
+    assert values["differing_outputs"] == 0
     assert values["largest_logit_difference"] < 1e-5
     assert values["parameters_full"] - values["parameters_sliced"] == count * 268
-    assert values["sentences"] == 12
+    assert values["examples"] == 12
     sliced = TranslationModel.load(tmp_path / "sliced.pt", toy.data, "cpu")
     assert sum(len(live.kept) for live in sliced.live_sites) == 24 - count
 
@@ -54,17 +55,17 @@ def test_the_least_important_share(toy, lively_checkpoint, tmp_path):
     table, values = checks(tmp_path)
     found = read_scores(scores, epoch=2, criterion="gradient-example")
     assert set(table["removed"]) == {format_profile(least_important_first(found, list(found))[:6])}
-    assert values["identical_translations"] == 1
+    assert values["identical_outputs"] == 1
 
 
 def test_a_difference_would_be_seen(toy, lively, lively_checkpoint):
     """The checks compare two models: another one fails them."""
-    pairs = read_pairs(toy.corpus, "check")
+    judged = load_set(toy.corpus, "check", DecodingSettings(), resamples=2)
     other = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
     other.remove(frozenset(lively.sites[2].head_names()))
-    found = remove.compare(lively, frozenset(), other, pairs, remove.DecodingSettings())
-    assert found["identical_translations"] == 0
-    assert found["differing_translations"] > 0
+    found = remove.compare(lively, frozenset(), other, judged)
+    assert found["identical_outputs"] == 0
+    assert found["differing_outputs"] > 0
     assert found["largest_logit_difference"] > 1e-2
 
 

@@ -13,7 +13,7 @@ from stages.stage_arguments import looking_at
 
 def arguments(toy, output, *more):
     given = looking_at(toy, *toy.checkpoints, several=True)
-    return [*given, "--set", "check", "--output", str(output), "--sentences", "7", "--batch-sentences", "3", *more]
+    return [*given, "--set", "check", "--output", str(output), "--examples", "7", "--batch-examples", "3", *more]
 
 
 def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
@@ -23,7 +23,7 @@ def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
     assert len(table) == 2 * len(CRITERIA) * 2 * 24
     assert set(table["epoch"]) == {1, 2}
     assert set(table["run"]) == {"translation.baseline.seed1"}
-    assert set(table["signature"]) == {"loss:token-sum|set:check|sentences:7|batch:3"}
+    assert set(table["signature"]) == {"loss:token-sum|set:check|examples:7|batch:3"}
     texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]
     expected = gradient_scores(model, model.batches(*texts, sentences=3))
     for criterion in CRITERIA:

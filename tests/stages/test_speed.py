@@ -13,7 +13,7 @@ FEW = ["--shares", "0.25", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "-
 def scores(toy, lively_checkpoint, tmp_path_factory):
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
     given = looking_at(toy, lively_checkpoint, several=True)
-    score.main([*given, "--set", "check", "--sentences", "6", "--output", str(path)])
+    score.main([*given, "--set", "check", "--examples", "6", "--output", str(path)])
     return path
 
 
@@ -75,7 +75,7 @@ def test_masking_saves_no_work_and_slicing_does(tables):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--batch-sizes", "1", "13"], "13 sentences wanted, the set has 12"),
+        (["--batch-sizes", "1", "13"], "13 examples wanted, the set has 12"),
         (["--shares", "1.5"], "--shares 1.5"),
         (["--shares", "-0.5"], "--shares -0.5"),
         (["--criterion", "magnitude"], "no raw scores by magnitude"),

@@ -8,30 +8,37 @@ import headroom
 import pytest
 from headroom.ground.command import run
 from headroom.settings.cost import CostSettings
-from headroom.settings.decoding import DecodingSettings, EvaluationSettings, SamplingSettings
+from headroom.settings.decoding import DecodingSettings, EvaluationSettings
 from headroom.settings.diversity import DiversitySettings
+from headroom.settings.fine_tuning import FineTuningSettings
+from headroom.settings.labelling import LabellingSettings
 from headroom.settings.model import ModelSettings
 from headroom.settings.pruning import PruningSettings
 from headroom.settings.removal import RemovalSettings
 from headroom.settings.repulsion import RepulsionSettings
+from headroom.settings.sampling import SamplingSettings
 from headroom.settings.scores import ScoreSettings
 from headroom.settings.timing import TimingSettings
 from headroom.settings.training import TrainingSettings
+from headroom.tasks import TASKS, task_named
 
 MODULES = {
     name: importlib.import_module(f"headroom.{name}")
     for name in (module.name for module in pkgutil.iter_modules(headroom.__path__))
-    if name not in ("data", "ground", "methods", "models", "report", "settings", "study")
+    if name not in ("data", "ground", "methods", "models", "report", "settings", "study", "tasks")
 }
+ON_TASKS = ("ablate", "count", "evaluate", "keep", "prune", "remove", "score", "speed")
+"""Stages whose flags depend on `--task`."""
 
 SETTINGS = {
     "ablate": (DecodingSettings, SamplingSettings),
     "cost": (ModelSettings, TrainingSettings, CostSettings),
     "diversify": (DiversitySettings,),
     "evaluate": (EvaluationSettings, DecodingSettings, SamplingSettings),
+    "fine_tune": (FineTuningSettings,),
     "keep": (DecodingSettings, SamplingSettings),
     "prune": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
-    "remove": (RemovalSettings, DecodingSettings),
+    "remove": (RemovalSettings, DecodingSettings, SamplingSettings),
     "score": (ScoreSettings,),
     "speed": (TimingSettings,),
     "train": (ModelSettings, TrainingSettings, RepulsionSettings),
@@ -46,6 +53,11 @@ NUMBERS = [
     if "int" in str(field.annotation) or "float" in str(field.annotation)
     if "Literal" not in str(field.annotation)
 ]
+
+
+def parser_of(name, task="translation"):
+    module = MODULES[name]
+    return module.build_parser(task_named(task)) if name in ON_TASKS else module.build_parser()
 
 
 def flags(model):
@@ -64,17 +76,42 @@ def test_help_says_what_every_flag_means(name, capsys):
     assert caught.value.code == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: python -m headroom.{name} ")
-    for action in MODULES[name].build_parser()._actions:
+    for action in parser_of(name)._actions:
         assert action.option_strings[-1] in text
         assert action.help is not None
     if name in SETTINGS:
         assert [flag for model in SETTINGS[name] for flag in flags(model) if f"{flag} " not in text] == []
 
 
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("name", ON_TASKS)
+def test_help_is_that_of_the_task(name, task, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES[name].main, ["--task", task, "--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert ("--vocabulary" in text) == (task == "translation")
+    for action in parser_of(name, task)._actions:
+        assert action.option_strings[-1] in text
+    judges = name not in ("count", "score", "speed")
+    if task == "classification" and judges:
+        wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]
+        assert [flag for flag in wanted if flag not in text] == []
+
+
+def test_an_unknown_task_is_named_with_the_tasks(capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES["score"].main, ["--task", "parsing"])
+    assert caught.value.code == 2
+    last = capsys.readouterr().err.split("\n")[-2]
+    assert "'parsing'" in last
+    assert all(task in last for task in TASKS)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_no_flag_means_two_things(name):
     """argparse would refuse them when the parser is built."""
-    assert isinstance(MODULES[name].build_parser(), argparse.ArgumentParser)
+    assert isinstance(parser_of(name), argparse.ArgumentParser)
 
 
 @pytest.mark.parametrize(("name", "flag"), NUMBERS)
@@ -82,7 +119,7 @@ def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path
     monkeypatch.chdir(tmp_path)
     more = ["--method", "svgd"] if name == "train" else []
     with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*required(MODULES[name].build_parser()), *more, flag, "many"])
+        run(MODULES[name].main, [*required(parser_of(name)), *more, flag, "many"])
     assert caught.value.code == 2
     text = capsys.readouterr().err
     assert text.startswith(f"error: {flag} many: ")
@@ -93,7 +130,7 @@ def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path
 @pytest.mark.parametrize("name", sorted(SETTINGS))
 def test_a_flag_that_does_not_exist_is_named(name, capsys):
     with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*required(MODULES[name].build_parser()), "--beem", "5"])
+        run(MODULES[name].main, [*required(parser_of(name)), "--beem", "5"])
     assert caught.value.code == 2
     assert "--beem" in capsys.readouterr().err.split("\n")[-2]
 
@@ -110,7 +147,6 @@ def test_a_flag_that_is_needed_is_named(name, capsys):
     ("name", "flag", "value"),
     [
         ("prune", "--criteria", "magnitude"),
-        ("prune", "--scopes", "F"),
         ("train", "--precision", "int8"),
         ("train", "--method", "spos"),
         ("train", "--device", "tpu"),
@@ -119,7 +155,7 @@ def test_a_flag_that_is_needed_is_named(name, capsys):
 )
 def test_an_unknown_choice_is_named_with_the_choices(name, flag, value, capsys):
     with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*required(MODULES[name].build_parser()), flag, value])
+        run(MODULES[name].main, [*required(parser_of(name)), flag, value])
     assert caught.value.code == 2
     last = capsys.readouterr().err.split("\n")[-2]
     assert flag in last

@@ -32,27 +32,69 @@ def says(ended: Ended, *parts: str) -> None:
 
 WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ({"trainning": {"epochs": 2}}, ("key trainning: no such key", "docs/configuration.md")),
-    ({"training.epoch": 2}, ("key training.epoch: no such key",)),
-    ({"training.epochs": "many"}, ("key training.epochs: ", "valid integer", "'many'")),
-    ({"arms": {"baseline": {"method": "basline"}}}, ("key arms.baseline.method: 'basline' is unknown", "'svgd'")),
-    ({"arms": {"svgd": {"method": "svgd", "alfa": 1}}}, ("key arms.svgd.alfa: no such key",)),
+    ({"translation.training.epoch": 2}, ("key translation.training.epoch: no such key",)),
+    ({"translation.training.epochs": "many"}, ("key translation.training.epochs: ", "valid integer", "'many'")),
     (
-        {"arms": {"svgd": {"method": "svgd", "alpha": -1}}},
-        ("key arms.svgd.alpha: ", "greater than or equal to 0", "-1"),
+        {"translation.arms": {"baseline": {"method": "basline"}}},
+        ("key translation.arms.baseline.method: 'basline' is unknown", "'svgd'"),
     ),
-    ({"pruning.criteria": ["gradients"]}, ("key pruning.criteria.0: ", "'gradient-token'", "'gradients'")),
-    ({"model.heads": 3}, ("key model: width 16 is not a multiple of heads 3",)),
+    (
+        {"translation.arms": {"svgd": {"method": "svgd", "alfa": 1}}},
+        ("key translation.arms.svgd.alfa: no such key",),
+    ),
+    (
+        {"translation.arms": {"svgd": {"method": "svgd", "alpha": -1}}},
+        ("key translation.arms.svgd.alpha: ", "greater than or equal to 0", "-1"),
+    ),
+    (
+        {"translation.pruning.criteria": ["gradients"]},
+        ("key translation.pruning.criteria.0: ", "'gradient-token'", "'gradients'"),
+    ),
+    ({"translation.model.heads": 3}, ("key translation.model: width 16 is not a multiple of heads 3",)),
     ({"seeds": [1, 2, 1]}, ("seeds: a seed is given twice",)),
     (
-        {"experiments.far_sets": ["moon"]},
-        ("experiments.far_sets: 'moon' is no far domain of the corpus, which has far",),
+        {"translation.experiments.far_sets": ["moon"]},
+        ("translation.experiments.far_sets: 'moon' is no far domain of the corpus, which has far",),
     ),
-    ({"experiments.detailed_seeds": 5}, ("experiments.detailed_seeds: 5 is more than the 2 of seeds",)),
-    ({"removal.share": 1.5}, ("key removal.share: ", "less than or equal to 1", "1.5")),
-    ({"timing.shares": [0.5, 1.5]}, ("key timing.shares.1: ", "less than or equal to 1", "1.5")),
-    ({"timing.batch_sizes": [1, 64]}, ("timing.batch_sizes: a batch of 64 is larger than the test set", "corpus.test")),
-    ({"scores.sentences": 50}, ("scores.sentences: 50 is more than the 20 sentences of `choose`",)),
-    ({"corpus.source": "internet"}, ("key corpus.source: 'internet' is unknown", "'files'")),
+    (
+        {"translation.experiments.detailed_seeds": 5},
+        ("translation.experiments.detailed_seeds: 5 is more than the 2 of seeds",),
+    ),
+    ({"translation.removal.share": 1.5}, ("key translation.removal.share: ", "less than or equal to 1", "1.5")),
+    ({"translation.timing.shares": [0.5, 1.5]}, ("key translation.timing.shares.1: ", "less than or equal to 1")),
+    (
+        {"translation.timing.batch_sizes": [1, 64]},
+        ("translation.timing.batch_sizes: a batch of 64 is larger than the test set", "translation.corpus.test"),
+    ),
+    (
+        {"translation.scores.examples": 50},
+        ("translation.scores.examples: 50 is more than the 20 examples of `choose`",),
+    ),
+    (
+        {"translation.corpus.source": "internet"},
+        ("key translation.corpus.source: 'internet' is unknown", "'files'"),
+    ),
+    (
+        {"classification.entailment.encoder.heads": 3},
+        ("key classification.entailment.encoder", "width 16 is not a multiple of heads 3"),
+    ),
+    (
+        {"classification.entailment.encoder": {"source": "disk"}},
+        ("key classification.entailment.encoder.source: 'disk' is unknown", "'directory'"),
+    ),
+    (
+        {"classification.entailment.corpus": {"source": "catalogue", "dataset": "sst3"}},
+        ("key classification.entailment.corpus.dataset: ", "'sst2'", "'sst3'"),
+    ),
+    (
+        {"classification.entailment.labelling.metrics": ["recall"]},
+        ("key classification.entailment.labelling.metrics.0: ", "'matthews'", "'recall'"),
+    ),
+    (
+        {"classification.entailment.timing.batch_sizes": [1, 64]},
+        ("classification.entailment.timing.batch_sizes: a batch of 64 is larger than the test set",),
+    ),
+    ({"classification.translation": {}}, ("key classification: 'translation' cannot name a classification task",)),
 ]
 
 
@@ -71,7 +113,7 @@ def own_text(project: Project, **files: str) -> str:
         corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
         for side in ("source", "target"):
             (project.root / corpus[name][side]).write_text(files.get(f"{name}_{side}", SENTENCES))
-    return project.configure({"corpus": corpus, "study": "own"})
+    return project.configure({"translation.corpus": corpus, "study": "own"})
 
 
 class TestOwnText:
@@ -90,23 +132,55 @@ class TestOwnText:
     def test_is_checked_before_anything_is_made_of_it(
         self, project: Project, files: dict[str, str], message: tuple[str, ...]
     ) -> None:
-        ended = project.snakemake(study=own_text(project, **files))
+        ended = project.snakemake("prepare", study=own_text(project, **files))
         says(ended, *message)
         nothing_made(project, ended, "own")
 
     def test_missing_file(self, bare: Project) -> None:
         pair = {"source": "text/none.en", "target": "text/none.de"}
         corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
-        ended = bare.snakemake(study=bare.configure({"corpus": corpus}))
-        says(ended, "key corpus.train.source: there is no file text/none.en")
+        ended = bare.snakemake(study=bare.configure({"translation.corpus": corpus}))
+        says(ended, "key translation.corpus.train.source: there is no file text/none.en")
         assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
+
+
+class TestOwnClassifier:
+    def test_missing_files_are_told_before_any_job(self, bare: Project) -> None:
+        corpus = {"source": "files", **dict.fromkeys(("train", "valid", "test"), "none.tsv"), "labels": ["a", "b"]}
+        ended = bare.snakemake(study=bare.configure({"classification.entailment.corpus": corpus}))
+        says(ended, "key classification.entailment.corpus.train: there is no file none.tsv")
+        encoder = {"source": "directory", "path": "none"}
+        ended = bare.snakemake(study=bare.configure({"classification.entailment.encoder": encoder}))
+        says(ended, "key classification.entailment.encoder.path: there is no directory none")
+        assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
+
+    @pytest.mark.parametrize(
+        ("lines", "message"),
+        [
+            ("the dog sings\tmaybe", ("own/train.tsv, line 4: the label 'maybe' is not among", "good, bad")),
+            ("the dog sings", ("own/train.tsv, line 4 has 1 columns", "expected 2")),
+            ("\tgood", ("own/train.tsv, line 4: a sentence is empty",)),
+        ],
+        ids=["unknown label", "missing column", "empty sentence"],
+    )
+    def test_text_is_checked_before_training(self, project: Project, lines: str, message: tuple[str, ...]) -> None:
+        (project.root / "own").mkdir()
+        rows = "sentence\tlabel\na cat sleeps\tgood\na dog barks\tbad\n"
+        for name in ("train", "valid", "test"):
+            (project.root / "own" / f"{name}.tsv").write_text(rows + (f"{lines}\n" if name == "train" else ""))
+        corpus = {"source": "files", "labels": ["good", "bad"]}
+        corpus |= {name: f"own/{name}.tsv" for name in ("train", "valid", "test")}
+        study = project.configure({"classification.entailment.corpus": corpus, "study": "own"})
+        ended = project.snakemake("results/own/entailment/encoder/config.json", study=study)
+        says(ended, *message)
+        assert "rule prepare_encoder" not in ended.output
 
 
 def nothing_made(project: Project, ended: Ended, study: str) -> None:
     """Check that no later job was started and that no part of a corpus is left."""
     assert "rule prepare:" not in ended.output
     assert "rule train:" not in ended.output
-    corpus = project.root / "results" / study / "corpus"
+    corpus = project.root / "results" / study / "translation" / "corpus"
     assert [path for path in corpus.rglob("*") if path.is_file()] == []
 
 
@@ -116,21 +190,21 @@ def test_corrupt_download(project: Project) -> None:
     wrong.parent.mkdir(parents=True)
     wrong.write_bytes(b"wrong")
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
-    study = project.configure({"corpus": corpus, "mirror": "mirror", "study": "corrupt"})
-    ended = project.snakemake(study=study)
+    study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
+    ended = project.snakemake("prepare", study=study)
     says(ended, f"mirror/{file.path}: wrong checksum, expected sha256 {file.sha256}", "replace the file in the mirror")
     nothing_made(project, ended, "corrupt")
 
 
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
-    ended = project.snakemake(study=project.configure({"vocabulary.size": 30000}))
+    ended = project.snakemake("prepare", study=project.configure({"translation.vocabulary.size": 30000}))
     says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
     assert "rule train:" not in ended.output
-    assert not list((project.root / "results" / "tiny" / "binarised").glob("*"))
+    assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
 
 
 RUN = "translation.baseline.seed1"
-PLACES = ("--vocabulary", "results/tiny/binarised", "--corpus", "results/tiny/corpus")
+PLACES = ("--vocabulary", "results/tiny/translation/binarised", "--corpus", "results/tiny/translation/corpus")
 
 
 class TestFinishedStudy:

@@ -2,15 +2,17 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 import yaml
 from headroom import documentation
 from headroom.ground.errors import HeadroomError
 from headroom.report.study_tables import COLUMNS
+from headroom.settings.task import ClassificationSettings, TranslationSettings
 from headroom.study import Study
 from jsonschema import Draft202012Validator
+from pydantic import BaseModel
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
@@ -27,6 +29,7 @@ WRITTEN_BY = {
     "curves": "prune.COLUMNS",
     "dynamics": "prune.COLUMNS",
     "settling": "settle.COLUMNS",
+    "parameters": "count.COLUMNS",
     "removal": "remove.COLUMNS",
     "timing": "speed.COLUMNS",
     "timing_samples": "speed.SAMPLE_COLUMNS",
@@ -53,34 +56,40 @@ class TestConfiguration:
     def test_schema_takes_every_study(self, study: Path) -> None:
         Draft202012Validator(yaml.safe_load(SCHEMA.read_text())).validate(yaml.safe_load(study.read_text()) or {})
 
-    @pytest.mark.parametrize("wrong", [{"sedes": [1]}, {"model": {"head": 8}}, {"training": {"epochs": "many"}}])
+    @pytest.mark.parametrize(
+        "wrong",
+        [{"sedes": [1]}, {"translation": {"model": {"head": 8}}}, {"translation": {"training": {"epochs": "many"}}}],
+    )
     def test_schema_refuses_misspelt_and_ill_typed_keys(self, wrong: dict[str, Any]) -> None:
         assert not Draft202012Validator(yaml.safe_load(SCHEMA.read_text())).is_valid(wrong)
 
     def test_every_key_is_in_the_table_with_its_meaning(self) -> None:
         documented = {row[0]: row for row in rows(TABLE.read_text())}
-        for path, description in keys(Study.model_json_schema()):
+        found = dict(keys(Study))
+        assert {"seeds", "translation.model.heads", "classification.<name>.pruning.step"} <= set(found)
+        for path, description in found.items():
             assert description, f"{path} has no description"
             assert len(documented[f"`{path}`"]) == 4
             assert documented[f"`{path}`"][3], path
 
     def test_defaults_are_those_of_the_models(self) -> None:
         documented = {row[0]: row[2] for row in rows(TABLE.read_text())}
-        study = Study()
-        assert documented["`training.epochs`"] == f"`{study.training.epochs}`"
-        assert documented["`seeds`"] == f"`{list(study.seeds)}`"
+        assert documented["`translation.training.epochs`"] == f"`{TranslationSettings().training.epochs}`"
+        assert documented["`classification.<name>.training.epochs`"] == f"`{ClassificationSettings().training.epochs}`"
+        assert documented["`seeds`"] == f"`{list(Study.model_fields['seeds'].default)}`"
         assert documented["`mirror`"] == "`null`"
 
 
-def keys(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield dotted path and description of every key in a plain section, straight from the JSON schema."""
-    for name, entry in schema["properties"].items():
-        section = schema["$defs"].get(entry.get("$ref", "").rpartition("/")[2], {})
-        if "properties" in section:
-            inner = section["properties"].items()
-            yield from ((f"{name}.{key}", value.get("description", "")) for key, value in inner)
-        elif "additionalProperties" not in entry and "oneOf" not in entry:
-            yield name, entry.get("description", "")
+def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """Yield dotted path and description of every key in plain sections, straight from the models."""
+    for name, field in model.model_fields.items():
+        inner = [part for part in (field.annotation, *get_args(field.annotation)) if isinstance(part, type)]
+        sections = [part for part in inner if issubclass(part, BaseModel)]
+        place = f"{prefix}{name}" + (".<name>" if get_origin(field.annotation) is dict else "")
+        if len(sections) == 1:
+            yield from keys(sections[0], f"{place}.")
+        elif not sections and get_origin(field.annotation) is not dict:
+            yield place, field.description or ""
 
 
 def rows(text: str) -> Iterator[list[str]]:
@@ -116,11 +125,13 @@ class TestDataDictionary:
         ("table", "module", "constant"),
         [
             ("Columns that recur", "ground.heads", "KINDS"),
-            ("Columns that recur", "methods.evaluation", "METRICS"),
+            ("Columns that recur", "ground.translation_metrics", "METRICS"),
+            ("Columns that recur", "ground.classification_metrics", "METRICS"),
             ("scores", "methods.importance", "CRITERIA"),
             ("Columns that recur", "methods.importance", "NORMALISATIONS"),
             ("curves", "methods.importance", "CRITERIA"),
             ("timing", "methods.workload", "PARTS"),
+            ("timing", "methods.encoder_workload", "PARTS"),
         ],
     )
     def test_every_value_is_explained(self, table: str, module: str, constant: str, sections: dict[str, str]) -> None:

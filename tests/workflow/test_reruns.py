@@ -6,52 +6,93 @@ from typing import Any
 import pytest
 from whole_project import Project, planned
 
-# What follows a training, for all four runs and for the svgd runs alone.
-PER_RUN = {"score": 4, "evaluate": 4, "diversify": 4, "dynamics": 4, "settle": 4}
-DETAILED = {"ablate": 1, "keep": 1, "agree": 1, "curves": 2, "remove": 1, "speed": 1}
+Jobs = dict[str, int]
+
 LAST = {"compare": 1, "report": 1}
-TRAINING = {"train": 4, **PER_RUN, **DETAILED, **LAST}
-NEW_RUNS = {"train": 2, "score": 2, "evaluate": 2, "diversify": 2, "dynamics": 2, "settle": 2, **LAST}
-SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "remove": 1, "speed": 1, **LAST}
-EVERYTHING = {"generate": 1, "prepare": 1, "cost": 1, **TRAINING}
+REPORT = {"report": 1}
+
+# What follows a training of all four runs of translation, or of both of classification.
+TRANSLATED = {"score": 4, "evaluate": 4, "dynamics": 4, "settle": 4, "diversify": 4}
+LABELLED = {"score": 2, "evaluate": 2, "dynamics": 2, "settle": 2}
+DETAILED = {"ablate": 1, "keep": 1, "agree": 1, "count": 1, "site_curves": 1, "speed": 1}
+
+
+def total(*parts: Jobs) -> Jobs:
+    """Return the jobs of several parts together; the report is made once."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {name: sum(part.get(name, 0) for part in parts) for name in names} | (
+        {name: 1 for name in LAST if name in names}
+    )
+
+
+OF_TRANSLATION = {**TRANSLATED, **DETAILED, "curves": 2, "remove": 1, **LAST}
+OF_CLASSIFICATION = {**LABELLED, **DETAILED, "curves": 1, "remove_labelled": 1, **REPORT}
+TRAINING = {"train": 4, **OF_TRANSLATION}
+FINE_TUNING = {"fine_tune_entailment": 2, **OF_CLASSIFICATION}
+ENCODER = {"prepare_encoder_entailment": 1, **FINE_TUNING}
+NEW_ARM = {"train": 2, "score": 2, "evaluate": 2, "diversify": 2, "dynamics": 2, "settle": 2, **LAST}
+NEW_SEED = total(NEW_ARM, {"fine_tune_entailment": 1, **dict.fromkeys(LABELLED, 1)})
+SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "site_curves": 1, "remove": 1, "speed": 1, **LAST}
+SCORES_LABELLED = {
+    **{"score": 2, "settle": 2, "dynamics": 2, "curves": 1, "site_curves": 1, "remove_labelled": 1, "speed": 1},
+    **REPORT,
+}
+JUDGED = {"evaluate": 4, "ablate": 1, "keep": 1, "curves": 2, "site_curves": 1, "dynamics": 4, "agree": 1, **LAST}
+JUDGED_LABELLED = {
+    **{"evaluate": 2, "ablate": 1, "keep": 1, "curves": 1, "site_curves": 1, "dynamics": 2, "agree": 1},
+    **REPORT,
+}
+EVERY_SET = {"generate": 1, "prepare": 1, "cost": 1, **TRAINING}
 
 ALPHA = {"baseline": {"method": "baseline"}, "svgd": {"method": "svgd", "alpha": 0.02}}
 
 # The report says with which configuration the study was made, so that every change of a value reaches it.
-VALUES: list[tuple[str, Any, dict[str, int]]] = [
-    ("arms", ALPHA, {"cost": 1, **NEW_RUNS}),
-    ("seeds", [1, 2, 3], NEW_RUNS),
-    ("corpus.seed", 2, EVERYTHING),
-    ("vocabulary.size", 210, {"prepare": 1, "cost": 1, **TRAINING}),
-    ("training.learning_rate", 0.004, {"cost": 1, **TRAINING}),
-    ("training.epochs", 3, TRAINING),
-    ("device", "cpu", {"cost": 1, **TRAINING}),
-    ("evaluation.beam", 4, {"evaluate": 4, **LAST}),
-    ("scores.sentences", 19, SCORES),
-    ("pruning.random_draws", 3, {"curves": 2, "report": 1}),
-    ("pruning.scopes", ["all", "A", "D"], {"curves": 1, "report": 1}),
-    ("removal.share", 0.25, {"remove": 1, "report": 1}),
-    ("timing.repeats", 4, {"speed": 1, "report": 1}),
-    ("diversity.sentences", 10, {"diversify": 4, **LAST}),
-    ("cost.repeats", 20, {"cost": 1, "report": 1}),
+VALUES: list[tuple[str, Any, Jobs]] = [
+    ("translation.arms", ALPHA, {"cost": 1, **NEW_ARM}),
+    ("seeds", [1, 2, 3], NEW_SEED),
+    ("device", "cpu", total({"cost": 1, **TRAINING}, FINE_TUNING)),
+    ("sampling.resamples", 101, total(JUDGED, {"remove": 1}, JUDGED_LABELLED, {"remove_labelled": 1})),
+    ("translation.corpus.seed", 2, EVERY_SET),
+    ("translation.vocabulary.size", 210, {"prepare": 1, "cost": 1, **TRAINING}),
+    ("translation.training.learning_rate", 0.004, {"cost": 1, **TRAINING}),
+    ("translation.training.epochs", 3, TRAINING),
+    ("translation.evaluation.beam", 4, {"evaluate": 4, **LAST}),
+    ("translation.scores.examples", 19, {**SCORES, "dynamics": 4}),
+    ("translation.pruning.random_draws", 3, {"curves": 2, **REPORT}),
+    ("translation.pruning.scopes", ["all", "A", "D"], {"curves": 1, **REPORT}),
+    ("translation.removal.share", 0.25, {"remove": 1, **REPORT}),
+    ("translation.timing.repeats", 4, {"speed": 1, **REPORT}),
+    ("translation.diversity.sentences", 10, {"diversify": 4, **LAST}),
+    ("translation.cost.repeats", 20, {"cost": 1, **REPORT}),
+    ("classification.entailment.corpus.seed", 2, {"label_entailment": 1, **ENCODER}),
+    ("classification.entailment.encoder.layers", 3, ENCODER),
+    ("classification.entailment.training.learning_rate", 0.002, FINE_TUNING),
+    ("classification.entailment.scores.examples", 19, SCORES_LABELLED),
+    ("classification.entailment.labelling.examples_at_once", 8, {**JUDGED_LABELLED, "remove_labelled": 1}),
+    ("classification.entailment.pruning.random_draws", 3, {"curves": 1, **REPORT}),
+    ("classification.entailment.removal.share", 0.25, {"remove_labelled": 1, **REPORT}),
+    ("classification.entailment.timing.repeats", 4, {"speed": 1, **REPORT}),
 ]
 
-FILES: list[tuple[str, dict[str, int]]] = [
-    ("workflow/headroom/report/figures/curves.py", {"report": 1}),
-    ("workflow/headroom/report/claims/pruning.py", {"report": 1}),
-    ("workflow/report/page.css", {"report": 1}),
-    ("workflow/headroom/settings/timing.py", {"speed": 1, "report": 1}),
-    ("workflow/headroom/ground/ranks.py", {"agree": 1, "settle": 4, "report": 1}),
-    (
-        "workflow/headroom/ground/bootstrap.py",
-        {"evaluate": 4, "dynamics": 4, "settle": 4, "ablate": 1, "keep": 1, "agree": 1, "curves": 2, **LAST},
-    ),
-    ("workflow/headroom/prune.py", {"curves": 2, "dynamics": 4, **LAST}),
-    ("workflow/headroom/methods/importance.py", SCORES),
+PRUNING = {"curves": 3, "site_curves": 2, "dynamics": 6}
+
+FILES: list[tuple[str, Jobs]] = [
+    ("workflow/headroom/report/figures/curves.py", REPORT),
+    ("workflow/headroom/report/claims/pruning.py", REPORT),
+    ("workflow/report/page.css", REPORT),
+    ("workflow/headroom/settings/timing.py", {"speed": 2, **REPORT}),
+    ("workflow/headroom/ground/ranks.py", {"agree": 2, "settle": 6, **REPORT}),
+    ("workflow/headroom/prune.py", {**PRUNING, **LAST}),
+    ("workflow/headroom/count.py", {"count": 2, **REPORT}),
+    ("workflow/headroom/methods/importance.py", total(SCORES, SCORES_LABELLED)),
     ("workflow/headroom/methods/repulsion.py", {"cost": 1, **TRAINING}),
-    ("workflow/headroom/data/grammar/source.py", EVERYTHING),
+    ("workflow/headroom/models/translation/training.py", {"cost": 1, **TRAINING}),
+    ("workflow/headroom/models/classification/training.py", FINE_TUNING),
+    ("workflow/headroom/ground/classification_metrics.py", OF_CLASSIFICATION),
+    ("workflow/headroom/data/grammar/source.py", total(EVERY_SET, {"label_entailment": 1, **ENCODER})),
     ("workflow/headroom/study.py", {}),
     ("workflow/headroom/data/catalogue.yaml", {}),
+    ("workflow/headroom/data/labelled_catalogue.yaml", {}),
     ("workflow/report/curves.rst", {}),
     ("docs/report.md", {}),
 ]

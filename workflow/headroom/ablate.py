@@ -5,46 +5,35 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from headroom.ground.command import (
-    add_model,
-    add_run,
-    add_settings,
-    epoch_of,
-    run,
-    settings_from,
-    stage_parser,
-)
+from headroom.ground.command import add_run, epoch_of, run, stage_parser
 from headroom.ground.heads import Head, all_heads
 from headroom.ground.tables import write_table
-from headroom.methods.evaluation import Judge, comparisons, load_set
-from headroom.models.translation.model import TranslationModel
-from headroom.settings.decoding import DecodingSettings, SamplingSettings
+from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.tasks import Task, add_task, chosen_task
 
 logger = logging.getLogger("headroom.ablate")
 
-_MEASURED = ("set", "metric", "value", "full", "delta", "low", "high", "p", "p_holm")
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *_MEASURED, "signature")
+COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *COMPARED, "signature")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(task: Task) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.ablate", __doc__ or "")
     add_run(parser)
-    add_model(parser)
+    add_task(parser)
+    task.add_model(parser)
     parser.add_argument("--sets", nargs="+", default=["choose", "test"], help="evaluation sets")
     parser.add_argument("--output", required=True, help="table of effects")
-    add_settings(parser, DecodingSettings)
-    add_settings(parser, SamplingSettings)
+    task.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
-    given = build_parser().parse_args(arguments)
-    decoding = settings_from(given, DecodingSettings)
-    resamples = settings_from(given, SamplingSettings).resamples
-    sets = [load_set(given.corpus, name, decoding, resamples=resamples) for name in given.sets]
-    model = TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    sets = [task.load_set(given, name) for name in given.sets]
+    model = task.load_model(given, given.checkpoint)
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     rows: list[dict[str, Any]] = []
     for judged in sets:
@@ -54,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:
-    """Return what removing each head alone does; Holm's correction is over the heads, per metric."""
+    """Return what removing each head alone does; corrections are over the heads, per metric."""
     return comparisons(
         judge,
         [({"kind": head.kind, "layer": head.layer, "head": head.head}, frozenset([head])) for head in heads],

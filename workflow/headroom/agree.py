@@ -21,7 +21,8 @@ COLUMNS = (
 INPUT_COLUMNS = ("epoch", "kind", "layer", "head", "set", "metric", "delta", "signature")
 
 NEAR_SETS = ("choose", "check", "test")
-METRICS = ("bleu", "chrf", "loss")
+LEFT_OUT = ("exact",)
+"""Metrics whose effects of single heads are too coarse to correlate."""
 DROPPED = (0, 1, 2, 5, 10)
 """Worst heads left out, to see whether a few heads carry the correlation."""
 OVERLAP_SIZES = (5, 10, 20)
@@ -58,10 +59,10 @@ def agreement_rows(ablation: pandas.DataFrame, *, source: str) -> Iterator[dict[
     pairs = set_pairs(list(dict.fromkeys(ablation["set"])))
     if not pairs:
         raise HeadroomError(f"{source}: nothing to compare; ablate heads on `test` and on one other set")
-    for metric in METRICS:
+    for metric in (name for name in dict.fromkeys(ablation["metric"]) if name not in LEFT_OUT):
         for first, second in pairs:
             effects = _effects(ablation, metric=metric, pair=(first, second), source=source)
-            for kind in ("all", *KINDS):
+            for kind in ("all", *(kind for kind in KINDS if kind in set(effects["kind"]))):
                 chosen = effects if kind == "all" else effects[effects["kind"] == kind]
                 named = {"kind": kind, "set_a": first, "set_b": second, "metric": metric}
                 yield from (named | row for row in _kind_rows(chosen))

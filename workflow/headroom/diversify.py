@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headroom.ground.command import (
-    add_model,
     add_run,
     add_settings,
+    add_translation_model,
     epoch_of,
     run,
     settings_from,
@@ -30,7 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.diversify", __doc__ or "")
     add_run(parser)
-    add_model(parser, several=True)
+    add_translation_model(parser, several=True)
     parser.add_argument("--set", default="check", help="evaluation set that heads are compared on")
     parser.add_argument("--output", required=True, help="table of diversity per site")
     add_settings(parser, DiversitySettings)

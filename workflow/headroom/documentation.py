@@ -11,6 +11,7 @@ import yaml
 from headroom.ground.command import run, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
+from headroom.settings.task import ClassificationSettings, TranslationSettings
 from headroom.study import Study
 
 Schema = dict[str, Any]
@@ -30,30 +31,47 @@ def schema_text() -> str:
 def table_text() -> str:
     """Return a Markdown page with every key of a study: dotted path, type, default, meaning."""
     root = Study.model_json_schema()
-    sections = {name: entry for name, entry in root["properties"].items() if _is_section(_resolve(entry, root))}
-    single = {name: entry for name, entry in root["properties"].items() if name not in sections}
-    lines = ["# The configuration", "", f"<!-- {NOTE} -->", "", _plain(root["description"]), ""]
-    lines += _table(_rows({"properties": single}, root))
-    for name, entry in sections.items():
-        lines += ["", f"## `{name}`", "", *_section(name, entry, root)]
-    return "\n".join(lines) + "\n"
+    example = Study(translation=TranslationSettings(), classification={"example": ClassificationSettings()})
+    lines = ["# The configuration", "", f"<!-- {NOTE} -->", "", _plain(root["description"])]
+    return "\n".join([*lines, *_section(root, root, example, "", 1)]) + "\n"
 
 
-def _section(name: str, entry: Schema, root: Schema) -> Iterator[str]:
-    """Yield the lines of one section: what it is, and a table, or a table for each form it can take."""
-    section = _resolve(entry, root)
-    if "properties" in section:
-        yield from [_plain(section.get("description", "")), "", *_table(_rows(section, root, f"{name}."))]
+def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
+    """Yield the table of a section's own keys, then the sections within it.
+
+    Args:
+        section: The schema of the section.
+        root: The whole schema.
+        example: The section with its defaults.
+        prefix: What its keys begin with, e.g. `translation.`
+        level: Depth of its heading.
+    """
+    parts = {name: (entry, _resolve(entry, root)) for name, entry in section["properties"].items()}
+    own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner)}
+    if own:
+        yield from ["", *_table(_rows({"properties": own}, root, prefix))]
+    for name, (entry, inner) in parts.items():
+        if _is_section(inner):
+            yield from ["", f"{'#' * (level + 1)} `{prefix}{name}`", ""]
+            yield from _inner(entry, inner, root, getattr(example, name), f"{prefix}{name}", level + 1)
+
+
+def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, level: int) -> Iterator[str]:
+    """Yield one section: what it is, and its keys, or those of each form it can take."""
+    values = inner.get("additionalProperties")
+    named = isinstance(values, dict)
+    if isinstance(values, dict):
+        inner, path = _resolve(values, root), f"{path}.<name>"
+    if "properties" in inner:
+        yield _plain(inner.get("description", ""))
+        yield from _section(inner, root, next(iter(example.values())) if named else example, f"{path}.", level)
         return
-    values = section.get("additionalProperties")
-    forms, path = (_resolve(values, root), f"{name}.<name>") if isinstance(values, dict) else (section, name)
-    key = forms["discriminator"]["propertyName"]
-    default = getattr(Study(), name)
-    chosen = {item: getattr(value, key) for item, value in default.items()} if values else getattr(default, key)
+    key = inner["discriminator"]["propertyName"]
+    chosen = {item: getattr(value, key) for item, value in example.items()} if named else getattr(example, key)
     yield f"{_plain(entry.get('description', ''))}. Default: {key} {_literal(chosen)}."
-    for value, reference in forms["discriminator"]["mapping"].items():
+    for value, reference in inner["discriminator"]["mapping"].items():
         form = _resolve({"$ref": reference}, root)
-        yield from ["", f"### `{path}.{key}: {value}`", "", _plain(form.get("description", "")), ""]
+        yield from ["", f"{'#' * (level + 1)} `{path}.{key}: {value}`", "", _plain(form.get("description", "")), ""]
         yield from _table(_rows(form, root, f"{path}."))
 
 
@@ -72,8 +90,10 @@ def _rows(section: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str
 
 
 def _resolve(entry: Schema, root: Schema) -> Schema:
-    """Follow a reference into the definitions of the schema."""
-    return root["$defs"][entry["$ref"].rsplit("/", 1)[1]] if "$ref" in entry else entry
+    """Follow a reference into the definitions of the schema; of a section that may be unset, that of the section."""
+    options = [option for option in entry.get("anyOf", ()) if "$ref" in option]
+    reference = entry.get("$ref") or (options[0]["$ref"] if options else None)
+    return root["$defs"][reference.rsplit("/", 1)[1]] if reference else entry
 
 
 def _is_section(entry: Schema) -> bool:

@@ -1,61 +1,49 @@
-"""Keep one head per site: chosen on one set, judged on another (Michel et al. 2019, Tables 2 and 5)."""
+"""Keep one head per site: chosen on one set or another, judged on one (Michel et al. 2019, Tables 2, 3, 5 and 6)."""
 
 import argparse
 import logging
 from collections.abc import Sequence
 from typing import Any
 
-from headroom.ground.command import (
-    add_model,
-    add_run,
-    add_settings,
-    epoch_of,
-    run,
-    settings_from,
-    stage_parser,
-)
+from headroom.ground.command import add_run, epoch_of, run, stage_parser
 from headroom.ground.heads import Head, Site
 from headroom.ground.tables import write_table
-from headroom.methods.evaluation import Judge, comparisons, load_set
-from headroom.models.translation.model import TranslationModel
-from headroom.settings.decoding import DecodingSettings, SamplingSettings
+from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.tasks import Task, add_task, chosen_task
 
 logger = logging.getLogger("headroom.keep")
 
-_MEASURED = ("set", "metric", "value", "full", "delta", "low", "high", "p", "p_holm", "chosen")
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *_MEASURED, "signature")
+COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *COMPARED, "chosen_on", "signature")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(task: Task) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.keep", __doc__ or "")
     add_run(parser)
-    add_model(parser)
-    parser.add_argument("--choose-on", default="choose", help="set that chooses each site's head")
-    parser.add_argument("--judge-on", default="test", help="set that judges the chosen heads")
+    add_task(parser)
+    task.add_model(parser)
+    parser.add_argument(
+        "--sets", nargs="+", default=["choose", "test"], help="sets that every head is tried on and that choose"
+    )
     parser.add_argument("--output", required=True, help="table of effects")
-    add_settings(parser, DecodingSettings)
-    add_settings(parser, SamplingSettings)
+    task.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Try every head as its site's only one, judge the best of each site, write the table."""
-    given = build_parser().parse_args(arguments)
-    decoding = settings_from(given, DecodingSettings)
-    resamples = settings_from(given, SamplingSettings).resamples
-    choosing, judging = (
-        load_set(given.corpus, name, decoding, resamples=resamples) for name in (given.choose_on, given.judge_on)
-    )
-    model = TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
-    judge = Judge(model, choosing)
-    best = [best_head(judge, site) for site in model.sites]
-    every = [head for site in model.sites for head in site.head_names()]
-    rows = effects(judge, model.sites, every, best)
-    logger.info("chose %s on %s", " ".join(map(str, best)), choosing.name)
-    rows += effects(Judge(model, judging), model.sites, best, best)
+    """Try every head as its site's only one on every set, say which was best where, write the table."""
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    sets = [task.load_set(given, name) for name in given.sets]
+    model = task.load_model(given, given.checkpoint)
+    judges = {judged.name: Judge(model, judged) for judged in sets}
+    chosen = {name: [best_head(judge, site) for site in model.sites] for name, judge in judges.items()}
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
-    write_table(given.output, [{**leading, **row} for row in rows], COLUMNS)
+    rows: list[dict[str, Any]] = []
+    for name, judge in judges.items():
+        logger.info("chose %s on %s", " ".join(map(str, chosen[name])), name)
+        rows += [{**leading, **row} for row in effects(judge, model.sites, chosen)]
+    write_table(given.output, rows, COLUMNS)
 
 
 def all_but(head: Head, sites: Sequence[Site]) -> frozenset[Head]:
@@ -65,27 +53,32 @@ def all_but(head: Head, sites: Sequence[Site]) -> frozenset[Head]:
 
 
 def best_head(judge: Judge, site: Site) -> Head:
-    """Return the head that, alone in its site, keeps BLEU highest; equal BLEU is decided by the lower loss."""
+    """Return the head that, alone in its site, keeps the main metric highest; ties go to the lower loss."""
+    main = judge.set.metrics[0]
 
     def quality(head: Head) -> tuple[float, float]:
         scores = judge.outcome(all_but(head, [site])).scores
-        return scores["bleu"], -scores["loss"]
+        return scores[main], -scores["loss"]
 
     return max(site.head_names(), key=quality)
 
 
-def effects(judge: Judge, sites: Sequence[Site], heads: Sequence[Head], chosen: Sequence[Head]) -> list[dict[str, Any]]:
-    """Return what keeping each head alone does; Holm's correction is over the heads given, per metric."""
-    return comparisons(
-        judge,
-        [
-            (
-                {"kind": head.kind, "layer": head.layer, "head": head.head, "chosen": head in chosen},
-                all_but(head, sites),
-            )
-            for head in heads
-        ],
-    )
+def effects(judge: Judge, sites: Sequence[Site], chosen: dict[str, list[Head]]) -> list[dict[str, Any]]:
+    """Return what keeping each head alone does; corrections are over all heads, per metric.
+
+    Args:
+        judge: The model on a set.
+        sites: The model's sites.
+        chosen: The best head of every site, by the set that chose.
+    """
+    heads = [head for site in sites for head in site.head_names()]
+    return comparisons(judge, [(_named(head, chosen), all_but(head, sites)) for head in heads])
+
+
+def _named(head: Head, chosen: dict[str, list[Head]]) -> dict[str, Any]:
+    """Return the columns that name a head and the sets that chose it."""
+    chosen_on = " ".join(name for name, best in chosen.items() if head in best)
+    return {"kind": head.kind, "layer": head.layer, "head": head.head, "chosen_on": chosen_on}
 
 
 if __name__ == "__main__":

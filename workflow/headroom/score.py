@@ -5,31 +5,23 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from headroom.ground.command import (
-    add_model,
-    add_run,
-    add_settings,
-    epoch_of,
-    run,
-    settings_from,
-    stage_parser,
-)
+from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.tables import signature, write_table
 from headroom.methods.importance import gradient_scores, normalised_by_layer
-from headroom.methods.pairs import read_pairs
-from headroom.models.translation.model import TranslationModel
 from headroom.settings.scores import ScoreSettings
+from headroom.tasks import Task, add_task, chosen_task
 
 logger = logging.getLogger("headroom.score")
 
 COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(task: Task) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.score", __doc__ or "")
     add_run(parser)
-    add_model(parser, several=True)
+    add_task(parser)
+    task.add_model(parser, several=True)
     parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
     parser.add_argument("--output", required=True, help="table of scores")
     add_settings(parser, ScoreSettings)
@@ -38,22 +30,21 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Score each checkpoint and write the table."""
-    given = build_parser().parse_args(arguments)
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
     settings = settings_from(given, ScoreSettings)
-    sources, targets = read_pairs(given.corpus, given.set, settings.sentences)
+    examples = task.read_examples(given, given.set, settings.examples)
+    about = signature(loss=task.LOSS, set=given.set, examples=len(examples), batch=settings.batch_examples)
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
-        model = TranslationModel.load(checkpoint, given.vocabulary, given.device)
-        batches = model.batches(sources, targets, sentences=settings.batch_sentences)
-        rows += _rows(given, epoch_of(checkpoint), gradient_scores(model, batches), len(sources), settings)
+        model = task.load_model(given, checkpoint)
+        batches = task.batches(model, examples, settings.batch_examples)
+        rows += _rows(given, epoch_of(checkpoint), gradient_scores(model, batches), about)
         logger.info("scored %s", checkpoint)
     write_table(given.output, rows, COLUMNS)
 
 
-def _rows(
-    given: argparse.Namespace, epoch: int, raw: dict[str, Any], sentences: int, settings: ScoreSettings
-) -> Iterator[dict[str, Any]]:
-    about = signature(loss="token-sum", set=given.set, sentences=sentences, batch=settings.batch_sentences)
+def _rows(given: argparse.Namespace, epoch: int, raw: dict[str, Any], about: str) -> Iterator[dict[str, Any]]:
     for criterion, scores in raw.items():
         for normalised, table in (("raw", scores), ("layer", normalised_by_layer(scores))):
             for head in sorted(table):

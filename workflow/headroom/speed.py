@@ -8,23 +8,14 @@ from typing import Any
 
 import torch
 
-from headroom.ground.command import (
-    add_model,
-    add_run,
-    add_settings,
-    epoch_of,
-    run,
-    settings_from,
-    stage_parser,
-)
+from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.heads import all_heads
 from headroom.ground.tables import signature, write_table
 from headroom.methods.orders import least_important_first, read_scores, removed_first
-from headroom.methods.pairs import read_pairs
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
-from headroom.methods.workload import PARTS, Workload, workload
-from headroom.models.translation.model import TranslationModel
+from headroom.models.adapter import HeadModel
 from headroom.settings.timing import TimingSettings
+from headroom.tasks import Task, Workload, add_task, chosen_task
 
 logger = logging.getLogger("headroom.speed")
 
@@ -36,18 +27,19 @@ COLUMNS = (
 )
 SAMPLE_COLUMNS = (*("study", "run", "share_removed", "model", "part", "batch_size", "repeat", "seconds", "signature"),)
 
-Models = dict[tuple[str, float], TranslationModel]
+Models = dict[tuple[str, float], HeadModel]
 """The models timed side by side, by (full, masked or sliced; share of heads removed)."""
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(task: Task) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.speed", __doc__ or "")
     add_run(parser)
-    add_model(parser)
+    add_task(parser)
+    task.add_model(parser)
     parser.add_argument("--scores", required=True, help="table written by headroom.score: what goes first")
     parser.add_argument("--criterion", default="gradient-example", help="criterion of that table (raw)")
-    parser.add_argument("--set", default="test", help="set that sentences are taken from")
+    parser.add_argument("--set", default="test", help="set that examples are taken from")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
     parser.add_argument("--samples", required=True, help="table of all raw timings")
     add_settings(parser, TimingSettings)
@@ -57,16 +49,17 @@ def build_parser() -> argparse.ArgumentParser:
 @torch.inference_mode()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Time every model, part and batch size, write both tables."""
-    given = build_parser().parse_args(arguments)
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
     settings = settings_from(given, TimingSettings)
     torch.set_num_threads(settings.threads)
-    pairs = read_pairs(given.corpus, given.set)
-    models = build_models(given, settings)
+    examples = task.read_examples(given, given.set)
+    models = build_models(task, given, settings)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
-    works = {size: workload(_full(models), pairs, size) for size in settings.batch_sizes}
+    works = {size: task.workload(_full(models), examples, size) for size in settings.batch_sizes}
     for size, work in works.items():
-        for part in PARTS:
+        for part in task.PARTS:
             seconds, added = measure(given, settings, models, part, work, size)
             samples += seconds
             rows += added
@@ -75,11 +68,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_table(given.output, rows, COLUMNS)
 
 
-def build_models(given: argparse.Namespace, settings: TimingSettings) -> Models:
+def build_models(task: Task, given: argparse.Namespace, settings: TimingSettings) -> Models:
     """Load the full model, and a masked and a sliced one for each share."""
 
-    def load() -> TranslationModel:
-        return TranslationModel.load(given.checkpoint, given.vocabulary, given.device)
+    def load() -> HeadModel:
+        return task.load_model(given, given.checkpoint)
 
     models: Models = {("full", 0.0): load()}
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)
@@ -141,7 +134,7 @@ def _summaries(
         }
 
 
-def _full(models: Models) -> TranslationModel:
+def _full(models: Models) -> HeadModel:
     return models["full", 0.0]
 
 
@@ -150,8 +143,7 @@ def _signature(settings: TimingSettings, work: Workload) -> str:
         torch=torch.__version__,
         processor=(platform.processor() or platform.machine()).replace("|", "/"),
         warmup=settings.warmup,
-        source=work.batch.source.shape[1],
-        steps=work.steps,
+        **work.shape,
     )
 
 

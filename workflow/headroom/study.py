@@ -1,35 +1,36 @@
 """The configuration of a study as a whole: defaults, checks and the names that follow from it."""
 
 import re
+from dataclasses import dataclass
 from typing import Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from headroom.ground.errors import HeadroomError
 from headroom.settings.base import Settings
-from headroom.settings.corpus import Corpus, GeneratedCorpus, VocabularySettings
-from headroom.settings.cost import CostSettings
-from headroom.settings.decoding import DecodingSettings, EvaluationSettings, SamplingSettings
-from headroom.settings.diversity import DiversitySettings
-from headroom.settings.experiments import ExperimentSettings
-from headroom.settings.model import ModelSettings
-from headroom.settings.pruning import PruningSettings
-from headroom.settings.removal import RemovalSettings
-from headroom.settings.repulsion import Arm, ArmSettings, BaselineArm, SvgdArm
-from headroom.settings.scores import ScoreSettings
-from headroom.settings.timing import TimingSettings
-from headroom.settings.training import Device, TrainingSettings
+from headroom.settings.sampling import SamplingSettings
+from headroom.settings.sentence_pairs import GeneratedPairs
+from headroom.settings.task import ClassificationSettings, TranslationSettings, check_far_sets, check_sizes
+from headroom.settings.training import Device
 
-TASK = "translation"
+TRANSLATION = "translation"
 
 
-def _both_arms() -> dict[str, Arm]:
-    return {"baseline": BaselineArm(), "svgd": SvgdArm()}
+@dataclass(frozen=True)
+class Run:
+    """One trained model of a study: its name is `<task>.<arm>.seed<seed>`."""
+
+    task: str
+    arm: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.task}.{self.arm}.seed{self.seed}"
 
 
 class Study(Settings):
-    """One study: data, models, arms, seeds and experiments."""
+    """One study: tasks, seeds and experiments."""
 
     study: str = Field(
         "starter", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", description="name; results go to results/<study>/"
@@ -38,77 +39,66 @@ class Study(Settings):
     mirror: str | None = Field(
         None, description="directory laid out as <dataset>/<file> that downloads are tried from first"
     )
-    corpus: Corpus = Field(default_factory=GeneratedCorpus, description="the parallel text")
-    vocabulary: VocabularySettings = Field(default_factory=VocabularySettings, description="subword pieces")
-    model: ModelSettings = Field(default_factory=ModelSettings, description="the model's shape")
-    training: TrainingSettings = Field(default_factory=TrainingSettings, description="how it is trained")
-    arms: dict[str, ArmSettings] = Field(
-        default_factory=_both_arms,
-        description="ways to train, by name; the first is what the others are compared with",
-        min_length=1,
-    )
-    seeds: tuple[int, ...] = Field((1, 2), description="one run per arm and seed", min_length=1)
-    decoding: DecodingSettings = Field(default_factory=DecodingSettings, description="translation")
-    evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings, description="final scores")
+    seeds: tuple[int, ...] = Field((1, 2), description="one run per task, arm and seed", min_length=1)
     sampling: SamplingSettings = Field(default_factory=SamplingSettings, description="significance")
-    experiments: ExperimentSettings = Field(default_factory=ExperimentSettings, description="what is run on which runs")
-    scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
-    pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
-    removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
-    timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
-    diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
-    cost: CostSettings = Field(default_factory=CostSettings, description="cost of repulsion per update")
+    translation: TranslationSettings | None = Field(None, description="the translation task; unset for none")
+    classification: dict[str, ClassificationSettings] = Field(
+        default_factory=dict, description="classification tasks, by name"
+    )
+
+    @field_validator("classification")
+    @classmethod
+    def _plain_names(cls, tasks: dict[str, ClassificationSettings]) -> dict[str, ClassificationSettings]:
+        for name in tasks:
+            if name == TRANSLATION or not name.replace("-", "").isalnum():
+                raise ValueError(f"'{name}' cannot name a classification task; use letters, digits and hyphens")
+        return tasks
 
     @model_validator(mode="after")
-    def _names_are_plain(self) -> Self:
-        for arm in self.arms:
-            if not arm.replace("-", "").isalnum():
-                raise ValueError(f"arms: '{arm}' is not a name; use letters, digits and hyphens")
+    def _has_runs(self) -> Self:
+        if not self.tasks:
+            raise ValueError("a study needs a task: give the key translation, or classification, or both")
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError("seeds: a seed is given twice")
-        return self
-
-    @model_validator(mode="after")
-    def _experiments_fit(self) -> Self:
-        known, wanted = self.corpus.far_names, self.experiments.far_sets or ()
-        if unknown := [name for name in wanted if name not in known]:
-            raise ValueError(
-                f"experiments.far_sets: '{unknown[0]}' is no far domain of the corpus, which has "
-                f"{', '.join(known) or 'none'}"
-            )
-        if self.experiments.detailed_seeds > len(self.seeds):
-            raise ValueError(
-                f"experiments.detailed_seeds: {self.experiments.detailed_seeds} is more than the "
-                f"{len(self.seeds)} of seeds"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _enough_sentences(self) -> Self:
-        """Check what is known before there is a corpus: the sets that the grammar will make."""
-        if isinstance(self.corpus, GeneratedCorpus):
-            largest = max(self.timing.batch_sizes, default=0)
-            if largest > self.corpus.test:
+        for name, task in self.tasks.items():
+            if task.experiments.detailed_seeds > len(self.seeds):
                 raise ValueError(
-                    f"timing.batch_sizes: a batch of {largest} is larger than the test set; make corpus.test at "
-                    f"least {largest}, or leave it out"
-                )
-            choose = (self.corpus.valid + 1) // 2
-            if "sentences" in self.scores.model_fields_set and self.scores.sentences > choose:
-                raise ValueError(
-                    f"scores.sentences: {self.scores.sentences} is more than the {choose} sentences of `choose`, "
-                    "which is half of corpus.valid"
+                    f"{_place(name)}.experiments.detailed_seeds: {task.experiments.detailed_seeds} is more than the "
+                    f"{len(self.seeds)} of seeds"
                 )
         return self
 
-    def runs(self) -> dict[str, tuple[str, int]]:
-        """Return every run's name with its arm and seed, arms in order."""
-        return {f"{TASK}.{arm}.seed{seed}": (arm, seed) for arm in self.arms for seed in self.seeds}
+    @model_validator(mode="after")
+    def _classification_fits(self) -> Self:
+        for name, task in self.classification.items():
+            check_far_sets(_place(name), task.experiments, task.corpus.far_names)
+            if isinstance(task.corpus, GeneratedPairs):
+                sizes = {"test": task.corpus.test, "valid": task.corpus.valid}
+                check_sizes(_place(name), task.timing, task.scores, **sizes)
+        return self
+
+    @property
+    def tasks(self) -> dict[str, TranslationSettings | ClassificationSettings]:
+        """The settings of every task by name, translation first."""
+        return {**({TRANSLATION: self.translation} if self.translation else {}), **self.classification}
+
+    def runs(self) -> dict[str, Run]:
+        """Return every run by its name: tasks, arms and seeds in order."""
+        runs = [Run(name, arm, seed) for name, task in self.tasks.items() for arm in task.arms for seed in self.seeds]
+        return {str(run): run for run in runs}
 
     def detailed_runs(self) -> list[str]:
-        """Return the runs that the detailed experiments look at: the first arm's first seeds."""
-        first = next(iter(self.arms))
-        return [f"{TASK}.{first}.seed{seed}" for seed in self.seeds[: self.experiments.detailed_seeds]]
+        """Return the runs that the detailed experiments look at: every task's first arm's first seeds."""
+        return [
+            str(Run(name, next(iter(task.arms)), seed))
+            for name, task in self.tasks.items()
+            for seed in self.seeds[: task.experiments.detailed_seeds]
+        ]
+
+
+def _place(task: str) -> str:
+    """Return where a task's settings stand in the configuration."""
+    return task if task == TRANSLATION else f"classification.{task}"
 
 
 def load_study(configuration: dict[str, object]) -> Study:
@@ -141,8 +131,10 @@ def _explained(error: ErrorDetails) -> str:
 def _key(error: ErrorDetails) -> str:
     """Return the key as it is written in the configuration: without the tag of a section's variant."""
     places = [str(part) for part in error["loc"]]
-    variant = {"corpus": 1, "arms": 2}.get(places[0] if places else "", len(places))
-    del places[variant : variant + 1]
+    sections = [place for place in ("corpus", "encoder", "arms") if place in places[:3]]
+    if sections:
+        variant = places.index(sections[0]) + (2 if sections[0] == "arms" else 1)
+        del places[variant : variant + 1]
     if error["type"].startswith("union_tag"):
         places.append(error["ctx"]["discriminator"].strip("'"))
     return ".".join(places)

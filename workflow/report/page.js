@@ -3,10 +3,11 @@
   "use strict";
   const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
 
-  // A hovered or focused head lights up in every atlas; the figure's readout says what it shows there.
+  // A hovered or focused head lights up in every atlas of its task; the figure's readout says what it shows there.
   const cells = new Map();
+  const keyOf = (cell) => `${cell.closest("[data-task]")?.dataset.task ?? ""} ${cell.dataset.head}`;
   for (const cell of all(".cell[data-head]")) {
-    const head = cell.dataset.head;
+    const head = keyOf(cell);
     if (!cells.has(head)) cells.set(head, []);
     cells.get(head).push(cell);
   }
@@ -27,7 +28,7 @@
   };
   document.addEventListener("mouseover", (event) => {
     const cell = event.target.closest?.(".cell[data-head]");
-    light(cell ? cell.dataset.head : "");
+    light(cell ? keyOf(cell) : "");
     if (cell) tell(cell);
   });
   document.addEventListener("focusout", () => light(""));
@@ -39,7 +40,7 @@
     all(".cell", atlas).forEach((cell, index) => cell.setAttribute("tabindex", index ? "-1" : "0"));
     atlas.addEventListener("focusin", (event) => {
       const cell = event.target.closest(".cell");
-      if (cell) { light(cell.dataset.head); tell(cell); }
+      if (cell) { light(keyOf(cell)); tell(cell); }
     });
     atlas.addEventListener("keydown", (event) => {
       const step = steps[event.key];

@@ -1,10 +1,9 @@
 # Every head removed alone: on the set that chooses, on test and on the far domains.
 rule ablate:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("choose", "test", *FAR_SETS),
-        code=sources("headroom.ablate"),
-        checkpoint=last_checkpoint("{run}"),
+        data=lambda wildcards: data_of(wildcards.run, *ablated_sets(wildcards.run)),
+        code=of_run(code_of, "headroom.ablate"),
+        files=of_run(last_files),
     output:
         f"{RESULTS}/ablation/{{run}}.csv",
     log:
@@ -20,13 +19,10 @@ rule ablate:
         runtime=600,
         gpu=GPU,
     params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        sets=["choose", "test", *FAR_SETS],
-        settings=" ".join([flags(study.decoding), flags(study.sampling)]),
-        device=study.device,
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        judging=of_run(judging_of),
+        sets=of_run(ablated_sets),
     shell:
-        "python -m headroom.ablate --study {params.study} --run {wildcards.run} --checkpoint {input.checkpoint} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --sets {params.sets} "
-        "--output {output} {params.settings} > {log} 2>&1"
+        "python -m headroom.ablate {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
+        "{params.judging} --output {output} > {log} 2>&1"

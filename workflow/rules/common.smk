@@ -1,5 +1,6 @@
 # What all rules share. The checked study, its runs, the sources of a stage and its flags.
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -24,50 +25,65 @@ try:
 except HeadroomError as error:
     raise WorkflowError(str(error)) from None
 
-if study.corpus.source == "files":
-    for key, path in study.corpus.paths.items():
+translation, classification = study.translation, study.classification
+CORPORA = {"translation": translation} if translation else {}
+CORPORA |= {f"classification.{name}": task for name, task in classification.items()}
+for place, task in CORPORA.items():
+    for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
         if not os.path.isfile(path):
-            raise WorkflowError(f"configuration, key corpus.{key}: there is no file {path} in {os.getcwd()}")
+            raise WorkflowError(f"configuration, key {place}.corpus.{key}: there is no file {path} in {os.getcwd()}")
+
+for name, task in classification.items():
+    if task.encoder.source == "directory" and not os.path.isdir(task.encoder.path):
+        key = f"classification.{name}.encoder.path"
+        raise WorkflowError(f"configuration, key {key}: there is no directory {task.encoder.path} in {os.getcwd()}")
 
 shell.prefix(f"export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; ")
 
 RUNS = study.runs()
 DETAILED = study.detailed_runs()
-EPOCHS = range(1, study.training.epochs + 1)
+TRANSLATED = [name for name, run in RUNS.items() if run.task == "translation"]
+LABELLED = [name for name in RUNS if name not in TRANSLATED]
+REPULSIVE = [name for name, arm in (translation.arms if translation else {}).items() if arm.method != "baseline"]
 RESULTS = f"results/{study.study}"
 LOGS = f"logs/{study.study}"
 BENCHMARKS = f"{RESULTS}/benchmarks"
-SETS = ("train", "choose", "check", "test", *study.corpus.far_names)
-FAR_SETS = study.corpus.far_names if study.experiments.far_sets is None else study.experiments.far_sets
+SPLITS = ("train", "choose", "check", "test")
 GPU = int(study.device == "cuda")
 WHOLE_MACHINE = 1024  # threads; Snakemake lowers it to the cores there are
 
 # template, style and script of the page; the captions (.rst) are Snakemake's own
 REPORT_FILES = sorted(path.name for path in (WORKFLOW / "report").glob("page.*") if path.suffix != ".rst")
 
-TEXTS = [f"{RESULTS}/corpus/{name}.{side}" for name in SETS for side in ("source", "target")]
-VOCABULARY = [f"{RESULTS}/binarised/{name}" for name in ("sentencepiece.model", "dict.source.txt", "dict.target.txt")]
+VOCABULARY = [
+    f"{RESULTS}/translation/binarised/{name}" for name in ("sentencepiece.model", "dict.source.txt", "dict.target.txt")
+]
 BINARISED = [
-    f"{RESULTS}/binarised/{split}.source-target.{side}.{kind}"
+    f"{RESULTS}/translation/binarised/{split}.source-target.{side}.{kind}"
     for split in ("train", "valid")
     for side in ("source", "target")
     for kind in ("bin", "idx")
 ]
+CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+
+
+def any_of(names):
+    """Return a pattern that matches these names alone."""
+    return "|".join(re.escape(name) for name in names)
 
 
 wildcard_constraints:
-    run="|".join(name.replace(".", r"\.") for name in RUNS),
+    run=any_of(RUNS),
     scope="all|E|A|D",
 
 
 _imports = grimp.build_graph("headroom", cache_dir=None)
 
 
-def sources(stage, *data):
-    """Return the files whose content a stage's results depend on: its import closure, and data beside it."""
-    modules = {stage, *_imports.find_upstream_modules(stage)}
-    if f"{stage}.__main__" in _imports.modules:
-        modules |= {f"{stage}.__main__", *_imports.find_upstream_modules(f"{stage}.__main__")}
+def sources(*stages, data=()):
+    """Return the files whose content results depend on: the import closures of modules, and data beside them."""
+    stages = [name for stage in stages for name in (stage, f"{stage}.__main__") if name in _imports.modules]
+    modules = {module for stage in stages for module in (stage, *_imports.find_upstream_modules(stage))}
     packages = {name.rpartition(".")[0] for name in modules if "." in name}
     paths = {_module_file(name) for name in modules | packages} | {WORKFLOW / name for name in data}
     return sorted(os.path.relpath(path) for path in paths)
@@ -91,16 +107,111 @@ def flags(settings, leave_out=()):
 
 def arm_words(name):
     """Return an arm as `--arm svgd method=svgd alpha=0.01 ...`."""
-    return " ".join(["--arm", *format_arm(name, study.arms[name])])
+    return " ".join(["--arm", *format_arm(name, translation.arms[name])])
 
 
 def _word(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def texts(*sets):
-    """Return the text files of evaluation sets."""
-    return [f"{RESULTS}/corpus/{name}.{side}" for name in sets for side in ("source", "target")]
+def of_run(function, *arguments):
+    """Return what Snakemake calls with a job's wildcards: the function, given the job's run."""
+    return lambda wildcards: function(wildcards.run, *arguments)
+
+
+def task_of(run):
+    """Return the settings of a run's task."""
+    return study.tasks[RUNS[run].task]
+
+
+def kind_of(run):
+    """Return what kind of task a run is: translation or classification."""
+    return "translation" if run in TRANSLATED else "classification"
+
+
+def code_of(run, stage):
+    """Return the sources of a stage on a run: its own, and those of the task."""
+    return sources(stage, f"headroom.tasks.{kind_of(run)}")
+
+
+def ablated_sets(run):
+    """Return the sets that a run's heads are ablated on."""
+    far = task_of(run).experiments.far_sets
+    return ["choose", "test", *(task_of(run).corpus.far_names if far is None else far)]
+
+
+def judged_sets(run):
+    """Return the sets of the final scores."""
+    return ["check", "test", *task_of(run).corpus.far_names]
+
+
+def texts(task, *sets):
+    """Return the text files of evaluation sets of a task."""
+    if task == "translation":
+        return [f"{RESULTS}/translation/corpus/{name}.{side}" for name in sets for side in ("source", "target")]
+    return [f"{RESULTS}/{task}/corpus/{name}.tsv" for name in sets] + [f"{RESULTS}/{task}/corpus/corpus.json"]
+
+
+def data_of(run, *sets):
+    """Return what a stage needs to look at a run on sets: their texts, and the vocabulary of a translation."""
+    vocabulary = VOCABULARY if run in TRANSLATED else []
+    return [*vocabulary, *texts(RUNS[run].task, *sets)]
+
+
+def place_of(run):
+    """Return the flags that name a run, its task, and where its data are."""
+    task = RUNS[run].task
+    where = f"--corpus {RESULTS}/{task}/corpus --device {study.device}"
+    vocabulary = f" --vocabulary {os.path.dirname(VOCABULARY[0])}" if run in TRANSLATED else ""
+    return f"--study {study.study} --run {run} --task {kind_of(run)}{vocabulary} {where}"
+
+
+def judging_of(run, final=False):
+    """Return the flags that affect answers and scores; `final`: also those of final scores alone."""
+    task = task_of(run)
+    if run not in TRANSLATED:
+        return " ".join([flags(task.labelling), flags(study.sampling)])
+    return " ".join([*([flags(task.evaluation)] if final else []), flags(task.decoding), flags(study.sampling)])
+
+
+def slice_of(run, *sections, leave_out=()):
+    """Return sections of a run's task as flags."""
+    return " ".join(flags(getattr(task_of(run), section), leave_out) for section in sections)
+
+
+def checkpoint(run, epoch=None):
+    """Return what is handed to a stage as the checkpoint of an epoch, the last by default: a file or a directory."""
+    place = f"{RESULTS}/runs/{run}/epoch{epoch or task_of(run).training.epochs}"
+    return f"{place}.pt" if run in TRANSLATED else place
+
+
+def checkpoints(run):
+    """Return the checkpoints of a run, one per epoch."""
+    return [checkpoint(run, epoch) for epoch in range(1, task_of(run).training.epochs + 1)]
+
+
+def files_of(places):
+    """Return the files of checkpoints."""
+    return [
+        file
+        for place in places
+        for file in ([place] if place.endswith(".pt") else [f"{place}/{name}" for name in CLASSIFIER])
+    ]
+
+
+def last_files(run):
+    """Return the files of a run's last checkpoint."""
+    return files_of([checkpoint(run)])
+
+
+def all_files(run):
+    """Return the files of all checkpoints of a run."""
+    return files_of(checkpoints(run))
+
+
+def tables(name, runs):
+    """Return one table per run."""
+    return [f"{RESULTS}/{name}/{run}.csv" for run in runs]
 
 
 def directory_of(name):
@@ -108,16 +219,32 @@ def directory_of(name):
     return lambda wildcards, input: os.path.dirname(input[name][0])
 
 
-def checkpoints(run):
-    """Return the checkpoints of a run, one per epoch."""
-    return [f"{RESULTS}/runs/{run}/epoch{epoch}.pt" for epoch in EPOCHS]
+def main_order_of(run):
+    """Return the flags of curves by the main order alone."""
+    return slice_of(run, "pruning", leave_out=["scopes", "criteria", "normalisations", "random_draws"])
 
 
-def last_checkpoint(run):
-    """Return the checkpoint of a run's last epoch."""
-    return checkpoints(run)[-1]
+def dynamic_checkpoints(run):
+    """Return the checkpoints that a run has curves of: all if it is detailed, else the last."""
+    return checkpoints(run) if run in DETAILED else [checkpoint(run)]
 
 
-def tables(name, runs):
-    """Return one table per run."""
-    return [f"{RESULTS}/{name}/{run}.csv" for run in runs]
+def is_pretrained(task):
+    """Return whether an encoder comes with weights."""
+    return task.encoder.source != "new"
+
+
+def labelled_from(source):
+    """Return the classification tasks whose text comes from there."""
+    return [(name, task) for name, task in classification.items() if task.corpus.source == source]
+
+
+def far_flags(corpus):
+    """Return the far domains of a corpus as flags: named files, or named splits of a data set."""
+    return "".join(f" --far {name} {shlex.quote(place)}" for name, place in corpus.far.items())
+
+
+def encoder_files(encoder):
+    """Return the files that an encoder is made of: those of its directory, where it is one of yours."""
+    directory = Path(encoder.path) if encoder.source == "directory" else None
+    return sorted(str(path) for path in directory.iterdir() if path.is_file()) if directory else []

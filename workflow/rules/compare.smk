@@ -2,9 +2,9 @@
 rule compare:
     input:
         code=sources("headroom.compare"),
-        evaluation=tables("evaluation", RUNS),
-        curves=tables("dynamics", RUNS),
-        diversity=tables("diversity", RUNS),
+        evaluation=tables("evaluation", TRANSLATED),
+        curves=tables("dynamics", TRANSLATED),
+        diversity=tables("diversity", TRANSLATED),
     output:
         f"{RESULTS}/repulsion.csv",
     log:
@@ -19,7 +19,7 @@ rule compare:
         runtime=15,
     params:
         study=study.study,
-        arms=list(study.arms),
+        arms=list(translation.arms),
     shell:
         "python -m headroom.compare --study {params.study} --arms {params.arms} --evaluation {input.evaluation} "
         "--curves {input.curves} --diversity {input.diversity} --output {output} > {log} 2>&1"

@@ -1,17 +1,19 @@
 # The parallel text, in one form whatever it comes from.
-if study.corpus.source == "generated":
+TEXTS = texts("translation", *SPLITS, *translation.corpus.far_names)
+
+if translation.corpus.source == "generated":
 
     rule generate:
         input:
             code=sources("headroom.generate"),
         output:
             TEXTS,
-            [f"{RESULTS}/corpus/{name}.conllu" for name in SETS],
-            f"{RESULTS}/corpus/corpus.json",
+            [f"{RESULTS}/translation/corpus/{name}.conllu" for name in (*SPLITS, *translation.corpus.far_names)],
+            f"{RESULTS}/translation/corpus/corpus.json",
         log:
-            f"{LOGS}/generate.log",
+            f"{LOGS}/translation/generate.log",
         benchmark:
-            f"{BENCHMARKS}/generate.tsv"
+            f"{BENCHMARKS}/translation/generate.tsv"
         conda:
             "../../envs/plain.yaml"
         threads: 1
@@ -20,22 +22,22 @@ if study.corpus.source == "generated":
             runtime=15,
         params:
             directory=subpath(output[0], parent=True),
-            settings=flags(study.corpus, leave_out=["source"]),
+            settings=flags(translation.corpus, leave_out=["source"]),
         shell:
             "python -m headroom.generate --output {params.directory} {params.settings} > {log} 2>&1"
 
-elif study.corpus.source == "catalogue":
+elif translation.corpus.source == "catalogue":
 
     rule download:
         input:
-            code=sources("headroom.download", "headroom/data/catalogue.yaml"),
+            code=sources("headroom.download", data=["headroom/data/catalogue.yaml"]),
         output:
             TEXTS,
-            f"{RESULTS}/corpus/corpus.json",
+            f"{RESULTS}/translation/corpus/corpus.json",
         log:
-            f"{LOGS}/download.log",
+            f"{LOGS}/translation/download.log",
         benchmark:
-            f"{BENCHMARKS}/download.tsv"
+            f"{BENCHMARKS}/translation/download.tsv"
         conda:
             "../../envs/plain.yaml"
         threads: 1
@@ -44,7 +46,7 @@ elif study.corpus.source == "catalogue":
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),
-            settings=flags(study.corpus, leave_out=["source"]),
+            settings=flags(translation.corpus, leave_out=["source"]),
         # where the bytes come from does not matter, their checksums do: the mirror is no param
         shell:
             "python -m headroom.download --output {params.directory} {params.settings} "
@@ -56,17 +58,17 @@ else:
     rule collect:
         input:
             code=sources("headroom.collect"),
-            train=[study.corpus.train.source, study.corpus.train.target],
-            valid=[study.corpus.valid.source, study.corpus.valid.target],
-            test=[study.corpus.test.source, study.corpus.test.target],
-            far=[path for pair in study.corpus.far.values() for path in (pair.source, pair.target)],
+            train=[translation.corpus.train.source, translation.corpus.train.target],
+            valid=[translation.corpus.valid.source, translation.corpus.valid.target],
+            test=[translation.corpus.test.source, translation.corpus.test.target],
+            far=[path for pair in translation.corpus.far.values() for path in (pair.source, pair.target)],
         output:
             TEXTS,
-            f"{RESULTS}/corpus/corpus.json",
+            f"{RESULTS}/translation/corpus/corpus.json",
         log:
-            f"{LOGS}/collect.log",
+            f"{LOGS}/translation/collect.log",
         benchmark:
-            f"{BENCHMARKS}/collect.tsv"
+            f"{BENCHMARKS}/translation/collect.tsv"
         conda:
             "../../envs/plain.yaml"
         threads: 1
@@ -75,10 +77,10 @@ else:
             runtime=30,
         params:
             directory=subpath(output[0], parent=True),
-            languages=[study.corpus.source_language, study.corpus.target_language],
+            languages=[translation.corpus.source_language, translation.corpus.target_language],
             far=" ".join(
                 f"--far {name} {shlex.quote(pair.source)} {shlex.quote(pair.target)}"
-                for name, pair in study.corpus.far.items()
+                for name, pair in translation.corpus.far.items()
             ),
         shell:
             "python -m headroom.collect --output {params.directory} --train {input.train:q} --valid {input.valid:q} "

@@ -1,32 +1,34 @@
 # What repulsion costs per update: interleaved updates of all arms.
-REPULSIVE = [arm for arm, settings in study.arms.items() if settings.method != "baseline"]
-
-if REPULSIVE:
-
-    rule cost:
-        input:
-            vocabulary=VOCABULARY,
-            binarised=BINARISED,
-            code=sources("headroom.cost"),
-        output:
-            f"{RESULTS}/update_cost.csv",
-        log:
-            f"{LOGS}/cost.log",
-        benchmark:
-            f"{BENCHMARKS}/cost.tsv"
-        conda:
-            "../../envs/torch.yaml"
-        threads: WHOLE_MACHINE
-        resources:
-            mem_mb=4000,
-            runtime=60,
-            gpu=GPU,
-        params:
-            study=study.study,
-            data=directory_of("binarised"),
-            arms=" ".join(arm_words(arm) for arm in study.arms),
-            settings=" ".join([flags(study.model), flags(study.training, leave_out=["epochs"]), flags(study.cost)]),
-            device=study.device,
-        shell:
-            "python -m headroom.cost --study {params.study} --data {params.data} --device {params.device} "
-            "{params.arms} {params.settings} --output {output} > {log} 2>&1"
+rule cost:
+    input:
+        vocabulary=VOCABULARY,
+        binarised=BINARISED,
+        code=sources("headroom.cost"),
+    output:
+        f"{RESULTS}/update_cost.csv",
+    log:
+        f"{LOGS}/cost.log",
+    benchmark:
+        f"{BENCHMARKS}/cost.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: WHOLE_MACHINE
+    resources:
+        mem_mb=4000,
+        runtime=60,
+        gpu=GPU,
+    params:
+        study=study.study,
+        data=directory_of("binarised"),
+        arms=" ".join(arm_words(arm) for arm in translation.arms),
+        settings=" ".join(
+            [
+                flags(translation.model),
+                flags(translation.training, leave_out=["epochs"]),
+                flags(translation.cost),
+            ]
+        ),
+        device=study.device,
+    shell:
+        "python -m headroom.cost --study {params.study} --data {params.data} --device {params.device} "
+        "{params.arms} {params.settings} --output {output} > {log} 2>&1"

@@ -1,10 +1,9 @@
 # Final scores of every run on every set.
 rule evaluate:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("check", "test", *study.corpus.far_names),
-        code=sources("headroom.evaluate"),
-        checkpoint=last_checkpoint("{run}"),
+        data=lambda wildcards: data_of(wildcards.run, *judged_sets(wildcards.run)),
+        code=of_run(code_of, "headroom.evaluate"),
+        files=of_run(last_files),
     output:
         f"{RESULTS}/evaluation/{{run}}.csv",
     log:
@@ -19,13 +18,10 @@ rule evaluate:
         runtime=120,
         gpu=GPU,
     params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        sets=["check", "test", *study.corpus.far_names],
-        settings=" ".join([flags(study.evaluation), flags(study.decoding), flags(study.sampling)]),
-        device=study.device,
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        judging=of_run(judging_of, True),
+        sets=of_run(judged_sets),
     shell:
-        "python -m headroom.evaluate --study {params.study} --run {wildcards.run} --checkpoint {input.checkpoint} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --sets {params.sets} "
-        "--output {output} {params.settings} > {log} 2>&1"
+        "python -m headroom.evaluate {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
+        "{params.judging} --output {output} > {log} 2>&1"

@@ -1,10 +1,9 @@
-# One head kept per site: chosen on one half of the validation set, judged on test.
+# One head kept per site: every head tried on the set that chooses, and on test.
 rule keep:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("choose", "test"),
-        code=sources("headroom.keep"),
-        checkpoint=last_checkpoint("{run}"),
+        data=of_run(data_of, "choose", "test"),
+        code=of_run(code_of, "headroom.keep"),
+        files=of_run(last_files),
     output:
         f"{RESULTS}/keep_one/{{run}}.csv",
     log:
@@ -19,12 +18,9 @@ rule keep:
         runtime=600,
         gpu=GPU,
     params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        settings=" ".join([flags(study.decoding), flags(study.sampling)]),
-        device=study.device,
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        judging=of_run(judging_of),
     shell:
-        "python -m headroom.keep --study {params.study} --run {wildcards.run} --checkpoint {input.checkpoint} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --choose-on choose "
-        "--judge-on test --output {output} {params.settings} > {log} 2>&1"
+        "python -m headroom.keep {params.place} --checkpoint {params.checkpoint} --sets choose test "
+        "{params.judging} --output {output} > {log} 2>&1"

@@ -1,16 +1,16 @@
 # Subword vocabulary and the binarised set that training reads.
 rule prepare:
     input:
-        texts=texts("train", "choose", "check"),
+        texts=texts("translation", "train", "choose", "check"),
         code=sources("headroom.prepare"),
     output:
         VOCABULARY,
         BINARISED,
-        f"{RESULTS}/binarised/prepared.json",
+        f"{RESULTS}/translation/binarised/prepared.json",
     log:
-        f"{LOGS}/prepare.log",
+        f"{LOGS}/translation/prepare.log",
     benchmark:
-        f"{BENCHMARKS}/prepare.tsv"
+        f"{BENCHMARKS}/translation/prepare.tsv"
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -20,6 +20,6 @@ rule prepare:
     params:
         corpus=directory_of("texts"),
         directory=subpath(output[0], parent=True),
-        settings=flags(study.vocabulary),
+        settings=flags(translation.vocabulary),
     shell:
         "python -m headroom.prepare --corpus {params.corpus} --output {params.directory} {params.settings} > {log} 2>&1"

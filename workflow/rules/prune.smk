@@ -1,11 +1,9 @@
-# Pruning curves: of detailed runs, every order at the last epoch and the main order at every epoch; of
-# the other runs, the main order at the last epoch, which is what arms are compared by.
+# Pruning curves at the last epoch of detailed runs: every order, and its controls.
 rule curves:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("choose", "test"),
-        code=sources("headroom.prune"),
-        checkpoint=last_checkpoint("{run}"),
+        data=of_run(data_of, "choose", "test"),
+        code=of_run(code_of, "headroom.prune"),
+        files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
     output:
@@ -23,39 +21,29 @@ rule curves:
         runtime=600,
         gpu=GPU,
     params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        settings=" ".join(
-            [
-                flags(study.pruning, leave_out=["scopes"]),
-                flags(study.scores),
-                flags(study.decoding),
-                flags(study.sampling),
-            ]
-        ),
-        device=study.device,
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        judging=of_run(judging_of),
+        settings=lambda wildcards: slice_of(wildcards.run, "pruning", "scores", leave_out=["scopes"]),
     shell:
-        "python -m headroom.prune --study {params.study} --run {wildcards.run} --checkpoints {input.checkpoint} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --scores {input.scores} "
-        "--ablation {input.ablation} --scopes {wildcards.scope} --output {output} {params.settings} > {log} 2>&1"
+        "python -m headroom.prune {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
+        "--ablation {input.ablation} --scopes {wildcards.scope} {params.settings} {params.judging} "
+        "--output {output} > {log} 2>&1"
 
 
-rule dynamics:
+# The main order within every single site, at the last epoch of detailed runs.
+rule site_curves:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("choose", "test"),
-        code=sources("headroom.prune"),
-        checkpoints=lambda wildcards: (
-            checkpoints(wildcards.run) if wildcards.run in DETAILED else last_checkpoint(wildcards.run)
-        ),
+        data=of_run(data_of, "choose", "test"),
+        code=of_run(code_of, "headroom.prune"),
+        files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
     output:
-        f"{RESULTS}/dynamics/{{run}}.csv",
+        f"{RESULTS}/curves/{{run}}.sites.csv",
     log:
-        f"{LOGS}/dynamics/{{run}}.log",
+        f"{LOGS}/curves/{{run}}.sites.log",
     benchmark:
-        f"{BENCHMARKS}/dynamics/{{run}}.tsv"
+        f"{BENCHMARKS}/curves/{{run}}.sites.tsv"
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -64,18 +52,43 @@ rule dynamics:
         runtime=600,
         gpu=GPU,
     params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        settings=" ".join(
-            [
-                flags(study.pruning, leave_out=["scopes", "criteria", "normalisations", "random_draws"]),
-                flags(study.decoding),
-                flags(study.sampling),
-            ]
-        ),
-        device=study.device,
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        judging=of_run(judging_of),
+        settings=of_run(main_order_of),
     shell:
-        "python -m headroom.prune --study {params.study} --run {wildcards.run} --checkpoints {input.checkpoints} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --scores {input.scores} "
-        "--only-main true --scopes all --output {output} {params.settings} > {log} 2>&1"
+        "python -m headroom.prune {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
+        "--only-main true --scopes sites {params.settings} {params.judging} "
+        "--output {output} > {log} 2>&1"
+
+
+# The main order at every epoch of detailed runs; at the last of the others, by which arms are compared.
+rule dynamics:
+    input:
+        data=of_run(data_of, "choose", "test"),
+        code=of_run(code_of, "headroom.prune"),
+        files=lambda wildcards: files_of(dynamic_checkpoints(wildcards.run)),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+    output:
+        f"{RESULTS}/dynamics/{{run}}.csv",
+    log:
+        f"{LOGS}/dynamics/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/dynamics/{{run}}.tsv"
+    priority: 15  # the longest of the sweeps
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=600,
+        gpu=GPU,
+    params:
+        place=of_run(place_of),
+        checkpoints=of_run(dynamic_checkpoints),
+        judging=of_run(judging_of),
+        settings=of_run(main_order_of),
+    shell:
+        "python -m headroom.prune {params.place} --checkpoints {params.checkpoints} --scores {input.scores} "
+        "--only-main true --scopes all {params.settings} {params.judging} "
+        "--output {output} > {log} 2>&1"

@@ -1,32 +1,70 @@
 # A checkpoint without its least important heads, checked against the masked model.
-rule remove:
-    input:
-        vocabulary=VOCABULARY,
-        texts=texts("test"),
-        code=sources("headroom.remove"),
-        checkpoint=last_checkpoint("{run}"),
-        scores=f"{RESULTS}/scores/{{run}}.csv",
-    output:
-        sliced=f"{RESULTS}/sliced/{{run}}.pt",
-        table=f"{RESULTS}/removal/{{run}}.csv",
-    log:
-        f"{LOGS}/remove/{{run}}.log",
-    benchmark:
-        f"{BENCHMARKS}/remove/{{run}}.tsv"
-    conda:
-        "../../envs/torch.yaml"
-    threads: 1
-    resources:
-        mem_mb=4000,
-        runtime=60,
-        gpu=GPU,
-    params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        settings=" ".join([flags(study.removal), flags(study.decoding)]),
-        device=study.device,
-    shell:
-        "python -m headroom.remove --study {params.study} --run {wildcards.run} --checkpoint {input.checkpoint} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --scores {input.scores} "
-        "--set test --sliced {output.sliced} --output {output.table} {params.settings} > {log} 2>&1"
+if TRANSLATED:
+
+    rule remove:
+        input:
+            data=of_run(data_of, "test"),
+            code=of_run(code_of, "headroom.remove"),
+            files=of_run(last_files),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            sliced=f"{RESULTS}/sliced/{{run}}.pt",
+            table=f"{RESULTS}/removal/{{run}}.csv",
+        log:
+            f"{LOGS}/remove/{{run}}.log",
+        benchmark:
+            f"{BENCHMARKS}/remove/{{run}}.tsv"
+        wildcard_constraints:
+            run=any_of(TRANSLATED),
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=60,
+            gpu=GPU,
+        params:
+            place=of_run(place_of),
+            checkpoint=of_run(checkpoint),
+            judging=of_run(judging_of),
+            settings=of_run(slice_of, "removal"),
+            sliced=lambda wildcards, output: output.sliced,
+        shell:
+            "python -m headroom.remove {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
+            "--sliced {params.sliced} {params.settings} {params.judging} --output {output.table} > {log} 2>&1"
+
+
+# A classifier is a directory; the descriptor says which heads are gone.
+if LABELLED:
+
+    rule remove_labelled:
+        input:
+            data=of_run(data_of, "test"),
+            code=of_run(code_of, "headroom.remove"),
+            files=of_run(last_files),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            sliced=[f"{RESULTS}/sliced/{{run}}/{name}" for name in (*CLASSIFIER, "headroom.json")],
+            table=f"{RESULTS}/removal/{{run}}.csv",
+        log:
+            f"{LOGS}/remove/{{run}}.log",
+        benchmark:
+            f"{BENCHMARKS}/remove/{{run}}.tsv"
+        wildcard_constraints:
+            run=any_of(LABELLED),
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=60,
+            gpu=GPU,
+        params:
+            place=of_run(place_of),
+            checkpoint=of_run(checkpoint),
+            judging=of_run(judging_of),
+            settings=of_run(slice_of, "removal"),
+            sliced=f"{RESULTS}/sliced/{{run}}",
+        shell:
+            "python -m headroom.remove {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
+            "--sliced {params.sliced} {params.settings} {params.judging} --output {output.table} > {log} 2>&1"

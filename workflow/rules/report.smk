@@ -14,12 +14,14 @@ FIGURES = {
     "timing": "Removal",
     "repulsion": "Repulsion",
 }
-PER_DETAILED_RUN = ("ablation", "keep_one", "agreement", "removal", "timing", "timing_samples")
-PER_RUN = ("training", "evaluation", "scores", "settling", "dynamics", "diversity")
+PER_DETAILED_RUN = ("ablation", "keep_one", "agreement", "parameters", "removal", "timing", "timing_samples")
+PER_RUN = ("training", "evaluation", "scores", "settling", "dynamics")
+SCOPES = {run: translation.pruning.scopes if run in TRANSLATED else ["all"] for run in DETAILED}
 TABLES = [
     *(path for name in PER_RUN for path in tables(name, RUNS)),
     *(path for name in PER_DETAILED_RUN for path in tables(name, DETAILED)),
-    *(f"{RESULTS}/curves/{run}.{scope}.csv" for run in DETAILED for scope in study.pruning.scopes),
+    *(f"{RESULTS}/curves/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")),
+    *tables("diversity", TRANSLATED),
     *([f"{RESULTS}/update_cost.csv", f"{RESULTS}/repulsion.csv"] if REPULSIVE else []),
 ]
 
@@ -42,7 +44,7 @@ rule report:
     input:
         tables=TABLES,
         configuration=f"{RESULTS}/configuration.json",
-        code=sources("headroom.report", *(f"report/{name}" for name in REPORT_FILES)),
+        code=sources("headroom.report", data=[f"report/{name}" for name in REPORT_FILES]),
     output:
         page=report(
             f"reports/{study.study}.html",

@@ -1,10 +1,9 @@
 # Gradient importance of every head at every epoch, on the set that chooses.
 rule score:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("choose"),
-        code=sources("headroom.score"),
-        checkpoints=checkpoints("{run}"),
+        data=of_run(data_of, "choose"),
+        code=of_run(code_of, "headroom.score"),
+        files=of_run(all_files),
     output:
         f"{RESULTS}/scores/{{run}}.csv",
     log:
@@ -19,12 +18,9 @@ rule score:
         runtime=120,
         gpu=GPU,
     params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        settings=flags(study.scores),
-        device=study.device,
+        place=of_run(place_of),
+        checkpoints=of_run(checkpoints),
+        settings=of_run(slice_of, "scores"),
     shell:
-        "python -m headroom.score --study {params.study} --run {wildcards.run} --checkpoints {input.checkpoints} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --set choose "
-        "--output {output} {params.settings} > {log} 2>&1"
+        "python -m headroom.score {params.place} --checkpoints {params.checkpoints} --set choose "
+        "{params.settings} --output {output} > {log} 2>&1"

@@ -1,10 +1,9 @@
 # Full, masked and sliced models timed side by side, with the machine to themselves.
 rule speed:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("test"),
-        code=sources("headroom.speed"),
-        checkpoint=last_checkpoint("{run}"),
+        data=of_run(data_of, "test"),
+        code=of_run(code_of, "headroom.speed"),
+        files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
     output:
         table=f"{RESULTS}/timing/{{run}}.csv",
@@ -21,12 +20,9 @@ rule speed:
         runtime=120,
         gpu=GPU,
     params:
-        study=study.study,
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        settings=flags(study.timing),
-        device=study.device,
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        settings=of_run(slice_of, "timing"),
     shell:
-        "python -m headroom.speed --study {params.study} --run {wildcards.run} --checkpoint {input.checkpoint} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --scores {input.scores} "
-        "--set test --output {output.table} --samples {output.samples} {params.settings} > {log} 2>&1"
+        "python -m headroom.speed {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
+        "{params.settings} --output {output.table} --samples {output.samples} > {log} 2>&1"

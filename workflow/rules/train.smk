@@ -6,12 +6,14 @@ rule train:
         binarised=BINARISED,
         code=sources("headroom.train"),
     output:
-        checkpoints=checkpoints("{run}"),
+        checkpoints=[f"{RESULTS}/runs/{{run}}/epoch{epoch}.pt" for epoch in range(1, translation.training.epochs + 1)],
         table=f"{RESULTS}/training/{{run}}.csv",
     log:
         f"{LOGS}/train/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/train/{{run}}.tsv"
+    wildcard_constraints:
+        run=any_of(TRANSLATED),
     priority: 50
     conda:
         "../../envs/torch.yaml"
@@ -25,10 +27,10 @@ rule train:
         data=directory_of("binarised"),
         work=f"work/{study.study}/{{run}}",
         directory=subpath(output[0], parent=True),
-        arm=lambda wildcards: flags(study.arms[RUNS[wildcards.run][0]]),
-        seed=lambda wildcards: RUNS[wildcards.run][1],
-        model=flags(study.model),
-        training=flags(study.training),
+        arm=lambda wildcards: flags(translation.arms[RUNS[wildcards.run].arm]),
+        seed=lambda wildcards: RUNS[wildcards.run].seed,
+        model=flags(translation.model),
+        training=flags(translation.training),
         device=study.device,
     shell:
         "python -m headroom.train --study {params.study} --run {wildcards.run} --data {params.data} "

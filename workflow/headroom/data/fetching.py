@@ -11,6 +11,7 @@ import pooch
 import requests
 
 from headroom.data.catalogue import CatalogueFile
+from headroom.data.published import PublishedFile
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path, sha256
 
@@ -20,10 +21,13 @@ RETRIES = 3
 TIMEOUT = 30.0
 """Seconds without an answer after which a try has failed."""
 
+File = CatalogueFile | PublishedFile
+"""What can be fetched: a place in a mirror, a URL, a size and a checksum."""
+
 _log = logging.getLogger(__name__)
 
 
-def fetch(file: CatalogueFile, directory: Path | str, *, mirror: Path | str | None = None) -> Path:
+def fetch(file: File, directory: Path | str, *, mirror: Path | str | None = None) -> Path:
     """Return the path of a catalogued file below `directory`, fetching it unless it is there already.
 
     The mirror is tried first: a directory in which the file lies at `file.path`. A file in the mirror that is
@@ -44,7 +48,7 @@ def fetch(file: CatalogueFile, directory: Path | str, *, mirror: Path | str | No
     return destination
 
 
-def unpacked_lines(path: Path, file: CatalogueFile) -> list[str]:
+def unpacked_lines(path: Path, file: File) -> list[str]:
     r"""Return the lines of a fetched file, split at "\n" alone, unpacked if its name ends in .gz.
 
     Raises:
@@ -55,12 +59,12 @@ def unpacked_lines(path: Path, file: CatalogueFile) -> list[str]:
         lines = content.decode("utf-8").removesuffix("\n").split("\n")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise HeadroomError(f"cannot unpack {path}: {error}") from error
-    if len(lines) != file.lines:
+    if file.lines is not None and len(lines) != file.lines:
         raise HeadroomError(f"{path} has {len(lines)} lines, expected {file.lines}")
     return lines
 
 
-def _copy(original: Path, file: CatalogueFile, destination: Path) -> None:
+def _copy(original: Path, file: File, destination: Path) -> None:
     with atomic_path(destination) as temporary:
         try:
             shutil.copyfile(original, temporary)
@@ -74,7 +78,7 @@ def _copy(original: Path, file: CatalogueFile, destination: Path) -> None:
             )
 
 
-def _download(file: CatalogueFile, destination: Path) -> None:
+def _download(file: File, destination: Path) -> None:
     pooch.get_logger().setLevel(logging.WARNING)
     _log.info("downloading %s (%d bytes; licence: %s)", file.url, file.bytes, file.licence)
     # The library loads into a temporary file and moves it into place only when the checksum is right.
@@ -96,7 +100,7 @@ def _download(file: CatalogueFile, destination: Path) -> None:
         ) from error
 
 
-def _mismatch(file: CatalogueFile, message: str) -> str:
+def _mismatch(file: File, message: str) -> str:
     found = re.search(r"but got (?:sha256:)?'?([0-9a-f]{64})", message)
     shown = found[1] if found else message
     return f"{file.path} from {file.url}: wrong checksum, expected sha256 {file.sha256}, found {shown}"

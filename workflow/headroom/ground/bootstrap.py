@@ -1,7 +1,7 @@
-"""Paired bootstrap over sentences, for corpus metrics computed from per-sentence sufficient statistics.
+"""Paired bootstrap over examples, for metrics computed from sufficient statistics of each example.
 
-A system is known here by what each of its sentences adds to a metric (a `Sample`). A resample of the
-sentences is a row of counts, so that all resampled sums are one matrix product and the metric is computed
+A system is known here by what each of its examples adds to a metric (a `Sample`). A resample of the
+examples is a row of counts, so that all resampled sums are one matrix product and the metric is computed
 on all of them at once. Sentences are drawn, and p-values computed, as sacrebleu's `PairedTest` does it
 (Koehn 2004), so that both give the same p.
 
@@ -22,10 +22,6 @@ from headroom.ground.errors import HeadroomError
 SEED = 12345
 """sacrebleu's default seed."""
 
-NGRAM_ORDERS = 4
-CHARACTER_ORDERS = 6
-BETA_SQUARED = 4.0
-
 
 class Difference(NamedTuple):
     """A paired difference: other minus full, its percentile interval and its two-sided p."""
@@ -36,65 +32,19 @@ class Difference(NamedTuple):
     p: float
 
 
-def bleu_from_statistics(statistics: ndarray) -> ndarray:
-    """Return corpus BLEU (0-100) as sacrebleu computes it: exponential smoothing, all four orders count.
-
-    Args:
-        statistics: (..., 10) summed over sentences: system length, reference length, correct n-grams of
-            order 1-4, total n-grams of order 1-4 (sacrebleu's `BLEU._extract_corpus_statistics`).
-
-    Returns:
-        (...) scores; 0 without any match or without any n-gram of some order.
-    """
-    system, reference = statistics[..., 0], statistics[..., 1]
-    correct = statistics[..., 2 : 2 + NGRAM_ORDERS]  # (..., 4)
-    total = statistics[..., 2 + NGRAM_ORDERS :]  # (..., 4)
-    missed = correct == 0
-    smoothed = numpy.where(missed, 0.5 ** numpy.cumsum(missed, axis=-1), correct)
-    defined = correct.any(axis=-1) & (total > 0).all(axis=-1)
-    precision = 100.0 * smoothed / numpy.where(total > 0, total, 1.0)
-    brevity = numpy.exp(numpy.minimum(0.0, 1.0 - reference / numpy.where(system > 0, system, 1.0)))
-    return numpy.where(defined, brevity * numpy.exp(numpy.log(precision).mean(axis=-1)), 0.0)
+Metric = Callable[[ndarray], ndarray]
+"""From statistics summed over examples, (..., k), to scores (...)."""
 
 
-def chrf_from_statistics(statistics: ndarray) -> ndarray:
-    """Return corpus chrF2 (0-100) as sacrebleu computes it: character orders 1-6, no words, beta 2.
-
-    Args:
-        statistics: (..., 18) summed over sentences: for each order the number of character n-grams of
-            the system, of the reference, and of both (sacrebleu's `CHRF._extract_corpus_statistics`).
-
-    Returns:
-        (...) scores. Orders that do not occur in system or reference are left out of the averages.
-    """
-    by_order = statistics.reshape(*statistics.shape[:-1], CHARACTER_ORDERS, 3)  # (..., 6, 3)
-    system, reference, match = by_order[..., 0], by_order[..., 1], by_order[..., 2]
-    effective = (system > 0) & (reference > 0)  # (..., 6)
-    orders = numpy.maximum(effective.sum(axis=-1), 1)
-    precision = _share(match, system, effective).sum(axis=-1) / orders
-    recall = _share(match, reference, effective).sum(axis=-1) / orders
-    divisor = BETA_SQUARED * precision + recall
-    score = 100.0 * (1.0 + BETA_SQUARED) * precision * recall / numpy.where(divisor > 0, divisor, 1.0)
-    return numpy.where(divisor > 0, score, 0.0)
-
-
-def exact_from_statistics(statistics: ndarray) -> ndarray:
-    """Return the share of exact sentences in % from (..., 2): exact sentences, sentences."""
+def percentage(statistics: ndarray) -> ndarray:
+    """Return the share of examples that are right, in %, from (..., 2): right examples, examples."""
     return 100.0 * statistics[..., 0] / statistics[..., 1]
 
 
-def loss_from_statistics(statistics: ndarray) -> ndarray:
-    """Return the loss in nats per token from (..., 2): summed nats, number of target tokens."""
+def mean(statistics: ndarray) -> ndarray:
+    """Return the loss in nats per target from (..., 2): summed nats, number of targets."""
     return statistics[..., 0] / statistics[..., 1]
 
-
-METRICS: Mapping[str, Callable[[ndarray], ndarray]] = {
-    "bleu": bleu_from_statistics,
-    "chrf": chrf_from_statistics,
-    "exact": exact_from_statistics,
-    "loss": loss_from_statistics,
-}
-"""Metrics in the order of all tables; each maps summed statistics (..., k) to scores (...)."""
 
 LOWER_IS_BETTER = frozenset({"loss"})
 
@@ -106,17 +56,23 @@ def harm(metric: str, delta: ndarray) -> ndarray:
 
 @dataclass(frozen=True)
 class Sample:
-    """One system on one evaluation set: metric name -> statistics per sentence, (sentences, k)."""
+    """One system on one evaluation set.
+
+    Attributes:
+        statistics: By metric, what each example adds to it, (examples, k).
+        metrics: By the same names, how the sums become a score. The first metric is the main one.
+    """
 
     statistics: Mapping[str, ndarray]
+    metrics: Mapping[str, Metric]
 
     def scores(self) -> dict[str, float]:
         """Return every metric on the whole set."""
-        return {metric: score(metric, table) for metric, table in self.statistics.items()}
+        return {name: float(metric(self.statistics[name].sum(axis=0))) for name, metric in self.metrics.items()}
 
     def resampled(self, weights: ndarray) -> dict[str, ndarray]:
         """Return every metric on every resample, (samples,); `weights` as `resampling_weights` gives them."""
-        return {metric: resampled_scores(metric, table, weights) for metric, table in self.statistics.items()}
+        return {name: metric(weights @ self.statistics[name]) for name, metric in self.metrics.items()}
 
 
 def resampled_indices(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
@@ -142,25 +98,6 @@ def resampling_weights(indices: ndarray) -> ndarray:
     offsets = numpy.arange(samples)[:, None] * sentences
     counts = numpy.bincount((indices + offsets).ravel(), minlength=samples * sentences)
     return counts.reshape(samples, sentences).astype(numpy.float64)
-
-
-def score(metric: str, statistics: ndarray) -> float:
-    """Return a metric over all sentences of (sentences, k) statistics."""
-    return float(METRICS[metric](numpy.asarray(statistics, dtype=numpy.float64).sum(axis=0)))
-
-
-def resampled_scores(metric: str, statistics: ndarray, weights: ndarray) -> ndarray:
-    """Return a metric on every resample.
-
-    Args:
-        metric: A key of `METRICS`.
-        statistics: (sentences, k) per-sentence statistics.
-        weights: (samples, sentences) from `resampling_weights`.
-
-    Returns:
-        (samples,) scores.
-    """
-    return METRICS[metric](weights @ numpy.asarray(statistics, dtype=numpy.float64))
 
 
 def interval(resampled: ndarray, level: float = 0.95) -> tuple[float, float]:
@@ -199,7 +136,3 @@ def tail_p(full_resampled: ndarray, other_resampled: ndarray, observed: float) -
     if error == 0:
         return 1.0 if observed == 0 else 0.0
     return float(2.0 * norm.sf(abs(observed) / error))
-
-
-def _share(part: ndarray, whole: ndarray, where: ndarray) -> ndarray:
-    return numpy.where(where, part / numpy.where(whole > 0, whole, 1.0), 0.0)

@@ -31,25 +31,36 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", default="run", help="name of the run, a column of the table")
 
 
-def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add the flags that say which trained model to look at, on which text and where to compute."""
+def add_checkpoints(parser: argparse.ArgumentParser, form: str, *, several: bool = False) -> None:
+    """Add the flags that say which trained models to look at and where to compute.
+
+    Args:
+        parser: The parser of a stage.
+        form: What a checkpoint is, for the help.
+        several: One per epoch instead of one.
+    """
     if several:
-        parser.add_argument("--checkpoints", nargs="+", required=True, help="fairseq checkpoints, one per epoch")
+        parser.add_argument("--checkpoints", nargs="+", required=True, help=f"one or more, each a {form}")
     else:
-        parser.add_argument("--checkpoint", required=True, help="fairseq checkpoint of a transformer model")
+        parser.add_argument("--checkpoint", required=True, help=form)
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to compute")
+
+
+def add_translation_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the flags that say which translation model to look at, and on which text."""
+    add_checkpoints(parser, "fairseq checkpoint of a transformer model (epoch<e>.pt)", several=several)
     parser.add_argument(
         "--vocabulary",
         required=True,
         help="directory with sentencepiece.model, dict.source.txt and dict.target.txt",
     )
     parser.add_argument("--corpus", required=True, help="directory with <set>.source and <set>.target")
-    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to compute")
 
 
 def epoch_of(checkpoint: str) -> int:
-    """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`), 0 if it has none."""
-    digits = re.search(r"(\d+)\.pt$", checkpoint)
-    return int(digits[1]) if digits else 0
+    """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`, `epoch8/`), 0 if it has none."""
+    found = re.search(r"(?:(\d+)\.pt|\bepoch(\d+)/?)$", checkpoint)
+    return int(found[1] or found[2]) if found else 0
 
 
 def add_settings(parser: argparse.ArgumentParser, model: type[BaseModel]) -> None:

@@ -1,9 +1,9 @@
-"""Corrections for many comparisons, and the exact test for paired right-or-wrong answers."""
+"""Corrections for many comparisons."""
 
 from collections.abc import Sequence
 
 import numpy
-from scipy.stats import binomtest, false_discovery_control
+from scipy.stats import false_discovery_control
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -26,14 +26,3 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     Among all comparisons with a value below 0.05, at most 5 % are expected to be false alarms.
     """
     return [float(value) for value in false_discovery_control(p_values, method="bh")] if len(p_values) else []
-
-
-def mcnemar(*, only_first: int, only_second: int) -> float:
-    """Return the exact two-sided p of McNemar's test.
-
-    Args:
-        only_first: Number of items that only the first system has right.
-        only_second: Number of items that only the second system has right.
-    """
-    discordant = only_first + only_second
-    return float(binomtest(only_first, discordant).pvalue) if discordant else 1.0

@@ -96,5 +96,13 @@ def format_profile(heads: Iterable[Head]) -> str:
 
 
 def all_heads(sites: Iterable[Site], scope: str = "all") -> list[Head]:
-    """Return every head of the sites in scope (`all` or one kind), in table order."""
-    return sorted(head for site in sites if scope in ("all", site.kind) for head in site.head_names())
+    """Return every head of the sites in scope (`all`, one kind such as `E`, or one site such as `E3`), in table order.
+
+    Raises:
+        HeadroomError: If no site is in scope.
+    """
+    sites = list(sites)
+    chosen = [site for site in sites if scope in ("all", site.kind, str(site))]
+    if not chosen:
+        raise HeadroomError(f"no site is in scope '{scope}': the model's sites are {' '.join(map(str, sites))}")
+    return sorted(head for site in chosen for head in site.head_names())

@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from headroom.data.parallel import ParallelText
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import read_lines
 
 
-def read_pairs(corpus: Path | str, name: str, sentences: int | None = None) -> tuple[list[str], list[str]]:
+def read_pairs(corpus: Path | str, name: str, sentences: int | None = None) -> ParallelText:
     """Read the sources and the references of a set.
 
     Args:
@@ -23,4 +24,4 @@ def read_pairs(corpus: Path | str, name: str, sentences: int | None = None) -> t
         raise HeadroomError(f"{paths[0]} has {len(sources)} lines, {paths[1]} has {len(references)}")
     if not sources:
         raise HeadroomError(f"{paths[0]} is empty")
-    return sources[:sentences], references[:sentences]
+    return ParallelText(sources[:sentences], references[:sentences])

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from headroom.data.parallel import ParallelText
 from headroom.ground.errors import HeadroomError
 from headroom.models.translation.model import Batch, TranslationModel
 
@@ -19,6 +20,11 @@ class Workload:
 
     batch: Batch
     steps: int
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """Pieces of the longest source, and steps of generation."""
+        return {"source": self.batch.source.shape[1], "steps": self.steps}
 
     def action(self, model: TranslationModel, part: str) -> Callable[[], Any]:
         """Return what is timed: encoding, teacher-forced decoding, or greedy generation.
@@ -69,15 +75,15 @@ class Workload:
         return key.shape[0] if key is not None else query.shape[0]
 
 
-def workload(model: TranslationModel, pairs: tuple[list[str], list[str]], size: int) -> Workload:
+def workload(model: TranslationModel, examples: ParallelText, size: int) -> Workload:
     """Return a batch of `size` sentences of the set's middle lengths.
 
     Raises:
         HeadroomError: If the set has fewer sentences than that.
     """
-    sources, references = pairs
+    sources, references = examples.source, examples.target
     if len(sources) < size:
-        raise HeadroomError(f"timing.batch_sizes: {size} sentences wanted, the set has {len(sources)}")
+        raise HeadroomError(f"timing.batch_sizes: {size} examples wanted, the set has {len(sources)}")
     order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), i))
     start = (len(order) - size) // 2
     chosen = order[start : start + size]

@@ -87,8 +87,11 @@ class Gates:
             z = inputs[0].unflatten(-1, (len(live.kept), -1))  # (T, B, H, d) or (B, T, H, d)
             if gate is not None:
                 z = z * self._shaped(gate, live)
-            for observer in self._observers:
-                observer(live.site, z.transpose(0, 1) if self._batch_first else z)
+            if self._observers:  # z goes on through what they were shown, so that gradients reach it
+                shown = z.transpose(0, 1) if self._batch_first else z  # (T, B, H, d)
+                for observer in self._observers:
+                    observer(live.site, shown)
+                z = shown.transpose(0, 1) if self._batch_first else shown
             return (z.flatten(-2),)
 
         return multiply

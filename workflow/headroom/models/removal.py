@@ -92,7 +92,8 @@ def _sliced(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:
     units = units.to(linear.weight.device)
     weight = linear.weight.detach().index_select(dimension, units)
     has_bias = linear.bias is not None
-    new = nn.Linear(weight.shape[1], weight.shape[0], bias=has_bias, device=weight.device, dtype=weight.dtype)
+    new = nn.Linear(1, 1, bias=has_bias, device="meta")  # of no size yet: initial weights would be made for nothing
+    new.out_features, new.in_features = weight.shape
     new.weight = nn.Parameter(weight)
     if has_bias:
         bias = linear.bias.detach()

@@ -17,7 +17,8 @@ class AttentionSite:
         site: Its name and the number of heads it was trained with.
         parent: The module that holds the attention module.
         attribute: The name under which it holds it, e.g. `self_attn`.
-        inputs: Names of the query, key and value projection inside the attention module.
+        inputs: Names of the query, key and value projection inside the attention module, and of any other whose
+            rows belong to heads (DeBERTa has some for positions).
         output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
         head_counts: Attributes of the attention module that say how many heads there are.
         head_widths: Attributes of the attention module that say how wide all heads are together.
@@ -27,7 +28,7 @@ class AttentionSite:
     site: Site
     parent: nn.Module
     attribute: str
-    inputs: tuple[str, str, str]
+    inputs: tuple[str, ...]
     output_place: str
     head_counts: tuple[str, ...]
     head_widths: tuple[str, ...]

@@ -10,6 +10,7 @@ from headroom.report.cautions import cautions
 from headroom.report.claims import evaluate_claims, findings
 from headroom.report.exhibits import Section
 from headroom.report.page import render, sections
+from headroom.report.paper_index import paper_index
 from headroom.report.provenance import provenance
 from headroom.report.sections.scores import motif
 from headroom.report.standalone import standalone
@@ -46,10 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.study,
         parts,
         verdicts=evaluate_claims(tables),
+        index=paper_index(tables, parts),
         findings=findings(tables),
         cautions=cautions(tables),
         provenance=made,
-        motif=motif(tables),
+        motif=motif(tables.of_task(tables.task)),
     )
     with atomic_path(given.output) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
@@ -59,7 +61,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def write_figures(parts: Sequence[Section], directory: Path) -> None:
     """Write every figure as a file of its own; one whose experiment was not run says so."""
-    drawn = {exhibit.name: exhibit for part in parts for exhibit in part.exhibits if exhibit.rows}
+    told = [one for part in parts for one in (part, *part.parts)]
+    drawn = {exhibit.name: exhibit for part in told for exhibit in part.exhibits if exhibit.rows}
     for name in FIGURES:
         text = standalone(drawn[name]) if name in drawn else _absent(name)
         with atomic_path(directory / f"{name}.svg") as temporary:

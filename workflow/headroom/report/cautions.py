@@ -1,31 +1,50 @@
 """What a reader should know before trusting a number: small test sets, weak models, few heads or seeds."""
 
 import math
+from collections.abc import Callable
 
 import pandas
 
+from headroom.report.chance import with_scale
 from headroom.report.formatting import listing, number, percent, plural
-from headroom.report.selection import last_epochs, main_metric, main_set, metric_name, rows_where, run_name, signed
-from headroom.report.study_tables import StudyTables
+from headroom.report.metrics import metric_points, metric_word
+from headroom.report.selection import examples_in, last_epochs, main_metric, main_set, rows_where, run_name
+from headroom.report.study_tables import StudyTables, arm_of
+from headroom.report.tasks import heading, kind_of, words_of
 
-FEW_SENTENCES = 200
+FEW_EXAMPLES = 200
 FEW_HEADS = 24
 FEW_SEEDS = 3
 WEAK_BLEU = 10.0
+WEAK_ABOVE_CHANCE = 10.0
+"""Points of a classifier's main metric above its score without any head."""
+
 NOISY = 0.25
 """A distance between the quartiles of one model's times, as a share of their median, that makes ratios rough."""
 
 
 def cautions(tables: StudyTables) -> list[str]:
-    """Return a sentence for everything about the study that is too small or too weak to conclude much from."""
-    found = [_weak(tables), _sentences(tables), _heads(tables), _seeds(tables), _single(tables)]
-    found.append(timing_noise(tables.timing))
-    return [sentence for sentence in found if sentence]
+    """Return a sentence for everything about the study that is too small or too weak to conclude much from.
+
+    In a study of several tasks, the first sentence about a task begins with its name.
+    """
+    found = []
+    for task in tables.tasks:
+        view = tables.of_task(task)
+        checks: tuple[Callable[[StudyTables], str], ...] = (_weak, _examples, _heads, _seeds, _single)
+        sentences = [text for text in (*(check(view) for check in checks), timing_noise(view.timing)) if text]
+        if len(tables.tasks) > 1 and sentences:
+            first = sentences[0]
+            sentences[0] = f"{heading(task)}: {first[:1].lower()}{first[1:]}"
+        found += sentences
+    return found
 
 
 def _weak(tables: StudyTables) -> str:
-    if not tables.has("evaluation"):
-        return ""
+    return _weak_translation(tables) if kind_of(tables.task) == "translation" else _weak_classifier(tables)
+
+
+def _weak_translation(tables: StudyTables) -> str:
     rows = rows_where(last_epochs(tables.evaluation), metric="bleu")
     if rows.empty:
         return ""
@@ -37,16 +56,27 @@ def _weak(tables: StudyTables) -> str:
     return f"The models are undertrained: {reached}, so effects of heads mean little."
 
 
-def _sentences(tables: StudyTables) -> str:
+def _weak_classifier(tables: StudyTables) -> str:
+    """Say that a classifier is hardly better with its heads than without any."""
+    rows = last_epochs(tables.curves if tables.has("curves") else tables.dynamics)
+    rows = with_scale(rows_where(rows, metric=main_metric(rows)), tables)
+    above = float(rows["scale"].max()) if len(rows) else math.nan
+    if math.isnan(above) or above >= WEAK_ABOVE_CHANCE:
+        return ""
+    points = f"{number(above, decimals=1)} {metric_points(main_metric(rows))}"
+    return f"The models are undertrained: with all heads the best scores {points} more than without any."
+
+
+def _examples(tables: StudyTables) -> str:
     if not tables.has("ablation"):
         return ""
     rows = rows_where(tables.ablation, metric=main_metric(tables.ablation))
     name = main_set(rows)
-    amount = signed(rows_where(rows, set=name), "sentences") or signed(rows_where(rows, set=name), "n")
-    if not amount.isdecimal() or int(amount) >= FEW_SENTENCES:
+    amount = examples_in(rows_where(rows, set=name))
+    if not 0 < amount < FEW_EXAMPLES:
         return ""
-    metric = metric_name(main_metric(rows))
-    return f"The set {name} is small: {plural(int(amount), 'sentence')}, so intervals of {metric} are wide."
+    metric, size = metric_word(main_metric(rows)), plural(amount, words_of(tables.task).example)
+    return f"The set {name} is small: {size}, so intervals of {metric} are wide."
 
 
 def _heads(tables: StudyTables) -> str:
@@ -57,9 +87,7 @@ def _heads(tables: StudyTables) -> str:
 
 
 def _seeds(tables: StudyTables) -> str:
-    if not tables.runs:
-        return ""
-    amounts = {arm: sum(f".{arm}." in run for run in tables.runs) for arm in tables.arms}
+    amounts = {arm: sum(arm_of(run) == arm for run in tables.runs) for arm in tables.arms}
     few = [arm for arm, amount in amounts.items() if amount < FEW_SEEDS]
     if not few:
         return ""

@@ -2,11 +2,13 @@
 
 import base64
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas
 from markupsafe import Markup
+
+from headroom.report import svg
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ class Exhibit:
         how: How to read the figure.
         shows: What it shows, with numbers.
         tables: The tables behind it, folded; the first is unfolded if there is no figure.
-        paper: The paper's values beside ours.
+        papers: The paper's values beside ours.
         folded: The same for other runs, folded under this title.
     """
 
@@ -97,14 +99,25 @@ class Exhibit:
     how: str = ""
     shows: str = ""
     tables: tuple[Table, ...] = ()
-    paper: Paper | None = None
+    papers: tuple[Paper, ...] = ()
     folded: tuple[tuple[str, tuple[Row, ...]], ...] = ()
     is_atlas: bool = False
 
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment: what was done, its exhibits, or in one line that it was not run."""
+    """One experiment: what was done, its exhibits, or in one line that it was not run.
+
+    Attributes:
+        identifier: Its anchor in the page.
+        title: Its heading.
+        lead: What was done.
+        exhibits: Its figures and tables.
+        missing: That it was not run; empty if it was.
+        remarks: What to be wary of.
+        task: The task that it is about, in a study of several; marks of heads of one task light up together.
+        parts: The same experiment told for each of several tasks, under headings of their own.
+    """
 
     identifier: str
     title: str
@@ -112,6 +125,34 @@ class Section:
     exhibits: tuple[Exhibit, ...] = ()
     missing: str = ""
     remarks: tuple[str, ...] = field(default=())
+    task: str = ""
+    parts: tuple["Section", ...] = ()
+
+
+def of_another_task(section: Section, task: str) -> Section:
+    """Return a section whose names of figures, files and ids end with `-<task>`, for all tasks but the first."""
+    suffix = f"-{task}"
+    exhibits = tuple(_renamed(exhibit, suffix) for exhibit in section.exhibits)
+    return replace(section, exhibits=exhibits, task=task)
+
+
+def _renamed(exhibit: Exhibit, suffix: str) -> Exhibit:
+    def renamed(rows: tuple[Row, ...]) -> tuple[Row, ...]:
+        return tuple(replace(row, panels=tuple(_suffixed(panel, suffix) for panel in row.panels)) for row in rows)
+
+    return replace(
+        exhibit,
+        name=exhibit.name + suffix,
+        rows=renamed(exhibit.rows),
+        folded=tuple((title, renamed(rows)) for title, rows in exhibit.folded),
+        tables=tuple(
+            replace(table, filename=table.filename.removesuffix(".csv") + f"{suffix}.csv") for table in exhibit.tables
+        ),
+    )
+
+
+def _suffixed(panel: Markup, suffix: str) -> Markup:
+    return Markup(svg.with_suffix(str(panel), suffix))
 
 
 def table_of(

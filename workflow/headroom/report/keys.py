@@ -1,7 +1,10 @@
 """Samples of lines and marks for the keys of figures."""
 
+from collections.abc import Collection
+
 from markupsafe import Markup
 
+from headroom.ground.heads import KINDS
 from headroom.report import palette
 from headroom.report.exhibits import Key
 
@@ -37,12 +40,13 @@ def mark_sample(kind: str, colour: str = "ink") -> Markup:
     return Markup('<svg class="sample" viewBox="0 0 12 12" aria-hidden="true">{}</svg>').format(drawing)
 
 
-def kind_keys() -> tuple[Key, ...]:
-    """Return the keys of the three kinds of attention: a colour and a mark each."""
+def kind_keys(kinds: Collection[str] = KINDS) -> tuple[Key, ...]:
+    """Return the keys of kinds of attention: a colour and a mark each."""
     marks = {"E": "dot", "A": "square", "D": "triangle"}
     return tuple(
         Key(mark_sample(marks[kind], colour.variable), f"{kind} {palette.KIND_NAMES[kind]}")
         for kind, colour in palette.KIND_COLOURS.items()
+        if kind in kinds
     )
 
 

@@ -16,11 +16,14 @@ from headroom.report.exhibits import Column, Table, table_of
 from headroom.report.formatting import count, device_name, duration, listing, percent, plural
 from headroom.report.selection import run_name
 from headroom.report.study_tables import COLUMNS, StudyTables, seed_of
+from headroom.report.tasks import heading
 
 PACKAGES = (
     *(
         "torch",
         "fairseq-fixed",
+        "transformers",
+        "tokenizers",
         "sacrebleu",
         "sentencepiece",
         "snakemake",
@@ -71,7 +74,10 @@ def _models(tables: StudyTables) -> str:
     if not tables.runs:
         return ""
     seeds = sorted({seed_of(run) for run in tables.runs})
-    return f"Runs: {'; '.join(map(run_name, tables.runs))}. Seeds: {listing(map(str, seeds))}."
+    by_task = {task: "; ".join(map(run_name, tables.of_task(task).runs)) for task in tables.tasks}
+    several = len(by_task) > 1
+    runs = ". ".join(f"{heading(task)}: {names}" if several else names for task, names in by_task.items())
+    return f"Runs: {runs}. Seeds: {listing(map(str, seeds))}."
 
 
 def _machine(tables: StudyTables) -> str:

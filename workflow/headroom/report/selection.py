@@ -1,19 +1,12 @@
-"""Choosing rows of the tables: last epochs, the run that is shown first, names of metrics and orders."""
+"""Choosing rows of the tables: last epochs, the run that is shown first, names of runs and orders."""
 
 from collections.abc import Iterable
 
 import pandas
 
 from headroom.ground.heads import Head
+from headroom.report.chance import with_shares
 from headroom.report.study_tables import StudyTables, arm_of, seed_of
-
-METRIC_NAMES = {
-    "bleu": "BLEU",
-    "chrf": "chrF",
-    "exact": "exact sentences (%)",
-    "loss": "loss (nats per token)",
-}
-"""Names with units. BLEU is sacrebleu's, on detokenised text."""
 
 CRITERION_NAMES = {
     "gradient-example": "gradient, per example",
@@ -21,11 +14,6 @@ CRITERION_NAMES = {
     "gradient-batch": "gradient, per batch",
     "gradient-squared": "gradient, squared",
 }
-
-
-def metric_name(metric: str) -> str:
-    """Return the name of a metric with its unit."""
-    return METRIC_NAMES.get(metric, metric)
 
 
 def criterion_name(criterion: str) -> str:
@@ -50,15 +38,29 @@ def main_run(frame: pandas.DataFrame, tables: StudyTables) -> str:
 
 
 def main_metric(frame: pandas.DataFrame) -> str:
-    """Return the metric shown first: BLEU if it was measured."""
-    present = list(dict.fromkeys(frame["metric"]))
-    return "bleu" if "bleu" in present else present[0]
+    """Return the metric shown first, the one that the rows of every task begin with; "" without rows."""
+    return next((str(metric) for metric in frame["metric"].unique() if metric), "")
 
 
 def main_set(frame: pandas.DataFrame) -> str:
     """Return the evaluation set shown first: `test` if it was used, else `check`, else the first."""
     present = list(dict.fromkeys(frame["set"]))
     return next((name for name in ("test", "check") if name in present), present[0])
+
+
+def chosen_heads(keep_one: pandas.DataFrame, chosen_on: str) -> pandas.DataFrame:
+    """Return the last epoch's rows, main metric, judging set, of the heads that are the best of their site on a set.
+
+    Args:
+        keep_one: Rows of the table `keep_one`.
+        chosen_on: The set that the heads were chosen on; that which they are judged on for the paper's tables 2 and 3.
+    """
+    rows = last_epochs(keep_one)
+    rows = rows_where(rows, metric=main_metric(rows))
+    if rows.empty:
+        return rows
+    is_chosen = rows["chosen_on"].map(lambda names: chosen_on in names.split())
+    return rows_where(rows[is_chosen.astype(bool)], set=main_set(rows))
 
 
 def rows_where(frame: pandas.DataFrame, **values: object) -> pandas.DataFrame:
@@ -73,6 +75,12 @@ def signed(frame: pandas.DataFrame, key: str) -> str:
     parts = [dict(part.partition(":")[::2] for part in text.split("|")) for text in frame["signature"].unique()]
     values = {part.get(key, "") for part in parts}
     return values.pop() if len(values) == 1 else ""
+
+
+def examples_in(frame: pandas.DataFrame) -> int:
+    """Return how many examples the rows were measured on, as their signatures tell; 0 if they do not."""
+    told = (signed(frame, key) for key in ("sentences", "examples", "n"))
+    return next((int(text) for text in told if text.isdecimal()), 0)
 
 
 def heads_of(frame: pandas.DataFrame) -> list[Head]:
@@ -93,15 +101,6 @@ def arm_rows(frame: pandas.DataFrame, arm: str) -> pandas.DataFrame:
     return frame[frame["run"].map(arm_of) == arm]
 
 
-MEASURABLE = 1.0
-"""A full score (BLEU, chrF or % of sentences) below this has no percentage worth the name."""
-
-
-def measurable(curves: pandas.DataFrame) -> "pandas.Series[bool]":
-    """Return which curve rows have a full score large enough to say what share of it is kept."""
-    return (curves["full"] >= MEASURABLE) | ~curves["metric"].isin(["bleu", "chrf", "exact"])
-
-
 def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
     """Return the last epoch's curve of every run by the order that arms are compared by, all kinds together.
 
@@ -120,15 +119,7 @@ def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
     chosen = [rows_where(frame[frame["ranking"] != "rescored"], **order) for frame in frames]
     chosen[1:] = [frame[~frame["run"].isin(set(chosen[0]["run"]))] for frame in chosen[1:]]
     filled = [frame for frame in chosen if len(frame)]
-    return with_shares(pandas.concat(filled, ignore_index=True) if filled else chosen[0])
-
-
-def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
-    """Return curve rows with two more columns: `share` of heads removed and `kept` of the score, in %."""
-    return curves.assign(
-        share=100 * curves["heads_removed"] / curves["heads_total"],
-        kept=100 * curves["value"] / curves["full"].where(curves["full"] != 0),
-    )
+    return with_shares(pandas.concat(filled, ignore_index=True) if filled else chosen[0], tables)
 
 
 def order_name(order: str, normalised: str = "", ranking: str = "fixed") -> str:

@@ -1,6 +1,7 @@
 """The tables of one study, read when first asked for."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,12 @@ import pandas
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table
 
+TRANSLATION = "translation"
+"""The task of this name is translation; runs of every other name classify."""
+
 _RUN = "study run epoch"
-_CURVE = (
-    f"{_RUN} scope order normalised ranking draw heads_removed heads_total removed set metric"
-    " value full delta low high p p_holm signature"
-)
+_TESTED = "set metric value full delta low high p p_holm p_bh p_mcnemar p_unpaired"
+_CURVE = f"{_RUN} scope order normalised ranking draw heads_removed heads_total removed {_TESTED} signature"
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     name: tuple(columns.split())
@@ -21,12 +23,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "training": f"{_RUN} measure value signature",
         "evaluation": f"{_RUN} set metric value low high decoding signature",
         "scores": f"{_RUN} kind layer head criterion normalised value signature",
-        "ablation": f"{_RUN} kind layer head set metric value full delta low high p p_holm signature",
-        "keep_one": f"{_RUN} kind layer head set metric value full delta low high p p_holm chosen signature",
+        "ablation": f"{_RUN} kind layer head {_TESTED} signature",
+        "keep_one": f"{_RUN} kind layer head {_TESTED} chosen_on signature",
         "agreement": f"{_RUN} kind set_a set_b metric statistic dropped k value low high chance signature",
         "curves": _CURVE,
         "dynamics": _CURVE,
         "settling": f"{_RUN} kind criterion normalised statistic k value low high chance signature",
+        "parameters": f"{_RUN} kind layer heads head_parameters attention_parameters model_parameters signature",
         "removal": f"{_RUN} heads_removed removed check value signature",
         "timing": "study run share_removed heads_removed model part batch_size median_seconds quartile_low"
         " quartile_high repeats speedup speedup_low speedup_high expected_speedup multiply_adds parameters"
@@ -41,9 +44,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 _TEXT = (
     "study run measure signature set set_a set_b metric decoding kind criterion normalised statistic scope"
-    " order ranking removed check model part device arm baseline seeds"
+    " order ranking removed check model part device arm baseline seeds chosen_on"
 )
 """Columns that stay text; every other column is a number, an empty cell NaN."""
+
+_WHOLE_STUDY = ("update_cost", "repulsion")
+"""Tables without a column `run`: they are about the arms of the study's first task."""
 
 
 class _Table:
@@ -60,8 +66,8 @@ class StudyTables:
     """All tables of a study, each a data frame with the rows of all runs.
 
     A table without a file (its experiment was not run) is an empty frame with the right columns. Number
-    columns hold floats or integers with NaN for empty cells, text columns hold "" for them; `chosen` is a
-    boolean. The frames are shared: do not change them in place.
+    columns hold floats or integers with NaN for empty cells, text columns hold "" for them. The frames are
+    shared: do not change them in place.
 
     Args:
         paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
@@ -80,6 +86,7 @@ class StudyTables:
     curves = _Table()
     dynamics = _Table()
     settling = _Table()
+    parameters = _Table()
     removal = _Table()
     timing = _Table()
     timing_samples = _Table()
@@ -90,13 +97,14 @@ class StudyTables:
     def __init__(self, paths: Sequence[Path | str] = ()) -> None:
         self._paths: dict[str, list[Path]] = {name: [] for name in COLUMNS}
         self._frames: dict[str, pandas.DataFrame] = {}
+        self._views: dict[str, StudyTables] = {}
         for path in map(Path, paths):
             self._paths[_table_name(path)].append(path)
 
     def frame(self, name: str) -> pandas.DataFrame:
         """Return a table by name, e.g. `frame("scores")`, the same as the attribute `scores`."""
         if name not in self._frames:
-            frames = [_read(path, name) for path in sorted(self._paths[name])]
+            frames = [_read(path, name) for path in self._paths[name]]
             filled = [frame for frame in frames if len(frame)]
             empty = pandas.DataFrame(columns=list(COLUMNS[name]))
             self._frames[name] = pandas.concat(filled, ignore_index=True) if filled else _typed(empty)
@@ -106,16 +114,55 @@ class StudyTables:
         """Return whether the table has any row, that is, whether its experiment was run."""
         return not self.frame(name).empty
 
-    @property
+    @cached_property
     def runs(self) -> list[str]:
-        """The runs of the study, in order of arm (baseline first) and seed."""
+        """The runs of the study, in order of task (see `tasks`), arm (baseline first) and seed."""
+        tasks = self.tasks
         names = {run for name in COLUMNS if "run" in COLUMNS[name] for run in self.frame(name)["run"]}
-        return sorted(names, key=lambda run: (arm_of(run) != "baseline", arm_of(run), seed_of(run), run))
+        return sorted(
+            names,
+            key=lambda run: (tasks.index(task_of(run)), arm_of(run) != "baseline", arm_of(run), seed_of(run), run),
+        )
 
     @property
     def arms(self) -> list[str]:
         """The arms of the study, baseline first."""
         return list(dict.fromkeys(arm_of(run) for run in self.runs))
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The tasks of the study: translation first, the others as they come in the tables."""
+        runs = dict.fromkeys(
+            run for name in COLUMNS if "run" in COLUMNS[name] for run in self.frame(name)["run"].unique()
+        )
+        found = list(dict.fromkeys(map(task_of, runs)))
+        return sorted(found, key=lambda task: task != TRANSLATION)
+
+    @property
+    def task(self) -> str:
+        """The task of a view that `of_task` made; the first task of a whole study, "" without any run."""
+        return self.tasks[0] if self.tasks else ""
+
+    def of_task(self, task: str) -> "StudyTables":
+        """Return the tables with the rows of one task only.
+
+        The tables about arms of the whole study go with the first task.
+        """
+        if task in self._views:
+            return self._views[task]
+        view = self._views[task] = StudyTables()
+        for name in COLUMNS:
+            frame = self.frame(name)
+            if name not in _WHOLE_STUDY:
+                view._frames[name] = frame[frame["run"].map(task_of) == task]
+            elif task == self.task:
+                view._frames[name] = frame
+        return view
+
+
+def task_of(run: str) -> str:
+    """Return the task of a run: `sst2.baseline.seed2` is of task `sst2`."""
+    return run.partition(".")[0]
 
 
 def arm_of(run: str) -> str:
@@ -145,9 +192,7 @@ def _typed(frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return the frame with text columns as text and all others as numbers."""
     columns: dict[str, pandas.Series[Any]] = {}
     for column in frame.columns:
-        if column == "chosen":
-            columns[column] = frame[column].astype(str) == "True"
-        elif column in _TEXT.split():
+        if column in _TEXT.split():
             columns[column] = frame[column].astype(str)
         else:
             columns[column] = pandas.to_numeric(frame[column], errors="coerce")

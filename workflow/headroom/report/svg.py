@@ -13,6 +13,7 @@ HEAD = "head:"
 
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
+_ID = re.compile(r"""(\bid="|\bhref="#|url\(#)([^")]+)("|\))""")
 _DECIMALS = re.compile(r"-?\d+\.\d{2,}")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FONT = re.compile(r"font-family:[^;]*;?|font-stretch:[^;]*;?")
@@ -50,6 +51,14 @@ def themed(source: str) -> str:
     """Return clean SVG with every colour of the palette as a CSS variable of the page."""
     variables = {colour.light.lower(): f"var(--{colour.variable})" for colour in palette.ALL}
     return _COLOUR.sub(lambda match: variables.get(match[0].lower(), match[0]), source)
+
+
+def with_suffix(source: str, suffix: str) -> str:
+    """Return SVG whose ids, and the references to them, end with a suffix.
+
+    So a panel can stand in one page with the same panel of another task.
+    """
+    return _ID.sub(lambda match: f"{match[1]}{match[2]}{suffix}{match[3]}", source)
 
 
 def plain(source: str) -> str:

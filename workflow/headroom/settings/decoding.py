@@ -20,9 +20,3 @@ class EvaluationSettings(Settings):
 
     beam: PositiveInt = Field(5, description="beam size")
     length_penalty: float = Field(1.0, description="exponent of the length that scores are divided by")
-
-
-class SamplingSettings(Settings):
-    """Significance of differences: paired bootstrap over sentences."""
-
-    resamples: PositiveInt = Field(1000, description="bootstrap samples (Michel et al. 2019: 1000)")

@@ -13,7 +13,7 @@ from fairseq.tasks.translation import TranslationTask
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from headroom.data.pieces import Pieces
+from headroom.data.subwords import Subwords, load_subwords
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site, format_profile, parse_profile
 from headroom.models.device import pick_device
@@ -56,12 +56,12 @@ class TranslationModel:
         model: Any,
         sites: list[AttentionSite],
         dictionaries: tuple[Dictionary, Dictionary],
-        pieces: Pieces,
+        pieces: tuple[Subwords, Subwords],
         state: dict[str, Any],
     ) -> None:
         self.model = model
         self.source_dictionary, self.target_dictionary = dictionaries
-        self.pieces = pieces
+        self.source_pieces, self.target_pieces = pieces
         self._text = lru_cache(maxsize=2**16)(self._decode)  # most sentences are translated alike many times
         self._state = state
         for module in model.modules():
@@ -76,7 +76,7 @@ class TranslationModel:
 
         Args:
             checkpoint: A fairseq checkpoint of a `transformer` model.
-            vocabulary: A directory with `sentencepiece.model`, `dict.source.txt`, `dict.target.txt`.
+            vocabulary: A directory with `dict.source.txt`, `dict.target.txt` and what `load_subwords` reads.
             device: `auto`, `cpu` or `cuda`.
 
         Raises:
@@ -96,7 +96,7 @@ class TranslationModel:
             model.load_state_dict(state["model"])
         except RuntimeError as error:
             raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
-        pieces = Pieces(Path(vocabulary) / "sentencepiece.model")
+        pieces = load_subwords(vocabulary)
         loaded = cls(model=model, sites=sites, dictionaries=(source, target), pieces=pieces, state=state)
         loaded.model.eval().requires_grad_(False).to(pick_device(device))
         return loaded
@@ -134,8 +134,8 @@ class TranslationModel:
             targets: Their references, or None.
             sentences: Largest number of sentences in a batch.
         """
-        encoded = [self._encode(text, self.source_dictionary) for text in sources]
-        references = [self._encode(text, self.target_dictionary) for text in targets or []]
+        encoded = [_encode(text, self.source_pieces, self.source_dictionary) for text in sources]
+        references = [_encode(text, self.target_pieces, self.target_dictionary) for text in targets or []]
         order = sorted(range(len(encoded)), key=lambda i: (len(encoded[i]), i))
         chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
         return [self._batch(chunk, encoded, references) for chunk in chunks]
@@ -162,6 +162,10 @@ class TranslationModel:
             reduction="none",
         )  # (B * T,)
         return nats.view_as(batch.target).sum(1), batch.target.ne(self.target_dictionary.pad()).sum(1)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return the teacher-forced logits of a batch with references, (B, T, V)."""
+        return self.model(batch.source, batch.lengths, batch.previous)[0]
 
     def translate(self, batches: Sequence[Batch], settings: DecodingSettings, **search: Any) -> list[str]:
         """Translate batches into plain text; arguments as for `translate_pieces`."""
@@ -259,11 +263,7 @@ class TranslationModel:
         return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
 
     def _decode(self, row: tuple[int, ...]) -> str:
-        return self.pieces.decode([self.target_dictionary[index] for index in row])
-
-    def _encode(self, text: str, dictionary: Dictionary) -> Tensor:
-        line = " ".join(self.pieces.encode(text))
-        return dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
+        return self.target_pieces.decode([self.target_dictionary[index] for index in row])
 
     def _batch(
         self, positions: list[int], sources: Mapping[int, Tensor] | list[Tensor], targets: list[Tensor]
@@ -280,6 +280,11 @@ class TranslationModel:
                 references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True
             ).to(device)
         return Batch(list(positions), source.to(device), lengths, previous, target)
+
+
+def _encode(text: str, pieces: Subwords, dictionary: Dictionary) -> Tensor:
+    line = " ".join(pieces.encode(text))
+    return dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
 
 
 def _unpadded(batch: Batch, row: int) -> Tensor:

@@ -1,74 +1,128 @@
-"""The answer in five sentences, written from the tables."""
+"""The answer in five sentences, written from the tables: what can go, what matters, and by which order."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pandas
 
 from headroom.report.claims.evidence import (
-    METRIC,
-    by_run,
-    estimate_in,
+    MARGINS,
+    has_skill,
     judged,
     main_curve,
     order_curve,
     point_at,
+    scaled_by_run,
 )
+from headroom.report.claims.findings_of_change import repulsion, speed, tests_compared
+from headroom.report.claims.keeping import enough_share
 from headroom.report.claims.pruning import KIND_SHARE, mean_difference, removable_share
 from headroom.report.claims.removing import unchanged_share
-from headroom.report.claims.verdict import Estimate, Measured, Unit, pooled
-from headroom.report.formatting import listing, number, percent
-from headroom.report.selection import main_set, rows_where
+from headroom.report.claims.verdict import Estimate, Measured, mean_share
+from headroom.report.formatting import listing
+from headroom.report.metrics import metric_word
+from headroom.report.palette import KIND_NAMES
+from headroom.report.selection import chosen_heads, main_metric
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import kind_of, task_name
 
-KIND_NAMES = {
-    "E": "encoder self-attention",
-    "A": "encoder-decoder attention",
-    "D": "decoder self-attention",
-}
-PART_NAMES = {
-    "encoder": "the encoder",
-    "decoder": "the teacher-forced decoder",
-    "generation": "generation",
-}
-TIMED_SHARE = 0.5
+UNSKILLED = "the models score no more with their heads than without"
 
 
 def findings(tables: StudyTables) -> list[str]:
-    """Return five sentences: what can go, which kinds matter, orders, speed, repulsion.
+    """Return five sentences: what can go, which kinds or layers matter, orders, speed, repulsion or tests.
 
-    Numbers are means over the runs of the baseline; brackets span the 95 % intervals of all of them.
+    Numbers are means over the runs of the baseline; brackets span the 95 % intervals of all of them. In a study
+    of several tasks every number is followed by its task.
     """
+    curve, order = "no pruning curve was run", "no random order was run"
+    if not any(has_skill(rows) for rows in scaled_by_run(tables, "curves")):
+        curve, order = (UNSKILLED, UNSKILLED) if tables.has("curves") else (curve, order)
     return [
-        _removable(tables) or "How many heads can be removed is not known: no pruning curve was run.",
+        _removable(tables) or f"How many heads can be removed is not known: {curve}.",
         _kinds(tables) or "Which kind of attention matters most is not known: its curves were not run.",
-        _orders(tables) or "Whether importance beats chance is not known: no random order was run.",
-        _speed(tables) or "What removal gains in time is not known: timing was not run.",
-        _repulsion(tables) or "What repulsion between heads changes is not known: no other arm was run.",
+        _orders(tables) or f"Whether importance beats chance is not known: {order}.",
+        speed(tables) or "What removal gains in time is not known: timing was not run.",
+        repulsion(tables)
+        or tests_compared(tables)
+        or "What repulsion between heads changes is not known: no other arm was run.",
     ]
 
 
+def by_task(tables: StudyTables, number: Callable[[StudyTables], str]) -> dict[str, str]:
+    """Return what can be said of each task; tasks without the rows are left out."""
+    said = {task: number(tables.of_task(task)) for task in tables.tasks}
+    return {task: text for task, text in said.items() if text}
+
+
+def named(said: Mapping[str, str], tables: StudyTables) -> str:
+    """Return what is said of several tasks as one list: `30 % (translation) and 60 % (SST-2)`."""
+    several = len(tables.tasks) > 1
+    return listing(f"{text} ({task_name(task)})" if several else text for task, text in said.items())
+
+
 def _removable(tables: StudyTables) -> str:
-    curves = [main_curve(rows) for rows in by_run(tables.curves)]
-    shares = [removable_share(curve) for curve in curves if len(curve)]
-    if not shares:
+    removable = by_task(tables, _removable_share)
+    if not removable:
         return ""
+    words = [_noticeable(tables, kind) for kind in MARGINS if any(kind_of(task) == kind for task in removable)]
     sentence = (
-        f"Of all heads, {_mean(shares).text()} can be removed, least important first, before the model loses"
-        " more than 2 % of its BLEU"
+        f"Of all heads, {named(removable, tables)} can be removed, least important first, before the model loses"
+        f" more than {' or, in classification, '.join(words)}"
     )
-    ablated = [judged(rows) for rows in by_run(tables.ablation)]
-    alone = [unchanged_share(rows) for rows in ablated if len(rows)]
-    return sentence + (f"; one at a time, {_mean(alone).text()} go without a significant change." if alone else ".")
+    alone = by_task(tables, _unchanged)
+    verb = f"; one at a time, {named(alone, tables)} go without a significant change."
+    return sentence + (verb if alone else ".")
+
+
+def _noticeable(tables: StudyTables, kind: str) -> str:
+    share = f"{100 * MARGINS[kind]:.0f} %"
+    if kind == "classification":
+        return f"{share} of what it scores above chance"
+    task = next(task for task in tables.tasks if kind_of(task) == kind)
+    return f"{share} of its {metric_word(main_metric(tables.of_task(task).curves))}"
+
+
+def _runs(tables: StudyTables, name: str) -> list[pandas.DataFrame]:
+    """Return the rows of each run of the baseline whose shares of the score mean something."""
+    return [rows for rows in scaled_by_run(tables, name) if has_skill(rows)]
+
+
+def _removable_share(tables: StudyTables) -> str:
+    curves = [main_curve(rows) for rows in _runs(tables, "curves")]
+    shares = [removable_share(curve) for curve in curves if len(curve)]
+    return mean_share(shares).text() if shares else ""
+
+
+def _unchanged(tables: StudyTables) -> str:
+    ablated = [judged(rows) for rows in _runs(tables, "ablation")]
+    shares = [unchanged_share(rows) for rows in ablated if len(rows)]
+    return mean_share(shares).text() if shares else ""
+
+
+def _one_is_enough(tables: StudyTables) -> str:
+    chosen = [chosen_heads(rows, "choose") for rows in _runs(tables, "keep_one")]
+    shares = [enough_share(rows) for rows in chosen if len(rows)]
+    return f"{mean_share(shares).text()} of layers" if shares else ""
 
 
 def _kinds(tables: StudyTables) -> str:
+    """Say which kind of attention can be spared least; of classifiers, how many layers need more than one head."""
+    sentences = by_task(tables, _kinds_of_one)
+    classified = by_task(tables, lambda view: _one_is_enough(view) if kind_of(view.task) == "classification" else "")
+    parts = list(sentences.values())
+    if classified:
+        parts.append(f"One head, chosen on other data, is enough in {named(classified, tables)}.")
+    return " ".join(parts)
+
+
+def _kinds_of_one(tables: StudyTables) -> str:
     kept: dict[str, Measured] = {}
     for kind in KIND_NAMES:
-        points = [point_at(main_curve(rows, kind), KIND_SHARE) for rows in by_run(tables.curves)]
+        points = [point_at(main_curve(rows, kind), KIND_SHARE) for rows in scaled_by_run(tables, "curves")]
         found = [point for point in points if point is not None]
         if found:
-            kept[kind] = _mean(found)
+            kept[kind] = mean_share(found)
     if len(kept) < 2:
         return ""
     worst = min(kept, key=lambda kind: kept[kind].found.value)
@@ -82,91 +136,40 @@ def _kinds(tables: StudyTables) -> str:
     )
     return (
         f"{opening}: with 70 % of the heads of {KIND_NAMES[worst]} removed it keeps {kept[worst].text()} of its"
-        f" BLEU, against {against}."
+        f" {metric_word(main_metric(tables.curves))}, against {against}."
     )
 
 
 def _orders(tables: StudyTables) -> str:
-    gains: dict[str, list[Estimate]] = {"random": [], "ablation": []}
-    for rows in by_run(tables.curves):
-        ours = main_curve(rows)
-        for order, found in gains.items():
-            other = order_curve(rows, order)
-            if len(ours) > 2 and len(other) > 2:
-                found.append(mean_difference(ours, other))
-    if not gains["random"]:
+    over_chance = by_task(tables, lambda view: _gain(view, "random"))
+    if not over_chance:
         return ""
+    kinds = {kind_of(task) for task in over_chance}
+    word = metric_word(main_metric(tables.of_task(next(iter(over_chance))).curves))
+    full = {"translation": f"the full {word}", "classification": "the full model’s score above chance"}
+    of = full[kinds.pop()] if len(kinds) == 1 else "the full model’s score (in classification above chance)"
     sentence = (
-        "Averaged along the pruning curve, removing by gradient importance keeps"
-        f" {_compared(gains['random'])} of the full BLEU than removing at random"
+        f"Averaged along the pruning curve, removing by gradient importance keeps {named(over_chance, tables)}"
+        f" of {of} than removing at random"
     )
-    if gains["ablation"]:
-        sentence += f", and {_compared(gains['ablation'])} than removing by single-head ablation effects"
+    over_ablation = by_task(tables, lambda view: _gain(view, "ablation"))
+    if over_ablation:
+        sentence += f", and {named(over_ablation, tables)} than removing by single-head ablation effects"
     return sentence + "."
+
+
+def _gain(tables: StudyTables, order: str) -> str:
+    gains = []
+    for rows in _runs(tables, "curves"):
+        ours, other = main_curve(rows), order_curve(rows, order)
+        if len(ours) > 2 and len(other) > 2:
+            gains.append(mean_difference(ours, other))
+    return _compared(gains) if gains else ""
 
 
 def _compared(gains: Sequence[Estimate]) -> str:
     """Return `12 [8, 15] % more` or `3 [1, 5] % less`."""
-    mean = _mean(gains)
+    mean = mean_share(gains)
     if mean.found.value < 0:
         return replace(mean, found=-mean.found).text() + " less"
     return mean.text() + " more"
-
-
-def _speed(tables: StudyTables) -> str:
-    timing = pandas.concat(list(by_run(tables.timing)) or [tables.timing])
-    sliced = rows_where(timing, model="sliced")
-    sliced = sliced[sliced["share_removed"] > 0]
-    if sliced.empty:
-        return ""
-    share = min(map(float, sliced["share_removed"]), key=lambda value: abs(value - TIMED_SHARE))
-    batch = float(sliced["batch_size"].max())
-    rows = rows_where(timing, share_removed=share, batch_size=batch)
-    really = rows_where(rows, model="sliced")
-    parts = [
-        f"{_speedup(rows_where(really, part=part))} for {name}"
-        for part, name in PART_NAMES.items()
-        if (really["part"] == part).any()
-    ]
-    masked = rows_where(rows, model="masked")["speedup"]
-    control = f"; masking alone multiplies it by {number(float(masked.mean()))}" if len(masked) else ""
-    return (
-        f"With {percent(share)} of the heads really removed and {batch:.0f} sentences a batch, speed is"
-        f" multiplied by {listing(parts)}{control}."
-    )
-
-
-def _speedup(rows: pandas.DataFrame) -> str:
-    columns = ("speedup", "speedup_low", "speedup_high")
-    found = [estimate_in(rows_where(rows, run=run), *columns) for run in rows["run"].unique()]
-    return f"{_mean(found, 'number').text()} (expected {number(float(rows['expected_speedup'].mean()))})"
-
-
-def _repulsion(tables: StudyTables) -> str:
-    differences = rows_where(tables.repulsion, statistic="metric_difference", metric=METRIC)
-    if differences.empty:
-        return ""
-    on, arm = main_set(differences), str(differences["arm"].iloc[0])
-    mine = rows_where(tables.repulsion, arm=arm)
-    quality = rows_where(differences, arm=arm, set=on)
-    area = rows_where(mine, statistic="curve_area_difference", metric=METRIC)
-    likeness = rows_where(mine, statistic="diversity_difference_z_cosine")
-    parts = [
-        _changed(quality, f"BLEU on {on} by {{}}"),
-        _changed(area, "the area under the pruning curve by {} of the full score", "share"),
-        _changed(likeness, "the mean cosine between outputs of heads by {}"),
-    ]
-    ratio = rows_where(tables.update_cost, arm=arm)["ratio"]
-    cost = Measured("", Estimate(float(ratio.median()) - 1), "share", signed=True) if len(ratio) else None
-    price = f"; time per update changes by {cost.bare()}" if cost else ""
-    unsure = " (no interval from one seed)" if quality["low"].isna().all() else ""
-    return f"Repulsion ({arm}) changes {listing(part for part in parts if part)}{unsure}{price}."
-
-
-def _changed(rows: pandas.DataFrame, words: str, unit: Unit = "number") -> str:
-    """Return a difference with its interval in words, "" without one."""
-    return str(Measured(words, estimate_in(rows), unit, signed=True)) if len(rows) else ""
-
-
-def _mean(found: Sequence[Estimate], unit: Unit = "share") -> Measured:
-    return pooled([Measured("{}", one, unit) for one in found])

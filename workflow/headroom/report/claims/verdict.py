@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy
 
 from headroom.report.formatting import MOST_DECIMALS, count, estimate, number, plural
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import kind_of
 
 Unit = Literal["number", "share", "count"]
 
@@ -21,10 +22,6 @@ NOT_RUN = "not run"
 LEVEL = 0.05
 """Corrected p-values (Holm) below this count as significant."""
 
-MARGIN = 0.02
-"""A loss of this share of the full model's score is noticeable: the paper calls 1.2 % (0.42 of 36.05 BLEU)
-not noticeable, and what is left allows for sampling."""
-
 SEVERAL_RUNS = (
     " Every run of the baseline is judged alone; the verdict is that of more than half of the runs, and"
     " without such a majority undecided. Ours is the mean of the runs; its interval spans all of theirs."
@@ -33,10 +30,11 @@ SEVERAL_RUNS = (
 
 @dataclass(frozen=True)
 class ClaimVerdict:
-    """A claim of the paper, what this study found, and the verdict with the rule that decided it."""
+    """A claim of the paper, what this study found in one task, and the verdict with the rule that decided it."""
 
     id: str
     claim: str
+    task: str
     paper: str
     ours: str
     verdict: str
@@ -117,22 +115,42 @@ class Reading:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, its rule in words, and the function that applies the rule to every run of the baseline."""
+    """A claim, its rule in words, and the function that applies the rule to every run of the baseline.
+
+    Attributes:
+        id: Its number in the paper's list.
+        claim: The claim in words.
+        paper: The paper's number, by kind of task; a task's own name has precedence. Kinds that are not
+            named are not asked.
+        rule: The rule in words.
+        section: The section with the evidence.
+        read: Returns what every run says, given the tables of one task.
+    """
 
     id: str
     claim: str
-    paper: str
+    paper: Mapping[str, str]
     rule: str
     section: str
     read: Callable[[StudyTables], list[Reading]]
 
+    def asked_of(self, task: str) -> bool:
+        """Return whether the claim is about a task."""
+        return task in self.paper or kind_of(task) in self.paper
+
     def evaluate(self, tables: StudyTables) -> ClaimVerdict:
-        """Return the verdict on the study; `not run` if no run has the rows that the claim needs."""
+        """Return the verdict on the task of these tables; `not run` if no run has the rows that it needs."""
+        task = tables.task
+        if not self.asked_of(task):
+            return self._verdict("", "no task of this study is of that kind", NOT_RUN)
         readings = self.read(tables)
         verdict = majority([reading.verdict for reading in readings])
-        ours = describe(readings) if readings else "the experiment was not run"
-        rule = self.rule + SEVERAL_RUNS
-        return ClaimVerdict(self.id, self.claim, self.paper, ours, verdict, rule, self.section)
+        return self._verdict(task, describe(readings) if readings else "the experiment was not run", verdict)
+
+    def _verdict(self, task: str, ours: str, verdict: str) -> ClaimVerdict:
+        kind = kind_of(task) if kind_of(task) in self.paper else next(iter(self.paper))
+        paper = self.paper.get(task, self.paper[kind])
+        return ClaimVerdict(self.id, self.claim, task, paper, ours, verdict, self.rule + SEVERAL_RUNS, self.section)
 
 
 def majority(verdicts: Sequence[str]) -> str:
@@ -148,6 +166,11 @@ def above(found: Estimate, threshold: float) -> str:
     return HOLDS if found.low > threshold else FAILS if found.high < threshold else UNDECIDED
 
 
+def below(found: Estimate, threshold: float) -> str:
+    """Return whether an interval lies below a threshold; an interval that contains it is undecided."""
+    return HOLDS if found.high < threshold else FAILS if found.low > threshold else UNDECIDED
+
+
 def all_of(*verdicts: str) -> str:
     """Return `holds` if all parts hold, `does not hold` if one does not, else `undecided`."""
     if FAILS in verdicts:
@@ -157,7 +180,8 @@ def all_of(*verdicts: str) -> str:
 
 def describe(readings: Sequence[Reading]) -> str:
     """Return the numbers of all runs as one text: means, with the spread and the verdicts of several runs."""
-    means = [pooled(numbers) for numbers in zip(*(reading.measured for reading in readings))]
+    alike = [one for one in readings if one.measured[0].words == readings[0].measured[0].words]
+    means = [pooled(numbers) for numbers in zip(*(reading.measured for reading in alike))]
     text = "; ".join(str(measured) for measured in means)
     return text if len(readings) == 1 else f"{text} ({_spread(readings)})"
 
@@ -167,6 +191,11 @@ def pooled(numbers: Sequence[Measured]) -> Measured:
     values, lows, highs = zip(*(measured.found for measured in numbers))
     mean = Estimate(float(numpy.mean(values)), float(numpy.min(lows)), float(numpy.max(highs)))
     return replace(numbers[0], found=mean)
+
+
+def mean_share(found: Sequence[Estimate], unit: Unit = "share") -> Measured:
+    """Return the mean of one number over runs, with the interval that spans all of theirs, without words."""
+    return pooled([Measured("{}", one, unit) for one in found])
 
 
 def _spread(readings: Sequence[Reading]) -> str:

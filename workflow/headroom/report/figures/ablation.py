@@ -6,7 +6,7 @@ from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 
 from headroom.report import drawing, palette
-from headroom.report.selection import metric_name
+from headroom.report.metrics import metric_name
 
 
 def histogram(rows: pandas.DataFrame, *, name: str) -> Markup:

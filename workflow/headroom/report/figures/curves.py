@@ -90,6 +90,32 @@ def curves(
     return panel.markup
 
 
+def layers(rows: pandas.DataFrame, *, kind: str, metric: str, bottom: float) -> Markup:
+    """Return the panel of one kind: what is kept when heads of one layer alone are removed, a line per layer.
+
+    Args:
+        rows: Rows of one order with the columns scope (`E1`, `E2`, ...), share and kept.
+        kind: Kind of attention; the deeper a layer, the stronger its line.
+        metric: Name of the vertical axis.
+        bottom: Where it begins, the same for all kinds.
+    """
+    scopes = sorted(rows["scope"].unique(), key=lambda scope: int(scope[1:]))
+    colour = palette.KIND_COLOURS[kind].light
+    with drawing.panel(f"layers-{kind}", x_label="heads of the layer removed (%)", y_label=metric, height=280) as panel:
+        ends = []
+        for place, scope in enumerate(scopes):
+            line = rows_where(rows, scope=scope).groupby("share", as_index=False)["kept"].mean()
+            strength = 0.35 + 0.65 * (place + 1) / len(scopes)
+            panel.axes.plot(line["share"], line["kept"], color=colour, alpha=strength, linewidth=1.3)
+            ends.append((float(line["kept"].iloc[-1]), scope))
+        drawing.full_line(panel.axes, 100.0)
+        panel.axes.set_xlim(-2, 102)
+        panel.axes.set_xticks(range(0, 101, 20))
+        panel.axes.set_ylim(bottom=bottom)
+        drawing.end_labels(panel.axes, ends, 102.0)
+    return panel.markup
+
+
 def full_scores(rows: pandas.DataFrame) -> list[float]:
     """Return the score of every run's full model."""
     return [float(value) for value in rows.groupby("run")["full"].first()]

@@ -7,7 +7,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.report import drawing, palette
-from headroom.report.selection import metric_name
+from headroom.report.metrics import metric_name
 from headroom.report.study_tables import arm_of
 
 

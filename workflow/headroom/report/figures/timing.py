@@ -10,8 +10,8 @@ from headroom.report.selection import rows_where
 MARKERS = ("o", "s", "^", "D", "v")
 
 
-def speedups(rows: pandas.DataFrame, *, name: str) -> Markup:
-    """Return the panel of one part of the model: speed-up over the full model against batch size.
+def speedups(rows: pandas.DataFrame, *, name: str, unit: str) -> Markup:
+    """Return the panel of one part of the model: speed-up over the full model against batch size in `unit`.
 
     Sliced models are solid, one marker per share removed, with the median's 95 % interval;
     masked ones, the negative control, are grey; short dotted lines at the right are the expected gains.
@@ -20,7 +20,7 @@ def speedups(rows: pandas.DataFrame, *, name: str) -> Markup:
     sizes = sorted(rows["batch_size"].unique())
     place = {size: index for index, size in enumerate(sizes)}
     ends: list[tuple[float, str]] = []
-    with drawing.panel(f"timing-{name}", x_label="batch size (sentences)", y_label="speed-up", height=250) as panel:
+    with drawing.panel(f"timing-{name}", x_label=f"batch size ({unit})", y_label="speed-up", height=250) as panel:
         axes = panel.axes
         for index, share in enumerate(shares):
             marker = MARKERS[index % len(MARKERS)]

@@ -7,13 +7,14 @@ from markupsafe import Markup
 
 from headroom.report import drawing, palette
 from headroom.report.figures.lines import arm_lines, whole_epochs
-from headroom.report.selection import metric_name, rows_where, run_name
+from headroom.report.metrics import metric_name
+from headroom.report.selection import rows_where, run_name
 from headroom.report.study_tables import arm_of
 
 
-def losses(training: pandas.DataFrame, arms: Sequence[str]) -> Markup:
-    """Return the panel of training loss (dotted) and validation loss (solid) per epoch."""
-    with drawing.panel("training-loss", x_label="epoch", y_label="loss (nats per token)") as panel:
+def losses(training: pandas.DataFrame, arms: Sequence[str], *, label: str) -> Markup:
+    """Return the panel of training loss (dotted) and validation loss (solid) per epoch; `label` has the unit."""
+    with drawing.panel("training-loss", x_label="epoch", y_label=label) as panel:
         for measure, linestyle in (("train_loss", ":"), ("valid_loss", "-")):
             rows = rows_where(training, measure=measure)
             arm_lines(panel.axes, rows, x="epoch", y="value", arms=arms, linestyle=linestyle)

@@ -9,8 +9,10 @@ from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
 from headroom.report.figures import ablation as figures
 from headroom.report.formatting import estimate, fixed, interval, number, p_value, plural
-from headroom.report.keys import full_key, kind_keys, mark_sample
-from headroom.report.paper_values import ABLATION_BY_KIND, SOURCES
+from headroom.report.keys import full_key, mark_sample
+from headroom.report.metrics import metric_name, metric_points, metric_word
+from headroom.report.paper_values import ABLATION, SOURCES
+from headroom.report.sections import retested, tests_compared
 from headroom.report.selection import (
     heads_of,
     in_order,
@@ -18,13 +20,14 @@ from headroom.report.selection import (
     main_metric,
     main_run,
     main_set,
-    metric_name,
     rows_where,
     run_name,
 )
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import kind_of, words_of
 
 TITLE = "Removing one head"
+PAPER_METRICS = {"translation": "BLEU", "classification": "accuracy (points)"}
 NEAR_SETS = ("choose", "check", "test")
 """Sets of the training domain: their atlases would repeat the first."""
 
@@ -34,15 +37,20 @@ def section(tables: StudyTables) -> Section:
     if not tables.has("ablation"):
         return Section("ablation", TITLE, missing="Single-head ablation was not run in this study.")
     last = last_epochs(tables.ablation)
-    run, metric = main_run(last, tables), main_metric(last)
+    run, metric, words = main_run(last, tables), main_metric(last), words_of(tables.task)
     rows = rows_where(last, metric=metric)
     lead = (
         "Each head was silenced alone, its output set to zero in the trained model and nothing retrained, and"
-        f" the test sentences were translated again. Shown is {run_name(run)}; changes are in"
-        f" {metric_name(metric)}, each with a paired bootstrap test, corrected for the number of heads (Holm)."
+        f" the {words.example}s of every set were {words.answered} again. Shown is {run_name(run)}; changes are in"
+        f" {metric_points(metric)}, each with a paired bootstrap test, corrected for the number of heads (Holm)."
     )
     sets = [main_set(rows), *(name for name in in_order(rows["set"], ("far",)) if name not in NEAR_SETS)]
-    exhibits = (_atlases(rows, run, sets, tables), _histogram(rows_where(rows, run=run), sets))
+    shown = rows_where(rows, run=run)
+    more = (
+        retested.exhibit(rows_where(tables.ablation, run=run)),
+        tests_compared.exhibit(tables, run),
+    )
+    exhibits = (_atlases(rows, run, sets, tables), _histogram(shown, sets), *(one for one in more if one is not None))
     return Section("ablation", TITLE, lead=lead, exhibits=exhibits)
 
 
@@ -94,7 +102,7 @@ def _atlases(rows: pandas.DataFrame, run: str, sets: list[str], tables: StudyTab
             (f"The same for {run_name(other)}", _atlas_rows(rows_where(rows, run=other), sets)) for other in others
         ),
         tables=(*_layer_tables(main), _long_table(main)),
-        paper=_paper(main),
+        papers=(_paper(main, kind_of(tables.task)),),
     )
 
 
@@ -109,7 +117,7 @@ def _finding(rows: pandas.DataFrame) -> str:
         f" when removed alone, {better or 'none'} significantly better (p < {LEVEL:g}, Holm-corrected); the worst is"
         f" {heads_of(ordered)[0]} with"
         f" {estimate(worst['delta'], worst['low'], worst['high'], signed=True)}"
-        f" {metric_name(rows['metric'].iloc[0])}."
+        f" {metric_points(rows['metric'].iloc[0])}."
     )
 
 
@@ -125,20 +133,25 @@ def _histogram(rows: pandas.DataFrame, sets: list[str]) -> Exhibit:
         f"Without any one head the score stays within 1 % of the full model’s for {fixed(100 * near, 0)} % of the"
         " heads."
     )
+    kinds = set(main["kind"])
+    stacked = ", stacked by kind (E above A above D)" if len(kinds) > 1 else ""
     return Exhibit(
         name="ablation_histogram",
         rows=(Row("", tuple(panels)),),
-        key=(*_bar_keys(), full_key()),
+        key=(*_bar_keys(kinds), full_key()),
         alt=finding,
         shows=finding,
-        how="How many heads leave which score behind when removed alone, stacked by kind (E above A above D);"
-        " the dashed line is the full model (the paper’s figure 1).",
+        how=f"How many heads leave which score behind when removed alone{stacked}; the dashed line is the full"
+        " model (the paper’s figure 1).",
     )
 
 
-def _bar_keys() -> tuple[Key, ...]:
-    names = zip(kind_keys(), palette.KIND_COLOURS.values(), strict=True)
-    return tuple(Key(mark_sample("square", colour.variable), key.name) for key, colour in names)
+def _bar_keys(kinds: set[str]) -> tuple[Key, ...]:
+    return tuple(
+        Key(mark_sample("square", colour.variable), f"{kind} {palette.KIND_NAMES[kind]}")
+        for kind, colour in palette.KIND_COLOURS.items()
+        if kind in kinds
+    )
 
 
 def _layer_tables(rows: pandas.DataFrame) -> list[Table]:
@@ -152,7 +165,7 @@ def _layer_tables(rows: pandas.DataFrame) -> list[Table]:
             (f"{kind}{row['layer']}", str(row["head"])): fixed(row["delta"], 2, signed=True) + stars(row["p_holm"])
             for _, row in chosen.iterrows()
         }
-        caption = f"change in {metric_name(chosen['metric'].iloc[0])} without each head, {palette.KIND_NAMES[kind]}"
+        caption = f"change in {metric_word(chosen['metric'].iloc[0])} without each head, {palette.KIND_NAMES[kind]}"
         note = "Rows are layers, columns heads. ** p < 0.01, * p < 0.05, Holm-corrected over all heads."
         filename = f"ablation-{kind}.csv"
         made.append(grid_table(cells, corner="layer", caption=caption, frame=chosen, filename=filename, note=note))
@@ -175,9 +188,9 @@ def _long_table(rows: pandas.DataFrame) -> Table:
     return table_of(frame, columns, caption="all heads, largest loss first", filename="ablation.csv")
 
 
-def _paper(rows: pandas.DataFrame) -> Paper:
+def _paper(rows: pandas.DataFrame, task_kind: str) -> Paper:
     made = []
-    for kind, (mean, deviation, heads) in ABLATION_BY_KIND.items():
+    for kind, (mean, deviation, heads) in ABLATION[task_kind].items():
         ours = rows_where(rows, kind=kind)["delta"]
         cells = [
             f"{number(mean, 2, signed=True)} ± {number(deviation, 2)}",
@@ -185,8 +198,8 @@ def _paper(rows: pandas.DataFrame) -> Paper:
         ]
         made.append((f"{kind} {palette.KIND_NAMES[kind]}", f"{heads}", cells[0], f"{len(ours)}", cells[1]))
     return Paper(
-        caption="Change in BLEU without one head, mean ± standard deviation over heads",
+        caption=f"Change in {PAPER_METRICS[task_kind]} without one head, mean ± standard deviation over heads",
         headings=("kind", "heads", "paper", "heads", "here"),
         rows=tuple(made),
-        source=SOURCES["ablation"],
+        source=SOURCES["ablation", task_kind],
     )

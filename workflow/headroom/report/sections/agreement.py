@@ -7,10 +7,12 @@ from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, 
 from headroom.report.figures import agreement as figures
 from headroom.report.formatting import MISSING, correlation, count, fixed
 from headroom.report.keys import kind_keys, line_sample
-from headroom.report.paper_values import AGREEMENT, SOURCES
+from headroom.report.metrics import metric_name, metric_word
+from headroom.report.paper_values import AGREEMENT, AGREEMENT_ROWS, SOURCES
 from headroom.report.sections.ablation import NEAR_SETS
-from headroom.report.selection import last_epochs, main_metric, main_run, metric_name, rows_where, run_name
+from headroom.report.selection import last_epochs, main_metric, main_run, rows_where, run_name
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import kind_of
 
 TITLE = "Agreement across domains"
 
@@ -54,7 +56,7 @@ def _exhibit(tables: StudyTables, rows: pandas.DataFrame, metric: str, run: str,
         name="agreement" if place == 0 else f"agreement_{place + 1}",
         rows=(Row("", tuple(panels)),),
         key=(
-            *kind_keys(),
+            *kind_keys(set(rows["kind"])),
             Key(line_sample("ink", marker="o"), "Pearson"),
             Key(line_sample("ink", "5 3", marker="s"), "Spearman"),
         ),
@@ -64,7 +66,7 @@ def _exhibit(tables: StudyTables, rows: pandas.DataFrame, metric: str, run: str,
         " Right: both correlations, with 95 % bootstrap bands, when the heads with the largest losses are left"
         " out: a correlation carried by a few heads falls.",
         tables=(_table(rows),),
-        paper=_paper(overall) if place == 0 else None,
+        papers=(_paper(overall, kind_of(tables.task)),) if place == 0 else (),
     )
 
 
@@ -85,7 +87,7 @@ def _value(rows: pandas.DataFrame, **where: object) -> str:
 
 
 def _finding(rows: pandas.DataFrame, set_a: str, set_b: str) -> str:
-    metric = metric_name(rows["metric"].iloc[0])
+    metric = metric_word(rows["metric"].iloc[0])
     pearson, spearman = (_value(rows, statistic=name, dropped=0) for name in ("pearson", "spearman"))
     text = f"Effects in {metric} on {set_a} and {set_b} correlate with Pearson {pearson} and Spearman {spearman}"
     most = rows_where(rows, statistic="pearson")["dropped"].max()
@@ -106,21 +108,22 @@ def _table(rows: pandas.DataFrame) -> Table:
         Column("shown", "value [95 % interval]"),
         Column("chance", "by chance", fixed),
     ]
+    filename = f"agreement-{rows['set_a'].iloc[0]}-{rows['set_b'].iloc[0]}.csv"
     caption = f"agreement between {rows['set_a'].iloc[0]} and {rows['set_b'].iloc[0]}"
     note = "overlap: share of the k heads with the largest losses on one set that are among those of the other."
-    return table_of(frame, columns, caption=caption, filename="agreement.csv", note=note)
+    return table_of(frame, columns, caption=caption, filename=filename, note=note)
 
 
-def _paper(rows: pandas.DataFrame) -> Paper:
+def _paper(rows: pandas.DataFrame, kind: str) -> Paper:
     ours = (
         _value(rows, statistic="pearson", dropped=0),
         _value(rows, statistic="spearman", dropped=0),
         ", ".join(_value(rows, statistic="pearson", dropped=most).split(" ")[0] for most in (1, 2, 5, 10)),
         ", ".join(_common(rows, k) for k in (5, 10, 20)),
     )
-    made = tuple((name, paper, here) for (name, paper), here in zip(AGREEMENT, ours, strict=True))
-    caption = "Agreement of ablation effects between two domains, all kinds"
-    return Paper(caption=caption, headings=("", "paper", "here"), rows=made, source=SOURCES["agreement"])
+    made = tuple((name, paper, here) for name, paper, here in zip(AGREEMENT_ROWS, AGREEMENT[kind], ours, strict=True))
+    caption = "Agreement of ablation effects between two domains, all heads"
+    return Paper(caption=caption, headings=("", "paper", "here"), rows=made, source=SOURCES["agreement", kind])
 
 
 def _common(rows: pandas.DataFrame, k: int) -> str:

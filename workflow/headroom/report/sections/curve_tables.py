@@ -11,8 +11,9 @@ from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Paper, Table, grid_table, table_of
 from headroom.report.figures.curves import by_order
 from headroom.report.formatting import MISSING, fixed, number, percent
-from headroom.report.paper_values import CURVES, CURVES_BY_KIND, SHARES, SOURCES
+from headroom.report.paper_values import CURVES, CURVES_BY_KIND, SHARES, SOURCES, TASK_CURVES
 from headroom.report.selection import main_gradient, order_name, rows_where
+from headroom.report.tasks import kind_of, task_name
 
 
 def safe_share(rows: pandas.DataFrame) -> float:
@@ -83,9 +84,15 @@ def survivors_table(removed: Sequence[tuple[str, frozenset[Head]]], heads: Seque
     return table_of(frame, columns, caption="heads left when half are removed", filename="survivors.csv")
 
 
-def paper_rows(values: Sequence[float]) -> pandas.DataFrame:
+def paper_kept(values: Sequence[float], task_kind: str) -> list[float]:
+    """Return a curve of the paper in % of the full model's score; of classifiers, above that without any head."""
+    chance = values[-1] if task_kind == "classification" else 0.0
+    return [100 * (value - chance) / (values[0] - chance) for value in values]
+
+
+def paper_rows(values: Sequence[float], task_kind: str) -> pandas.DataFrame:
     """Return a curve of the paper as rows of a table, to be drawn like ours."""
-    kept = [100 * value / values[0] for value in values]
+    kept = paper_kept(values, task_kind)
     return pandas.DataFrame({"run": "paper", "draw": 0, "share": SHARES, "kept": kept, "value": values})
 
 
@@ -94,18 +101,25 @@ def _kept_at(rows: pandas.DataFrame, share: float) -> str:
     return fixed(near["kept"].mean(), 1) if len(near) else MISSING
 
 
-def orders_paper(rows: pandas.DataFrame, criterion: str, normalised: str) -> Paper:
-    """Return the paper's figure 3 beside our curves, all in % of the full model's score."""
+def orders_paper(rows: pandas.DataFrame, criterion: str, normalised: str, task: str) -> Paper:
+    """Return the paper's figure 3 beside our curves, and its figure 6 if it has the task."""
+    task_kind = kind_of(task)
     ours = {"gradient": by_order(rows, criterion, normalised), "ablation": by_order(rows, "ablation")}
+    theirs = {order: paper_kept(values, task_kind) for order, values in CURVES[task_kind].items()}
+    own = paper_kept(TASK_CURVES[task], task_kind) if task in TASK_CURVES and task_kind == "classification" else []
     made = []
     for place, share in enumerate(SHARES):
-        cells = []
-        for order, values in CURVES.items():
-            cells += [fixed(100 * values[place] / values[0], 1), _kept_at(ours[order], share)]
+        cells = [fixed(own[place], 1)] if own else []
+        for order, values in theirs.items():
+            cells += [fixed(values[place], 1), _kept_at(ours[order], share)]
         made.append((percent(share / 100), *cells))
-    headings = ("removed", "paper, gradient", "here, gradient", "paper, ablation", "here, ablation")
-    caption = "BLEU in % of the full model’s, by share of heads removed"
-    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["curves"])
+    on = " (MNLI)" if task_kind == "classification" else ""
+    first = [f"paper, {task_name(task)}"] if own else []
+    last = [f"paper, ablation{on}", "here, ablation"]
+    headings = ("removed", *first, f"paper, gradient{on}", "here, gradient", *last)
+    above = " above chance" if task_kind == "classification" else ""
+    caption = f"Score{above} in % of the full model’s, by share of heads removed"
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["curves", task_kind])
 
 
 def kinds_table(rows: pandas.DataFrame, kinds: list[str]) -> Table:
@@ -134,4 +148,4 @@ def kinds_paper(rows: pandas.DataFrame, kinds: list[str]) -> Paper:
         made.append((percent(share / 100), *cells))
     headings = ("removed", *(f"{where}, {kind}" for kind in kinds for where in ("paper", "here")))
     caption = "BLEU in % of the full model’s, by share of one kind’s heads removed"
-    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["curves_by_kind"])
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["curves_by_kind", "translation"])

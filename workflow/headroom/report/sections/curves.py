@@ -5,14 +5,17 @@ import pandas
 from headroom.ground.heads import KINDS, parse_head
 from headroom.report import palette
 from headroom.report.atlas import Mark, draw_atlases
+from headroom.report.chance import with_shares
 from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Row, Section
 from headroom.report.figures import curves as figures
 from headroom.report.figures.curves import ABLATION, CRITERIA, GRADIENT, RESCORED, REVERSE, Curve, Look, by_order
 from headroom.report.formatting import listing, number, percent
 from headroom.report.keys import full_key, line_sample, mark_sample
+from headroom.report.metrics import metric_name
 from headroom.report.palette import Colour, arm_colour
-from headroom.report.paper_values import CURVES, CURVES_BY_KIND
+from headroom.report.paper_values import CURVES, CURVES_BY_KIND, TASK_CURVES
+from headroom.report.sections import curves_by_layer
 from headroom.report.sections.curve_tables import (
     kinds_paper,
     kinds_table,
@@ -34,13 +37,12 @@ from headroom.report.selection import (
     main_metric,
     main_run,
     main_set,
-    metric_name,
     order_name,
     rows_where,
     run_name,
-    with_shares,
 )
 from headroom.report.study_tables import StudyTables, arm_of, seed_of
+from headroom.report.tasks import kind_of, task_name, words_of
 
 TITLE = "Pruning curves"
 
@@ -49,19 +51,25 @@ def section(tables: StudyTables) -> Section:
     """Return the section about removing more and more heads."""
     if not tables.has("curves"):
         return Section("curves", TITLE, missing="Pruning curves were not computed in this study.")
-    rows = with_shares(last_epochs(tables.curves))
+    rows = with_shares(last_epochs(tables.curves), tables)
     rows = rows_where(rows, metric=main_metric(rows))
     rows = rows_where(rows, set=main_set(rows))
     run = main_run(rows, tables)
     arm = arm_of(run)
     lead = (
-        "Heads were removed in steps, the least important first, and the model translated"
-        f" {rows['set'].iloc[0]} after every step without retraining. Besides the orders by gradient and by"
+        "Heads were removed in steps, the least important first, and the set"
+        f" {rows['set'].iloc[0]} was {words_of(tables.task).answered} after every step without retraining. Besides the"
+        " orders by gradient and by"
         " single-head ablation there are two controls: random orders, and the gradient order reversed."
         f" Shown is the arm {arm}, {_seeds(arm_rows(rows, arm))}."
     )
     ours = arm_rows(rows, arm)
-    exhibits = (_orders(ours, tables, arm), _survivors(rows_where(rows, run=run), tables, run), _by_kind(ours))
+    exhibits = (
+        _orders(ours, tables, arm),
+        _survivors(rows_where(rows, run=run), tables, run),
+        _by_kind(ours) if kind_of(tables.task) == "translation" else None,
+        curves_by_layer.exhibit(rows_where(rows, run=run), words_of(tables.task)),
+    )
     return Section("curves", TITLE, lead=lead, exhibits=tuple(one for one in exhibits if one is not None))
 
 
@@ -74,21 +82,23 @@ def _orders(rows: pandas.DataFrame, tables: StudyTables, arm: str) -> Exhibit:
     everything = rows_where(rows, scope="all")
     criterion, normalised = main_gradient(everything)
     finding = _finding(everything, criterion, normalised)
+    colour = arm_colour(arm, tables.arms)
+    above = " above chance (the score with all heads removed)" if kind_of(tables.task) == "classification" else ""
     return Exhibit(
         name="curves",
-        rows=tuple(_order_rows(everything, arm_colour(arm, tables.arms))),
+        rows=(*_order_rows(everything, colour), _beside_paper(everything, colour, tables.task)),
         alt=finding,
         shows=finding,
         how="Score after removing a share of all heads; higher is better. A criterion is worth something as far"
         " as its curve stays above the grey band of random orders. Faint lines are single seeds. Beside the"
-        " paper: scores in % of the full model’s, since the models differ in size and data.",
+        f" paper: scores{above} in % of the full model’s, since the models differ in size and data.",
         tables=(steps_table(everything), orders_table(everything)),
-        paper=orders_paper(everything, criterion, normalised),
+        papers=(orders_paper(everything, criterion, normalised, tables.task),),
     )
 
 
 def _order_rows(rows: pandas.DataFrame, colour: Colour) -> list[Row]:
-    """Return the labelled panels: the paper's orders and controls, criteria, rescoring, and the paper."""
+    """Return the labelled panels: the paper's orders and controls, criteria, rescoring."""
     criterion, normalised = main_gradient(rows)
     gradient = Curve(by_order(rows, criterion, normalised), colour, GRADIENT)
     ablation = Curve(by_order(rows, "ablation"), colour, ABLATION)
@@ -118,22 +128,27 @@ def _order_rows(rows: pandas.DataFrame, colour: Colour) -> list[Row]:
         panel = figures.curves(both, random, name="rescored", metric=metric, full=full)
         keys = (_key(colour, GRADIENT, "ranked once"), _key(colour, RESCORED, "ranked anew after every step"))
         made.append(Row("Ranked once or anew", (panel,), keys))
-    made.append(_beside_paper([ablation, gradient], colour))
     return made
 
 
-def _beside_paper(drawn: list[Curve], colour: Colour) -> Row:
-    paper = [(CURVES["ablation"], ABLATION), (CURVES["gradient"], REVERSE)]
-    curves = [Curve(paper_rows(values), palette.INK, look) for values, look in paper]
-    label = "score (% of full model)"
-    panel = figures.curves([*curves, *drawn], drawn[0].rows.head(0), name="paper", metric=label, full=[100.0], y="kept")
-    keys = (
+def _beside_paper(rows: pandas.DataFrame, colour: Colour, task: str) -> Row:
+    drawn = [Curve(by_order(rows, "ablation"), colour, ABLATION)]
+    drawn.append(Curve(by_order(rows, *main_gradient(rows)), colour, GRADIENT))
+    kind, on = kind_of(task), " (MNLI)" if kind_of(task) == "classification" else ""
+    paper = [(CURVES[kind]["ablation"], ABLATION), (CURVES[kind]["gradient"], REVERSE)]
+    keys = [
         _key(colour, GRADIENT, "here, gradient"),
         _key(colour, ABLATION, "here, ablation"),
-        _key(palette.INK, REVERSE, "paper, gradient"),
-        _key(palette.INK, ABLATION, "paper, ablation"),
-    )
-    return Row("Beside the paper", (panel,), keys)
+        _key(palette.INK, REVERSE, f"paper, gradient{on}"),
+        _key(palette.INK, ABLATION, f"paper, ablation{on}"),
+    ]
+    if task in TASK_CURVES and kind == "classification":
+        paper.append((TASK_CURVES[task], RESCORED))
+        keys.append(_key(palette.INK, RESCORED, f"paper, gradient ({task_name(task)})"))
+    curves = [Curve(paper_rows(values, kind), palette.INK, look) for values, look in paper]
+    label = words_of(task).kept
+    panel = figures.curves([*curves, *drawn], rows.head(0), name="paper", metric=label, full=[100.0], y="kept")
+    return Row("Beside the paper", (panel,), tuple(keys))
 
 
 def _key(colour: Colour, look: Look, name: str) -> Key:
@@ -142,6 +157,7 @@ def _key(colour: Colour, look: Look, name: str) -> Key:
 
 def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
     safe = safe_share(by_order(rows, criterion, normalised))
+    above = " above chance" if (rows["chance"] > 0).any() else ""
     parts: list[str] = []
     for name, order in (("gradient", criterion), ("ablation", "ablation"), ("random", "random")):
         chosen = by_order(rows, order, normalised if order == criterion else "")
@@ -153,7 +169,7 @@ def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
         f"By gradient order {percent(safe / 100)} of the heads go before a loss is significant"
         f" (p < {LEVEL:g}, Holm-corrected)"
     )
-    half = f"; with half of the heads removed the score is {listing(parts)}"
+    half = f"; with half of the heads removed the score{above} is {listing(parts)}"
     return text + (half if parts else "") + "."
 
 
@@ -190,11 +206,15 @@ def _survivors(rows: pandas.DataFrame, tables: StudyTables, run: str) -> Exhibit
 
 def _survival(removed: frozenset[object], heads: list) -> str:
     parts = []
-    for kind in KINDS:
+    kinds = {head.kind for head in heads}
+    for kind in (kind for kind in KINDS if kind in kinds):
         own = [head for head in heads if head.kind == kind]
-        if own:
-            kept = sum(head not in removed for head in own)
-            parts.append(f"{kept} of {len(own)} in {palette.KIND_NAMES[kind]}")
+        kept = sum(head not in removed for head in own)
+        parts.append(f"{kept} of {len(own)} in {palette.KIND_NAMES[kind]}")
+    if len(kinds) == 1:
+        layers = sorted({head.layer for head in heads})
+        left = [sum(head.layer == layer and head not in removed for head in heads) for layer in layers]
+        parts = [f"{sum(left)} of {len(heads)} (by layer {', '.join(map(str, left))})"]
     return f"With half of the heads gone by gradient order there are left {listing(parts)}."
 
 
@@ -211,7 +231,7 @@ def _by_kind(rows: pandas.DataFrame) -> Exhibit | None:
         how="Heads of one kind are removed, the other kinds stay whole; the horizontal axis counts heads of"
         " that kind. Scores in % of the full model’s, since the paper’s model (dotted) is another.",
         tables=(kinds_table(rows, kinds),),
-        paper=kinds_paper(rows, kinds),
+        papers=(kinds_paper(rows, kinds),),
     )
 
 
@@ -219,7 +239,7 @@ def _kind_row(rows: pandas.DataFrame, kind: str) -> Row:
     criterion, normalised = main_gradient(rows)
     colour = palette.KIND_COLOURS[kind]
     drawn = [
-        Curve(paper_rows(CURVES_BY_KIND[kind]), palette.INK, REVERSE),
+        Curve(paper_rows(CURVES_BY_KIND[kind], "translation"), palette.INK, REVERSE),
         Curve(by_order(rows, "ablation"), colour, ABLATION),
         Curve(by_order(rows, criterion, normalised), colour, GRADIENT),
     ]

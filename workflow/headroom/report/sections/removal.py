@@ -4,8 +4,10 @@ import pandas
 
 from headroom.report.exhibits import Column, Exhibit, Section, table_of
 from headroom.report.formatting import count, listing, number, percent, plural
+from headroom.report.sections import parameters
 from headroom.report.selection import last_epochs, run_name
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import Words, words_of
 
 TITLE = "Removing heads for real"
 
@@ -14,25 +16,29 @@ def section(tables: StudyTables) -> Section:
     """Return the section about sliced checkpoints."""
     if not tables.has("removal"):
         return Section("removal", TITLE, missing="Real removal was not run in this study.")
+    words = words_of(tables.task)
     lead = (
         "The chosen heads’ rows and columns were cut out of the weight matrices, the smaller model was saved,"
-        " loaded again and used to translate. It should do exactly what the masked model does, with fewer"
-        " parameters."
+        f" loaded again, and the {words.example}s of a set were {words.answered} with it. It should do"
+        " exactly what the masked model does, with fewer parameters."
     )
-    return Section("removal", TITLE, lead=lead, exhibits=(_exhibit(last_epochs(tables.removal)),))
+    exhibits = [_exhibit(last_epochs(tables.removal), words)]
+    if tables.has("parameters"):
+        exhibits.append(parameters.exhibit(tables))
+    return Section("removal", TITLE, lead=lead, exhibits=tuple(exhibits))
 
 
-def _exhibit(rows: pandas.DataFrame) -> Exhibit:
+def _exhibit(rows: pandas.DataFrame, words: Words) -> Exhibit:
     keys = ["run", "heads_removed", "removed"]
     wide = rows.pivot_table(index=keys, columns="check", values="value", sort=False).reset_index()
-    for check in ("identical_translations", "largest_logit_difference", "sentences"):
+    for check in ("identical_outputs", "largest_logit_difference", "examples"):
         if check not in wide:
             wide[check] = float("nan")
     columns = [
         Column("run", "run", run_name, numeric=False),
         Column("heads_removed", "heads removed", count),
-        Column("identical_translations", "identical", lambda value: "yes" if value == 1 else "no"),
-        Column("sentences", "sentences", count),
+        Column("identical_outputs", "identical", lambda value: "yes" if value == 1 else "no"),
+        Column("examples", f"{words.example}s", count),
         Column("largest_logit_difference", "logits differ by", lambda value: number(value, 2)),
     ]
     if {"parameters_full", "parameters_sliced"} <= set(wide.columns):
@@ -40,18 +46,19 @@ def _exhibit(rows: pandas.DataFrame) -> Exhibit:
         columns.append(Column("parameters_full", "parameters", count))
         columns.append(Column("parameters_sliced", "sliced", count))
         columns.append(Column("saved", "saved", lambda value: percent(value, 1)))
-    note = "identical: whether all translations are; logits differ by: at most this much."
+    note = f"identical: whether all {words.answers} are; logits differ by: at most this much."
     table = table_of(wide, columns, caption="sliced against masked models", filename="removal.csv", note=note)
-    return Exhibit(name="removal", shows=_finding(wide), tables=(table,))
+    return Exhibit(name="removal", shows=_finding(wide, words), tables=(table,))
 
 
-def _finding(wide: pandas.DataFrame) -> str:
-    same = int((wide["identical_translations"] == 1).sum())
+def _finding(wide: pandas.DataFrame, words: Words) -> str:
+    same = int((wide["identical_outputs"] == 1).sum())
     if len(wide) == 1:
-        text = f"The sliced model {'translates' if same else 'does not translate'} exactly as the masked one"
+        gives = "gives exactly" if same else "does not give"
+        text = f"The sliced model {gives} the {words.answers} of the masked one"
     else:
         amount = f"All {len(wide)}" if same == len(wide) else f"{same} of {len(wide)}"
-        text = f"{amount} sliced models translate exactly as the masked ones"
+        text = f"{amount} sliced models give exactly the {words.answers} of the masked ones"
     largest = wide["largest_logit_difference"].max()
     if not pandas.isna(largest):
         text += f", logits differing by at most {number(largest, 2)}"

@@ -7,13 +7,13 @@ from headroom.report.exhibits import Column, Exhibit, Row, Section, Table, table
 from headroom.report.figures import repulsion as figures
 from headroom.report.formatting import estimate, interval, listing, number, opening, p_value
 from headroom.report.keys import arm_keys
+from headroom.report.metrics import metric_name
 from headroom.report.selection import (
     in_order,
     last_arm_curves,
     last_epochs,
     main_metric,
     main_set,
-    metric_name,
     rows_where,
     run_name,
 )

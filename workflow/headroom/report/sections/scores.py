@@ -8,11 +8,12 @@ from markupsafe import Markup
 from headroom.ground.heads import Head
 from headroom.report.atlas import Mark, draw_atlases, draw_motif
 from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, grid_table, table_of
-from headroom.report.formatting import fixed, listing, number, percent
+from headroom.report.formatting import fixed, listing, number, percent, plural
 from headroom.report.keys import mark_sample
 from headroom.report.selection import (
     CRITERION_NAMES,
     criterion_name,
+    examples_in,
     heads_of,
     in_order,
     last_epochs,
@@ -23,8 +24,17 @@ from headroom.report.selection import (
     signed,
 )
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import kind_of, words_of
 
 TITLE = "Which heads matter: gradient scores"
+
+LAST_LAYER = (
+    "The last layer of a classifier is a case of its own: only the first position ([CLS]) is read, so that only it"
+    " has a gradient there. Per token, scores of the last layer are therefore averaged over examples and those of all"
+    " other layers over tokens, as in the paper’s code (the paper does not say so). An average over tokens would make"
+    " the last layer look unimportant, the more so the longer the examples are. The criteria per example, per batch and"
+    " squared sum over positions first and need no such exception."
+)
 
 
 def section(tables: StudyTables) -> Section:
@@ -32,15 +42,16 @@ def section(tables: StudyTables) -> Section:
     if not tables.has("scores"):
         return Section("scores", TITLE, missing="Gradient scores were not computed in this study.")
     run = main_run(tables.scores, tables)
-    text, sentences = signed(tables.scores, "set"), signed(tables.scores, "sentences")
-    where = f" on {sentences} sentences of {text}" if text and sentences else ""
+    text, amount = signed(tables.scores, "set"), examples_in(tables.scores)
+    where = f" on {plural(amount, words_of(tables.task).example)} of {text}" if text and amount else ""
     lead = (
         "A gate of 1 multiplies each head’s output; the size of the loss’s gradient in that gate says how"
         " much the loss would change if the head were removed (Michel et al., equation 2). The gradient is"
         f" taken{where} and averaged in several ways, each a criterion. Shown is the last epoch of"
         f" {run_name(run)}."
     )
-    return Section("scores", TITLE, lead=lead, exhibits=(_atlases(tables, run),))
+    remarks = (LAST_LAYER,) if kind_of(tables.task) == "classification" else ()
+    return Section("scores", TITLE, lead=lead, exhibits=(_atlases(tables, run),), remarks=remarks)
 
 
 def marks_of(rows: pandas.DataFrame, limit: float = 0.0) -> dict[Head, Mark]:
@@ -66,7 +77,7 @@ def _atlases(tables: StudyTables, run: str) -> Exhibit:
         shows=finding,
         how="One cell per head: layers downwards, heads across. The area of a square is proportional to the"
         " score; in each row of atlases the highest score fills its cell. Scaled by layer: divided by the norm"
-        " over the site’s heads, as the paper does. Point at a head to see it in every atlas of this page.",
+        " over the site’s heads, as the paper does. Point at a head to see it in all atlases of its model.",
         folded=tuple((f"The same for {run_name(other)}", _rows(last, other, names[:1])) for other in others),
         tables=(_score_table(rows_where(last, run=run), names), *_agreement_table(agreement)),
     )

@@ -2,10 +2,12 @@
 
 import pandas
 
+from headroom.report.chance import measurable, with_shares
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
 from headroom.report.figures import settling as figures
 from headroom.report.formatting import correlation, count, fixed, listing, number, percent
 from headroom.report.keys import kind_keys, line_sample, mark_sample
+from headroom.report.metrics import metric_points, metric_word
 from headroom.report.palette import arm_colour
 from headroom.report.paper_values import SETTLING, SETTLING_EPOCHS, SOURCES
 from headroom.report.selection import (
@@ -14,14 +16,12 @@ from headroom.report.selection import (
     main_metric,
     main_run,
     main_set,
-    measurable,
-    metric_name,
     rows_where,
     run_name,
     signed,
-    with_shares,
 )
 from headroom.report.study_tables import StudyTables, arm_of
+from headroom.report.tasks import kind_of, words_of
 
 TITLE = "When important heads settle"
 
@@ -40,19 +40,20 @@ def section(tables: StudyTables) -> Section:
 
 
 def _exhibit(tables: StudyTables, run: str) -> Exhibit:
-    rows, made, findings = [], [], []
+    rows, made, findings, words = [], [], [], words_of(tables.task)
     everything = _curves(tables, run)
     curves = everything[measurable(everything)] if len(everything) else everything
     if len(everything) > len(curves):
         findings.append(_too_early(everything[~measurable(everything)]))
     if len(curves):
         colour = arm_colour(arm_of(run), tables.arms)
-        metric = metric_name(curves["metric"].iloc[0])
+        above = " above chance" if (curves["chance"] > 0).any() else ""
+        metric = f"{metric_word(curves['metric'].iloc[0])}{above}"
         panel = figures.prunable(curves, colour=colour, name="prunable", metric=metric)
         key = (Key(line_sample(colour.variable, marker="o"), "share removed at the line’s end"),)
         rows.append(Row("Score kept at each epoch", (panel,), key))
         made.append(_curve_table(curves))
-        findings.insert(0, _curve_finding(curves))
+        findings.insert(0, _curve_finding(curves, words.score))
     ranks = _ranks(tables, run)
     if len(ranks):
         rows += _rank_rows(ranks)
@@ -64,11 +65,11 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
         rows=tuple(rows),
         alt=finding,
         shows=finding,
-        how="Score kept: the score of the pruned model in % of the same epoch’s full model, whose own score is in the"
-        " table; higher is better. Ranks: agreement of an epoch’s scores with the last epoch’s; 1 is the"
-        " same order, 0 no relation. The bands are 95 % bootstrap intervals over heads, all kinds.",
+        how=f"Score kept: the {words.score} of the pruned model in % of the same epoch’s full model, whose own score"
+        " is in the table; higher is better. Ranks: agreement of an epoch’s scores with the last epoch’s; 1 is the"
+        " same order, 0 no relation. The bands are 95 % bootstrap intervals over all heads.",
         tables=tuple(made),
-        paper=_paper(curves) if len(curves) else None,
+        papers=(_paper(curves),) if len(curves) and kind_of(tables.task) == "translation" else (),
     )
 
 
@@ -78,7 +79,7 @@ def _curves(tables: StudyTables, run: str) -> pandas.DataFrame:
         return rows
     criterion, normalised = main_gradient(rows)
     rows = rows_where(rows, order=criterion, normalised=normalised, metric=main_metric(rows))
-    return with_shares(rows_where(rows, set=main_set(rows)))
+    return with_shares(rows_where(rows, set=main_set(rows)), tables)
 
 
 def _ranks(tables: StudyTables, run: str) -> pandas.DataFrame:
@@ -91,7 +92,9 @@ def _ranks(tables: StudyTables, run: str) -> pandas.DataFrame:
 
 
 def _rank_rows(ranks: pandas.DataFrame) -> list[Row]:
-    keys = (*kind_keys(), Key(line_sample("ink"), "all kinds"))
+    if ranks["kind"].nunique() == 2:  # a single kind and all: the same heads
+        ranks = rows_where(ranks, kind="all")
+    keys = (*kind_keys(set(ranks["kind"])), Key(line_sample("ink"), "all heads"))
     spearman = rows_where(ranks, statistic="spearman")
     made = []
     if len(spearman):
@@ -109,22 +112,23 @@ def _rank_rows(ranks: pandas.DataFrame) -> list[Row]:
     return made
 
 
-def _curve_finding(curves: pandas.DataFrame) -> str:
+def _curve_finding(curves: pandas.DataFrame, score: str) -> str:
     near = curves[(curves["share"] - 40).abs() < 3].groupby("epoch")["kept"].mean()
     if near.empty:
         return ""
     first, last = near.index.min(), near.index.max()
-    start = f" {number(near[first], decimals=1)} % of its score at epoch {first} and" if first != last else ""
-    amount = f"{number(near[last], decimals=1)} %" + ("" if start else " of its score")
+    start = f" {number(near[first], decimals=1)} % of its {score} at epoch {first} and" if first != last else ""
+    amount = f"{number(near[last], decimals=1)} %" + ("" if start else f" of its {score}")
     return f"With 40 % of the heads removed the model keeps{start} {amount} at epoch {last}."
 
 
 def _too_early(rows: pandas.DataFrame) -> str:
     """Return what is said of epochs whose full model scores too little for a percentage of it."""
-    full = rows.groupby("epoch")["full"].first()
+    full = rows.groupby("epoch")["scale"].first()
     values = listing(f"epoch {epoch}" for epoch in full.index)
     verb, pronoun = ("is", "it") if len(full) == 1 else ("are", "they")
-    best = f"{fixed(full.max(), 1)} {metric_name(rows['metric'].iloc[0])}"
+    above = " more than without any head" if (rows["chance"] > 0).any() else ""
+    best = f"{fixed(full.max(), 1)} {metric_points(rows['metric'].iloc[0])}{above}"
     return (
         f"At {values} the full model {'is still at' if len(full) == 1 else 'reaches at most'} {best}, too little for a"
         f" percentage: {pronoun} {verb} left out."
@@ -192,4 +196,4 @@ def _paper(curves: pandas.DataFrame) -> Paper:
         made.append((f"here, {share} % removed", *cells))
     headings = ("epoch", *map(str, SETTLING_EPOCHS))
     caption = "BLEU kept, in % of the same epoch’s full model"
-    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["settling"])
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["settling", "translation"])

@@ -5,7 +5,7 @@ import pandas
 from headroom.ground.heads import KINDS, parse_head
 from headroom.report import palette
 from headroom.report.cautions import timing_noise
-from headroom.report.claims.findings import PART_NAMES
+from headroom.report.claims.findings_of_change import PART_NAMES
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures.timing import MARKERS, speedups
 from headroom.report.formatting import (
@@ -23,12 +23,14 @@ from headroom.report.keys import full_key, line_sample
 from headroom.report.paper_values import SOURCES, TIMING
 from headroom.report.selection import in_order, main_run, rows_where, run_name
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import kind_of, words_of
 
 TITLE = "Time gained"
 PARTS = {
     "encoder": "Encoder",
     "decoder": "Decoder, teacher-forced",
     "generation": "Generation, whole model",
+    "model": "Whole model",
 }
 
 
@@ -47,7 +49,7 @@ def section(tables: StudyTables) -> Section:
     )
     noise = timing_noise(rows)
     remarks = (noise,) if noise else ()
-    return Section("timing", TITLE, lead=lead, exhibits=(_exhibit(rows),), remarks=remarks)
+    return Section("timing", TITLE, lead=lead, exhibits=(_exhibit(rows, tables.task),), remarks=remarks)
 
 
 def _gone(tables: StudyTables, run: str) -> str:
@@ -59,13 +61,17 @@ def _gone(tables: StudyTables, run: str) -> str:
         return ""
     gone = [parse_head(name) for name in removal["removed"].iloc[0].split()]
     parts = [f"{sum(head.kind == kind for head in gone)} of {palette.KIND_NAMES[kind]}" for kind in KINDS]
-    return f"Heads go least important first: the first {len(gone)} are {listing(parts)}. "
+    which = f": the first {len(gone)} are {listing(parts)}" if kind_of(tables.task) == "translation" else ""
+    return f"Heads go least important first{which}. "
 
 
-def _exhibit(rows: pandas.DataFrame) -> Exhibit:
+def _exhibit(rows: pandas.DataFrame, task: str) -> Exhibit:
     parts = in_order(rows["part"], PARTS)
     shares = [share for share in sorted(rows["share_removed"].unique()) if share > 0]
-    drawn = tuple(Row(PARTS.get(part, part), (speedups(rows_where(rows, part=part), name=part),)) for part in parts)
+    unit = f"{words_of(task).example}s"
+    drawn = tuple(
+        Row(PARTS.get(part, part), (speedups(rows_where(rows, part=part), name=part, unit=unit),)) for part in parts
+    )
     finding = _finding(rows, parts)
     return Exhibit(
         name="timing",
@@ -85,7 +91,7 @@ def _exhibit(rows: pandas.DataFrame) -> Exhibit:
         " higher is better, 1 is no gain. The dotted marks at the right are the gains expected if time followed"
         " multiply-adds.",
         tables=(_table(rows),),
-        paper=_paper(rows),
+        papers=(_paper(rows, kind_of(task)),),
     )
 
 
@@ -132,7 +138,7 @@ def _table(rows: pandas.DataFrame) -> Table:
     return table_of(frame, columns, caption="all timings", filename="timing.csv")
 
 
-def _paper(rows: pandas.DataFrame) -> Paper:
+def _paper(rows: pandas.DataFrame, kind: str) -> Paper:
     sliced = rows_where(rows, model="sliced")
     shares = sorted(sliced["share_removed"].unique())
     share = min(shares, key=lambda value: abs(value - 0.5), default=0.5)
@@ -146,4 +152,4 @@ def _paper(rows: pandas.DataFrame) -> Paper:
         made.append((str(size), fixed(paper, 2), *cells))
     headings = ("batch size", "paper, BERT", *(f"here, {part}" for part in parts))
     caption = f"Speed-up with half of the heads removed (here {percent(share)})"
-    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["timing"])
+    return Paper(caption=caption, headings=headings, rows=tuple(made), source=SOURCES["timing", kind])

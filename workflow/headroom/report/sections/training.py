@@ -6,18 +6,12 @@ from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, 
 from headroom.report.figures import training as figures
 from headroom.report.formatting import count, duration, estimate, listing, number, opening, plural
 from headroom.report.keys import arm_keys, line_sample
-from headroom.report.selection import (
-    in_order,
-    last_epochs,
-    main_metric,
-    main_set,
-    metric_name,
-    rows_where,
-    run_name,
-)
+from headroom.report.metrics import metric_name
+from headroom.report.selection import in_order, last_epochs, main_metric, main_set, rows_where, run_name
 from headroom.report.study_tables import StudyTables, arm_of
+from headroom.report.tasks import words_of
 
-TITLE = "Training and translation quality"
+TITLE = "Training and quality"
 
 
 def section(tables: StudyTables) -> Section:
@@ -38,7 +32,7 @@ def _exhibit(tables: StudyTables) -> Exhibit:
     panels = []
     shown = []
     if tables.has("training"):
-        panels.append(figures.losses(tables.training, tables.arms))
+        panels.append(figures.losses(tables.training, tables.arms, label=words_of(tables.task).loss))
     if tables.has("evaluation"):
         shown = _shown_sets(tables)
         panels += [figures.quality(rows, tables.arms, name=f"quality-{place}") for place, rows in enumerate(shown)]
@@ -49,7 +43,7 @@ def _exhibit(tables: StudyTables) -> Exhibit:
         key=_key(tables),
         alt=finding,
         shows=finding,
-        how="Curves: loss per target token, solid on the validation set, dotted on the training set; faint"
+        how=f"Curves: {words_of(tables.task).loss}, solid on the validation set, dotted on the training set; faint"
         " lines are single seeds, strong lines an arm’s mean. Dots: the last epoch’s score of each run with"
         " its 95 % bootstrap interval; higher is better.",
         tables=tuple(_tables(tables)),
@@ -108,7 +102,9 @@ def _losses_table(rows: pandas.DataFrame, tables: StudyTables) -> Table:
         Column("train_loss", "training loss", number),
         Column("valid_loss", "validation loss", number),
         Column("updates", "updates", count),
+        Column("valid_accuracy", "validation accuracy", number),
         Column("words_per_second", "words per second", count),
+        Column("examples_per_second", "examples per second", count),
         Column("total_seconds", "time for all epochs", duration),
     )
     present = [column for column in columns if column.source in wide.columns]

@@ -2,18 +2,16 @@
 
 import pytest
 import torch
-from headroom.ground.corrections import holm
+from headroom.data.parallel import ParallelText
+from headroom.ground.corrections import benjamini_hochberg, holm
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import write_lines
 from headroom.ground.heads import Head, all_heads, parse_profile
-from headroom.methods.evaluation import (
-    METRICS,
-    EvaluationSet,
-    Judge,
-    comparisons,
-    load_set,
-)
+from headroom.ground.right_or_wrong import mcnemar_p, unpaired_p
+from headroom.ground.translation_metrics import METRICS
+from headroom.methods.judging import COMPARED, Judge, comparisons
 from headroom.methods.pairs import read_pairs
+from headroom.methods.translated_sets import TranslatedSet, load_set
 from headroom.settings.decoding import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -26,7 +24,7 @@ def judged(lively, texts):
     """Sources with the model's own translations as references, some spoilt, so that scores are high."""
     own = lively.translate(lively.batches(texts[0], sentences=12), LIMITS)
     references = [text if i % 3 else f"{text} {texts[1][i]}" for i, text in enumerate(own)]
-    return EvaluationSet(name="check", sources=texts[0], references=references, settings=LIMITS, resamples=50)
+    return TranslatedSet(name="check", sources=texts[0], references=references, settings=LIMITS, resamples=50)
 
 
 @pytest.fixture
@@ -39,7 +37,7 @@ def test_scores_equal_sacrebleu_on_the_translations(lively, judged, beam):
     outcome = judged.judge(lively, beam=beam)
     found = lively.translate(lively.batches(judged.sources, sentences=12), LIMITS, beam=beam)
     references = judged.references.references
-    assert lively.texts(outcome.pieces) == found
+    assert lively.texts(outcome.answers) == found
     assert outcome.scores["bleu"] == pytest.approx(BLEU().corpus_score(found, [references]).score, abs=1e-9)
     assert outcome.scores["chrf"] == pytest.approx(CHRF().corpus_score(found, [references]).score, abs=1e-9)
     exact = [one == other for one, other in zip(found, references)]
@@ -98,25 +96,22 @@ def test_comparisons_correct_over_the_profiles_of_each_metric(judge, lively):
     profiles = [({"head": str(head)}, frozenset([head])) for head in all_heads(lively.sites, "A")]
     rows = comparisons(judge, profiles)
     assert len(rows) == 8 * len(METRICS)
-    assert list(rows[0]) == [
-        "head",
-        "set",
-        "metric",
-        "value",
-        "full",
-        "delta",
-        "low",
-        "high",
-        "p",
-        "signature",
-        "p_holm",
-    ]
+    assert set(rows[0]) == {"head", *COMPARED, "signature"}
     for metric in METRICS:
         mine = [row for row in rows if row["metric"] == metric]
         assert [row["head"] for row in mine] == [str(head) for head in all_heads(lively.sites, "A")]
         tails = [{row["metric"]: tail for row, tail in judge.compared(gone)}[metric] for _, gone in profiles]
         assert [row["p_holm"] for row in mine] == holm(tails)
+        assert [row["p_bh"] for row in mine] == benjamini_hochberg(tails)
     assert any(row["p_holm"] < 1 for row in rows)
+
+
+def test_right_or_wrong_answers_are_tested_paired_and_unpaired(judge):
+    rows = {row["metric"]: row for row, _ in judge.compared(ONE)}
+    full, other = (judge.outcome(gone).sample.statistics["exact"][:, 0] for gone in (frozenset(), ONE))
+    assert rows["exact"]["p_mcnemar"] == mcnemar_p(full, other) < 1
+    assert rows["exact"]["p_unpaired"] == unpaired_p(full, other)
+    assert rows["bleu"]["p_mcnemar"] == rows["loss"]["p_unpaired"] == ""
 
 
 def test_signatures_say_what_affects_the_number(judge):
@@ -144,7 +139,7 @@ class TestLoading:
         found = load_set(corpus, "test", LIMITS, resamples=7)
         assert found.sources == ["a b", "", "c\u2028d"]
         assert found.references.references == ["x", "y\u0085z", ""]
-        assert read_pairs(corpus, "test", 2) == (["a b", ""], ["x", "y\u0085z"])
+        assert read_pairs(corpus, "test", 2) == ParallelText(["a b", ""], ["x", "y\u0085z"])
 
     def test_only_the_first_sentences(self, corpus):
         assert load_set(corpus, "test", LIMITS, resamples=7, sentences=1).sources == ["a b"]

@@ -1,0 +1,183 @@
+"""Raw files as they are published, with lines that break naive readers."""
+
+import zipfile
+
+import pytest
+from headroom.data.labelled import LabelledText
+from headroom.data.labelled_catalogue import LabelledDataset, Rows
+from headroom.data.labelled_files import chosen_rows, read_set
+from headroom.ground.errors import HeadroomError
+
+NAMES = {"0": "no", "1": "yes"}
+
+
+def dataset(files, columns, **wanted):
+    """Return a data set of which every set is read in the same way, from files of these names."""
+    published = [
+        {"path": f"set/{name}", "url": "http://127.0.0.1:9/x", "bytes": 1, "sha256": "0" * 64, "licence": "free"}
+        for name in files
+    ]
+    one = {"files": [f"set/{name}" for name in files], **wanted}
+    entry = {
+        "title": "small",
+        "labels": ["no", "yes"],
+        "metrics": ["accuracy"],
+        "columns": {"names": NAMES, **columns},
+        "files": published,
+        "sets": dict.fromkeys(("train", "valid", "test"), one),
+    }
+    return LabelledDataset.model_validate(entry)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that writes files, a mapping of names to text, and reads them as a set."""
+
+    def write_and_read(files, columns, **wanted):
+        fetched = {}
+        for name, content in files.items():
+            fetched[f"set/{name}"] = tmp_path / name
+            (tmp_path / name).write_bytes(content.encode())
+        return read_set(dataset(list(files), columns, **wanted), "train", fetched)
+
+    return write_and_read
+
+
+@pytest.fixture
+def archive(tmp_path):
+    """Return a function that writes an archive of members and returns where it is, as a fetched file."""
+
+    def write(members):
+        with zipfile.ZipFile(tmp_path / "packed.zip", "w") as packed:
+            for name, content in members.items():
+                packed.writestr(name, content)
+        return {"set/packed.zip": tmp_path / "packed.zip"}
+
+    return write
+
+
+HEADED = {"header": True, "sentences": ["one", "two"], "label": "gold"}
+
+
+def test_table_without_header_by_number(read):
+    text = read({"a.tsv": "src\t1\t*\tgood\nsrc\t0\t\tbad\n"}, {"sentences": [4], "label": 2}, examples=2)
+    assert text == LabelledText(["good", "bad"], None, ["yes", "no"])
+
+
+def test_table_with_header_by_name_in_any_order(read):
+    text = read({"a.tsv": "gold\tid\ttwo\tone\n1\t7\tB\tA\n0\t8\tD\tC\n"}, HEADED, examples=2)
+    assert text == LabelledText(["A", "C"], ["B", "D"], ["yes", "no"])
+
+
+@pytest.mark.parametrize("sentence", ["a\u0085b", "a\u2028b", "a\x0cb", '"a', '"a" "b', '"a\\', "a\rb"], ids=ascii)
+def test_table_is_split_at_newlines_and_tabs_alone_and_quotes_are_kept(read, sentence):
+    content = f"gold\tone\ttwo\n1\t{sentence}\tx\n0\tx\t{sentence}\n1\ty\tz\n"
+    text = read({"a.tsv": content}, HEADED, examples=3)
+    assert text == LabelledText([sentence, "x", "y"], ["x", sentence, "z"], ["yes", "no", "yes"])
+
+
+@pytest.mark.parametrize("sentence", ["a\u0085b", "a\u2028b", '"a', "a\tb"], ids=ascii)
+def test_aligned_files_keep_step(read, sentence):
+    files = {"s1": f"{sentence} \nb\n", "s2": f"c\n{sentence}\n", "labels": "1\n0\n"}
+    text = read(files, {"sentences": [1, 2], "label": 3}, examples=2)
+    assert text == LabelledText([sentence, "b"], ["c", sentence], ["yes", "no"])
+
+
+def test_mark_in_front_is_no_part_of_the_first_column(read):
+    assert read({"a.txt": "\ufeffgold\tone\ttwo\n1\ta\tb\n"}, HEADED, examples=1).labels == ["yes"]
+    assert read({"a.txt": "\ufeff1\ta\n"}, {"sentences": [2], "label": 1}, examples=1).labels == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ({}, [0, 1, 2, 3, 4, 5, 6]),
+        ({"last": 3}, [0, 1, 2]),
+        ({"first": 6}, [5, 6]),
+        ({"first": 3, "last": 4}, [2, 3]),
+        ({"last": 99}, [0, 1, 2, 3, 4, 5, 6]),
+        ({"only_every": 3}, [2, 5]),
+        ({"except_every": 3}, [0, 1, 3, 4, 6]),
+    ],
+)
+def test_rows_are_counted_from_one_below_the_header(rows, expected):
+    assert chosen_rows(7, Rows.model_validate(rows)) == expected
+
+
+def test_a_part_of_the_rows(read):
+    content = "gold\tone\ttwo\n" + "".join(f"1\ta{number}\tb{number}\n" for number in range(1, 5))
+    assert read({"a.tsv": content}, HEADED, rows={"first": 3}, examples=2).first == ["a3", "a4"]
+
+
+@pytest.mark.parametrize(("key", "expected"), [("only", ["a", "c"]), ("without", ["b", "d"])])
+def test_rows_told_by_pairs_of_identifiers(tmp_path, key, expected):
+    (tmp_path / "a.tsv").write_text(
+        "gold\tid1\tid2\tone\ttwo\n1\t1\t2\ta\tx\n1\t2\t1\tb\tx\n0\t1\t3\tc\tx\n0\t4\t2\td\tx\n"
+    )
+    (tmp_path / "list.tsv").write_text("1\t3\n1\t2\n9\t9\n")
+    entry = dataset(["a.tsv"], HEADED, examples=2).model_dump(mode="json")
+    entry["files"].append(entry["files"][0] | {"path": "set/list.tsv"})
+    for wanted in entry["sets"].values():
+        wanted[key] = {"file": "set/list.tsv", "columns": ["id1", "id2"]}
+    fetched = {f"set/{name}": tmp_path / name for name in ("a.tsv", "list.tsv")}
+    assert read_set(LabelledDataset.model_validate(entry), "train", fetched).first == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("gold\tone\ttwo\n1\ta\tb\n2\ta\tb\n", r"a\.tsv, line 3: the label '2' is not among the declared ones: 0, 1"),
+        ("gold\tone\ttwo\n1\ta\tb\n1\ta\n", r"a\.tsv, line 3 has 2 columns: expected 3"),
+        ("gold\tone\ttwo\n1\ta\t \n", r"a\.tsv, line 2: a sentence is empty"),
+        ("gold\tone\tzwei\n1\ta\tb\n", r"a\.tsv, line 1: no column 'two' among gold, one, zwei"),
+        ("gold\tone\ttwo\n1\ta\tb\n", r"a\.tsv: 1 examples for train, expected 2"),
+        ("gold\tone\ttwo\n", r"a\.tsv has no examples"),
+    ],
+)
+def test_other_content_than_catalogued_is_named(read, content, message):
+    with pytest.raises(HeadroomError, match=message):
+        read({"a.tsv": content}, HEADED, examples=2)
+
+
+def test_lines_are_counted_without_a_header_too(read):
+    with pytest.raises(HeadroomError, match=r"a\.tsv, line 2: the label 'x'"):
+        read({"a.tsv": "1\ta\nx\tb\n"}, {"sentences": [2], "label": 1}, examples=2)
+    with pytest.raises(HeadroomError, match=r"a\.tsv, line 1: 2 columns, no column 3"):
+        read({"a.tsv": "1\ta\n"}, {"sentences": [3], "label": 1}, examples=1)
+
+
+def test_aligned_files_of_different_length_are_named(read):
+    with pytest.raises(HeadroomError, match=r"s1 has 2 lines but .*labels has 1"):
+        read({"s1": "a\nb\n", "labels": "1\n"}, {"sentences": [1], "label": 2}, examples=2)
+
+
+class TestArchive:
+    def read(self, fetched, member="deep/in.tsv"):
+        columns = {"sentences": [2], "label": 1}
+        return read_set(dataset(["packed.zip"], columns, member=member, examples=1), "train", fetched)
+
+    def test_a_member_is_read(self, archive):
+        fetched = archive({"deep/in.tsv": '1\t"a\u0085b\n'.encode(), "other.tsv": b"x"})
+        assert self.read(fetched) == LabelledText(['"a\u0085b'], None, ["yes"])
+
+    def test_errors_name_archive_and_member(self, archive):
+        with pytest.raises(HeadroomError, match=r"packed\.zip has no member 'deep/in\.tsv'"):
+            self.read(archive({"other.tsv": b"x"}))
+        with pytest.raises(HeadroomError, match=r"packed\.zip, member deep/in\.tsv, line 1: the label '7'"):
+            self.read(archive({"deep/in.tsv": b"7\ta\n"}))
+
+    def test_a_file_that_is_no_archive_is_named(self, tmp_path):
+        (tmp_path / "packed.zip").write_bytes(b"no archive")
+        with pytest.raises(HeadroomError, match=r"cannot unpack 'deep/in\.tsv' of .*packed\.zip"):
+            self.read({"set/packed.zip": tmp_path / "packed.zip"})
+
+    def test_members_that_lead_out_of_the_archive_lead_nowhere(self, archive, tmp_path):
+        fetched = archive({"deep/in.tsv": b"1\ta\n", "../escaped.tsv": b"1\tb\n", "/tmp/escaped.tsv": b"1\tc\n"})
+        assert self.read(fetched).first == ["a"]
+        assert [path.name for path in tmp_path.rglob("*")] == ["packed.zip"]
+        assert not (tmp_path.parent / "escaped.tsv").exists()
+
+    @pytest.mark.parametrize("member", ["../escaped.tsv", "/tmp/escaped.tsv", "deep/../../escaped.tsv", ""])
+    def test_a_catalogue_cannot_name_them(self, member):
+        with pytest.raises(ValueError, match="member"):
+            dataset(["packed.zip"], {"sentences": [2], "label": 1}, member=member, examples=1)

@@ -1,0 +1,213 @@
+"""Claims about classifiers: shares above chance, other tests beside the main one, and claims of their own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headroom.report.claims import evaluate_claims
+from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, ClaimVerdict
+from report.claim_tables import classified, curve, effects, sites, study
+
+LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
+"""Accuracies of a model of 100 % where 50 % is what it gets without any head."""
+
+
+def expect(claim: str, verdict: str, directory: Path, **tables: Any) -> ClaimVerdict:
+    view = study(directory, **{name: list(rows) for name, rows in tables.items()})
+    found = next(one for one in evaluate_claims(view) if one.id == claim)
+    assert found.verdict == verdict, found.ours
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kept", "width", "verdict", "ours"),
+    [
+        (LOSING_LATE, 0.5, HOLDS, "40 [40, 40] % of heads removable; 98 [97, 99] % of the score above chance kept"),
+        ([100, 99.5, 97, 90, *LOSING_LATE[4:]], 0.5, FAILS, "10 [10, 10] %"),
+        (LOSING_LATE, 2.0, UNDECIDED, "40 [0, 40] %"),
+    ],
+)
+def test_m7_asks_two_fifths_of_the_score_above_chance(
+    tmp_path: Path, kept: list[float], width: float, verdict: str, ours: str
+) -> None:
+    found = expect("M7", verdict, tmp_path, curves=classified(curve(kept, width=width)))
+    assert found.ours.startswith(ours)
+    assert found.task == "sst2"
+    assert "BERT on MNLI" in found.paper
+
+
+def test_what_is_noticeable_follows_from_chance(tmp_path: Path) -> None:
+    unsure = classified(effects([0.0] * 10, width=2))  # a loss of 2 points cannot be excluded
+    expect("M1", HOLDS, tmp_path / "1", ablation=unsure)  # it is 2 % of 100 points
+    expect("M1", UNDECIDED, tmp_path / "2", ablation=unsure, curves=classified(curve(LOSING_LATE)))  # and 4 % of 50
+
+
+def with_tests(rows: list[dict[str, Any]], mcnemar: list[float], unpaired: float) -> list[dict[str, Any]]:
+    return [row | {"p_mcnemar": p, "p_unpaired": unpaired} for row, p in zip(rows, mcnemar, strict=True)]
+
+
+P_MCNEMAR = [0.0005, 0.0005, 0.0025, *[1.0] * 7]
+"""Below 0.01 by itself: 3; by Benjamini-Hochberg 3 (0.0025 * 10 / 3 = 0.0083); by Holm 2 (0.0025 * 8 = 0.02)."""
+
+OTHER_TESTS = (
+    "unchanged at p < 0.01 by the paper’s unpaired t-test 100 %; by McNemar’s test 70 %;"
+    " that with Benjamini-Hochberg 70 %; with Holm 80 %"
+)
+
+
+def test_m1_says_what_other_tests_say(tmp_path: Path) -> None:
+    rows = with_tests(classified(effects([-1.0] * 10)), P_MCNEMAR, 0.02)
+    found = expect("M1", HOLDS, tmp_path, ablation=rows)
+    assert found.ours == f"100 [100, 100] % of heads without a significant change; {OTHER_TESTS}"
+
+
+def test_tests_of_right_answers_need_not_be_about_the_main_metric(tmp_path: Path) -> None:
+    main = [row | {"metric": "matthews"} for row in classified(effects([0.0] * 10))]
+    accuracy = with_tests(classified(effects([-1.0] * 10)), P_MCNEMAR, 0.02)
+    assert OTHER_TESTS in expect("M1", HOLDS, tmp_path / "1", ablation=[*main, *accuracy]).ours
+    assert "McNemar" not in expect("M1", HOLDS, tmp_path / "2", ablation=main).ours
+
+
+def test_m3_and_m4_correct_over_the_chosen_heads_alone(tmp_path: Path) -> None:
+    chosen = classified(row | {"kind": "E"} for row in sites([-1.0] * 10))
+    others = [row | {"head": 2, "chosen_on": ""} for row in with_tests(chosen, [1.0] * 10, 1.0)]
+    rows = [*with_tests(chosen, P_MCNEMAR, 0.02), *others]
+    for claim in ("M3", "M4"):
+        found = expect(claim, HOLDS, tmp_path / claim, keep_one=rows)
+        assert found.ours == f"one head is enough in 100 [100, 100] % of layers; {OTHER_TESTS}"
+
+
+def test_a_test_counts_only_layers_that_lost(tmp_path: Path) -> None:
+    chosen = classified(row | {"kind": "E"} for row in sites([1.0] * 10))
+    found = expect("M3", HOLDS, tmp_path, keep_one=with_tests(chosen, P_MCNEMAR, 0.001))
+    assert found.ours.endswith(OTHER_TESTS.replace("70 %", "100 %").replace("80 %", "100 %"))
+
+
+@pytest.mark.parametrize(
+    ("kept", "verdict"),
+    [
+        ([100, 100, 100, 100, 99, 98, 95, 90, 60, 55, 50], HOLDS),  # 10 % of what was above chance is left at 90 %
+        ([100, 100, 100, 100, 99, 98, 95, 90, 75, 70, 50], FAILS),  # 40 %
+        ([100 - 5 * step for step in range(11)], FAILS),  # an even way down to chance
+    ],
+)
+def test_m9_begins_at_chance(tmp_path: Path, kept: list[float], verdict: str) -> None:
+    found = expect("M9", verdict, tmp_path, curves=classified(curve(kept)))
+    assert "of the score above chance left at 90 % removed" in found.ours
+
+
+def test_m13_takes_chance_from_every_epoch(tmp_path: Path) -> None:
+    def epoch(number: int, kept: float, chance: float) -> list[dict[str, Any]]:
+        values = [100, 100, 100, 100, kept, 90, 85, 80, 75, 70, chance]
+        return classified(curve(values, epoch=number, width=0.1))
+
+    # epoch 1: (85 - 60) / 40 = 62.5 %; epoch 3: (95 - 50) / 50 = 90 %
+    found = expect("M13", HOLDS, tmp_path, dynamics=[*epoch(1, 85, 60), *epoch(3, 95, 50)])
+    assert found.ours.startswith("90 [90, 90] % of the score above chance kept in epoch 3; 62")
+
+
+def test_a_classifier_without_skill_decides_nothing(tmp_path: Path) -> None:
+    rows = classified(curve([100 - 0.05 * step for step in range(11)]))
+    for claim in ("M7", "M9", "M15"):
+        found = expect(claim, UNDECIDED, tmp_path / claim, curves=rows)
+        assert found.ours == "the full model scores only +0.50 points of accuracy more than without any head"
+
+
+def timed(large: float, small: float, part: str = "model", **more: Any) -> list[dict[str, Any]]:
+    gains = {1: small, 4: small, 16: large, 64: large}
+    usual = {"run": "sst2.baseline.seed1", "share_removed": 0.5, "model": "sliced", "part": part} | more
+    return [
+        usual | {"batch_size": size, "speedup": 1 + gain, "speedup_low": 0.98 + gain, "speedup_high": 1.02 + gain}
+        for size, gain in gains.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("large", "small", "verdict"),
+    [
+        (0.18, 0.02, HOLDS),
+        (0.18, 0.20, FAILS),  # small batches gain too
+        (0.01, 0.02, FAILS),  # large ones do not gain
+        (0.06, 0.02, UNDECIDED),
+        (0.18, 0.05, UNDECIDED),
+    ],
+)
+def test_m10_wants_a_gain_on_large_batches_only(tmp_path: Path, large: float, small: float, verdict: str) -> None:
+    found = expect("M10", verdict, tmp_path, timing=timed(large, small))
+    assert found.ours.startswith("batches of 64: +")
+    assert found.ours.count("batches of") == 4
+
+
+def test_m10_times_the_whole_model_with_half_of_its_heads_gone(tmp_path: Path) -> None:
+    noise = [*timed(9, 9, model="masked"), *timed(9, 9, share_removed=0.75), *timed(9, 9, part="encoder")]
+    expect("M10", HOLDS, tmp_path / "1", timing=[*noise, *timed(0.18, 0.0)])
+    expect("M10", NOT_RUN, tmp_path / "2", timing=timed(0.18, 0.0, share_removed=0.25))
+    found = expect(
+        "M10", HOLDS, tmp_path / "3", timing=timed(0.18, 0.0, "generation", run="translation.baseline.seed1")
+    )
+    assert "measured on BERT only" in found.paper
+
+
+def sized(head: int, heads: int, model: int, layers: int = 12) -> list[dict[str, Any]]:
+    site = {"kind": "E", "heads": heads, "attention_parameters": 2_362_368, "run": "sst2.baseline.seed1"}
+    return [
+        site | {"layer": layer, "head_parameters": head, "model_parameters": model} for layer in range(1, layers + 1)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "model", "verdict"),
+    [
+        (196_864, 85_054_464, HOLDS),  # BERT-base without its embeddings: 1/12 of a layer, a third of the model
+        (196_864, 400_000_000, FAILS),
+        (100_000, 85_054_464, FAILS),
+    ],
+)
+def test_m11_counts(tmp_path: Path, head: int, model: int, verdict: str) -> None:
+    found = expect("M11", verdict, tmp_path, parameters=sized(head, 12, model))
+    if verdict == HOLDS:
+        assert found.ours == "attention is 33 % of all parameters; a head 8.3 % of its layer’s attention"
+
+
+@pytest.mark.parametrize(
+    ("run", "verdict", "paper"),
+    [
+        ("sst2.baseline.seed1", FAILS, "SST-2: up to 60 %"),
+        ("cola.baseline.seed1", HOLDS, "CoLA: up to 50 %"),
+        ("mine.baseline.seed1", HOLDS, "this task is not in the paper"),
+    ],
+)
+def test_m15_asks_the_share_that_the_paper_has_for_the_task(tmp_path: Path, run: str, verdict: str, paper: str) -> None:
+    # half of the heads cost 2 % of what is above chance, six tenths 10 %
+    rows = [row | {"run": run} for row in classified(curve([100] * 5 + [99, 95, 90, 80, 60, 50], width=0.1))]
+    found = expect("M15", verdict, tmp_path, curves=rows)
+    assert found.ours.startswith("50 [50, 50] % of heads removable")
+    assert paper in found.paper
+
+
+@pytest.mark.parametrize(("kept", "verdict"), [(99.0, HOLDS), (90.0, FAILS), (95.5, UNDECIDED)])
+def test_m15_asks_translation_what_the_small_model_of_the_paper_keeps(
+    tmp_path: Path, kept: float, verdict: str
+) -> None:
+    assert "IWSLT" in expect("M15", verdict, tmp_path, curves=curve([100, 100, kept, 80, 60])).paper
+
+
+def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None:
+    view = study(tmp_path, ablation=[*effects([0.0]), *classified(effects([0.0]))])
+    found = evaluate_claims(view)
+    tasks = {number: [one.task for one in found if one.id == number] for number in ("M1", "M5", "M12", "M15")}
+    assert tasks == {
+        "M1": ["translation", "sst2"],
+        "M5": ["translation"],
+        "M12": ["translation"],
+        "M15": ["translation", "sst2"],
+    }
+    numbers = [int(one.id.removeprefix("M")) for one in found]
+    assert numbers == sorted(numbers)
+
+
+def test_claims_about_translation_are_not_asked_of_classifiers(tmp_path: Path) -> None:
+    found = {one.id: one for one in evaluate_claims(study(tmp_path, ablation=classified(effects([0.0]))))}
+    for claim in ("M5", "M12"):
+        assert found[claim].verdict == NOT_RUN
+        assert found[claim].ours == "no task of this study is of that kind"

@@ -1,0 +1,60 @@
+"""A study's tasks, runs and checks."""
+
+import pytest
+from headroom.ground.errors import HeadroomError
+from headroom.study import load_study
+
+BOTH = {"seeds": [1, 2], "translation": {}, "classification": {"entailment": {}, "sst2": {}}}
+
+
+def test_runs_are_tasks_arms_and_seeds_in_order():
+    assert list(load_study(BOTH).runs()) == [
+        *("translation.baseline.seed1", "translation.baseline.seed2"),
+        *("translation.svgd.seed1", "translation.svgd.seed2"),
+        *("entailment.baseline.seed1", "entailment.baseline.seed2"),
+        *("sst2.baseline.seed1", "sst2.baseline.seed2"),
+    ]
+    run = load_study(BOTH).runs()["sst2.baseline.seed2"]
+    assert (run.task, run.arm, run.seed) == ("sst2", "baseline", 2)
+
+
+def test_detailed_runs_are_those_of_every_tasks_first_arm():
+    detailed = {"seeds": [3, 4], "translation": {"experiments": {"detailed_seeds": 2}}, "classification": {"rte": {}}}
+    assert load_study(detailed).detailed_runs() == [
+        *("translation.baseline.seed3", "translation.baseline.seed4", "rte.baseline.seed3"),
+    ]
+
+
+def test_a_task_alone():
+    assert list(load_study({"translation": {}}).tasks) == ["translation"]
+    assert list(load_study({"classification": {"cola": {}}}).tasks) == ["cola"]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "message"),
+    [
+        ({}, "a study needs a task: give the key translation, or classification, or both"),
+        ({"translation": None}, "a study needs a task"),
+        ({"classification": {"my task": {}}}, "key classification: 'my task' cannot name a classification task"),
+        ({"translation": {"arms": {"my arm": {"method": "svgd"}}}}, "'my arm' is not a name"),
+        ({"seeds": [1, 1], "translation": {}}, "seeds: a seed is given twice"),
+        (
+            {"seeds": [1], "classification": {"rte": {"experiments": {"detailed_seeds": 2}}}},
+            "classification.rte.experiments.detailed_seeds: 2 is more than the 1 of seeds",
+        ),
+        (
+            {"classification": {"rte": {"experiments": {"far_sets": ["news"]}}}},
+            "classification.rte.experiments.far_sets: 'news' is no far domain of the corpus, which has far",
+        ),
+        (
+            {"classification": {"rte": {"corpus": {"source": "generated", "valid": 20}, "scores": {"examples": 11}}}},
+            "classification.rte.scores.examples: 11 is more than the 10 examples of `choose`",
+        ),
+        ({"classification": {"rte": {"encoder": {"source": "new", "heads": 7}}}}, "key classification.rte.encoder"),
+    ],
+)
+def test_mistakes_name_the_key(configuration, message):
+    with pytest.raises(HeadroomError) as caught:
+        load_study(configuration)
+    assert message in str(caught.value)
+    assert str(caught.value).count("\n") == 0

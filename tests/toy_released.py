@@ -1,0 +1,136 @@
+"""A tiny model in the form in which fairseq's models of 2018 were released, for tests."""
+
+import argparse
+import io
+import sys
+from contextlib import redirect_stderr
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from headroom.data.generated import generate_sets
+from headroom.data.moses import MosesPieces
+from headroom.data.parallel import ParallelText
+from headroom.models.translation import engine as _engine  # noqa: F401
+from headroom.settings.corpus import GeneratedCorpus
+from headroom.settings.released import MosesSettings
+from subword_nmt.learn_bpe import learn_bpe
+from toy_run import spread
+
+from fairseq.data import Dictionary  # isort: skip
+from fairseq.models.transformer import TransformerModel, transformer_vaswani_wmt_en_fr_big  # isort: skip
+from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isort: skip
+
+SHAPE = {
+    **{f"{side}_layers": 2 for side in ("encoder", "decoder")},
+    **{f"{side}_{width}": 16 for side in ("encoder", "decoder") for width in ("embed_dim", "ffn_embed_dim")},
+    **{f"{side}_attention_heads": 4 for side in ("encoder", "decoder")},
+}
+TRAINED_WITH = {
+    "adam_betas": "(0.9, 0.98)", "adam_eps": 1e-08, "adaptive_softmax_cutoff": None, "attention_dropout": 0.0,
+    "arch": "transformer_vaswani_wmt_en_fr_big", "clip_norm": 0.0, "criterion": "label_smoothed_cross_entropy",
+    "data": "/somewhere/wmt14_en_fr_joined_dict", "decoder_embed_path": None, "decoder_learned_pos": False,
+    "decoder_normalize_before": False, "device_id": 0, "distributed_backend": "nccl", "distributed_port": 5342,
+    "distributed_rank": 0, "distributed_world_size": 128, "dropout": 0.1, "encoder_embed_path": None,
+    "encoder_learned_pos": False, "encoder_normalize_before": False, "fp16": True, "keep_interval_updates": -1,
+    "label_smoothing": 0.1, "left_pad_source": "True", "left_pad_target": "False", "log_format": "simple",
+    "log_interval": 100, "lr": [0.0007], "lr_scheduler": "inverse_sqrt", "lr_shrink": 0.1, "max_epoch": 0,
+    "max_sentences": None, "max_source_positions": 1024, "max_target_positions": 1024, "max_tokens": 5120,
+    "max_update": 80000, "min_lr": 1e-09, "momentum": 0.99, "no_progress_bar": True, "optimizer": "adam",
+    "optimizer_overrides": "{}", "raw_text": False, "relu_dropout": 0.0, "restore_file": "checkpoint_last.pt",
+    "save_dir": "/checkpoint", "seed": 1, "sentence_avg": False, "share_all_embeddings": True,
+    "share_decoder_input_output_embed": True, "source_lang": "en", "target_lang": "fr", "task": "translation",
+    "train_subset": "train", "update_freq": [1], "valid_subset": "valid", "warmup_init_lr": 1e-07,
+    "warmup_updates": 4000, "weight_decay": 0.0,
+}  # fmt: skip
+"""Settings as such a checkpoint has them."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """A released model as its files, and as its makers had it in memory."""
+
+    directory: Path
+    model: Any
+    dictionary: Dictionary
+    text: ParallelText
+
+
+def write_release(directory: Path, **changed: Any) -> Release:
+    """Write model.pt, dict.en.txt, dict.fr.txt and bpecodes.
+
+    Args:
+        directory: Where they go.
+        changed: Settings other than `TRAINED_WITH` and `SHAPE`.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    text = generate_sets(GeneratedCorpus(train=80, valid=2, test=1, far=1))["train"].pairs
+    dictionary = _write_vocabulary(directory, text)
+    arguments = argparse.Namespace(**{**TRAINED_WITH, **SHAPE, **changed})
+    model = _build(arguments, dictionary)
+    torch.save(old_checkpoint(model, arguments), directory / "model.pt", _use_new_zipfile_serialization=False)
+    return Release(directory, model.eval(), dictionary, text)
+
+
+def old_checkpoint(model: Any, arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return a model as a checkpoint of 2018: fused projections, half precision, `args`, running means."""
+    state = {name: value.half() for name, value in model.state_dict().items()}
+    for name in [name for name in state if ".q_proj." in name]:
+        parts = [state.pop(name.replace(".q_proj.", f".{part}_proj.")) for part in "qkv"]
+        state[name.replace("q_proj.weight", "in_proj_weight").replace("q_proj.bias", "in_proj_bias")] = torch.cat(parts)
+    state.pop("decoder.output_projection.weight")
+    for side in ("encoder", "decoder"):
+        state[f"{side}.embed_positions._float_tensor"] = torch.zeros(1).half()
+        state[f"{side}.version"] = torch.tensor([3.0])
+    history = {"criterion_name": "LabelSmoothedCrossEntropyCriterion", "best_loss": 1.5, "optimizer_name": "FP16Adam"}
+    return {
+        "args": arguments,
+        "model": state,
+        "optimizer_history": [{**history, "lr_scheduler_state": {"best": 1.5}, "num_updates": 80000}],
+        "last_optimizer_state": {"loss_scaler": 128.0},
+        "extra_state": {
+            "train_iterator": {"epoch": 30, "iterations_in_epoch": 0},
+            "train_meters": {"train_loss": _meter()},
+            "val_loss": 1.5,
+        },
+    }
+
+
+def _write_vocabulary(directory: Path, text: ParallelText) -> Dictionary:
+    codes = io.StringIO()
+    with redirect_stderr(io.StringIO()):  # it draws a bar
+        learn_bpe(io.StringIO("\n".join(text.source + text.target)), codes, 60)
+    (directory / "bpecodes").write_text(codes.getvalue(), "utf-8")
+    dictionary = Dictionary()
+    for language, side in (("en", text.source), ("fr", text.target)):
+        for line in MosesPieces(directory / "bpecodes", language, MosesSettings()).encode_lines(side):
+            for piece in line.split(" "):
+                dictionary.add_symbol(piece)
+    dictionary.finalize()
+    for language in ("en", "fr"):
+        dictionary.save(str(directory / f"dict.{language}.txt"))
+    return dictionary
+
+
+def _build(arguments: argparse.Namespace, dictionary: Dictionary) -> Any:
+    whole = argparse.Namespace(**vars(arguments))
+    transformer_vaswani_wmt_en_fr_big(whole)
+    torch.manual_seed(1)
+    model = TransformerModel.build_model(whole, TranslationTask(TranslationConfig(), dictionary, dictionary))
+    spread(model)
+    for parameter in model.parameters():
+        parameter.data = parameter.data.half().float()  # weights that half precision can hold
+    return model
+
+
+def _meter() -> Any:
+    """Return an object of a class that fairseq had in 2018 and has no more."""
+    module = ModuleType("fairseq.meters")
+    meter = type("AverageMeter", (), {"__module__": "fairseq.meters"})
+    module.AverageMeter = meter  # type: ignore[attr-defined]
+    sys.modules["fairseq.meters"] = module  # where pickle looks for it
+    found = meter()
+    found.sum, found.count = 3.0, 2
+    return found

@@ -1,0 +1,241 @@
+"""Known edits of a sentence that make it say more or less.
+
+An edit changes the structure, never the string. `stronger` and `weaker` are each other's reverse: a sentence
+follows from every stronger one, and none of its weaker ones entails it. Relative clauses, content clauses and
+coordinations stay as they are inside.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from headroom.data.grammar.kinship import exclusive
+from headroom.data.grammar.lexicon import Plain
+from headroom.data.grammar.positions import (
+    THE,
+    THIS,
+    THREE,
+    TWO,
+    A,
+    Role,
+    direction,
+    event_direction,
+    is_definite,
+    is_simple,
+    negation,
+    nominal_at,
+    phrases,
+    with_nominal,
+)
+from headroom.data.grammar.spare_parts import FACTIVE, SpareParts
+from headroom.data.grammar.tree import (
+    Coordination,
+    Name,
+    NounPhrase,
+    PrepositionalPhrase,
+    Sentence,
+    Subordinate,
+    ends_in_clause,
+)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of a sentence.
+
+    `part` says what is changed, `how` whether that part is added, dropped or exchanged; `apply` returns the new
+    sentence, with parts from the store if it needs any.
+    """
+
+    how: str
+    part: str
+    apply: Callable[[SpareParts], Sentence]
+
+
+def stronger(sentence: Sentence) -> list[Edit]:
+    """Return the edits that give a sentence which entails this one."""
+    return _steps(sentence, 1)
+
+
+def weaker(sentence: Sentence) -> list[Edit]:
+    """Return the edits that give a sentence which this one entails, and which does not entail it."""
+    return _steps(sentence, -1)
+
+
+def _steps(sentence: Sentence, wanted: int) -> list[Edit]:
+    """Return edits that add where adding works in the wanted direction, and drop where it works in the other."""
+    found = _adverb_steps(sentence, wanted) + _oblique_steps(sentence, wanted)
+    found += _clause_steps(sentence) if wanted > 0 else []
+    for role in phrases(sentence):
+        works = direction(sentence, role) * wanted
+        if works > 0:
+            found += _additions(sentence, role, wanted)
+        elif works < 0:
+            found += _omissions(sentence, role, wanted)
+        found += _determiners(sentence, role, wanted)
+    for subject_or_object in ("subject", "object"):
+        found += _conjuncts(sentence, subject_or_object, wanted)
+    return found
+
+
+def _additions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+    """Return the edits that give the noun phrase in this role one modifier more."""
+    phrase = phrases(sentence)[role]
+
+    def edit(part: str, change: Callable[[SpareParts], NounPhrase]) -> Edit:
+        return Edit("add", part, lambda parts: with_nominal(sentence, role, change(parts)))
+
+    found = []
+    if len(phrase.adjectives) < 2:
+        found.append(edit("adjective", lambda parts: _described(phrase, parts, _predicate(sentence, role))))
+    if phrase.modifier is None and role in ("subject", "object"):
+        found.append(edit("modifier", lambda parts: replace(phrase, modifier=_drawn(parts.modifier, wanted))))
+    if wanted > 0 and phrase.relative is None and _may_end_in_clause(sentence, role):
+        found.append(edit("relative", lambda parts: replace(phrase, relative=parts.relative(phrase))))
+    return found
+
+
+def _omissions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+    """Return the edits that take one modifier from the noun phrase in this role.
+
+    Under a negation that makes the sentence stronger, if the modifier itself takes nothing for granted.
+    """
+    phrase = phrases(sentence)[role]
+    smaller = [
+        ("adjective", replace(phrase, adjectives=tuple(one for one in phrase.adjectives if one != adjective)))
+        for adjective in phrase.adjectives
+    ]
+    if phrase.modifier is not None and (wanted < 0 or not _presupposes(phrase.modifier)):
+        smaller.append(("modifier", replace(phrase, modifier=None)))
+    if phrase.relative is not None and wanted < 0:
+        smaller.append(("relative", replace(phrase, relative=None)))
+    return [_fixed("drop", part, with_nominal(sentence, role, rest)) for part, rest in smaller]
+
+
+def _described(phrase: NounPhrase, parts: SpareParts, predicate: Plain | None) -> NounPhrase:
+    """Return the phrase with one adjective more that excludes none of its others and not the predicate."""
+    present = [*phrase.adjectives, *([] if predicate is None else [predicate])]
+    while (adjective := parts.adjective()) in present or any(adjective.word in exclusive(one.word) for one in present):
+        pass
+    return replace(phrase, adjectives=(adjective, *phrase.adjectives))
+
+
+def _predicate(sentence: Sentence, role: Role) -> Plain | None:
+    return sentence.clause.predicate if role == "subject" else None
+
+
+def _determiners(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+    """Return the edits between `a` and determiners that say more, where nothing is denied."""
+    phrase = phrases(sentence)[role]
+    if negation(sentence) or direction(sentence, role) <= 0:
+        return []
+    definite = (THE, THIS, *((TWO, THREE) if phrase.plural else ()))
+    if wanted > 0:
+        others = definite if phrase.determiner is A else ()
+    else:
+        others = (A,) if phrase.determiner in definite else ()
+    return [
+        _fixed("exchange", "determiner", with_nominal(sentence, role, replace(phrase, determiner=other)))
+        for other in others
+    ]
+
+
+def _conjuncts(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+    """Return the edits that add or drop a conjunct of subject or object, outside the scope of a negation."""
+    nominal = nominal_at(sentence, role)
+    if negation(sentence) not in ("", "never") or (negation(sentence) and role == "object"):
+        return []
+    if wanted < 0 and isinstance(nominal, Coordination):
+        rests = (nominal.first, nominal.second)
+        return [_fixed("drop", "conjunct", with_nominal(sentence, role, rest)) for rest in rests]
+    if wanted > 0 and isinstance(nominal, NounPhrase | Name) and is_simple(nominal) and _is_bare(nominal):
+
+        def joined(parts: SpareParts) -> Sentence:
+            other = parts.conjunct()
+            both = (nominal, other) if parts.random.random() < 0.5 else (other, nominal)
+            return with_nominal(sentence, role, Coordination(*both))
+
+        return [Edit("add", "conjunct", joined)]
+    return []
+
+
+def _adverb_steps(sentence: Sentence, wanted: int) -> list[Edit]:
+    clause = sentence.clause
+    works = event_direction(sentence, "adverb") * wanted
+    found: list[Callable[[SpareParts], Sentence]] = []
+    if works > 0 and clause.adverb is None and not isinstance(sentence.fronted, Plain):
+        found.append(lambda parts: replace(sentence, clause=replace(clause, adverb=parts.adverb())))
+        if sentence.fronted is None:
+            found.append(lambda parts: replace(sentence, fronted=parts.adverb()))
+        return [Edit("add", "adverb", change) for change in found]
+    if works < 0 and clause.adverb is not None:
+        found.append(lambda _: replace(sentence, clause=replace(clause, adverb=None)))
+    if works < 0 and isinstance(sentence.fronted, Plain):
+        found.append(lambda _: replace(sentence, fronted=None))
+    return [Edit("drop", "adverb", change) for change in found]
+
+
+def _oblique_steps(sentence: Sentence, wanted: int) -> list[Edit]:
+    clause = sentence.clause
+    works = event_direction(sentence, "oblique") * wanted
+    found: list[Callable[[SpareParts], Sentence]] = []
+    if works > 0:
+        if clause.oblique is None and clause.content is None and clause.predicate is None:
+            if not ends_in_clause(clause.object):
+                found.append(
+                    lambda parts: replace(sentence, clause=replace(clause, oblique=_drawn(parts.oblique, wanted)))
+                )
+            if sentence.fronted is None:
+                found.append(lambda parts: replace(sentence, fronted=_drawn(parts.oblique, wanted)))
+        return [Edit("add", "oblique", change) for change in found]
+    if works < 0:
+        if clause.oblique is not None and (wanted < 0 or not _presupposes(clause.oblique)):
+            found.append(lambda _: replace(sentence, clause=replace(clause, oblique=None)))
+        if isinstance(sentence.fronted, PrepositionalPhrase) and (wanted < 0 or not _presupposes(sentence.fronted)):
+            found.append(lambda _: replace(sentence, fronted=None))
+    return [Edit("drop", "oblique", change) for change in found]
+
+
+def _clause_steps(sentence: Sentence) -> list[Edit]:
+    """Return the edits that join the sentence to another by `because` or `although`: both are true then."""
+    clause = sentence.clause
+    if sentence.fronted is not None or sentence.trailing is not None:
+        return []
+    found: list[Callable[[SpareParts], Sentence]] = [lambda parts: replace(sentence, fronted=parts.subordinate())]
+    if clause.content is None:
+        found.append(lambda parts: Sentence(parts.clause(), Subordinate(parts.random.choice(FACTIVE), clause)))
+    # "never barks because ..." may deny the reason only
+    if clause.content is None and not negation(sentence) and not ends_in_clause(clause.object):
+        found.append(lambda parts: replace(sentence, trailing=parts.subordinate()))
+    return [Edit("add", "clause", change) for change in found]
+
+
+def _may_end_in_clause(sentence: Sentence, role: Role) -> bool:
+    """Return whether a relative clause on this noun phrase could not be taken to own what follows it."""
+    clause = sentence.clause
+    return role == "subject" or (role == "object" and not (clause.oblique or clause.recipient or sentence.trailing))
+
+
+def _drawn(draw: Callable[[], PrepositionalPhrase], wanted: int) -> PrepositionalPhrase:
+    """Return a new phrase; where it is to make a sentence weaker, under a negation, it takes nothing for granted."""
+    while _presupposes(phrase := draw()) and wanted < 0:
+        pass
+    return phrase
+
+
+def _presupposes(phrase: PrepositionalPhrase) -> bool:
+    """Return whether a phrase takes for granted how something is: `in the old house`, but not `in an old house`."""
+    nominal = phrase.nominal
+    return isinstance(nominal, NounPhrase) and is_definite(nominal) and nominal != _plain(nominal)
+
+
+def _plain(phrase: NounPhrase) -> NounPhrase:
+    return NounPhrase(phrase.noun, phrase.determiner, phrase.plural)
+
+
+def _is_bare(nominal: NounPhrase | Name) -> bool:
+    """Return whether nothing follows the noun."""
+    return isinstance(nominal, Name) or (nominal.modifier is None and nominal.relative is None)
+
+
+def _fixed(how: str, part: str, result: Sentence) -> Edit:
+    return Edit(how, part, lambda _: result)

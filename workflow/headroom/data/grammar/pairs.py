@@ -1,0 +1,191 @@
+"""Pairs of sentences for three-way entailment, made by known edits: premise, hypothesis and label.
+
+A hypothesis is drawn first, without regard to the label, and only such that any label is possible. Then the
+premise is made from it: contradicted, changed or left as it is, according to the label, and made stronger by a
+few edits. What is stronger entails what it was made from, so the label follows from the edits, and a hypothesis
+alone tells nothing of its label. Read from the premise, the strengthening edits drop what they added.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from headroom.data.grammar import source
+from headroom.data.grammar.changes import changes
+from headroom.data.grammar.contraries import denials, exclusions
+from headroom.data.grammar.domains import FAR, NEAR, Domain
+from headroom.data.grammar.edits import Edit, stronger, weaker
+from headroom.data.grammar.kinship import exclusive, unrelated
+from headroom.data.grammar.positions import is_plain, negation, phrases
+from headroom.data.grammar.sample import Sampler
+from headroom.data.grammar.spare_parts import SpareParts
+from headroom.data.grammar.tree import Sentence
+
+LABELS = ("entailment", "neutral", "contradiction")
+_CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV")
+
+
+@dataclass(frozen=True)
+class PairDomain:
+    """How the pairs of a domain look.
+
+    Attributes:
+        domain: What hypotheses use, and how often; `longest` counts their words.
+        longest_premise: Words of the longest premise.
+        fewest, most: How many edits make a premise stronger.
+    """
+
+    domain: Domain
+    longest_premise: int
+    fewest: int
+    most: int
+
+
+def _without_clauses(domain: Domain) -> Domain:
+    """Return the domain without relative and adverbial clauses: hypotheses are short, premises get their own."""
+    return replace(domain, relative=0.0, fronted_clause=0.0, trailing_clause=0.0)
+
+
+PAIR_DOMAINS = {
+    "near": PairDomain(
+        replace(_without_clauses(NEAR), name=0.04, adjective=0.25, oblique=0.25, longest=9),
+        longest_premise=14,
+        fewest=1,
+        most=2,
+    ),
+    "far": PairDomain(
+        replace(_without_clauses(FAR), name=0.06, adjective=0.30, oblique=0.30, longest=12),
+        longest_premise=20,
+        fewest=1,
+        most=3,
+    ),
+}
+_DENIED = 0.25
+"""Share of hypotheses with a negation, and of contradictions that add one: so a negation alone tells no label."""
+
+
+@dataclass(frozen=True)
+class SentencePair:
+    """A premise and a hypothesis, the label, and the edits that lead from one to the other, the decisive one first."""
+
+    premise: Sentence
+    hypothesis: Sentence
+    label: str
+    edits: tuple[str, ...]
+
+
+class PairMaker:
+    """Draws pairs of a domain. The same domain and seed give the same pairs in the same order."""
+
+    def __init__(self, *, domain: PairDomain, seed: str):
+        self._domain = domain
+        self._sentences = Sampler(domain=domain.domain, seed=seed).sentences()
+        self._parts = SpareParts(domain=domain.domain, seed=seed)
+        self._random = random.Random(f"{seed} pairs")
+
+    def pairs(self) -> Iterator[SentencePair]:
+        """Yield pairs without end; of three in a row each has another label."""
+        while True:
+            labels = list(LABELS)
+            self._random.shuffle(labels)
+            for label in labels:
+                pair = None
+                while pair is None:
+                    pair = self._pair(label)
+                yield pair
+
+    def _hypothesis(self) -> tuple[Sentence, list[Edit]]:
+        """Return a sentence for which every label is possible, and the edits that may contradict it."""
+        denied = self._random.random() < _DENIED
+        by_denial = denied or self._random.random() < _DENIED / (1 - _DENIED)
+        for sentence in self._sentences:
+            if denied and not negation(sentence) and (ways := denials(sentence)):
+                sentence = self._random.choice(ways).apply(self._parts)
+            if bool(negation(sentence)) != denied:
+                continue
+            contraries = denials(sentence) if by_denial else exclusions(sentence)
+            if contraries and (changes(sentence) or weaker(sentence)) and self._is_fit(sentence):
+                return sentence, contraries
+        raise AssertionError("a sampler does not end")
+
+    def _pair(self, label: str) -> SentencePair | None:
+        """Return a pair with this label, or None if chance gave none that is clear."""
+        hypothesis, contraries = self._hypothesis()
+        core, done = hypothesis, []
+        if label != "entailment":
+            ways = contraries if label == "contradiction" else [*changes(hypothesis), *weaker(hypothesis)]
+            done.append(self._choice(ways))
+            core = done[0].apply(self._parts)
+        premise = core
+        for _ in range(self._random.randint(self._domain.fewest, self._domain.most) + _loss(core, hypothesis)):
+            taken = {edit.part for edit in done}
+            ways = [edit for edit in stronger(premise) if edit.part not in taken]
+            if not ways:
+                return None
+            done.append(self._choice(ways))
+            premise = done[-1].apply(self._parts)
+        if not (_is_clear(core) and _is_clear(premise) and _is_new(premise, core, hypothesis)):
+            return None
+        if len(_words(premise)) > self._domain.longest_premise:
+            return None
+        return SentencePair(premise, hypothesis, label, tuple(_from_premise(edit) for edit in done))
+
+    def _is_fit(self, hypothesis: Sentence) -> bool:
+        return len(_words(hypothesis)) <= self._domain.domain.longest and _is_clear(hypothesis)
+
+    def _choice(self, ways: Sequence[Edit]) -> Edit:
+        """Return an edit: first its kind, all kinds alike, then one of that kind."""
+        kinds = sorted({(edit.how, edit.part) for edit in ways})
+        kind = self._random.choice(kinds)
+        return self._random.choice([edit for edit in ways if (edit.how, edit.part) == kind])
+
+
+def _is_clear(sentence: Sentence) -> bool:
+    """Return whether the directions of all positions are known, and no word occurs twice or excludes its neighbour."""
+    words = _content(sentence)
+    return is_plain(sentence) and len(set(words)) == len(words) and all(map(_is_possible, _descriptions(sentence)))
+
+
+def _descriptions(sentence: Sentence) -> list[list[str]]:
+    """Return the adjectives of each noun phrase of the main clause, the subject's predicate with its own."""
+    predicate = sentence.clause.predicate
+    return [
+        [one.word for one in phrase.adjectives] + ([predicate.word] if predicate and role == "subject" else [])
+        for role, phrase in phrases(sentence).items()
+    ]
+
+
+def _is_possible(adjectives: list[str]) -> bool:
+    return not any(other in exclusive(one) for one in adjectives for other in adjectives)
+
+
+def _loss(core: Sentence, hypothesis: Sentence) -> int:
+    """Return 1 for a core shorter than the hypothesis, -1 for a longer one: so that all premises are as long."""
+    lengths = len(_words(core)), len(_words(hypothesis))
+    return (lengths[0] < lengths[1]) - (lengths[0] > lengths[1])
+
+
+def _is_new(premise: Sentence, core: Sentence, hypothesis: Sentence) -> bool:
+    """Return whether the words that made the premise stronger than its core have nothing to do with the rest."""
+    old = {*_content(core), *_content(hypothesis)}
+    new = set(_content(premise)) - set(_content(core))
+    return all(unrelated(word, other) for word in new for other in old)
+
+
+def _from_premise(edit: Edit) -> str:
+    """Return the name of an edit as seen from the premise: what was added to it is dropped in the hypothesis."""
+    how = {"add": "drop", "drop": "add"}.get(edit.how, edit.how)
+    return f"{how}-{edit.part}"
+
+
+def _content(sentence: Sentence) -> list[str]:
+    return [token.lemma for token in source.realise(sentence) if token.universal in _CONTENT]
+
+
+def _words(sentence: Sentence) -> list[str]:
+    return text_of(sentence).split()
+
+
+def text_of(sentence: Sentence) -> str:
+    """Return the plain text of a sentence."""
+    return source.text(source.realise(sentence))

@@ -1,0 +1,132 @@
+"""The catalogue of public labelled data sets: their files, and how examples are read from them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from headroom.data.catalogue import REQUIRED
+from headroom.data.published import PublishedFile, read_entries
+from headroom.ground.errors import HeadroomError
+from headroom.settings.base import Settings
+from headroom.settings.labelled import Labels, Metrics, check_far_names, check_task
+
+CATALOGUE = Path(__file__).with_name("labelled_catalogue.yaml")
+
+Column = Annotated[int, Field(ge=1)] | str
+"""A column by its number, counted from 1, or by its name in the first line."""
+
+
+class Columns(Settings):
+    """Where the sentences and the label of a table stand."""
+
+    header: bool = Field(False, description="Whether the first line names the columns.")
+    sentences: Annotated[tuple[Column, ...], Field(min_length=1, max_length=2)] = Field(
+        description="The column of the sentence, or the two of a pair."
+    )
+    label: Column = Field(description="The column of the label.")
+    names: dict[str, str] = Field(description="The name of each label, by how it is written in the table.")
+
+    @model_validator(mode="after")
+    def _names_need_a_header(self) -> Self:
+        named = [column for column in (*self.sentences, self.label) if isinstance(column, str)]
+        if named and not self.header:
+            raise ValueError(f"column '{named[0]}' is given by name, but there is no header")
+        return self
+
+
+class Rows(Settings):
+    """Which rows are taken, counted from 1 below the header."""
+
+    first: int = Field(1, ge=1, description="The first of them.")
+    last: int | None = Field(None, ge=1, description="The last of them; without it the end.")
+    only_every: int | None = Field(None, ge=2, description="10 takes rows 10, 20, 30, ... alone.")
+    except_every: int | None = Field(None, ge=2, description="10 leaves out rows 10, 20, 30, ...")
+
+
+class Identifiers(Settings):
+    """Rows told by identifiers that another file lists, one row a line."""
+
+    file: str = Field(description="Path of the list, a table without header.")
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        description="The columns of the table that hold the identifiers, in the order of the list."
+    )
+
+
+class LabelledSet(Settings):
+    """How the examples of one set are read from published files."""
+
+    files: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="Path of one table, or of several files aligned by line, which are its columns 1, 2, ..."
+    )
+    member: str | None = Field(
+        None, pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$", description="The table's name inside of the archive."
+    )
+    columns: Columns | None = Field(None, description="If they are not those of the data set.")
+    rows: Rows = Field(default_factory=Rows, description="Which rows are taken; without it all.")
+    only: Identifiers | None = Field(None, description="Take these rows alone.")
+    without: Identifiers | None = Field(None, description="Leave these rows out.")
+    examples: int = Field(gt=0, description="How many examples that gives.")
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all files that are needed."""
+        return (*self.files, *(listed.file for listed in (self.only, self.without) if listed))
+
+
+class LabelledDataset(Settings):
+    """A labelled data set: train, valid, test and any number of far-domain sets."""
+
+    title: str
+    labels: Labels
+    metrics: Metrics
+    columns: Columns
+    files: Annotated[tuple[PublishedFile, ...], Field(min_length=1)]
+    sets: dict[str, LabelledSet]
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        check_task(self.labels, self.metrics)
+        check_far_names(self.far)
+        if missing := [name for name in REQUIRED if name not in self.sets]:
+            raise ValueError(f"the set {missing[0]} is missing")
+        known = [file.path for file in self.files]
+        used = [path for wanted in self.sets.values() for path in wanted.paths]
+        if strange := sorted({*known} ^ {*used}):
+            raise ValueError(f"{strange[0]} must stand under files and be used by a set")
+        for name in self.sets:
+            if len(self.sets[name].files) > 1 and (self.columns_of(name).header or self.sets[name].member):
+                raise ValueError(f"{name}: files aligned by line have neither a header nor members")
+            if strange := sorted({*self.columns_of(name).names.values()} - {*self.labels}):
+                raise ValueError(f"{name} names a label '{strange[0]}', which is not among {', '.join(self.labels)}")
+        return self
+
+    @property
+    def far(self) -> tuple[str, ...]:
+        """The far-domain sets."""
+        return tuple(name for name in self.sets if name not in REQUIRED)
+
+    def columns_of(self, name: str) -> Columns:
+        """Return where sentences and labels of a set stand."""
+        return self.sets[name].columns or self.columns
+
+    def files_of(self, names: Sequence[str]) -> tuple[PublishedFile, ...]:
+        """Return the files that these sets need, each once, in the order of the catalogue."""
+        needed = {path for name in names for path in self.sets[name].paths}
+        return tuple(file for file in self.files if file.path in needed)
+
+
+def find_labelled(name: str, far: Sequence[str], catalogue: Path | str = CATALOGUE) -> LabelledDataset:
+    """Return a labelled data set that has the far-domain sets that were asked for.
+
+    Raises:
+        HeadroomError: If the catalogue is faulty, or lacks the data set or one of the far-domain sets.
+    """
+    datasets = read_entries(catalogue, LabelledDataset)
+    if name not in datasets:
+        raise HeadroomError(f"the catalogue has no data set '{name}': it has {', '.join(sorted(datasets))}")
+    known = datasets[name].far
+    if unknown := [wanted for wanted in far if wanted not in known]:
+        raise HeadroomError(f"{name} has no far-domain set '{unknown[0]}': it has {', '.join(known) or 'none'}")
+    return datasets[name]

@@ -1,0 +1,182 @@
+"""Fine-tune one classifier: a checkpoint per epoch, resumable at any moment."""
+
+import argparse
+import hashlib
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+import transformers
+
+from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
+from headroom.ground.command import add_run, add_settings, run, settings_from, stage_parser
+from headroom.ground.errors import HeadroomError
+from headroom.ground.files import atomic_path, sha256
+from headroom.ground.tables import signature, write_table
+from headroom.models.classification.examples import load_tokenizer
+from headroom.models.classification.records import EpochRecord, Progress
+from headroom.models.classification.states import CONFIGURATION, MODEL_FILES, TOKENIZER, claim, link
+from headroom.models.classification.training import Task, fine_tune, training_arguments
+from headroom.models.device import pick_device
+from headroom.settings.fine_tuning import FineTuningSettings
+
+logger = logging.getLogger("headroom.fine_tune")
+
+COLUMNS = ("study", "run", "epoch", "measure", "value", "signature")
+
+_SETS = ("train", "choose", "check")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("headroom.fine_tune", __doc__ or "")
+    add_run(parser)
+    parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
+    parser.add_argument("--encoder", type=Path, required=True, help="directory written by headroom.prepare_encoder")
+    parser.add_argument("--work", type=Path, required=True, help="directory for resumable state, of this run alone")
+    parser.add_argument("--checkpoints", type=Path, required=True, help="directory for epoch<e>/, one per epoch")
+    parser.add_argument("--output", required=True, help="table of losses, accuracy and speed per epoch")
+    parser.add_argument("--seed", type=int, default=1, help="seed of fresh weights, data order and dropout")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
+    add_settings(parser, FineTuningSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Train, then hand over checkpoints and table."""
+    given = build_parser().parse_args(arguments)
+    settings = settings_from(given, FineTuningSettings)
+    task = read_task(given.corpus, given.encoder)
+    training_arguments(settings, seed=given.seed, device=given.device, work=given.work)  # refuses what cannot be
+    load_tokenizer(given.encoder, settings.max_length)
+    if claim(given.work, fingerprint(settings, given)):
+        logger.info("%s holds training of other settings, data or code: starting clean", given.work)
+    records = fine_tune(
+        task=task,
+        settings=settings,
+        seed=given.seed,
+        device=given.device,
+        work=given.work,
+        notify=progress_lines(settings.epochs),
+    )
+    hand_over(given.work, given.checkpoints, settings.epochs)
+    write_table(given.output, _rows(records, given, settings), COLUMNS)
+
+
+def read_task(corpus: Path, encoder: Path) -> Task:
+    """Return encoder and data; every epoch is judged on both halves of the validation set.
+
+    Raises:
+        HeadroomError: If a set is not sound, or the encoder was prepared for other labels.
+    """
+    labels = read_labelled_record(corpus)["labels"]
+    if read_labels(encoder) != labels:
+        raise HeadroomError(
+            f"{encoder} was prepared for the labels {', '.join(read_labels(encoder))}, and {corpus} has "
+            f"{', '.join(labels)}: run headroom.prepare_encoder again"
+        )
+    train, choose, check = (read_labelled(corpus / f"{name}.tsv", labels) for name in _SETS)
+    second = None if choose.second is None or check.second is None else choose.second + check.second
+    return Task(encoder, train, LabelledText(choose.first + check.first, second, choose.labels + check.labels))
+
+
+def read_labels(directory: Path) -> list[str]:
+    """Return the labels that an encoder was prepared for, in the order of the classifier's outputs.
+
+    Raises:
+        HeadroomError: If the directory is none that `headroom.prepare_encoder` wrote.
+    """
+    missing = [name for name in (CONFIGURATION, *TOKENIZER) if not (directory / name).is_file()]
+    if missing:
+        raise HeadroomError(f"{directory} has no {missing[0]}: give the directory that headroom.prepare_encoder wrote")
+    try:
+        named = json.loads((directory / CONFIGURATION).read_text("utf-8"))["id2label"]
+        return [named[str(index)] for index in range(len(named))]
+    except (ValueError, KeyError) as error:
+        raise HeadroomError(
+            f"{directory / CONFIGURATION} names no labels: run headroom.prepare_encoder again"
+        ) from error
+
+
+def fingerprint(settings: FineTuningSettings, given: argparse.Namespace) -> str:
+    """Return a hash of all that makes the weights: settings, data, encoder and the code that is loaded.
+
+    The number of epochs is part of it: the learning rate falls to zero at the last one.
+    """
+    files = [given.corpus / f"{name}.tsv" for name in _SETS]
+    files += [given.encoder / name for name in MODEL_FILES if (given.encoder / name).is_file()]
+    sources = sorted(
+        str(module.__file__) for name, module in sys.modules.items() if name.startswith("headroom") and module.__file__
+    )
+    parts = {
+        "settings": settings.model_dump(),
+        "seed": given.seed,
+        "device": pick_device(given.device).type,
+        "files": {path.name: sha256(path) for path in files},
+        "code": [sha256(path) for path in sources],
+        "versions": [torch.__version__, transformers.__version__],
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def progress_lines(epochs: int, every: float = 5.0) -> Callable[[Progress], None]:
+    """Return a function that logs progress when an epoch ends and every few seconds in between."""
+    last = time.monotonic()
+
+    def notify(progress: Progress) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if now - last < every and progress.update < progress.updates:
+            return
+        last = now
+        minutes, seconds = divmod(round(progress.seconds_left), 60)
+        logger.info(
+            "epoch %d/%d  update %d/%d  loss %.3f  %s examples/s  %d:%02d left",
+            progress.epoch,
+            epochs,
+            progress.update,
+            progress.updates,
+            progress.loss,
+            f"{progress.examples_per_second:,.0f}",
+            minutes,
+            seconds,
+        )
+
+    return notify
+
+
+def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
+    """Put every epoch's model into the outputs, as hard links where the file system has them."""
+    for epoch in range(1, epochs + 1):
+        for name in MODEL_FILES:
+            with atomic_path(checkpoints / f"epoch{epoch}" / name) as temporary:
+                link(work / f"epoch{epoch}" / name, temporary)
+
+
+def _rows(
+    records: list[EpochRecord], given: argparse.Namespace, settings: FineTuningSettings
+) -> list[dict[str, object]]:
+    about = signature(
+        seed=given.seed,
+        learning_rate=settings.learning_rate,
+        batch_size=settings.batch_size,
+        max_length=settings.max_length,
+        torch=torch.__version__,
+        transformers=transformers.__version__,
+    )
+    leading = {"study": given.study, "run": given.run}
+    return [
+        {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": about}
+        for record in records
+        for measure, value in asdict(record).items()
+        if measure != "epoch"
+    ]
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,35 @@
+"""Tests of two systems whose answers are right or wrong, example by example."""
+
+import numpy
+from numpy import ndarray
+from scipy.stats import binomtest, ttest_ind
+
+METRICS = frozenset({"accuracy", "exact"})
+"""Metrics that are a share of right answers: their statistics begin with 1 (right) or 0."""
+
+
+def mcnemar_p(first: ndarray, second: ndarray) -> float:
+    """Return the exact two-sided p of McNemar's test on (examples,) of 0 and 1, paired by example."""
+    return mcnemar(only_first=int((first > second).sum()), only_second=int((second > first).sum()))
+
+
+def mcnemar(*, only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p of McNemar's test.
+
+    Args:
+        only_first: Number of items that only the first system has right.
+        only_second: Number of items that only the second system has right.
+    """
+    discordant = only_first + only_second
+    return float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
+
+
+def unpaired_p(first: ndarray, second: ndarray) -> float:
+    """Return the two-sided p of Student's t-test that takes (examples,) of 0 and 1 for independent samples.
+
+    Michel et al. 2019 report a t-test and do not say whether it is paired. Systems answer the same
+    examples, and mostly alike: the unpaired test misses many differences that McNemar's sees.
+    """
+    if numpy.ptp(first) == 0 and numpy.ptp(second) == 0:  # no variance: t is not defined
+        return 1.0 if first[0] == second[0] else 0.0
+    return float(ttest_ind(first, second).pvalue)

@@ -1,0 +1,132 @@
+"""Judging models on evaluation sets: every profile once, each compared with the full model, example by example."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy
+
+from headroom.ground import right_or_wrong
+from headroom.ground.bootstrap import Sample, paired_difference, tail_p
+from headroom.ground.corrections import benjamini_hochberg, holm
+from headroom.ground.heads import Head
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A model on a set: its answers, their statistics, the scores, and the scores on every resample.
+
+    Attributes:
+        answers: What the model said to each example: the pieces of a translation, or the index of a class.
+        sample: What each example adds to each metric.
+        scores: By metric, the main one first.
+        resampled: By metric, (samples,).
+    """
+
+    answers: list[Any]
+    sample: Sample
+    scores: dict[str, float]
+    resampled: dict[str, numpy.ndarray]
+
+
+class EvaluationSet(Protocol):
+    """Examples with references that models are judged on; one object serves many models."""
+
+    name: str
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics in the order of all tables, the task's main one first."""
+
+    def batches(self, model: Any) -> list[Any]:
+        """Return the set in batches for a model."""
+
+    def judge(self, model: Any) -> Outcome:
+        """Return how a model does under its present gates."""
+
+    def judge_without(self, model: Any, removed: frozenset[Head], full: Outcome) -> Outcome:
+        """Return how a model does with heads masked; `full` is its outcome with all heads."""
+
+    def signature(self, metric: str) -> str:
+        """Return what affects a number measured on this set."""
+
+
+class Judge:
+    """A model on one set: every profile is judged once, however many orders come to it."""
+
+    def __init__(self, model: Any, evaluation_set: EvaluationSet) -> None:
+        self.model = model
+        self.set = evaluation_set
+        self.outcome = cache(self._outcome)
+
+    @property
+    def full(self) -> Outcome:
+        """The outcome without any head removed."""
+        return self.outcome(frozenset())
+
+    def compared(self, removed: frozenset[Head]) -> Iterator[tuple[dict[str, Any], float]]:
+        """Yield, per metric, the columns of a profile from `metric` to `p_unpaired`, and p without a floor."""
+        full, other = self.full, self.outcome(removed)
+        for metric in self.set.metrics:
+            value = other.scores[metric]
+            difference = value - full.scores[metric]
+            before, after = full.resampled[metric], other.resampled[metric]
+            compared = paired_difference(before, after, difference)
+            columns = {
+                "set": self.set.name,
+                "metric": metric,
+                "value": value,
+                "full": full.scores[metric],
+                **compared._asdict(),
+                **_right_or_wrong(metric, full.sample, other.sample),
+            }
+            yield columns, tail_p(before, after, difference)
+
+    def _outcome(self, removed: frozenset[Head]) -> Outcome:
+        return self.set.judge_without(self.model, removed, self.full) if removed else self.set.judge(self.model)
+
+
+def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset[Head]]]) -> list[dict[str, Any]]:
+    """Compare profiles with the full model; corrections are over the profiles, per metric.
+
+    p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts
+    above any level, so p_holm and p_bh correct p-values from the bootstrap's standard error instead.
+
+    Args:
+        judge: The model on a set.
+        profiles: The leading columns of each profile's rows, and the profile.
+
+    Returns:
+        A row per profile and metric: the leading columns, `COMPARED`, `signature`.
+    """
+    rows: list[dict[str, Any]] = []
+    tails: list[float] = []
+    for leading, removed in profiles:
+        for columns, tail in judge.compared(removed):
+            rows.append({**leading, **columns, "signature": judge.set.signature(columns["metric"])})
+            tails.append(tail)
+    for metric in judge.set.metrics:
+        mine = [index for index, row in enumerate(rows) if row["metric"] == metric]
+        uncorrected = [tails[index] for index in mine]
+        for index, p_holm, p_bh in zip(mine, holm(uncorrected), benjamini_hochberg(uncorrected)):
+            rows[index] |= {"p_holm": p_holm, "p_bh": p_bh}
+    return rows
+
+
+COMPARED = (
+    *("set", "metric", "value", "full", "delta", "low", "high"),
+    *("p", "p_holm", "p_bh", "p_mcnemar", "p_unpaired"),
+)
+"""The columns that `comparisons` fills."""
+
+
+def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float | str]:
+    """Return the tests for metrics that are a share of right answers; empty cells for others."""
+    if metric not in right_or_wrong.METRICS:
+        return {"p_mcnemar": "", "p_unpaired": ""}
+    before, after = (sample.statistics[metric][:, 0] for sample in (full, other))
+    return {
+        "p_mcnemar": right_or_wrong.mcnemar_p(before, after),
+        "p_unpaired": right_or_wrong.unpaired_p(before, after),
+    }

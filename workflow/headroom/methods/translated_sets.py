@@ -1,0 +1,115 @@
+"""Evaluation sets of translation: decoding, teacher-forced losses, metrics."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import torch
+
+from headroom.ground.bootstrap import resampled_indices, resampling_weights
+from headroom.ground.heads import Head
+from headroom.ground.tables import signature
+from headroom.ground.translation_metrics import METRICS, ReferenceSet, metric_signature
+from headroom.methods.judging import Outcome
+from headroom.methods.pairs import read_pairs
+from headroom.models.translation.model import Batch, TranslationModel
+from headroom.settings.decoding import DecodingSettings
+
+
+class TranslatedSet:
+    """Sentences with references; satisfies `headroom.methods.judging.EvaluationSet`."""
+
+    metrics = tuple(METRICS)
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        sources: Sequence[str],
+        references: Sequence[str],
+        settings: DecodingSettings,
+        resamples: int,
+    ) -> None:
+        self.name = name
+        self.sources = list(sources)
+        self.references = ReferenceSet(references)
+        self.settings = settings
+        self._weights = resampling_weights(resampled_indices(len(self.sources), resamples))
+        self._batches: list[Batch] = []
+        self._encoded: list[Batch] = []
+        self._batched_for: TranslationModel | None = None
+
+    def batches(self, model: TranslationModel) -> list[Batch]:
+        """Return the set in batches for a model."""
+        if self._batched_for is not model:
+            self._batches = model.batches(
+                self.sources, self.references.references, sentences=self.settings.sentences_at_once
+            )
+            self._encoded = []
+            self._batched_for = model
+        return self._batches
+
+    @torch.inference_mode()
+    def judge(self, model: TranslationModel, batches: Sequence[Batch] | None = None, **search: Any) -> Outcome:
+        """Translate the set and compute all metrics and their resamples.
+
+        Args:
+            model: The model.
+            batches: The set in batches, if these are at hand already encoded.
+            search: `beam`, `length_penalty` or `guesses`, as `TranslationModel.translate_pieces` takes them.
+        """
+        encoded = [model.encoded(batch) for batch in batches or self.batches(model)]
+        pieces = model.translate_pieces(encoded, self.settings, **search)
+        nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
+        for batch in encoded:
+            batch_nats, batch_tokens = model.losses(batch)
+            nats[batch.positions] = batch_nats.double().cpu().numpy()
+            tokens[batch.positions] = batch_tokens.cpu().numpy()
+        sample = self.references.sample(model.texts(pieces), nats, tokens)
+        return Outcome(pieces, sample, sample.scores(), sample.resampled(self._weights))
+
+    def judge_without(self, model: TranslationModel, removed: frozenset[Head], full: Outcome) -> Outcome:
+        """Judge with heads masked, trying the full model's translations first (exact, and faster)."""
+        # without heads of the encoder removed, the encoder says what it says in the full model
+        batches = None if any(head.kind == "E" for head in removed) else self._encoded_in_full(model)
+        with model.gates.masked(removed):
+            return self.judge(model, batches, guesses=full.answers)
+
+    def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
+        """Return what affects a number measured on this set."""
+        return signature(
+            metric=metric_signature(metric).replace("|", ","),
+            set=self.name,
+            sentences=len(self.sources),
+            resamples=len(self._weights),
+            beam=beam,
+            **more,
+        )
+
+    @torch.inference_mode()
+    def _encoded_in_full(self, model: TranslationModel) -> list[Batch]:
+        batches = self.batches(model)
+        self._encoded = self._encoded or [model.encoded(batch) for batch in batches]
+        return self._encoded
+
+
+def load_set(
+    corpus: Path | str, name: str, settings: DecodingSettings, *, resamples: int, sentences: int | None = None
+) -> TranslatedSet:
+    """Read `<name>.source` and `<name>.target` of a corpus directory.
+
+    Args:
+        corpus: The directory.
+        name: The set, e.g. `test`.
+        settings: How sweeps decode it.
+        resamples: Bootstrap samples.
+        sentences: Only the first so many sentences; None for all.
+
+    Raises:
+        HeadroomError: If a file is missing, the two differ in length, or there is no sentence.
+    """
+    pairs = read_pairs(corpus, name, sentences)
+    return TranslatedSet(
+        name=name, sources=pairs.source, references=pairs.target, settings=settings, resamples=resamples
+    )

@@ -1,0 +1,210 @@
+"""Fine-tuning with transformers' Trainer: one model per epoch, and states from which a killed training goes on."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from torch.utils.data import DataLoader
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    DataCollatorWithPadding,
+    EvalPrediction,
+    PreTrainedModel,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
+
+from headroom.data.labelled import LabelledText
+from headroom.ground.errors import HeadroomError
+from headroom.models.classification.examples import GroupedBatches, encode, length, load_tokenizer
+from headroom.models.classification.records import EpochRecord, Notify, Recorder, read_record
+from headroom.models.classification.states import WEIGHTS, discard_after, last_whole_epoch
+from headroom.models.device import pick_device
+from headroom.settings.fine_tuning import FineTuningSettings
+
+logger = logging.getLogger(__name__)
+
+Optimizer = tuple[type[torch.optim.Optimizer], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is trained on what.
+
+    Attributes:
+        encoder: The directory that `headroom.prepare_encoder` wrote.
+        train: The training examples.
+        valid: The examples that every epoch is judged on.
+    """
+
+    encoder: Path
+    train: LabelledText
+    valid: LabelledText
+
+
+def fine_tune(
+    *,
+    task: Task,
+    settings: FineTuningSettings,
+    seed: int,
+    device: str,
+    work: Path,
+    notify: Notify,
+    optimizer: Optimizer | None = None,
+    callbacks: Sequence[TrainerCallback] = (),
+) -> list[EpochRecord]:
+    """Train to the last epoch, going on from whatever whole state `work` holds.
+
+    After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
+    state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
+    CPU, ends with the same bits: the order of the data is a function of seed and epoch, the rest is in the state.
+
+    Args:
+        task: Encoder and data.
+        settings: How to train.
+        seed: Seed of fresh weights, data order and dropout.
+        device: `auto`, `cpu` or `cuda`.
+        work: Directory of this run alone.
+        notify: Called with the progress after each update.
+        optimizer: Class and keyword arguments of another optimizer than AdamW.
+        callbacks: More callbacks of the Trainer; `on_pre_optimizer_step` may change the gradients.
+
+    Returns:
+        One record per epoch, from the first.
+
+    Raises:
+        HeadroomError: If encoder and data do not fit each other, or the loss is no longer a number.
+    """
+    arguments = training_arguments(settings, seed=seed, device=device, work=work)
+    last, state = last_whole_epoch(work)
+    discard_after(work, last)
+    if last:
+        logger.info("going on after epoch %d", last)
+    if last < settings.epochs:
+        recorder = Recorder(work, examples=len(task.train), notify=notify)
+        trainer = build_trainer(task, settings, arguments, optimizer, [recorder, *callbacks])
+        _train(trainer, state, work)
+    return [read_record(work, epoch) for epoch in range(1, settings.epochs + 1)]
+
+
+def training_arguments(settings: FineTuningSettings, *, seed: int, device: str, work: Path) -> TrainingArguments:
+    """Return the Trainer's arguments.
+
+    Raises:
+        HeadroomError: If the seed is out of range, or the device cannot compute with the precision.
+    """
+    on_cpu = pick_device(device).type == "cpu"
+    if settings.precision == "float16" and on_cpu:
+        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
+    if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
+        raise HeadroomError("precision bfloat16: this GPU cannot compute with it; use float16 or float32")
+    if not 0 <= seed < 2**32:
+        raise HeadroomError(f"--seed {seed}: must be from 0 to {2**32 - 1}")
+    arguments = TrainingArguments(
+        output_dir=str(work / "states"),
+        num_train_epochs=settings.epochs,
+        per_device_train_batch_size=settings.batch_size,
+        per_device_eval_batch_size=settings.batch_size,
+        learning_rate=settings.learning_rate,
+        lr_scheduler_type="linear",
+        warmup_steps=settings.warmup_share,  # below 1: a share of all updates
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.clip_norm,
+        bf16=settings.precision == "bfloat16",
+        fp16=settings.precision == "float16",
+        use_cpu=on_cpu,
+        dataloader_pin_memory=not on_cpu,
+        seed=seed,
+        eval_strategy="epoch",
+        save_strategy="epoch",
+        logging_strategy="steps",
+        logging_steps=1,
+        logging_nan_inf_filter=False,
+        disable_tqdm=True,
+        log_level="error",
+        report_to="none",
+    )
+    arguments._n_gpu = min(arguments.n_gpu, 1)  # several GPUs would multiply the batch
+    return arguments
+
+
+def build_trainer(
+    task: Task,
+    settings: FineTuningSettings,
+    arguments: TrainingArguments,
+    optimizer: Optimizer | None,
+    callbacks: list[TrainerCallback],
+) -> Trainer:
+    """Return the Trainer with model and encoded data."""
+    tokenizer = load_tokenizer(task.encoder, settings.max_length)
+    model = build_model(task.encoder, arguments.seed)
+    train = encode(task.train, tokenizer, model.config)
+    valid = sorted(encode(task.valid, tokenizer, model.config), key=length)  # less padding; the mean does not mind
+    trainer = _GroupingTrainer(
+        model=model,
+        args=arguments,
+        data_collator=DataCollatorWithPadding(tokenizer),
+        train_dataset=train,
+        eval_dataset=valid,
+        processing_class=tokenizer,
+        compute_metrics=_accuracy,
+        callbacks=callbacks,
+        optimizer_cls_and_kwargs=optimizer,
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def build_model(encoder: Path, seed: int) -> PreTrainedModel:
+    """Return a classifier; the weights that the directory does not have are fresh and depend on the seed alone."""
+    set_seed(seed)
+    if not (encoder / WEIGHTS).is_file():
+        config = AutoConfig.from_pretrained(encoder, local_files_only=True)
+        return AutoModelForSequenceClassification.from_config(config)
+    return AutoModelForSequenceClassification.from_pretrained(
+        encoder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+    )
+
+
+class _GroupingTrainer(Trainer):
+    """The Trainer with `GroupedBatches`: its own grouping orders the batches by length."""
+
+    def get_train_dataloader(self) -> DataLoader:
+        examples: Any = self.train_dataset
+        batches = GroupedBatches(
+            [length(example) for example in examples], batch_size=self.args.train_batch_size, seed=self.args.seed
+        )
+        loader = DataLoader(
+            examples,
+            batch_sampler=batches,
+            collate_fn=self.data_collator,
+            pin_memory=self.args.dataloader_pin_memory,
+        )
+        return self.accelerator.prepare(loader)
+
+
+def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
+    """Let the Trainer train, with its mishaps as errors that a user can act on."""
+    try:
+        trainer.train(resume_from_checkpoint=None if state is None else str(state))
+    except torch.OutOfMemoryError as error:
+        raise HeadroomError("out of GPU memory: lower fine_tuning.batch_size or fine_tuning.max_length") from error
+    except (OSError, SafetensorError) as error:
+        raise HeadroomError(f"cannot write {work}: {error}") from error
+    except RuntimeError as error:
+        if "inline_container" in str(error):  # torch.save's way to say that the disk is full
+            raise HeadroomError(f"cannot write {work}: is the disk full?") from error
+        raise
+
+
+def _accuracy(prediction: EvalPrediction) -> dict[str, float]:
+    logits: Any = prediction.predictions
+    return {"accuracy": float((logits.argmax(axis=-1) == prediction.label_ids).mean())}

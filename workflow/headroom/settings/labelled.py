@@ -1,0 +1,146 @@
+"""Where labelled text comes from: sentences or sentence pairs with a label each."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Literal, Self, Union
+
+from pydantic import Field, field_validator, model_validator
+
+from headroom.settings.base import Settings
+from headroom.settings.corpus import SPLITS
+from headroom.settings.sentence_pairs import GeneratedPairs
+
+Metric = Literal["accuracy", "f1", "matthews"]
+
+Label = Annotated[str, Field(min_length=1, pattern=r"^\S+( +\S+)*$", coerce_numbers_to_str=True)]
+"""A name without tabs or white space around it; a number in a configuration is taken as a name."""
+
+Labels = Annotated[tuple[Label, ...], Field(min_length=2)]
+Metrics = Annotated[tuple[Metric, ...], Field(min_length=1)]
+
+
+def check_task(labels: Sequence[str], metrics: Sequence[str]) -> None:
+    """Check that these metrics can judge these labels.
+
+    Raises:
+        ValueError: If a label or metric is named twice, or F1, which needs one positive class, is asked of more
+            than two labels.
+    """
+    for kind, names in (("label", labels), ("metric", metrics)):
+        if repeated := [name for name in names if list(names).count(name) > 1]:
+            raise ValueError(f"the {kind} '{repeated[0]}' is given twice")
+    if "f1" in metrics and len(labels) != 2:
+        raise ValueError(f"the metric f1 needs two labels, the second is the positive class; here are {len(labels)}")
+
+
+def check_far_names(names: Iterable[str]) -> None:
+    """Check names that a user gives to far-domain sets.
+
+    Raises:
+        ValueError: If a name is that of another set or cannot be the name of a file.
+    """
+    if taken := [name for name in names if name in (*SPLITS, "valid") or not name.isidentifier()]:
+        raise ValueError(
+            f"'{taken[0]}' cannot name a far-domain set: use letters, digits and _, and none of "
+            f"{', '.join((*SPLITS, 'valid'))}"
+        )
+
+
+class LabelledCatalogueCorpus(Settings):
+    """A public labelled data set of the catalogue, from a mirror or by download, checked against its checksums."""
+
+    source: Literal["catalogue"] = Field("catalogue", description="taken from the catalogue")
+    dataset: Literal["sst2", "cola", "mrpc", "rte", "snli"] = Field(
+        "sst2", description="name of the data set in the catalogue"
+    )
+    far: tuple[str, ...] = Field(
+        (),
+        description="the catalogue's far-domain sets to fetch too: out_of_domain of cola, mnli_matched of snli",
+    )
+
+    @property
+    def far_names(self) -> tuple[str, ...]:
+        """The names of the far-domain sets."""
+        return self.far
+
+
+class LabelledFilesCorpus(Settings):
+    """Your own labelled text: TSV, UTF-8, columns sentence (or sentence1 and sentence2) and label by name."""
+
+    source: Literal["files"] = Field("files", description="files of your own")
+    train: str = Field(description="path of the training examples")
+    valid: str = Field(description="path of the validation examples: odd ones choose heads, even ones check")
+    test: str = Field(description="path of the test examples")
+    far: dict[str, str] = Field(default_factory=dict, description="paths of test examples of other domains, by name")
+    labels: Labels = Field(description="all labels, in the order of the classifier's outputs")
+    metrics: Metrics = Field(("accuracy",), description="how to judge, the main metric first")
+
+    @field_validator("far")
+    @classmethod
+    def _free_names(cls, far: dict[str, str]) -> dict[str, str]:
+        check_far_names(far)
+        return far
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        check_task(self.labels, self.metrics)
+        return self
+
+    @property
+    def far_names(self) -> tuple[str, ...]:
+        """The names of the far-domain sets."""
+        return tuple(self.far)
+
+    @property
+    def paths(self) -> dict[str, str]:
+        """Every file by its key in this section, e.g. `far.reviews`."""
+        far = {f"far.{name}": path for name, path in self.far.items()}
+        return {"train": self.train, "valid": self.valid, "test": self.test, **far}
+
+
+class HubCorpus(Settings):
+    """A data set of the Hugging Face Hub; needs a network, or the data set in the library's cache."""
+
+    source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
+    dataset: str = Field(min_length=1, description="name on the Hub, e.g. nyu-mll/glue")
+    name: str | None = Field(None, description="configuration of the data set, e.g. mnli")
+    revision: str | None = Field(None, description="commit or tag to load; without it the newest")
+    sentences: Annotated[tuple[str, ...], Field(min_length=1, max_length=2)] = Field(
+        ("sentence",), description="column of the sentences, or the two columns of a pair"
+    )
+    label: str = Field("label", description="column of the labels")
+    train: str = Field("train", description="split for training; a part is written as train[:98%]")
+    valid: str = Field("validation", description="split for validation: odd ones choose heads, even ones check")
+    test: str = Field("test", description="split for the test; its labels must be public")
+    far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by the name they get")
+    labels: Labels | None = Field(
+        None, description="names of the labels in the order of their numbers; without it those of the data set"
+    )
+    metrics: Metrics = Field(("accuracy",), description="how to judge, the main metric first")
+
+    @field_validator("far")
+    @classmethod
+    def _free_names(cls, far: dict[str, str]) -> dict[str, str]:
+        check_far_names(far)
+        return far
+
+    @model_validator(mode="after")
+    def _can_be_judged(self) -> Self:
+        if self.labels is not None:
+            check_task(self.labels, self.metrics)
+        return self
+
+    @property
+    def far_names(self) -> tuple[str, ...]:
+        """The names of the far-domain sets."""
+        return tuple(self.far)
+
+    @property
+    def splits(self) -> dict[str, str]:
+        """The split of the data set for every set, by the set's name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test, **self.far}
+
+
+LabelledCorpus = Annotated[
+    Union[GeneratedPairs, LabelledCatalogueCorpus, LabelledFilesCorpus, HubCorpus],  # noqa: UP007
+    Field(discriminator="source"),
+]

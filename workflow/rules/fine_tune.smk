@@ -1,0 +1,78 @@
+# The encoder that every classification task starts from, and a classifier per seed with a checkpoint per epoch.
+ENCODERS = {
+    name: [
+        f"{RESULTS}/{name}/encoder/{file}" for file in CLASSIFIER if file != "model.safetensors" or is_pretrained(task)
+    ]
+    for name, task in classification.items()
+}
+
+for name, task in classification.items():
+
+    rule:
+        name:
+            f"prepare_encoder_{name.replace('-', '_')}"
+        input:
+            texts=texts(name, "train"),
+            code=sources("headroom.prepare_encoder"),
+            files=encoder_files(task.encoder),
+        output:
+            ENCODERS[name],
+        log:
+            f"{LOGS}/{name}/prepare_encoder.log",
+        benchmark:
+            f"{BENCHMARKS}/{name}/prepare_encoder.tsv"
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=60,
+        params:
+            corpus=directory_of("texts"),
+            directory=subpath(output[0], parent=True),
+            settings=flags(task.encoder),
+        shell:
+            "python -m headroom.prepare_encoder --corpus {params.corpus} --output {params.directory} "
+            "{params.settings} > {log} 2>&1"
+
+    rule:
+        name:
+            f"fine_tune_{name.replace('-', '_')}"
+        input:
+            texts=texts(name, "train", "choose", "check"),
+            encoder=ENCODERS[name],
+            code=sources("headroom.fine_tune"),
+        output:
+            checkpoints=[
+                f"{RESULTS}/runs/{{run}}/epoch{epoch}/{file}"
+                for epoch in range(1, task.training.epochs + 1)
+                for file in CLASSIFIER
+            ],
+            table=f"{RESULTS}/training/{{run}}.csv",
+        log:
+            f"{LOGS}/fine_tune/{{run}}.log",
+        benchmark:
+            f"{BENCHMARKS}/fine_tune/{{run}}.tsv"
+        wildcard_constraints:
+            run=any_of(run for run in LABELLED if RUNS[run].task == name),
+        priority: 50
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=6000,
+            runtime=24 * 60,
+            gpu=GPU,
+        params:
+            study=study.study,
+            corpus=directory_of("texts"),
+            encoder=directory_of("encoder"),
+            work=f"work/{study.study}/{{run}}",
+            directory=f"{RESULTS}/runs/{{run}}",
+            seed=lambda wildcards: RUNS[wildcards.run].seed,
+            settings=flags(task.training),
+            device=study.device,
+        shell:
+            "python -m headroom.fine_tune --study {params.study} --run {wildcards.run} --corpus {params.corpus} "
+            "--encoder {params.encoder} --work {params.work} --checkpoints {params.directory} --output {output.table} "
+            "--device {params.device} --seed {params.seed} {params.settings} > {log} 2>&1"

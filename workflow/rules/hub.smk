@@ -1,0 +1,25 @@
+# Labelled text of the Hugging Face Hub.
+for name, task in labelled_from("hub"):
+
+    rule:
+        name:
+            f"label_{name.replace('-', '_')}"
+        input:
+            code=sources("headroom.download_hub"),
+        output:
+            texts(name, *SPLITS, *task.corpus.far_names),
+        log:
+            f"{LOGS}/{name}/label.log",
+        benchmark:
+            f"{BENCHMARKS}/{name}/label.tsv"
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=60,
+        params:
+            directory=subpath(output[0], parent=True),
+            settings=flags(task.corpus, leave_out=["source", "far"]) + far_flags(task.corpus),
+        shell:
+            "python -m headroom.download_hub --output {params.directory} {params.settings} > {log} 2>&1"
