@@ -144,7 +144,7 @@ def test_without_another_arm_the_tests_are_compared(tmp_path: Path) -> None:
 
 
 def test_a_classifier_without_skill_gives_no_shares(tmp_path: Path) -> None:
-    rows = classified([*curve([80] * 11), *curve([80] * 11, order="random", normalised="")])
+    rows = classified([*curve([100] * 11), *curve([100] * 11, order="random", normalised="")])
     alone = findings(study(tmp_path / "1", curves=rows))
     assert alone[0].endswith("is not known: the models score no more with their heads than without.")
     assert alone[2].endswith("is not known: the models score no more with their heads than without.")

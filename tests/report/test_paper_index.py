@@ -57,7 +57,7 @@ def test_a_full_study_has_all_of_them(example_tables: StudyTables) -> None:
 
 
 def test_a_model_without_skill_has_no_shares(tmp_path: Path) -> None:
-    even = classified(curve([80] * 11))
+    even = classified(curve([100] * 11))
     loss = [row | {"metric": "loss", "value": 1, "full": 1} for row in even]
     found = index(study(tmp_path, curves=[*even, *loss], dynamics=[*even, *loss]))
     for name in ("Figure 3b", "Figure 5", "Figure 6"):

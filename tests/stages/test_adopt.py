@@ -5,6 +5,7 @@ import http.server
 import json
 import tarfile
 import threading
+from contextlib import contextmanager
 
 import pytest
 from headroom import ablate, adopt, diversify, evaluate, remove, score
@@ -30,6 +31,17 @@ def archive(release):
     return path
 
 
+@contextmanager
+def serving(directory):
+    """Serve a directory on this machine; yields its URL."""
+    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(directory))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
 def output(directory):
     """Return the flags that say where everything goes."""
     return ["--vocabulary", str(directory / "binarised"), "--checkpoint", str(directory / "run/epoch1.pt")]
@@ -50,19 +62,22 @@ def test_a_directory_and_an_archive_give_the_same(release, archive, tmp_path):
 
 
 def test_an_archive_comes_from_a_server_or_a_mirror(archive, tmp_path):
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(archive.parent))
-    handler.func.log_message = lambda *_: None
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    adopt.main(["--url", f"http://127.0.0.1:{server.server_port}/wmt.tar.bz2", *output(tmp_path / "a")])
-    server.shutdown()
-    server.server_close()
+    with serving(archive.parent) as place:
+        adopt.main(["--url", f"{place}/wmt.tar.bz2", *output(tmp_path / "a")])
     assert (tmp_path / "a/binarised/downloads/wmt.tar.bz2").read_bytes() == archive.read_bytes()
     (tmp_path / "mirror").mkdir()
     (tmp_path / "mirror/released").symlink_to(archive.parent)
     where = ["--url", "http://127.0.0.1:9/wmt.tar.bz2", "--mirror", str(tmp_path / "mirror")]
     adopt.main([*where, *output(tmp_path / "b")])
     assert sha256(tmp_path / "a/run/epoch1.pt") == sha256(tmp_path / "b/run/epoch1.pt")
+
+
+def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web/wmt.tar.bz2").write_bytes(b"<html>log in first</html>" * 50)
+    with serving(tmp_path / "web") as place, pytest.raises(HeadroomError, match=r"cannot unpack .*wmt\.tar\.bz2"):
+        adopt.main(["--url", f"{place}/wmt.tar.bz2", *output(tmp_path)])
+    assert [path.name for path in (tmp_path / "binarised").rglob("*") if path.is_file()] == []
 
 
 @pytest.mark.parametrize(
@@ -72,6 +87,7 @@ def test_an_archive_comes_from_a_server_or_a_mirror(archive, tmp_path):
         (["--path", "nowhere"], "key path: there is no directory or archive nowhere in /"),
         (["--path", "RELEASE", "--target-language", "de"], r"key path: the directory .* has no file dict\.de\.txt"),
         (["--path", "RELEASE", "--codes-file", "model.pt"], r"model\.pt, line \d+: not UTF-8"),
+        (["--path", "RELEASE", "--sha256", "0" * 64], "key sha256: .* is a directory"),
         (["--path", "ARCHIVE", "--checkpoint-file", "best.pt"], r"wmt\.tar\.bz2 has no file called best\.pt"),
         (["--path", "ARCHIVE", "--sha256", "0" * 64], r"wmt\.tar\.bz2: wrong checksum, expected sha256 0+, found"),
         (["--url", "http://127.0.0.1:9/a.tar"], r"cannot download a\.tar from http://127\.0\.0\.1:9/a\.tar"),

@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.data.archives import checked_archive, extract, fetch_archive
+from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
 from headroom.data.moses import CODES, MOSES, MosesPieces, write_moses
 from headroom.ground.command import add_settings, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
@@ -65,6 +65,8 @@ def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirro
     if settings.path and directory.is_dir():
         if missing := [name for name in names if not (directory / name).is_file()]:
             raise HeadroomError(f"key path: the directory {directory} has no file {missing[0]}")
+        if settings.sha256:
+            raise HeadroomError(f"key sha256: {directory} is a directory; a checksum is of an archive, leave it out")
         return {name: directory / name for name in names}
     if settings.url:
         archive = fetch_archive(settings.url, downloads, expected=settings.sha256, mirror=mirror)
@@ -73,7 +75,12 @@ def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirro
     else:
         raise HeadroomError(f"key path: there is no directory or archive {directory} in {Path.cwd()}")
     files = {name: place / f"{number}.{Path(name).name}" for number, name in enumerate(names)}
-    extract(archive, files)
+    try:
+        extract(archive, files)
+    except DamagedArchiveError:
+        if archive.parent == downloads:
+            archive.unlink()  # or it would be taken for whole the next time
+        raise
     return files
 
 

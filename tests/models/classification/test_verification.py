@@ -3,8 +3,11 @@
 import pytest
 import torch
 from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import parse_profile
 from headroom.models.classification.sites import find_sites
 from headroom.models.classification.verification import check_interventions
+from headroom.models.removal import remove_heads
+from headroom.models.sites import site_names
 from toy_encoder import toy_configuration, toy_model
 
 INPUTS = {
@@ -31,10 +34,6 @@ def test_a_bert_passes_and_stays_as_it_was(lively, attention):
 
 
 def test_a_sliced_model_passes_too(model):
-    from headroom.ground.heads import parse_profile
-    from headroom.models.removal import remove_heads
-    from headroom.models.sites import site_names
-
     sites = find_sites(model)
     remove_heads(sites, parse_profile("E1:1 E2:1 E2:2 E2:3", site_names(sites)))
     check_interventions(model, INPUTS)

@@ -22,6 +22,10 @@ MIRROR = "released"
 _log = logging.getLogger(__name__)
 
 
+class DamagedArchiveError(HeadroomError):
+    """An archive that cannot be unpacked: to be fetched again."""
+
+
 def fetch_archive(url: str, directory: Path | str, *, expected: str | None, mirror: Path | str | None) -> Path:
     """Return the path of an archive below `directory`, fetching it unless it is there already.
 
@@ -83,7 +87,8 @@ def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
         wanted: Where each file goes, by its name in the archive.
 
     Raises:
-        HeadroomError: If the archive is damaged, or a file is missing, there twice, or a link.
+        DamagedArchiveError: If it cannot be unpacked.
+        HeadroomError: If a file is missing, there twice, or a link.
     """
     found: list[str] = []
     try:
@@ -101,7 +106,7 @@ def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
                     shutil.copyfileobj(stream, copy, 2**20)
                 found.append(name)
     except (tarfile.TarError, EOFError, OSError, zlib.error, LZMAError) as error:
-        raise HeadroomError(f"cannot unpack {archive}: {error}; fetch it again") from error
+        raise DamagedArchiveError(f"cannot unpack {archive}: {error}; fetch it again") from error
     if missing := [name for name in wanted if name not in found]:
         raise HeadroomError(f"{archive} has no file called {missing[0]}")
 

@@ -48,15 +48,17 @@ def generate_pair_sets(settings: GeneratedPairs) -> dict[str, PairSet]:
 
 
 def _draw(name: str, topic: str, count: int, seed: int, seen: set[str]) -> PairSet:
-    """Draw pairs whose premises are new, and add these to those seen."""
+    """Draw pairs whose premises are new, of three in a row one of each label, and add these to those seen."""
+    wanted = set(LABELS)
     text = LabelledText([], second := [], [])
     edits: list[str] = []
     for pair in PairMaker(domain=PAIR_DOMAINS[topic], seed=f"{seed} {name} pairs").pairs():
         if len(edits) == count:
             break
         premise = text_of(pair.premise)
-        if premise in seen:
+        if premise in seen or pair.label not in wanted:
             continue
+        wanted = (wanted - {pair.label}) or set(LABELS)
         seen.add(premise)
         text.first.append(premise)
         second.append(text_of(pair.hypothesis))
