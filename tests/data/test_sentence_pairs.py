@@ -105,8 +105,8 @@ def test_far_pairs_are_longer_with_other_words(sets):
 
     assert mean("far", "first") > 1.15 * mean("test", "first")
     assert mean("far", "second") > 1.1 * mean("test", "second")
-    assert max(len(line.split()) for line in sets["train"].text.first) <= 14
-    assert max(len(line.split()) for line in sets["far"].text.first) <= 20
+    assert max(len(line.split()) for line in sets["train"].text.first) <= 11
+    assert max(len(line.split()) for line in sets["far"].text.first) <= 16
     shares = {name: [words(line) for line in sets[name].text.first] for name in ("test", "far")}
     shares = {name: Counter(word for line in lines for word in line) for name, lines in shares.items()}
     assert shares["far"]["captain"] / 300 > 1.5 * shares["test"]["captain"] / 600

@@ -20,7 +20,7 @@ from headroom.settings.sampling import SamplingSettings
 from headroom.settings.scores import ScoreSettings
 from headroom.settings.timing import TimingSettings
 from headroom.settings.training import TrainingSettings
-from headroom.tasks import TASKS, task_named
+from headroom.tasks import TASKS
 
 MODULES = {
     name: importlib.import_module(f"headroom.{name}")
@@ -57,7 +57,7 @@ NUMBERS = [
 
 def parser_of(name, task="translation"):
     module = MODULES[name]
-    return module.build_parser(task_named(task)) if name in ON_TASKS else module.build_parser()
+    return module.build_parser(task) if name in ON_TASKS else module.build_parser()
 
 
 def flags(model):

@@ -75,6 +75,43 @@ WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         ("key translation.corpus.source: 'internet' is unknown", "'files'"),
     ),
     (
+        {"translation.corpus": {"source": "sacrebleu"}},
+        ("translation.corpus.source: test sets of sacrebleu have no training text", "translation.released"),
+    ),
+    (
+        {"translation.released": {"path": "here"}, "translation.arms": {"baseline": {"method": "baseline"}}},
+        ("translation.vocabulary: the model at translation.released has its own", "leave this section out"),
+    ),
+    (
+        {"translation": {"released": {"path": "somewhere"}}, "seeds": [1]},
+        ("translation.arms: a released model is not trained again; give one arm",),
+    ),
+    (
+        {"translation": {"released": {"path": "here"}, "arms": {"baseline": {"method": "baseline"}}}},
+        ("seeds: the model of translation.released is one run; give one seed",),
+    ),
+    (
+        {"translation": {"released": {"path": "no", "url": "http://x"}}},
+        ("key translation.released: ", "give one of the two"),
+    ),
+    (
+        {"translation": {"released": {"path": "gone"}, "arms": {"baseline": {"method": "baseline"}}}, "seeds": [1]},
+        ("key translation.released.path: there is no gone in",),
+    ),
+    (
+        {"classification.entailment.released": {"path": "mine"}, "seeds": [1]},
+        ("classification.entailment.encoder: the model at classification.entailment.released has its own",),
+    ),
+    (
+        {
+            "classification.entailment.corpus": {
+                **{"source": "files", "valid": "valid.tsv", "test": "test.tsv"},
+                "labels": ["a", "b"],
+            }
+        },
+        ("classification.entailment.corpus.train: missing; only a model at classification.entailment.released",),
+    ),
+    (
         {"classification.entailment.encoder.heads": 3},
         ("key classification.entailment.encoder", "width 16 is not a multiple of heads 3"),
     ),

@@ -70,6 +70,7 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     ("classification.entailment.scores.examples", 19, SCORES_LABELLED),
     ("classification.entailment.labelling.examples_at_once", 8, {**JUDGED_LABELLED, "remove_labelled": 1}),
     ("classification.entailment.pruning.random_draws", 3, {"curves": 1, **REPORT}),
+    ("classification.entailment.experiments.examples", 9, {"ablate": 1, "keep": 1, "curves": 1, "agree": 1, **REPORT}),
     ("classification.entailment.removal.share", 0.25, {"remove_labelled": 1, **REPORT}),
     ("classification.entailment.timing.repeats", 4, {"speed": 1, **REPORT}),
 ]
@@ -88,7 +89,9 @@ FILES: list[tuple[str, Jobs]] = [
     ("workflow/headroom/methods/repulsion.py", {"cost": 1, **TRAINING}),
     ("workflow/headroom/models/translation/training.py", {"cost": 1, **TRAINING}),
     ("workflow/headroom/models/classification/training.py", FINE_TUNING),
-    ("workflow/headroom/ground/classification_metrics.py", OF_CLASSIFICATION),
+    ("workflow/headroom/ground/classification_metrics.py", {**JUDGED_LABELLED, "remove_labelled": 1}),
+    ("workflow/headroom/ground/translation_metrics.py", {**JUDGED, "remove": 1}),
+    ("workflow/headroom/methods/workload.py", {"speed": 1, **REPORT}),
     ("workflow/headroom/data/grammar/source.py", total(EVERY_SET, {"label_entailment": 1, **ENCODER})),
     ("workflow/headroom/study.py", {}),
     ("workflow/headroom/data/catalogue.yaml", {}),

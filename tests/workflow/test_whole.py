@@ -16,12 +16,9 @@ TRANSLATED = [run for run in RUNS if run.startswith("translation.")]
 assert STUDY.translation is not None
 SCOPES = {run: STUDY.translation.pruning.scopes if run in TRANSLATED else ("all",) for run in DETAILED}
 FIGURES = (
-    *("training", "scores", "ablation", "keep_one", "agreement", "curves", "curves_by_kind", "settling"),
-    *("timing", "repulsion"),
+    *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
+    *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion"),
 )
-PROCESSOR_SECONDS = 2 * 3 * 60
-"""What two cores do in three minutes."""
-
 # The files of every table, below results/tiny.
 FILES = {
     **{name: [f"{name}/{run}.csv" for run in RUNS] for name in COLUMNS},
@@ -54,11 +51,10 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 
 class TestOneRun:
-    def test_ends_well_and_says_what_it_took(self, finished: Finished) -> None:
+    def test_ends_well_and_says_where_the_report_is(self, finished: Finished) -> None:
         assert finished.ended.status == 0, finished.ended.output
         assert "Traceback" not in finished.ended.output
         assert "the report: reports/tiny.html" in finished.ended.output
-        assert finished.ended.processor_seconds < PROCESSOR_SECONDS
 
     def test_report_is_there(self, finished: Finished) -> None:
         page = (finished.project.root / "reports" / "tiny.html").read_text()

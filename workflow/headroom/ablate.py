@@ -9,22 +9,25 @@ from headroom.ground.command import add_run, epoch_of, run, stage_parser
 from headroom.ground.heads import Head, all_heads
 from headroom.ground.tables import write_table
 from headroom.methods.judging import COMPARED, Judge, comparisons
-from headroom.tasks import Task, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.judging import judging
+from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.ablate")
 
 COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *COMPARED, "signature")
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.ablate", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser)
+    loading(task).add_model(parser)
     parser.add_argument("--sets", nargs="+", default=["choose", "test"], help="evaluation sets")
+    parser.add_argument("--examples", type=int, help="only the first examples of every set")
     parser.add_argument("--output", required=True, help="table of effects")
-    task.add_judging(parser)
+    judging(task).add_judging(parser)
     return parser
 
 
@@ -32,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    sets = [task.load_set(given, name) for name in given.sets]
-    model = task.load_model(given, given.checkpoint)
+    sets = [judging(task).load_set(given, name, examples=given.examples) for name in given.sets]
+    model = loading(task).load_model(given, given.checkpoint)
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     rows: list[dict[str, Any]] = []
     for judged in sets:

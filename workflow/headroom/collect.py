@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from headroom.data.parallel import Origin, halves, read_parallel, write_corpus
+from headroom.data.parallel import Origin, ParallelText, halves, read_parallel, write_corpus
 from headroom.ground.command import run, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.settings.corpus import FilesCorpus, Pair
@@ -24,7 +24,7 @@ def build_parser() -> argparse.ArgumentParser:
         files.add_argument(
             f"--{name}",
             nargs=2,
-            required=True,
+            required=name != "train",
             metavar=("SOURCE", "TARGET"),
             help=FilesCorpus.model_fields[name].description,
         )
@@ -47,9 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read and check every pair of files, and only then write the corpus."""
     given = build_parser().parse_args(arguments)
     settings = _settings(given)
-    texts = {name: read_parallel(pair.source, pair.target) for name, pair in _pairs(settings).items()}
+    texts = {name: read_parallel(pair.source, pair.target) for name, pair in settings.pairs.items()}
     valid = halves(texts.pop("valid"), settings.valid.source)
-    sets = {"train": texts.pop("train"), **valid, **texts}
+    sets = {"train": texts.pop("train", ParallelText([], [])), **valid, **texts}
     about = Origin(settings.source_language, settings.target_language, settings.model_dump(mode="json"))
     write_corpus(given.output, sets, far=settings.far_names, about=about)
     _log.info("wrote %d training pairs to %s", len(sets["train"]), given.output)
@@ -64,7 +64,7 @@ def _settings(given: argparse.Namespace) -> FilesCorpus:
             {
                 "source_language": given.source_language,
                 "target_language": given.target_language,
-                **{name: _pair(getattr(given, name)) for name in ("train", "valid", "test")},
+                **{name: _pair(getattr(given, name)) for name in ("train", "valid", "test") if getattr(given, name)},
                 "far": {name: _pair(pair) for name, *pair in given.far},
             }
         )
@@ -75,10 +75,6 @@ def _settings(given: argparse.Namespace) -> FilesCorpus:
 
 def _pair(paths: Sequence[str]) -> Pair:
     return Pair(source=paths[0], target=paths[1])
-
-
-def _pairs(settings: FilesCorpus) -> dict[str, Pair]:
-    return {"train": settings.train, "valid": settings.valid, "test": settings.test, **settings.far}
 
 
 if __name__ == "__main__":

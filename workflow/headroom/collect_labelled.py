@@ -23,7 +23,7 @@ def build_parser() -> argparse.ArgumentParser:
     fields = LabelledFilesCorpus.model_fields
     files = parser.add_argument_group("files", LabelledFilesCorpus.__doc__)
     for name in ("train", "valid", "test"):
-        files.add_argument(f"--{name}", required=True, metavar="TSV", help=fields[name].description)
+        files.add_argument(f"--{name}", required=name != "train", metavar="TSV", help=fields[name].description)
     files.add_argument(
         "--far",
         nargs=2,
@@ -47,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read and check every file, and only then write the corpus."""
     given = build_parser().parse_args(arguments)
     settings = _settings(given)
-    paths = {"train": settings.train, "valid": settings.valid, "test": settings.test, **settings.far}
-    texts = {name: read_labelled(path, settings.labels) for name, path in paths.items()}
+    texts = {name.removeprefix("far."): read_labelled(path, settings.labels) for name, path in settings.paths.items()}
     valid = halves(texts.pop("valid"), settings.valid)
-    sets = {"train": texts.pop("train"), **valid, **texts}
+    nothing = texts["test"].taken([])
+    sets = {"train": texts.pop("train", nothing), **valid, **texts}
     write_labelled_corpus(
         given.output,
         sets,

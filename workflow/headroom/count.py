@@ -10,7 +10,8 @@ from headroom.ground.command import add_run, epoch_of, run, stage_parser
 from headroom.ground.tables import signature, write_table
 from headroom.models.adapter import HeadModel
 from headroom.models.sites import AttentionSite
-from headroom.tasks import Task, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
 
 COLUMNS = (
     *("study", "run", "epoch", "kind", "layer", "heads"),
@@ -18,12 +19,12 @@ COLUMNS = (
 )
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.count", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser)
+    loading(task).add_model(parser)
     parser.add_argument("--output", required=True, help="table of counts")
     return parser
 
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
-    rows = [{**leading, **row} for row in counts(task.load_model(given, given.checkpoint))]
+    rows = [{**leading, **row} for row in counts(loading(task).load_model(given, given.checkpoint))]
     write_table(given.output, rows, COLUMNS)
 
 

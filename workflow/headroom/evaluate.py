@@ -7,20 +7,22 @@ from typing import Any
 from headroom.ground.bootstrap import interval
 from headroom.ground.command import add_run, epoch_of, run, stage_parser
 from headroom.ground.tables import write_table
-from headroom.tasks import Task, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.judging import judging
+from headroom.tasks.loading import loading
 
 COLUMNS = ("study", "run", "epoch", "set", "metric", "value", "low", "high", "decoding", "signature")
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.evaluate", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser)
+    loading(task).add_model(parser)
     parser.add_argument("--sets", nargs="+", default=["test"], help="evaluation sets")
     parser.add_argument("--output", required=True, help="table of metrics")
-    task.add_judging(parser, final=True)
+    judging(task).add_judging(parser, final=True)
     return parser
 
 
@@ -28,11 +30,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Evaluate and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    sets = [task.load_set(given, name) for name in given.sets]
-    model = task.load_model(given, given.checkpoint)
+    sets = [judging(task).load_set(given, name) for name in given.sets]
+    model = loading(task).load_model(given, given.checkpoint)
     rows: list[dict[str, Any]] = []
     for judged in sets:
-        outcome, decoding, signature = task.final(given, judged, model)
+        outcome, decoding, signature = judging(task).final(given, judged, model)
         for metric in judged.metrics:
             low, high = interval(outcome.resampled[metric])
             rows.append(

@@ -9,24 +9,27 @@ from headroom.ground.command import add_run, epoch_of, run, stage_parser
 from headroom.ground.heads import Head, Site
 from headroom.ground.tables import write_table
 from headroom.methods.judging import COMPARED, Judge, comparisons
-from headroom.tasks import Task, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.judging import judging
+from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.keep")
 
 COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *COMPARED, "chosen_on", "signature")
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.keep", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser)
+    loading(task).add_model(parser)
     parser.add_argument(
         "--sets", nargs="+", default=["choose", "test"], help="sets that every head is tried on and that choose"
     )
+    parser.add_argument("--examples", type=int, help="only the first examples of every set")
     parser.add_argument("--output", required=True, help="table of effects")
-    task.add_judging(parser)
+    judging(task).add_judging(parser)
     return parser
 
 
@@ -34,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Try every head as its site's only one on every set, say which was best where, write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    sets = [task.load_set(given, name) for name in given.sets]
-    model = task.load_model(given, given.checkpoint)
+    sets = [judging(task).load_set(given, name, examples=given.examples) for name in given.sets]
+    model = loading(task).load_model(given, given.checkpoint)
     judges = {judged.name: Judge(model, judged) for judged in sets}
     chosen = {name: [best_head(judge, site) for site in model.sites] for name, judge in judges.items()}
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}

@@ -26,7 +26,9 @@ from headroom.methods.orders import (
 from headroom.models.adapter import HeadModel
 from headroom.settings.pruning import PruningSettings
 from headroom.settings.scores import ScoreSettings
-from headroom.tasks import Task, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.judging import judging
+from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.prune")
 
@@ -52,12 +54,12 @@ class Order:
     draw: int = 0
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.prune", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser, several=True)
+    loading(task).add_model(parser, several=True)
     parser.add_argument("--scores", required=True, help="table written by headroom.score")
     parser.add_argument("--ablation", help="table written by headroom.ablate; without it no order `ablation`")
     parser.add_argument("--score-on", default="choose", help="set for re-scoring and of the ablation order")
@@ -78,7 +80,7 @@ def build_parser(task: Task) -> argparse.ArgumentParser:
     parser.add_argument("--output", required=True, help="table of curves")
     add_settings(parser, PruningSettings)
     add_settings(parser, ScoreSettings)
-    task.add_judging(parser)
+    judging(task).add_judging(parser)
     return parser
 
 
@@ -87,10 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
     pruning, scoring = settings_from(given, PruningSettings), settings_from(given, ScoreSettings)
-    judged = task.load_set(given, given.judge_on, examples=pruning.test_examples)
+    judged = judging(task).load_set(given, given.judge_on, examples=pruning.test_examples)
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
-        model = task.load_model(given, checkpoint)
+        model = loading(task).load_model(given, checkpoint)
         judge = Judge(model, judged)
         epoch = epoch_of(checkpoint)
         rescore = rescorer(task, given, scoring, model)
@@ -157,14 +159,14 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
     )
 
 
-def rescorer(task: Task, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
+def rescorer(task: str, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
     """Return a function that, for a criterion, gives a function from a profile to the raw scores under it.
 
     One pass gives all criteria, so passes are kept by profile: criteria that agree share them.
     """
     batches = cache(
-        lambda: task.batches(
-            model, task.read_examples(given, given.score_on, settings.examples), settings.batch_examples
+        lambda: loading(task).batches(
+            model, loading(task).read_examples(given, given.score_on, settings.examples), settings.batch_examples
         )
     )
     passes: dict[frozenset[Head], dict[str, Scores]] = {}

@@ -15,19 +15,21 @@ from headroom.methods.judging import EvaluationSet
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.models.adapter import HeadModel
 from headroom.settings.removal import RemovalSettings
-from headroom.tasks import Task, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.judging import judging
+from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.remove")
 
 COLUMNS = ("study", "run", "epoch", "heads_removed", "removed", "check", "value", "signature")
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.remove", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser)
+    loading(task).add_model(parser)
     parser.add_argument("--scores", help="table written by headroom.score, which says what goes first")
     parser.add_argument("--criterion", default="gradient-example", help="criterion of that table (raw)")
     parser.add_argument("--heads", help="instead: the heads to remove, e.g. 'E1:2 A3:4'")
@@ -35,7 +37,7 @@ def build_parser(task: Task) -> argparse.ArgumentParser:
     parser.add_argument("--sliced", required=True, help="where the sliced checkpoint goes")
     parser.add_argument("--output", required=True, help="table of checks")
     add_settings(parser, RemovalSettings)
-    task.add_judging(parser)
+    judging(task).add_judging(parser)
     return parser
 
 
@@ -44,13 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
     share = settings_from(given, RemovalSettings).share
-    judged = task.load_set(given, given.set)
-    full = task.load_model(given, given.checkpoint)
+    judged = judging(task).load_set(given, given.set)
+    full = loading(task).load_model(given, given.checkpoint)
     removed = chosen_heads(given, full, share)
-    sliced = task.load_model(given, given.checkpoint)
+    sliced = loading(task).load_model(given, given.checkpoint)
     sliced.remove(removed)
     sliced.save(given.sliced)
-    checks = compare(full, removed, task.load_model(given, given.sliced), judged)
+    checks = compare(full, removed, loading(task).load_model(given, given.sliced), judged)
     logger.info("removed %d heads; outputs identical: %s", len(removed), bool(checks["identical_outputs"]))
     leading = {
         "study": given.study,

@@ -9,19 +9,20 @@ from headroom.ground.command import add_run, add_settings, epoch_of, run, settin
 from headroom.ground.tables import signature, write_table
 from headroom.methods.importance import gradient_scores, normalised_by_layer
 from headroom.settings.scores import ScoreSettings
-from headroom.tasks import Task, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.score")
 
 COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.score", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser, several=True)
+    loading(task).add_model(parser, several=True)
     parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
     parser.add_argument("--output", required=True, help="table of scores")
     add_settings(parser, ScoreSettings)
@@ -33,12 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
     settings = settings_from(given, ScoreSettings)
-    examples = task.read_examples(given, given.set, settings.examples)
-    about = signature(loss=task.LOSS, set=given.set, examples=len(examples), batch=settings.batch_examples)
+    examples = loading(task).read_examples(given, given.set, settings.examples)
+    about = signature(loss=loading(task).LOSS, set=given.set, examples=len(examples), batch=settings.batch_examples)
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
-        model = task.load_model(given, checkpoint)
-        batches = task.batches(model, examples, settings.batch_examples)
+        model = loading(task).load_model(given, checkpoint)
+        batches = loading(task).batches(model, examples, settings.batch_examples)
         rows += _rows(given, epoch_of(checkpoint), gradient_scores(model, batches), about)
         logger.info("scored %s", checkpoint)
     write_table(given.output, rows, COLUMNS)

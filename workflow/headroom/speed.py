@@ -15,7 +15,9 @@ from headroom.methods.orders import least_important_first, read_scores, removed_
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
 from headroom.models.adapter import HeadModel
 from headroom.settings.timing import TimingSettings
-from headroom.tasks import Task, Workload, add_task, chosen_task
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
+from headroom.tasks.timing import Workload, timing
 
 logger = logging.getLogger("headroom.speed")
 
@@ -31,12 +33,12 @@ Models = dict[tuple[str, float], HeadModel]
 """The models timed side by side, by (full, masked or sliced; share of heads removed)."""
 
 
-def build_parser(task: Task) -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.speed", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    task.add_model(parser)
+    loading(task).add_model(parser)
     parser.add_argument("--scores", required=True, help="table written by headroom.score: what goes first")
     parser.add_argument("--criterion", default="gradient-example", help="criterion of that table (raw)")
     parser.add_argument("--set", default="test", help="set that examples are taken from")
@@ -53,13 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser(task).parse_args(arguments)
     settings = settings_from(given, TimingSettings)
     torch.set_num_threads(settings.threads)
-    examples = task.read_examples(given, given.set)
+    examples = loading(task).read_examples(given, given.set)
     models = build_models(task, given, settings)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
-    works = {size: task.workload(_full(models), examples, size) for size in settings.batch_sizes}
+    works = {size: timing(task).workload(_full(models), examples, size) for size in settings.batch_sizes}
     for size, work in works.items():
-        for part in task.PARTS:
+        for part in timing(task).PARTS:
             seconds, added = measure(given, settings, models, part, work, size)
             samples += seconds
             rows += added
@@ -68,11 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_table(given.output, rows, COLUMNS)
 
 
-def build_models(task: Task, given: argparse.Namespace, settings: TimingSettings) -> Models:
+def build_models(task: str, given: argparse.Namespace, settings: TimingSettings) -> Models:
     """Load the full model, and a masked and a sliced one for each share."""
 
     def load() -> HeadModel:
-        return task.load_model(given, given.checkpoint)
+        return loading(task).load_model(given, given.checkpoint)
 
     models: Models = {("full", 0.0): load()}
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)

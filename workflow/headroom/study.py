@@ -1,5 +1,6 @@
 """The configuration of a study as a whole: defaults, checks and the names that follow from it."""
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Self
@@ -11,7 +12,16 @@ from headroom.ground.errors import HeadroomError
 from headroom.settings.base import Settings
 from headroom.settings.sampling import SamplingSettings
 from headroom.settings.sentence_pairs import GeneratedPairs
-from headroom.settings.task import ClassificationSettings, TranslationSettings, check_far_sets, check_sizes
+from headroom.settings.task import (
+    OF_FINE_TUNING,
+    OF_TRAINING,
+    ClassificationSettings,
+    TranslationSettings,
+    check_far_sets,
+    check_idle,
+    check_sizes,
+    check_training_text,
+)
 from headroom.settings.training import Device
 
 TRANSLATION = "translation"
@@ -61,6 +71,8 @@ class Study(Settings):
         if len(set(self.seeds)) < len(self.seeds):
             raise ValueError("seeds: a seed is given twice")
         for name, task in self.tasks.items():
+            if task.released and len(self.seeds) > 1:
+                raise ValueError(f"seeds: the model of {_place(name)}.released is one run; give one seed")
             if task.experiments.detailed_seeds > len(self.seeds):
                 raise ValueError(
                     f"{_place(name)}.experiments.detailed_seeds: {task.experiments.detailed_seeds} is more than the "
@@ -72,6 +84,10 @@ class Study(Settings):
     def _classification_fits(self) -> Self:
         for name, task in self.classification.items():
             check_far_sets(_place(name), task.experiments, task.corpus.far_names)
+            if task.released:
+                check_idle(task, _place(name), OF_FINE_TUNING)
+            else:
+                check_training_text(_place(name), task.corpus)
             if isinstance(task.corpus, GeneratedPairs):
                 sizes = {"test": task.corpus.test, "valid": task.corpus.valid}
                 check_sizes(_place(name), task.timing, task.scores, **sizes)
@@ -81,6 +97,15 @@ class Study(Settings):
     def tasks(self) -> dict[str, TranslationSettings | ClassificationSettings]:
         """The settings of every task by name, translation first."""
         return {**({TRANSLATION: self.translation} if self.translation else {}), **self.classification}
+
+    def used(self) -> str:
+        """Return the configuration as JSON, defaults filled in: all that results depend on, and nothing idle."""
+        whole = self.model_dump(mode="json", exclude={"mirror"})
+        for name, task in self.tasks.items():
+            section = whole[TRANSLATION] if name == TRANSLATION else whole["classification"][name]
+            for idle in (OF_TRAINING if name == TRANSLATION else OF_FINE_TUNING) if task.released else ():
+                del section[idle]
+        return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
 
     def runs(self) -> dict[str, Run]:
         """Return every run by its name: tasks, arms and seeds in order."""
@@ -114,7 +139,8 @@ def load_study(configuration: dict[str, object]) -> Study:
 
 
 def _explained(error: ErrorDetails) -> str:
-    key, found = _key(error), f"(found: {error.get('input')!r:.80})"
+    whole_section = error["type"] == "value_error" and isinstance(error.get("input"), dict)
+    key, found = _key(error), "" if whole_section else f"(found: {error.get('input')!r:.80})"
     message = re.sub(" or instance of .*", "", error["msg"].removeprefix("Value error, "))
     message = message.replace("valid dictionary", "section of keys").replace("valid tuple", "list")
     if not key:  # a check of several sections: the message names the key itself

@@ -22,7 +22,8 @@ rule ablate:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
+        limit=lambda wildcards: slice_of(wildcards.run, "experiments", leave_out=["detailed_seeds", "far_sets"]),
         sets=of_run(ablated_sets),
     shell:
         "python -m headroom.ablate {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
-        "{params.judging} --output {output} > {log} 2>&1"
+        "{params.limit} {params.judging} --output {output} > {log} 2>&1"

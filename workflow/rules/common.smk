@@ -34,9 +34,16 @@ for place, task in CORPORA.items():
             raise WorkflowError(f"configuration, key {place}.corpus.{key}: there is no file {path} in {os.getcwd()}")
 
 for name, task in classification.items():
-    if task.encoder.source == "directory" and not os.path.isdir(task.encoder.path):
-        key = f"classification.{name}.encoder.path"
-        raise WorkflowError(f"configuration, key {key}: there is no directory {task.encoder.path} in {os.getcwd()}")
+    mine = {"encoder": getattr(task.encoder, "path", None), "released": task.released and task.released.path}
+    for section, path in mine.items():
+        if path and not os.path.isdir(path):
+            key = f"classification.{name}.{section}.path"
+            raise WorkflowError(f"configuration, key {key}: there is no directory {path} in {os.getcwd()}")
+
+if translation and translation.released and translation.released.path:
+    if not os.path.exists(translation.released.path):
+        place = f"configuration, key translation.released.path: there is no {translation.released.path}"
+        raise WorkflowError(f"{place} in {os.getcwd()}")
 
 shell.prefix(f"export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; ")
 
@@ -44,6 +51,7 @@ RUNS = study.runs()
 DETAILED = study.detailed_runs()
 TRANSLATED = [name for name, run in RUNS.items() if run.task == "translation"]
 LABELLED = [name for name in RUNS if name not in TRANSLATED]
+RUNS_OF = {task: [name for name, run in RUNS.items() if run.task == task] for task in study.tasks}
 REPULSIVE = [name for name, arm in (translation.arms if translation else {}).items() if arm.method != "baseline"]
 RESULTS = f"results/{study.study}"
 LOGS = f"logs/{study.study}"
@@ -55,9 +63,8 @@ WHOLE_MACHINE = 1024  # threads; Snakemake lowers it to the cores there are
 # template, style and script of the page; the captions (.rst) are Snakemake's own
 REPORT_FILES = sorted(path.name for path in (WORKFLOW / "report").glob("page.*") if path.suffix != ".rst")
 
-VOCABULARY = [
-    f"{RESULTS}/translation/binarised/{name}" for name in ("sentencepiece.model", "dict.source.txt", "dict.target.txt")
-]
+PIECES = ("bpecodes", "moses.json") if translation and translation.released else ("sentencepiece.model",)
+VOCABULARY = [f"{RESULTS}/translation/binarised/{name}" for name in (*PIECES, "dict.source.txt", "dict.target.txt")]
 BINARISED = [
     f"{RESULTS}/translation/binarised/{split}.source-target.{side}.{kind}"
     for split in ("train", "valid")
@@ -130,8 +137,10 @@ def kind_of(run):
 
 
 def code_of(run, stage):
-    """Return the sources of a stage on a run: its own, and those of the task."""
-    return sources(stage, f"headroom.tasks.{kind_of(run)}")
+    """Return the sources of a stage on a run: its own, and of the run's task those parts that the stage uses."""
+    used = _imports.find_upstream_modules(stage)
+    parts = [part for part in ("loading", "judging", "timing") if f"headroom.tasks.{part}" in used]
+    return sources(stage, *(f"headroom.tasks.{kind_of(run)}.{part}" for part in parts))
 
 
 def ablated_sets(run):
@@ -181,13 +190,13 @@ def slice_of(run, *sections, leave_out=()):
 
 def checkpoint(run, epoch=None):
     """Return what is handed to a stage as the checkpoint of an epoch, the last by default: a file or a directory."""
-    place = f"{RESULTS}/runs/{run}/epoch{epoch or task_of(run).training.epochs}"
+    place = f"{RESULTS}/runs/{run}/epoch{epoch or task_of(run).epochs}"
     return f"{place}.pt" if run in TRANSLATED else place
 
 
 def checkpoints(run):
     """Return the checkpoints of a run, one per epoch."""
-    return [checkpoint(run, epoch) for epoch in range(1, task_of(run).training.epochs + 1)]
+    return [checkpoint(run, epoch) for epoch in range(1, task_of(run).epochs + 1)]
 
 
 def files_of(places):
@@ -246,5 +255,10 @@ def far_flags(corpus):
 
 def encoder_files(encoder):
     """Return the files that an encoder is made of: those of its directory, where it is one of yours."""
-    directory = Path(encoder.path) if encoder.source == "directory" else None
-    return sorted(str(path) for path in directory.iterdir() if path.is_file()) if directory else []
+    return local_files(encoder.path) if encoder.source == "directory" else []
+
+
+def local_files(place):
+    """Return the files that stand in a directory of yours, or the one file that it is."""
+    here = Path(place)
+    return sorted(str(path) for path in here.iterdir() if path.is_file()) if here.is_dir() else [place]

@@ -53,15 +53,36 @@ elif translation.corpus.source == "catalogue":
             + (f"--mirror {shlex.quote(study.mirror)} " if study.mirror else "")
             + "> {log} 2>&1"
 
+elif translation.corpus.source == "sacrebleu":
+
+    rule download:
+        input:
+            code=sources("headroom.download_sacrebleu"),
+        output:
+            TEXTS,
+            f"{RESULTS}/translation/corpus/corpus.json",
+        log:
+            f"{LOGS}/translation/download.log",
+        benchmark:
+            f"{BENCHMARKS}/translation/download.tsv"
+        conda:
+            "../../envs/plain.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=60,
+        params:
+            directory=subpath(output[0], parent=True),
+            settings=flags(translation.corpus, leave_out=["source", "far"]) + far_flags(translation.corpus),
+        shell:
+            "python -m headroom.download_sacrebleu --output {params.directory} {params.settings} > {log} 2>&1"
+
 else:
 
     rule collect:
         input:
             code=sources("headroom.collect"),
-            train=[translation.corpus.train.source, translation.corpus.train.target],
-            valid=[translation.corpus.valid.source, translation.corpus.valid.target],
-            test=[translation.corpus.test.source, translation.corpus.test.target],
-            far=[path for pair in translation.corpus.far.values() for path in (pair.source, pair.target)],
+            files=list(translation.corpus.paths.values()),
         output:
             TEXTS,
             f"{RESULTS}/translation/corpus/corpus.json",
@@ -78,11 +99,11 @@ else:
         params:
             directory=subpath(output[0], parent=True),
             languages=[translation.corpus.source_language, translation.corpus.target_language],
-            far=" ".join(
-                f"--far {name} {shlex.quote(pair.source)} {shlex.quote(pair.target)}"
-                for name, pair in translation.corpus.far.items()
+            files=" ".join(
+                f"--{'far ' + name if name in translation.corpus.far else name} "
+                f"{shlex.quote(pair.source)} {shlex.quote(pair.target)}"
+                for name, pair in translation.corpus.pairs.items()
             ),
         shell:
-            "python -m headroom.collect --output {params.directory} --train {input.train:q} --valid {input.valid:q} "
-            "--test {input.test:q} {params.far} --source-language {params.languages[0]:q} "
+            "python -m headroom.collect --output {params.directory} {params.files} --source-language {params.languages[0]:q} "
             "--target-language {params.languages[1]:q} > {log} 2>&1"

@@ -4,9 +4,12 @@ ENCODERS = {
         f"{RESULTS}/{name}/encoder/{file}" for file in CLASSIFIER if file != "model.safetensors" or is_pretrained(task)
     ]
     for name, task in classification.items()
+    if not task.released
 }
 
-for name, task in classification.items():
+for name in ENCODERS:
+
+    task = classification[name]
 
     rule:
         name:
@@ -45,7 +48,7 @@ for name, task in classification.items():
         output:
             checkpoints=[
                 f"{RESULTS}/runs/{{run}}/epoch{epoch}/{file}"
-                for epoch in range(1, task.training.epochs + 1)
+                for epoch in range(1, task.epochs + 1)
                 for file in CLASSIFIER
             ],
             table=f"{RESULTS}/training/{{run}}.csv",
@@ -54,7 +57,7 @@ for name, task in classification.items():
         benchmark:
             f"{BENCHMARKS}/fine_tune/{{run}}.tsv"
         wildcard_constraints:
-            run=any_of(run for run in LABELLED if RUNS[run].task == name),
+            run=any_of(RUNS_OF[name]),
         priority: 50
         conda:
             "../../envs/torch.yaml"
@@ -76,3 +79,36 @@ for name, task in classification.items():
             "python -m headroom.fine_tune --study {params.study} --run {wildcards.run} --corpus {params.corpus} "
             "--encoder {params.encoder} --work {params.work} --checkpoints {params.directory} --output {output.table} "
             "--device {params.device} --seed {params.seed} {params.settings} > {log} 2>&1"
+
+
+for name, task in classification.items():
+
+    if not task.released:
+        continue
+
+    rule:
+        name:
+            f"adopt_{name.replace('-', '_')}"
+        input:
+            texts=texts(name, "test"),
+            code=sources("headroom.adopt_classifier"),
+            files=local_files(task.released.path) if task.released.path else [],
+        output:
+            [f"{RESULTS}/runs/{RUNS_OF[name][0]}/epoch1/{file}" for file in CLASSIFIER],
+        log:
+            f"{LOGS}/{name}/adopt.log",
+        benchmark:
+            f"{BENCHMARKS}/{name}/adopt.tsv"
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=6000,
+            runtime=60,
+        params:
+            corpus=directory_of("texts"),
+            checkpoint=checkpoint(RUNS_OF[name][0]),
+            settings=flags(task.released),
+        shell:
+            "python -m headroom.adopt_classifier --corpus {params.corpus} --checkpoint {params.checkpoint} "
+            "{params.settings} > {log} 2>&1"

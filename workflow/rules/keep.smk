@@ -21,6 +21,7 @@ rule keep:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
+        limit=lambda wildcards: slice_of(wildcards.run, "experiments", leave_out=["detailed_seeds", "far_sets"]),
     shell:
         "python -m headroom.keep {params.place} --checkpoint {params.checkpoint} --sets choose test "
-        "{params.judging} --output {output} > {log} 2>&1"
+        "{params.limit} {params.judging} --output {output} > {log} 2>&1"

@@ -6,18 +6,23 @@ FIGURES = {
     "training": "Training",
     "scores": "Importance",
     "ablation": "Ablation",
+    "retested": "Ablation",
     "keep_one": "Ablation",
     "agreement": "Ablation",
     "curves": "Pruning",
     "curves_by_kind": "Pruning",
+    "curves_by_layer": "Pruning",
+    "curves_by_task": "Pruning",
     "settling": "Pruning",
     "timing": "Removal",
     "repulsion": "Repulsion",
 }
 PER_DETAILED_RUN = ("ablation", "keep_one", "agreement", "parameters", "removal", "timing", "timing_samples")
-PER_RUN = ("training", "evaluation", "scores", "settling", "dynamics")
+PER_RUN = ("evaluation", "scores", "settling", "dynamics")
+TRAINED = [run for run in RUNS if not task_of(run).released]
 SCOPES = {run: translation.pruning.scopes if run in TRANSLATED else ["all"] for run in DETAILED}
 TABLES = [
+    *tables("training", TRAINED),
     *(path for name in PER_RUN for path in tables(name, RUNS)),
     *(path for name in PER_DETAILED_RUN for path in tables(name, DETAILED)),
     *(f"{RESULTS}/curves/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")),
@@ -35,7 +40,7 @@ rule configuration:
     conda:
         "../../envs/plain.yaml"
     params:
-        configuration=study.model_dump_json(exclude={"mirror"}),
+        configuration=study.used(),
     shell:
         "printf '%s\\n' {params.configuration:q} > {output} 2> {log}"
 

@@ -6,7 +6,7 @@ rule train:
         binarised=BINARISED,
         code=sources("headroom.train"),
     output:
-        checkpoints=[f"{RESULTS}/runs/{{run}}/epoch{epoch}.pt" for epoch in range(1, translation.training.epochs + 1)],
+        checkpoints=[f"{RESULTS}/runs/{{run}}/epoch{epoch}.pt" for epoch in range(1, translation.epochs + 1)],
         table=f"{RESULTS}/training/{{run}}.csv",
     log:
         f"{LOGS}/train/{{run}}.log",

@@ -9,7 +9,8 @@ import torch
 import transformers
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import sha256
-from headroom.models.classification.encoder import longest_input, new_encoder, pretrained_encoder, write_encoder
+from headroom.models.classification.encoder import new_encoder, pretrained_encoder, write_encoder
+from headroom.models.classification.inputs import longest_input
 from headroom.models.classification.sources import locate
 from headroom.settings.encoder import DirectoryEncoder, HubEncoder, NewEncoder, PackageEncoder
 from safetensors.torch import load_file, save_file

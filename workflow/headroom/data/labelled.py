@@ -161,7 +161,8 @@ def write_labelled_corpus(
 
     Args:
         directory: Where the corpus goes.
-        sets: Examples of train, choose, check, test and the far-domain sets, by name.
+        sets: Examples of train (which may be empty, if nothing is trained), choose, check, test and the far-domain
+            sets, by name.
         labels: All labels, in the order of a classifier's outputs.
         metrics: How the task is judged, the main metric first.
         far: The names of the far-domain sets.
@@ -173,7 +174,8 @@ def write_labelled_corpus(
     directory = Path(directory)
     sets = {name: _plain(text) for name, text in sets.items()}
     for name, text in sets.items():
-        checked(text, labels, name=f"{name}.tsv", first_line=2)
+        if text.labels or name != "train":
+            checked(text, labels, name=f"{name}.tsv", first_line=2)
         if len(text.sides) != len(sets["train"].sides):
             kinds = f"train has {_kind(sets['train'])}, {name} has {_kind(text)}"
             raise HeadroomError(f"{kinds}: give all sets the same columns")

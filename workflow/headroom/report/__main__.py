@@ -17,8 +17,8 @@ from headroom.report.standalone import standalone
 from headroom.report.study_tables import StudyTables
 
 FIGURES = (
-    *("training", "scores", "ablation", "keep_one", "agreement", "curves", "curves_by_kind", "settling"),
-    *("timing", "repulsion"),
+    *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
+    *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion"),
 )
 """The figures that `--figures` writes, each as `<name>.svg`, also if its experiment was not run."""
 

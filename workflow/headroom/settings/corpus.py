@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Union
 from pydantic import Field, field_validator
 
 from headroom.settings.base import Settings
+from headroom.settings.online_text import ParallelHubCorpus, SacrebleuCorpus
 
 SPLITS = ("train", "choose", "check", "test")
 """The sets of every corpus: training, the two halves of the validation set, test."""
@@ -52,7 +53,7 @@ class FilesCorpus(Settings):
     source: Literal["files"] = Field("files", description="files of your own")
     source_language: str = Field("source", description="name of the source language, for the report")
     target_language: str = Field("target", description="name of the target language, for the report")
-    train: Pair = Field(description="training pairs")
+    train: Pair | None = Field(None, description="training pairs; only a released model needs none")
     valid: Pair = Field(description="validation pairs: odd lines choose heads, even lines check")
     test: Pair = Field(description="test pairs")
     far: dict[str, Pair] = Field(default_factory=dict, description="test pairs of other domains, by name")
@@ -74,16 +75,25 @@ class FilesCorpus(Settings):
         return tuple(self.far)
 
     @property
+    def pairs(self) -> dict[str, Pair]:
+        """The files of every set by its name; without train if none is given."""
+        train = {"train": self.train} if self.train else {}
+        return {**train, "valid": self.valid, "test": self.test, **self.far}
+
+    @property
     def paths(self) -> dict[str, str]:
         """Every file by its key in this section, e.g. `train.source`."""
-        pairs = {"train": self.train, "valid": self.valid, "test": self.test}
-        pairs |= {f"far.{name}": pair for name, pair in self.far.items()}
         return {
-            f"{key}.{side}": str(getattr(pair, side)) for key, pair in pairs.items() for side in ("source", "target")
+            f"{'far.' if name in self.far else ''}{name}.{side}": str(getattr(pair, side))
+            for name, pair in self.pairs.items()
+            for side in ("source", "target")
         }
 
 
-Corpus = Annotated[Union[GeneratedCorpus, CatalogueCorpus, FilesCorpus], Field(discriminator="source")]  # noqa: UP007
+Corpus = Annotated[
+    Union[GeneratedCorpus, CatalogueCorpus, FilesCorpus, SacrebleuCorpus, ParallelHubCorpus],  # noqa: UP007
+    Field(discriminator="source"),
+]
 
 
 class VocabularySettings(Settings):

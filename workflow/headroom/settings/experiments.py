@@ -14,3 +14,6 @@ class ExperimentSettings(Settings):
     far_sets: tuple[str, ...] | None = Field(
         None, description="far domains that ablation is repeated on; unset for all that the corpus has"
     )
+    examples: PositiveInt | None = Field(
+        None, description="examples of every set that single heads are removed and kept on; unset for all"
+    )

@@ -67,7 +67,7 @@ class LabelledFilesCorpus(Settings):
     """Your own labelled text: TSV, UTF-8, columns sentence (or sentence1 and sentence2) and label by name."""
 
     source: Literal["files"] = Field("files", description="files of your own")
-    train: str = Field(description="path of the training examples")
+    train: str | None = Field(None, description="path of the training examples; only a released classifier needs none")
     valid: str = Field(description="path of the validation examples: odd ones choose heads, even ones check")
     test: str = Field(description="path of the test examples")
     far: dict[str, str] = Field(default_factory=dict, description="paths of test examples of other domains, by name")
@@ -94,7 +94,8 @@ class LabelledFilesCorpus(Settings):
     def paths(self) -> dict[str, str]:
         """Every file by its key in this section, e.g. `far.reviews`."""
         far = {f"far.{name}": path for name, path in self.far.items()}
-        return {"train": self.train, "valid": self.valid, "test": self.test, **far}
+        train = {"train": self.train} if self.train else {}
+        return {**train, "valid": self.valid, "test": self.test, **far}
 
 
 class HubCorpus(Settings):

@@ -1,4 +1,4 @@
-"""A model that others trained and released."""
+"""Models that are trained already: by others, or by you elsewhere."""
 
 from typing import Self
 
@@ -41,3 +41,21 @@ class ReleasedModel(MosesSettings):
     def dictionaries(self) -> tuple[str, str]:
         """Names of the source and the target dictionary inside, as fairseq gives them."""
         return f"dict.{self.source_language}.txt", f"dict.{self.target_language}.txt"
+
+
+class ReleasedClassifier(Settings):
+    """A classifier that is fine-tuned already, in the Hub's directory format; it is used as it is."""
+
+    path: str | None = Field(
+        None, min_length=1, description="directory of your own: config.json, model.safetensors, a tokenizer; or name"
+    )
+    name: str | None = Field(
+        None, min_length=1, description="name of a classifier on the Hub, e.g. owner/model; or path"
+    )
+    revision: str = Field("main", description="branch, tag or commit of the Hub; a commit pins the weights")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.path is None) == (self.name is None):
+            raise ValueError("a released classifier is found by path or by name: give one of the two")
+        return self

@@ -12,7 +12,7 @@ class GeneratedPairs(Settings):
 
     source: Literal["generated"] = Field("generated", description="made by the grammar of this project")
     seed: int = Field(1, ge=0, description="seed of the grammar; the same seed gives the same files")
-    train: int = Field(16000, ge=3, description="training pairs")
+    train: int = Field(24000, ge=3, description="training pairs")
     valid: int = Field(1000, ge=2, description="validation pairs: odd lines choose heads, even lines check")
     test: int = Field(1000, ge=1, description="test pairs of the training domain")
     far: int = Field(1000, ge=1, description="test pairs of the other domain")

@@ -1,6 +1,6 @@
 """The tasks of a study: what is trained, and which experiments look at it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 from pydantic import Field, model_validator
@@ -16,7 +16,9 @@ from headroom.settings.fine_tuning import FineTuningSettings
 from headroom.settings.labelled import LabelledCorpus
 from headroom.settings.labelling import LabellingSettings
 from headroom.settings.model import ModelSettings
+from headroom.settings.online_text import SacrebleuCorpus
 from headroom.settings.pruning import PruningSettings, ScopedPruningSettings
+from headroom.settings.released import ReleasedClassifier, ReleasedModel
 from headroom.settings.removal import RemovalSettings
 from headroom.settings.repulsion import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.scores import ScoreSettings
@@ -29,10 +31,19 @@ def _both_arms() -> dict[str, Arm]:
     return {"baseline": BaselineArm(), "svgd": SvgdArm()}
 
 
+OF_TRAINING = ("vocabulary", "model", "training", "cost")
+"""Sections of translation that a released model has no use for."""
+OF_FINE_TUNING = ("encoder", "training")
+"""Sections of classification that a released classifier has no use for."""
+
+
 class TranslationSettings(Settings):
     """Translation with a fairseq Transformer."""
 
     corpus: Corpus = Field(default_factory=GeneratedCorpus, description="the parallel text")
+    released: ReleasedModel | None = Field(
+        None, description="a model that others trained, to look at instead of training; unset to train"
+    )
     vocabulary: VocabularySettings = Field(default_factory=VocabularySettings, description="subword pieces")
     model: ModelSettings = Field(default_factory=ModelSettings, description="the model's shape")
     training: TrainingSettings = Field(default_factory=TrainingSettings, description="how it is trained")
@@ -59,6 +70,28 @@ class TranslationSettings(Settings):
         return self
 
     @model_validator(mode="after")
+    def _trains_or_not(self) -> Self:
+        if self.released is None:
+            if isinstance(self.corpus, SacrebleuCorpus):
+                raise ValueError(
+                    "translation.corpus.source: test sets of sacrebleu have no training text; name a model at "
+                    "translation.released, or choose another source"
+                )
+            check_training_text("translation", self.corpus)
+            return self
+        if [arm.method for arm in self.arms.values()] != ["baseline"]:
+            raise ValueError(
+                "translation.arms: a released model is not trained again; give one arm, baseline: {method: baseline}"
+            )
+        check_idle(self, "translation", OF_TRAINING)
+        return self
+
+    @property
+    def epochs(self) -> int:
+        """Number of checkpoints of a run: a released model has one."""
+        return 1 if self.released else self.training.epochs
+
+    @model_validator(mode="after")
     def _fits(self) -> Self:
         check_far_sets("translation", self.experiments, self.corpus.far_names)
         if isinstance(self.corpus, GeneratedCorpus):
@@ -70,6 +103,9 @@ class ClassificationSettings(Settings):
     """Classification with a BERT-like encoder, fine-tuned or trained from scratch."""
 
     corpus: LabelledCorpus = Field(default_factory=GeneratedPairs, description="the labelled text")
+    released: ReleasedClassifier | None = Field(
+        None, description="a classifier that is fine-tuned already, to look at instead of training; unset to train"
+    )
     encoder: Encoder = Field(default_factory=NewEncoder, description="the encoder to start from")
     training: FineTuningSettings = Field(default_factory=FineTuningSettings, description="how it is trained")
     labelling: LabellingSettings = Field(default_factory=LabellingSettings, description="labels and metrics")
@@ -80,9 +116,29 @@ class ClassificationSettings(Settings):
     timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
 
     @property
+    def epochs(self) -> int:
+        """Number of checkpoints of a run: a released classifier has one."""
+        return 1 if self.released else self.training.epochs
+
+    @property
     def arms(self) -> Mapping[str, Arm]:
         """The ways to train: so far fine-tuning as it is."""
         return {"baseline": BaselineArm()}
+
+
+def check_idle(task: Settings, name: str, sections: Sequence[str]) -> None:
+    """Raise ValueError, naming the key, if a task with a released model has sections on training one."""
+    if idle := [section for section in sections if section in task.model_fields_set]:
+        raise ValueError(
+            f"{name}.{idle[0]}: the model at {name}.released has its own and is not trained again; "
+            "leave this section out"
+        )
+
+
+def check_training_text(name: str, corpus: Settings) -> None:
+    """Raise ValueError, naming the key, if there is no text to train a model on."""
+    if getattr(corpus, "train", "unknown") is None:
+        raise ValueError(f"{name}.corpus.train: missing; only a model at {name}.released needs no training text")
 
 
 def check_far_sets(task: str, experiments: ExperimentSettings, known: tuple[str, ...]) -> None:

@@ -48,18 +48,21 @@ def _without_clauses(domain: Domain) -> Domain:
 
 PAIR_DOMAINS = {
     "near": PairDomain(
-        replace(_without_clauses(NEAR), name=0.04, adjective=0.25, oblique=0.25, longest=9),
-        longest_premise=14,
+        replace(_without_clauses(NEAR), name=0.0, adjective=0.2, oblique=0.2, longest=7),
+        longest_premise=11,
+        fewest=1,
+        most=1,
+    ),
+    "far": PairDomain(
+        replace(_without_clauses(FAR), name=0.02, adjective=0.30, oblique=0.30, longest=10),
+        longest_premise=16,
         fewest=1,
         most=2,
     ),
-    "far": PairDomain(
-        replace(_without_clauses(FAR), name=0.06, adjective=0.30, oblique=0.30, longest=12),
-        longest_premise=20,
-        fewest=1,
-        most=3,
-    ),
 }
+_WEIGHTS = {("report", "clause"): 0.25, ("contradict", "verb"): 0.5, ("exchange", "noun"): 2.0}
+"""How often a kind of edit is taken; 1 for all others. The rare ones leave words in the premise that tell its label."""
+
 _DENIED = 0.25
 """Share of hypotheses with a negation, and of contradictions that add one: so a negation alone tells no label."""
 
@@ -134,9 +137,9 @@ class PairMaker:
         return len(_words(hypothesis)) <= self._domain.domain.longest and _is_clear(hypothesis)
 
     def _choice(self, ways: Sequence[Edit]) -> Edit:
-        """Return an edit: first its kind, all kinds alike, then one of that kind."""
+        """Return an edit: first its kind, by weight, then one of that kind."""
         kinds = sorted({(edit.how, edit.part) for edit in ways})
-        kind = self._random.choice(kinds)
+        (kind,) = self._random.choices(kinds, [_WEIGHTS.get(kind, 1.0) for kind in kinds])
         return self._random.choice([edit for edit in ways if (edit.how, edit.part) == kind])
 
 

@@ -23,14 +23,12 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICA
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import write_lines
+from headroom.models.classification.inputs import plain
 
 CONFIGURATION = "config.json"
 WEIGHTS = "model.safetensors"
 DESCRIPTOR = "headroom.json"
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
-
-_CALLED = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", "local_files_only", "is_local")
-"""Settings of earlier calls that a tokenizer carries along."""
 
 _UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_head|qa_outputs)\..*")
 """Tensors of pretraining, which classifiers do not use and the Hub's checkpoints often carry along."""
@@ -84,9 +82,7 @@ def read_tokenizer(directory: Path | str) -> Any:
         )
     except Exception as error:  # tokenizers raise many types for damaged files
         raise HeadroomError(f"the tokenizer in {directory} cannot be read ({_reason(error)})") from error
-    for name in _CALLED:
-        tokenizer.init_kwargs.pop(name, None)  # or it would be saved
-    return _plain(tokenizer)
+    return plain(tokenizer)
 
 
 def read_removed(directory: Path | str) -> str:
@@ -142,7 +138,7 @@ def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, remove
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     with atomic_directory(directory) as temporary:
         model.config.save_pretrained(temporary)
-        _plain(tokenizer).save_pretrained(temporary)
+        plain(tokenizer).save_pretrained(temporary)
         save_file(state, temporary / WEIGHTS, metadata={"format": "pt"})
         shutil.copymode(temporary / CONFIGURATION, temporary / WEIGHTS)  # otherwise no one else could read it
         write_lines(temporary / DESCRIPTOR, [json.dumps({"removed": removed})])
@@ -178,14 +174,6 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _plain(tokenizer: Any) -> Any:
-    """Return the tokenizer, cutting and padding nothing: calls leave behind how they cut, and it would be saved."""
-    if tokenizer.is_fast:
-        tokenizer.backend_tokenizer.no_truncation()
-        tokenizer.backend_tokenizer.no_padding()
-    return tokenizer
 
 
 def _configuration(directory: Path) -> Any:

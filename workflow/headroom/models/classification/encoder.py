@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import save_file
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
@@ -26,14 +26,11 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICA
 from headroom.data.wordpieces import learn_wordpieces
 from headroom.ground.errors import HeadroomError
 from headroom.models.classification.checkpoint import read_tokenizer
-from headroom.models.classification.examples import plain
+from headroom.models.classification.inputs import POSITIONS, longest_input, plain
 from headroom.models.classification.sites import find_sites
 from headroom.models.classification.sources import first_line
 from headroom.models.classification.states import CONFIGURATION, TOKENIZER, WEIGHTS
 from headroom.settings.encoder import NewEncoder
-
-POSITIONS = 512
-"""Longest input of a new encoder, in pieces: BERT's."""
 
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 _LEAST_COVERED = 0.9  # share of the embedding's rows that have a piece; all known encoders have more than 0.99
@@ -122,17 +119,6 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
                 os.replace(Path(place) / name, output / name)
     except (OSError, SafetensorError) as error:
         raise HeadroomError(f"cannot write {output}: {first_line(error)}") from error
-
-
-def longest_input(model: PreTrainedModel) -> int:
-    """Return how many pieces a model can read, as its table of positions says.
-
-    RoBERTa counts positions from behind the number of the padding piece, so that its first rows are not used.
-    """
-    for name, module in model.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-            return module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1)
-    return int(getattr(model.config, "max_position_embeddings", POSITIONS))
 
 
 def _with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:

@@ -11,19 +11,9 @@ from transformers import AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBas
 
 from headroom.data.labelled import LabelledText
 from headroom.ground.errors import HeadroomError
+from headroom.models.classification.inputs import plain
 
 Examples = list[dict[str, Any]]
-
-
-def plain(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
-    """Return the tokenizer without traces of earlier calls (cutting, padding), which would be saved with it."""
-    backend: Any = tokenizer.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    called = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", "local_files_only", "is_local")
-    for name in called:
-        tokenizer.init_kwargs.pop(name, None)
-    return tokenizer
 
 
 def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:

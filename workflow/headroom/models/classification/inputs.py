@@ -9,12 +9,28 @@ from torch import nn
 
 from headroom.ground.errors import HeadroomError
 
+POSITIONS = 512
+"""Longest input in pieces where neither model nor configuration says: BERT's."""
+
+_CALLED = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", "local_files_only", "is_local")
+"""Settings of earlier calls that a tokenizer carries along."""
+
 
 def accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
     """Return the inputs that the forward pass takes; `token_type_ids` only if the model tells two kinds apart."""
     taken = inspect.signature(model.forward).parameters
     kinds = getattr(model.config, "type_vocab_size", None) or 0
     return [name for name in names if name in taken and (kinds > 1 or name != "token_type_ids")]
+
+
+def plain(tokenizer: Any) -> Any:
+    """Return the tokenizer without traces of earlier calls (cutting, padding), which would be saved with it."""
+    if tokenizer.is_fast:
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
+    for name in _CALLED:
+        tokenizer.init_kwargs.pop(name, None)
+    return tokenizer
 
 
 def longest_input(model: Any) -> int:
@@ -25,7 +41,7 @@ def longest_input(model: Any) -> int:
     for name, module in model.named_modules():
         if isinstance(module, nn.Embedding) and name.endswith("position_embeddings"):
             return module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1)
-    return int(model.config.max_position_embeddings)
+    return int(getattr(model.config, "max_position_embeddings", POSITIONS))
 
 
 def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str) -> None:

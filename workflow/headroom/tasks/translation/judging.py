@@ -1,36 +1,18 @@
-"""Translation: a fairseq Transformer, its SentencePiece vocabulary, and parallel text."""
+"""Judges translations: metrics of text, and the loss of the reference."""
 
 import argparse
 from collections.abc import Callable
 from functools import partial
 
-from headroom.data.parallel import ParallelText
 from headroom.ground.command import add_settings, settings_from
-from headroom.ground.command import add_translation_model as add_model
 from headroom.methods.judging import Outcome
-from headroom.methods.pairs import read_pairs
 from headroom.methods.translated_sets import TranslatedSet
 from headroom.methods.translated_sets import load_set as load_translated_set
-from headroom.methods.workload import PARTS, workload
-from headroom.models.translation.model import Batch, TranslationModel
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings, EvaluationSettings
 from headroom.settings.sampling import SamplingSettings
 
-__all__ = [
-    "LOSS",
-    "PARTS",
-    "add_judging",
-    "add_model",
-    "batches",
-    "final",
-    "load_model",
-    "load_set",
-    "read_examples",
-    "workload",
-]
-
-LOSS = "token-sum"
-"""The loss of an example: summed over the pieces of its reference."""
+__all__ = ["add_judging", "final", "load_set"]
 
 
 def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
@@ -39,11 +21,6 @@ def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None
         add_settings(parser, EvaluationSettings)
     add_settings(parser, DecodingSettings)
     add_settings(parser, SamplingSettings)
-
-
-def load_model(given: argparse.Namespace, checkpoint: str) -> TranslationModel:
-    """Load a checkpoint with the vocabulary given."""
-    return TranslationModel.load(checkpoint, given.vocabulary, given.device)
 
 
 def load_set(given: argparse.Namespace, name: str, *, examples: int | None = None) -> TranslatedSet:
@@ -56,16 +33,6 @@ def load_set(given: argparse.Namespace, name: str, *, examples: int | None = Non
         resamples=settings_from(given, SamplingSettings).resamples,
         sentences=examples,
     )
-
-
-def read_examples(given: argparse.Namespace, name: str, examples: int | None = None) -> ParallelText:
-    """Read a set's sentence pairs."""
-    return read_pairs(given.corpus, name, examples)
-
-
-def batches(model: TranslationModel, examples: ParallelText, size: int) -> list[Batch]:
-    """Return sentence pairs in batches of similar length."""
-    return model.batches(examples.source, examples.target, sentences=size)
 
 
 def final(

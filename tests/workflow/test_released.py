@@ -1,0 +1,68 @@
+from pathlib import Path
+
+import pytest
+import yaml
+from toy_released import write_release
+from whole_project import ROOT, TINY, Project, new_project, planned
+
+RUN = "translation.baseline.seed1"
+ONLINE = sorted((ROOT / "studies").glob("michel-*.yaml"))
+
+
+@pytest.mark.parametrize("study", ONLINE, ids=lambda path: path.stem)
+def test_studies_of_the_papers_scale_resolve(study: Path) -> None:
+    jobs = planned(Project(ROOT).snakemake("-n", study=f"studies/{study.name}"))
+    assert jobs["report"] == 1
+    assert ("adopt" in jobs) == (study.stem == "michel-wmt")
+    assert ("train" in jobs) == (study.stem == "michel-iwslt")
+
+
+@pytest.mark.long
+def test_a_classifier_of_your_own_goes_through_the_whole_workflow(study: Project) -> None:
+    corpus = study.root / "results/tiny/entailment/corpus"
+    (study.root / "results/tiny/runs/entailment.baseline.seed2/epoch2").rename(study.root / "my-classifier")
+    (study.root / "valid.tsv").write_text((corpus / "choose.tsv").read_text())
+    (study.root / "test.tsv").write_text((corpus / "test.tsv").read_text())
+    labels = ["entailment", "neutral", "contradiction"]
+    task = {
+        "corpus": {"source": "files", "valid": "valid.tsv", "test": "test.tsv", "labels": labels},
+        "released": {"path": "my-classifier"},
+        "timing": {"shares": [0.5], "batch_sizes": [1, 4], "warmup": 1, "repeats": 3},
+    }
+    mine = {"study": "mine", "seeds": [1], "sampling": {"resamples": 50}, "classification": {"pairs": task}}
+    (study.root / "mine.yaml").write_text(yaml.safe_dump(mine))
+    ended = study.snakemake(study="mine.yaml")
+    assert ended.status == 0, ended.output
+    assert not list((study.root / "results/mine").glob("training/*"))
+    page = (study.root / "reports/mine.html").read_text()
+    assert "learning_rate" not in page
+    assert "NaN" not in page
+
+
+@pytest.mark.long
+def test_a_released_model_goes_through_the_whole_workflow(tmp_path: Path) -> None:
+    project = new_project(tmp_path / "project")
+    release = write_release(project.root / "release")
+    pairs = list(zip(release.text.source, release.text.target))
+    (project.root / "text").mkdir()
+    corpus: dict[str, object] = {"source": "files", "source_language": "en", "target_language": "fr"}
+    for name in ("train", "valid", "test"):
+        corpus[name] = {side: f"text/{name}.{side}" for side in ("source", "target")}
+        for place, side in enumerate(("source", "target")):
+            (project.root / "text" / f"{name}.{side}").write_text("".join(f"{pair[place]}\n" for pair in pairs))
+    tiny = yaml.safe_load((ROOT / TINY).read_text())
+    kept = ("pruning", "timing")
+    translation = {section: tiny["translation"][section] for section in kept} | {
+        "corpus": corpus,
+        "released": {"path": "release"},
+        "arms": {"baseline": {"method": "baseline"}},
+    }
+    study = {"study": "released", "seeds": [1], "sampling": {"resamples": 50}, "translation": translation}
+    (project.root / "released.yaml").write_text(yaml.safe_dump(study))
+    ended = project.snakemake(study="released.yaml")
+    assert ended.status == 0, ended.output
+    assert not list((project.root / "results/released/training").glob("*"))
+    assert (project.root / f"results/released/runs/{RUN}/epoch1.pt").is_file()
+    page = (project.root / "reports/released.html").read_text()
+    assert "learning_rate" not in page
+    assert "NaN" not in page

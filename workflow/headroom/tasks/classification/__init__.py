@@ -1,0 +1,1 @@
+"""Classification: a BERT-like encoder in the Hub's directory format, and labelled text."""

@@ -1,0 +1,43 @@
+"""Judges labels: which examples are right, and the loss."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+from headroom.ground.command import add_settings, settings_from
+from headroom.methods.judging import Outcome
+from headroom.methods.labelled_sets import LabelledSet
+from headroom.models.classification.model import ClassificationModel
+from headroom.settings.labelling import LabellingSettings
+from headroom.settings.sampling import SamplingSettings
+from headroom.tasks.classification.loading import read_examples, record
+
+__all__ = ["add_judging", "final", "load_set"]
+
+
+def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:  # noqa: ARG001
+    """Add metrics and resampling."""
+    add_settings(parser, LabellingSettings)
+    add_settings(parser, SamplingSettings)
+
+
+def load_set(given: argparse.Namespace, name: str, *, examples: int | None = None) -> LabelledSet:
+    """Read a set's examples, judged by the metrics given, or by those of the corpus, or by accuracy."""
+    settings = settings_from(given, LabellingSettings)
+    known = record(Path(given.corpus)) or {"metrics": ["accuracy"]}
+    return LabelledSet(
+        name=name,
+        text=read_examples(given, name, examples),
+        metrics=settings.metrics or tuple(known["metrics"]),
+        examples_at_once=settings.examples_at_once,
+        resamples=settings_from(given, SamplingSettings).resamples,
+    )
+
+
+def final(
+    given: argparse.Namespace,  # noqa: ARG001
+    judged: LabelledSet,
+    model: ClassificationModel,
+) -> tuple[Outcome, str, Callable[[str], str]]:
+    """Label every example with the likeliest class."""
+    return judged.judge(model), "argmax", judged.signature

@@ -1,0 +1,1 @@
+"""Translation: a fairseq Transformer, its vocabulary, and parallel text."""

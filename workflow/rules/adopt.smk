@@ -1,0 +1,26 @@
+# A model that others trained, with its dictionaries and byte-pair codes, as a run of one epoch.
+rule adopt:
+    input:
+        code=sources("headroom.adopt"),
+        files=local_files(translation.released.path) if translation.released.path else [],
+    output:
+        VOCABULARY,
+        checkpoint=checkpoint(TRANSLATED[0]),
+    log:
+        f"{LOGS}/adopt.log",
+    benchmark:
+        f"{BENCHMARKS}/adopt.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=4 * 60,
+    params:
+        vocabulary=subpath(output[0], parent=True),
+        settings=flags(translation.released),
+    # where the bytes come from does not matter, their checksum does: the mirror is no param
+    shell:
+        "python -m headroom.adopt --vocabulary {params.vocabulary} --checkpoint {output.checkpoint} {params.settings} "
+        + (f"--mirror {shlex.quote(study.mirror)} " if study.mirror else "")
+        + "> {log} 2>&1"
