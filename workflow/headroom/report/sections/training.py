@@ -12,6 +12,10 @@ from headroom.report.study_tables import StudyTables, arm_of
 from headroom.report.tasks import words_of
 
 TITLE = "Training and quality"
+CURVES = (
+    "Curves: {loss}, solid on the validation set, dotted on the training set; faint lines are single seeds, strong"
+    " lines an arm’s mean. "
+)
 
 
 def section(tables: StudyTables) -> Section:
@@ -25,6 +29,8 @@ def section(tables: StudyTables) -> Section:
         f"{opening(runs, 'model')} of the {arms} {verb} trained; every experiment below examines the"
         " checkpoints of their epochs, and nothing is trained again."
     )
+    if not tables.has("training"):
+        lead = f"{opening(runs, 'model')} that {verb} trained elsewhere: every experiment below examines it as it is."
     return Section("training", TITLE, lead=lead, exhibits=(_exhibit(tables),))
 
 
@@ -43,9 +49,8 @@ def _exhibit(tables: StudyTables) -> Exhibit:
         key=_key(tables),
         alt=finding,
         shows=finding,
-        how=f"Curves: {words_of(tables.task).loss}, solid on the validation set, dotted on the training set; faint"
-        " lines are single seeds, strong lines an arm’s mean. Dots: the last epoch’s score of each run with"
-        " its 95 % bootstrap interval; higher is better.",
+        how=(CURVES.format(loss=words_of(tables.task).loss) if tables.has("training") else "")
+        + "Dots: the last epoch’s score of each run with its 95 % bootstrap interval; higher is better.",
         tables=tuple(_tables(tables)),
     )
 
@@ -71,7 +76,8 @@ def _finding(tables: StudyTables, shown: list[pandas.DataFrame]) -> str:
 
 
 def _key(tables: StudyTables) -> tuple[Key, ...]:
-    return (*arm_keys(tables.arms), Key(line_sample("ink"), "validation"), Key(line_sample("ink", "1.5 3"), "training"))
+    lines = (Key(line_sample("ink"), "validation"), Key(line_sample("ink", "1.5 3"), "training"))
+    return (*arm_keys(tables.arms), *(lines if tables.has("training") else ()))
 
 
 def _tables(tables: StudyTables) -> list[Table]:
