@@ -24,6 +24,7 @@ for name in ENCODERS:
             f"{LOGS}/{name}/prepare_encoder.log",
         benchmark:
             f"{BENCHMARKS}/{name}/prepare_encoder.tsv"
+        priority: 60  # trainings, the longest jobs, wait for it
         conda:
             "../../envs/torch.yaml"
         threads: 1
