@@ -113,6 +113,13 @@ def test_a_classifier_without_skill_decides_nothing(tmp_path: Path) -> None:
         assert found.ours == "the full model scores only +0.50 points of accuracy more than without any head"
 
 
+def test_a_translation_model_without_skill_decides_nothing(tmp_path: Path) -> None:
+    rows = [row | {"full": 0.5, "value": 0.5, "delta": 0.0} for row in curve([100] * 11)]
+    for claim in ("M7", "M9", "M15"):
+        found = expect(claim, UNDECIDED, tmp_path / claim, curves=rows)
+        assert found.ours == "the full model scores only 0.50 BLEU"
+
+
 def timed(large: float, small: float, part: str = "model", **more: Any) -> list[dict[str, Any]]:
     gains = {1: small, 4: small, 16: large, 64: large}
     usual = {"run": "sst2.baseline.seed1", "share_removed": 0.5, "model": "sliced", "part": part} | more

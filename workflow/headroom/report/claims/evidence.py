@@ -44,8 +44,8 @@ def readings(
         tables: The tables of one task.
         name: The table that is read.
         read: Returns what one run says, given its rows.
-        shares: Whether shares of the score are asked for: then a classifier that scores no more than it does
-            without any head is undecided.
+        shares: Whether shares of the score are asked for: then a model that scores next to nothing, or a classifier
+            that scores no more than it does without any head, is undecided.
     """
     found = []
     for rows in scaled_by_run(tables, name):
@@ -55,9 +55,9 @@ def readings(
 
 
 def has_skill(rows: pandas.DataFrame) -> bool:
-    """Return whether one run's full model scores enough above chance for shares of it; translation always does."""
+    """Return whether one run's full model scores enough above chance for shares of it."""
     rows = judged(rows)
-    return rows.empty or task_kind(rows) == "translation" or bool(measurable(rows).any())
+    return rows.empty or bool(measurable(rows).any())
 
 
 def _unskilled(rows: pandas.DataFrame) -> Reading | None:
@@ -65,8 +65,10 @@ def _unskilled(rows: pandas.DataFrame) -> Reading | None:
         return None
     rows = judged(rows)
     above = Estimate(float(rows["scale"].iloc[0]))
-    words = f"the full model scores only {{}} {metric_points(main_metric(rows))} more than without any head"
-    return Reading(UNDECIDED, (Measured(words, above, signed=True),))
+    words = f"the full model scores only {{}} {metric_points(main_metric(rows))}"
+    if task_kind(rows) == "translation":
+        return Reading(UNDECIDED, (Measured(words, above),))
+    return Reading(UNDECIDED, (Measured(f"{words} more than without any head", above, signed=True),))
 
 
 def task_kind(rows: pandas.DataFrame) -> str:

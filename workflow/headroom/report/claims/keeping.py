@@ -75,7 +75,7 @@ def _other(tables: StudyTables) -> list[Reading]:
 
 
 def _last(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "keep_one", _read_last)
+    return readings(tables, "keep_one", _read_last, shares=True)
 
 
 _RULE = (

@@ -84,7 +84,7 @@ def _read_better(rows: pandas.DataFrame) -> Reading | None:
     found = ((first["delta"] > 0) & (first["p"] < SCREENING)).to_numpy()
     again, before = test[found], first[found]
     confirmed = (numpy.array(holm(again["p"].tolist())) < LEVEL) & (again["delta"] > 0).to_numpy()
-    gain = float((again["delta"] / again["full"]).mean()) if len(again) else float("nan")
+    gain = float((again["delta"] / again["full"].where(again["full"] > 0)).mean()) if len(again) else float("nan")
     verdict = HOLDS if confirmed.any() else FAILS if not len(again) or gain <= 0 else UNDECIDED
     measured = [
         Measured("{} improving heads confirmed", Estimate(float(confirmed.sum())), unit="count"),
@@ -93,7 +93,7 @@ def _read_better(rows: pandas.DataFrame) -> Reading | None:
     if len(again):
         words = "their mean effect on the second set {} of the score"
         measured.append(Measured(words, Estimate(gain), unit="share", signed=True))
-        at_first = Estimate(float((before["delta"] / before["full"]).mean()))
+        at_first = Estimate(float((before["delta"] / before["full"].where(before["full"] > 0)).mean()))
         measured.append(Measured("on the first {}", at_first, unit="share", signed=True))
     return Reading(verdict, tuple(measured))
 
