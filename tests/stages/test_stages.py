@@ -10,6 +10,7 @@ from headroom.ground.command import run
 from headroom.settings.cost import CostSettings
 from headroom.settings.decoding import DecodingSettings, EvaluationSettings
 from headroom.settings.diversity import DiversitySettings
+from headroom.settings.experiments import SingleHeadSettings
 from headroom.settings.fine_tuning import FineTuningSettings
 from headroom.settings.labelling import LabellingSettings
 from headroom.settings.model import ModelSettings
@@ -31,12 +32,12 @@ ON_TASKS = ("ablate", "count", "evaluate", "keep", "prune", "remove", "score", "
 """Stages whose flags depend on `--task`."""
 
 SETTINGS = {
-    "ablate": (DecodingSettings, SamplingSettings),
+    "ablate": (SingleHeadSettings, DecodingSettings, SamplingSettings),
     "cost": (ModelSettings, TrainingSettings, CostSettings),
     "diversify": (DiversitySettings,),
     "evaluate": (EvaluationSettings, DecodingSettings, SamplingSettings),
     "fine_tune": (FineTuningSettings,),
-    "keep": (DecodingSettings, SamplingSettings),
+    "keep": (SingleHeadSettings, DecodingSettings, SamplingSettings),
     "prune": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
     "remove": (RemovalSettings, DecodingSettings, SamplingSettings),
     "score": (ScoreSettings,),

@@ -5,10 +5,11 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
-from headroom.ground.command import add_run, epoch_of, run, stage_parser
+from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.heads import Head, Site
 from headroom.ground.tables import write_table
 from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.settings.experiments import SingleHeadSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
@@ -27,8 +28,8 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--sets", nargs="+", default=["choose", "test"], help="sets that every head is tried on and that choose"
     )
-    parser.add_argument("--examples", type=int, help="only the first examples of every set")
     parser.add_argument("--output", required=True, help="table of effects")
+    add_settings(parser, SingleHeadSettings)
     judging(task).add_judging(parser)
     return parser
 
@@ -37,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Try every head as its site's only one on every set, say which was best where, write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    sets = [judging(task).load_set(given, name, examples=given.examples) for name in given.sets]
+    examples = settings_from(given, SingleHeadSettings).examples
+    sets = [judging(task).load_set(given, name, examples=examples) for name in given.sets]
     model = loading(task).load_model(given, given.checkpoint)
     judges = {judged.name: Judge(model, judged) for judged in sets}
     chosen = {name: [best_head(judge, site) for site in model.sites] for name, judge in judges.items()}
