@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from headroom.report.__main__ import main
 from headroom.report.study_tables import StudyTables
-from report.example_tables import ALL_TASKS, write_example_study
+from report.example_tables import ALL_TASKS, write_example_maps, write_example_study
 
 HOSTILE = '<script>window.hostile=1</script><img src=x onerror="window.hostile=1">&"'
 """A study name that would run if it were not escaped."""
@@ -26,12 +26,17 @@ def example_paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture(scope="session")
-def example_tables(example_paths: list[Path]) -> StudyTables:
-    return StudyTables(example_paths)
+def example_maps(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return write_example_maps(tmp_path_factory.mktemp("example-maps"), ALL_TASKS)
 
 
 @pytest.fixture(scope="session")
-def report(example_paths: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Written:
+def example_tables(example_paths: list[Path], example_maps: list[Path]) -> StudyTables:
+    return StudyTables(example_paths, example_maps)
+
+
+@pytest.fixture(scope="session")
+def report(example_paths: list[Path], example_maps: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Written:
     """The report of the made-up study, under a hostile name and configuration."""
     directory = tmp_path_factory.mktemp("report")
     configuration = directory / "configuration.yaml"
@@ -42,6 +47,7 @@ def report(example_paths: list[Path], tmp_path_factory: pytest.TempPathFactory) 
     output = directory / "report.html"
     tables = [str(path) for path in example_paths]
     flags = ["--configuration", str(configuration), "--benchmarks", str(benchmark)]
+    flags += ["--maps", *map(str, example_maps)]
     flags += ["--output", str(output), "--figures", str(directory / "figures")]
     main(["--study", HOSTILE, "--tables", *tables, *flags])
     return Written(output.read_text(encoding="utf-8"), directory / "figures")

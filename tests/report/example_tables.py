@@ -13,6 +13,7 @@ import numpy
 from headroom.ground.heads import KINDS, Head, Site, all_heads, format_profile
 from headroom.ground.tables import write_table
 from headroom.report.study_tables import COLUMNS
+from report.voita_tables import VoitaMaker, write_maps
 
 TRANSLATION_RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
 
@@ -294,6 +295,9 @@ def repulsion(study: str) -> Iterator[Row]:
         yield {**row, "baseline": "baseline", "value": -0.06, "low": -0.08, "high": -0.04, "p": 0.02}
 
 
+VOITA = ("pointing", "roles", "relevance", "gates", "pruned", "criteria")
+
+
 def write_example_study(
     directory: Path, study: str = "example", only: tuple[str, ...] = (), tasks: Sequence[str] = ("translation",)
 ) -> list[Path]:
@@ -307,8 +311,16 @@ def write_example_study(
             files = {directory / f"{name}.csv": made} if "translation" in tasks else {}
         else:
             makers = {run: Maker(study, run) for task in tasks for run in TASKS[task].runs}
-            files = {directory / name / f"{run}.csv": getattr(maker, name)() for run, maker in makers.items()}
+            files = {
+                directory / name / f"{run}.csv": getattr(VoitaMaker(maker) if name in VOITA else maker, name)()
+                for run, maker in makers.items()
+            }
         for path, rows in files.items():
             write_table(path, rows, columns)
             paths.append(path)
     return paths
+
+
+def write_example_maps(directory: Path, tasks: Sequence[str] = ("translation",)) -> list[Path]:
+    """Write the attention maps of the first run of each task below `directory` and return their paths."""
+    return [write_maps(directory, VoitaMaker(Maker("example", TASKS[task].runs[0]))) for task in tasks]

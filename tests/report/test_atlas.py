@@ -59,6 +59,27 @@ def test_marks_say_by_shape_what_they_mean() -> None:
     }
 
 
+def test_letters_stand_over_pale_marks_in_all_kinds() -> None:
+    marks = {Head("E", 1, 1): Mark(1.0, "", letters="−1 s"), Head("A", 1, 1): Mark(1.0, "")}
+    lettered, other = (etree.fromstring(str(drawing)) for drawing in atlas.draw_atlases(marks))
+    assert [text.text for text in lettered.xpath("//g[@class='letters']/text")] == ["−1s"]
+    assert [len(root.xpath("//g[@fill-opacity='.35']")) for root in (lettered, other)] == [1, 1]
+    plain = etree.fromstring(str(atlas.draw_atlases({Head("E", 1, 1): Mark(1.0, "")})[0]))
+    assert not plain.xpath("//g[@fill-opacity]")
+
+
+def test_letters_are_broken_and_cut_to_fit_their_cell() -> None:
+    marks = {Head("E", 1, 1): Mark(1.0, "", letters="−1 s O a A"), Head("E", 1, 16): Mark(0.0, "", letters="+1 s r")}
+    root = etree.fromstring(str(atlas.draw_atlas(Shape("E", 1, 16), marks)))
+    assert [text.text for text in root.xpath("//g[@class='letters']/text")] == ["−1", "s…", "+1", "sr"]
+
+
+def test_letters_of_removed_heads_are_crossed_out() -> None:
+    drawn = str(atlas.draw_atlas(Shape("E", 1, 1), {Head("E", 1, 1): Mark(1.0, "", removed=True, letters="s")}))
+    assert "line-through" in drawn
+    assert "M" not in drawn.partition('class="cell"')[2].partition("</g>")[0]
+
+
 def test_texts_are_escaped() -> None:
     drawn = str(atlas.draw_atlas(Shape("A", 1, 1), {Head("A", 1, 1): Mark(1.0, "<script>&")}))
     assert "<script>" not in drawn

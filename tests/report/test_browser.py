@@ -33,6 +33,13 @@ frame.addEventListener("load", () => {
   const readout = cell.closest("figure").querySelector(".readout").textContent;
   const sortable = page.querySelector("table.data th button");
   sortable.click();
+  const pages = Array.from(page.querySelector(".pager").querySelectorAll(".page"));
+  const shown = () => pages.map((one) => view.getComputedStyle(one).display !== "none").indexOf(true);
+  const turned = [shown()];
+  pages[0].querySelector(".turn label").click();
+  turned.push(shown());
+  page.querySelectorAll(".pager > label")[3].click();
+  turned.push(shown());
   const wide = [];
   for (const element of page.querySelectorAll("main *")) {
     if (element.closest(".scroll, pre, details:not([open]), svg")) continue;
@@ -41,7 +48,7 @@ frame.addEventListener("load", () => {
   }
   document.querySelector("#result").textContent = JSON.stringify({
     width: root.clientWidth, scroll: root.scrollWidth, wide, errors: view.errors, hostile: view.hostile ?? null,
-    lit: lit.length, tasks: [...tasks], readout, sorted: sortable.parentElement.getAttribute("aria-sort"),
+    turned, lit: lit.length, tasks: [...tasks], readout, sorted: sortable.parentElement.getAttribute("aria-sort"),
     ground: view.getComputedStyle(page.body).backgroundColor,
     ink: view.getComputedStyle(page.querySelector("figure svg text")).fill,
   });
@@ -92,6 +99,10 @@ def test_a_hovered_head_lights_up_in_every_atlas_of_its_task(phone: dict[str, An
     assert phone["lit"] > 5
     assert phone["tasks"] == ["translation"]
     assert "E1:1" in phone["readout"]
+
+
+def test_attention_maps_turn_one_at_a_time(phone: dict[str, Any]) -> None:
+    assert phone["turned"] == [0, 1, 3]
 
 
 def test_tables_sort(phone: dict[str, Any]) -> None:

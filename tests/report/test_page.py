@@ -13,7 +13,7 @@ from report.example_tables import write_example_study
 
 SECTIONS = [
     *("findings", "claims", "paper", "training", "scores", "ablation", "keep_one", "agreement", "curves", "settling"),
-    *("removal", "timing", "repulsion", "provenance"),
+    *("removal", "timing", "roles", "gates", "criteria", "repulsion", "provenance"),
 ]
 
 
@@ -30,7 +30,7 @@ def test_sections_come_in_the_order_of_telling(document: html.HtmlElement) -> No
 
 def test_every_experiment_of_a_full_study_is_shown(document: html.HtmlElement) -> None:
     assert not document.xpath("//p[@class='missing']")
-    assert len(document.xpath("//section[@id='findings']//li")) == 5
+    assert len(document.xpath("//section[@id='findings']//li")) == 6
     assert document.xpath("//table[@class='claims']/tbody/tr")
     names = {figure.get("id").removeprefix("figure-") for figure in document.iter("figure")}
     assert set(FIGURES) <= names
@@ -39,7 +39,9 @@ def test_every_experiment_of_a_full_study_is_shown(document: html.HtmlElement) -
 def test_every_experiment_is_told_for_every_task(document: html.HtmlElement) -> None:
     for section in document.iter("section"):
         headings = [heading.text for heading in section.iter("h3")]
-        if section.get("id") in SECTIONS[:3] + SECTIONS[-1:]:
+        if section.get("id") in SECTIONS[1:3]:
+            assert len(headings) == 2  # one per paper
+        elif section.get("id") in SECTIONS[:1] + SECTIONS[-1:]:
             assert headings == []
         elif section.get("id") == "repulsion":
             assert headings == ["Translation"]
@@ -59,8 +61,8 @@ def test_files_to_download_have_names_of_their_own(document: html.HtmlElement) -
 
 
 def test_claims_are_grouped(document: html.HtmlElement) -> None:
-    (table,) = document.xpath("//table[@class='claims']")
-    assert len(table.findall("tbody")) == 15
+    table, other = document.xpath("//table[@class='claims']")
+    assert (len(table.findall("tbody")), len(other.findall("tbody"))) == (15, 14)
     seventh = table.xpath(".//tr[@id='claim-M7']/..")[0]
     assert seventh.xpath("./tr/th[@scope='row']/text()") == ["translation", "SST-2", "CoLA"]
     assert seventh.xpath(".//td[@data-label='Paper']/@rowspan") == ["2"]  # MNLI's value is beside both classifiers
@@ -92,7 +94,7 @@ def classifying(tmp_path_factory: pytest.TempPathFactory) -> Written:
 def test_a_study_may_only_classify(classifying: Written) -> None:
     document = html.document_fromstring(classifying.page)
     assert [section.get("id") for section in document.iter("section")] == SECTIONS
-    assert not document.xpath("//h3")
+    assert not document.xpath("//section[position() > 3]//h3")
     names = document.xpath("//@id")
     assert len(names) == len(set(names))
     assert {reference[1:] for reference in document.xpath("//@href[starts-with(., '#')]")} <= set(names)
@@ -125,7 +127,7 @@ def test_no_request_leaves_the_page(report: Written, document: html.HtmlElement)
 
 
 def test_the_page_is_small(report: Written) -> None:
-    assert len(report.page.encode()) < 3_000_000
+    assert len(report.page.encode()) < 3_500_000  # four models of translation and two classifiers
 
 
 def test_text_from_data_is_escaped(report: Written, document: html.HtmlElement) -> None:
@@ -153,8 +155,9 @@ def test_figures_have_a_text_that_states_their_finding(document: html.HtmlElemen
 
 def test_every_figure_has_the_table_behind_it(document: html.HtmlElement) -> None:
     without = {figure.get("id") for figure in document.iter("figure") if not figure.xpath(".//a[@download]")}
-    histograms = {f"figure-ablation_histogram{task}" for task in ("", "-sst2", "-cola")}
-    assert without == histograms  # its table is that of the atlas above it
+    tasks = ("", "-sst2", "-cola")
+    histograms = {f"figure-ablation_histogram{task}" for task in tasks}  # its table is that of the atlas above it
+    assert without == histograms | {f"figure-maps{task}" for task in tasks}
 
 
 def test_only_variables_of_the_page_colour_the_figures(document: html.HtmlElement) -> None:
@@ -195,8 +198,8 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Written:
 def test_a_study_without_any_table_says_so_in_a_line_per_section(empty: Written) -> None:
     document = html.document_fromstring(empty.page)
     assert [section.get("id") for section in document.iter("section")] == SECTIONS
-    assert len(document.xpath("//section[@id='paper']//tbody/tr")) == 15
-    assert len(document.xpath("//section[@id='paper']//span[@class='missing']")) == 15
+    assert len(document.xpath("//section[@id='paper']//tbody/tr")) == 29
+    assert len(document.xpath("//section[@id='paper']//span[@class='missing']")) == 29
     for name in SECTIONS[3:-1]:
         assert len(document.xpath(f"//section[@id='{name}']/p[@class='missing']")) == 1
     assert not document.xpath("//figure")
@@ -206,13 +209,39 @@ def test_a_study_without_any_table_says_so_in_a_line_per_section(empty: Written)
 
 @pytest.mark.parametrize(
     "only",
-    [("scores",), ("ablation",), ("curves",), ("settling",), ("agreement",), ("evaluation", "diversity"), ("timing",)],
+    [
+        *(
+            ("scores",),
+            ("ablation",),
+            ("curves",),
+            ("settling",),
+            ("agreement",),
+            ("evaluation", "diversity"),
+            ("timing",),
+        ),
+        *(("pointing",), ("roles",), ("relevance",), ("gates",), ("pruned",), ("criteria",), ("roles", "gates")),
+    ],
 )
 def test_a_study_with_few_tables_has_a_page(only: tuple[str, ...], tmp_path: Path) -> None:
     paths = write_example_study(tmp_path, only=only)
     main(["--study", "part", "--tables", *map(str, paths), "--output", str(tmp_path / "part.html")])
     document = html.document_fromstring((tmp_path / "part.html").read_text(encoding="utf-8"))
     assert document.xpath("//figure")
+
+
+def test_attention_maps_can_be_paged_without_a_script(document: html.HtmlElement) -> None:
+    pagers = document.xpath("//div[@class='pager']")
+    assert len(pagers) == 3
+    for pager in pagers:
+        choices = pager.xpath("./input")
+        assert len({choice.get("name") for choice in choices}) == 1
+        assert [choice.get("checked") is not None for choice in choices] == [True, False, False, False]
+        labels = [choice.getnext() for choice in choices]
+        assert [label.get("for") for label in labels] == [choice.get("id") for choice in choices]
+        assert all(label.getnext().get("class") == "page" for label in labels)
+        turned = [link.get("for") for link in pager.xpath(".//p[@class='turn']/label")]
+        assert set(turned) == {choice.get("id") for choice in choices}
+    assert pagers[0].xpath("string(.//*[local-name()='svg'])").count("<b>quickly</b>") == 2
 
 
 def test_names_in_backticks_become_code_and_all_else_is_escaped() -> None:

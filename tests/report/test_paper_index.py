@@ -5,6 +5,7 @@ from pathlib import Path
 from headroom.report.page import sections
 from headroom.report.paper_index import Found, paper_index
 from headroom.report.study_tables import StudyTables
+from headroom.report.voita_index import VOITA_ENTRIES
 from report.claim_tables import classified, curve, effects, sites, study
 
 NAMES = [
@@ -62,3 +63,31 @@ def test_a_model_without_skill_has_no_shares(tmp_path: Path) -> None:
     found = index(study(tmp_path, curves=[*even, *loss], dynamics=[*even, *loss]))
     for name in ("Figure 3b", "Figure 5", "Figure 6"):
         assert found[name][0].words == "the full model scores too little for shares of it"
+
+
+VOITA = [
+    *("Figure 1a", "Figure 1b", "Figure 1c", "Figure 2", "Figure 3", "Table 1", "Figure 4", "Figure 5", "Figure 6"),
+    *("Figure 7", "Figure 8", "Table 2", "Figure 9", "Figure 10"),
+]
+
+
+def second_index(tables: StudyTables) -> dict[str, tuple[Found, ...]]:
+    return {one.name: one.found for one in paper_index(tables, sections(tables), VOITA_ENTRIES)}
+
+
+def test_every_exhibit_of_the_second_paper_has_a_line(example_tables: StudyTables) -> None:
+    assert list(second_index(StudyTables())) == VOITA
+    assert not any(second_index(StudyTables()).values())
+    found = second_index(example_tables)
+    assert all(found.values())
+    words = {name: one[0].words for name, one in found.items()}
+    assert words["Figure 1c"] == "9 of 24 heads with a role: 2 positional, 6 syntactic, 1 rare"
+    assert words["Table 1"] == "6 of 8 by at least 10 points"
+    assert words["Figure 4"] == "largest margin 40 points (verb → subject)"
+    assert words["Figure 5"] == "maps of E1:2 and E2:2"
+    assert words["Figure 7"].startswith("6 of 24 heads: −")
+    assert words["Table 2"].endswith("(mean of 4 layouts)")
+    assert words["Figure 9"].startswith("at 49 % removed: E 67 %, ")
+    assert found["Figure 10"][0].anchor == "figure-retention"
+    assert [one.task for one in found["Figure 9"]] == ["translation"]
+    assert [one.task for one in found["Figure 8"]] == ["translation", "sst2", "cola"]

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from headroom.ground.errors import HeadroomError
 from headroom.report.study_tables import COLUMNS, StudyTables, arm_of, seed_of, task_of
+from report.claim_tables import study
 from report.example_tables import ALL_TASKS, TRANSLATION_RUNS, write_example_study
 
 
@@ -32,6 +33,13 @@ def test_an_experiment_that_was_not_run_is_an_empty_table_with_its_columns() -> 
         assert list(tables.frame(name).columns) == list(columns)
         assert not tables.has(name)
     assert tables.runs == []
+
+
+def test_positions_and_settings_are_written_alike_in_every_table(tmp_path: Path) -> None:
+    roles = study(tmp_path / "1", roles=[{"target": target} for target in ("-1", "+1", "0")]).roles
+    assert list(roles["target"]) == ["-1", "+1", "0"]  # a file with nothing but positions reads as whole numbers
+    gates = study(tmp_path / "2", gates=[{"setting": value} for value in (0.5, 1, 0.003, "")]).gates
+    assert list(gates["setting"]) == ["0.5", "1", "0.003", ""]
 
 
 def test_an_unknown_path_is_an_error() -> None:

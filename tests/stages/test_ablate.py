@@ -5,6 +5,7 @@ from headroom import ablate
 from headroom.ground.heads import Head, all_heads
 from headroom.ground.tables import read_table
 from headroom.ground.translation_metrics import METRICS
+from headroom.methods.halves import COLUMNS as HALVES
 from headroom.methods.translated_sets import load_set
 from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
@@ -15,7 +16,11 @@ from stages.stage_arguments import QUICK, looking_at
 def table(toy, lively_checkpoint, tmp_path_factory):
     output = tmp_path_factory.mktemp("ablation") / "ablation.csv"
     given = [*looking_at(toy, lively_checkpoint), *QUICK]
-    ablate.main([*given, "--sets", "check", "far", "--output", str(output)])
+    written = ["--output", str(output), "--halves", str(output.parent / "halves.csv")]
+    ablate.main([*given, "--sets", "check", "far", *written])
+    halves = read_table(output.parent / "halves.csv", HALVES)
+    assert len(halves) == 2 * 24
+    assert set(halves["signature"]) == {"metric:bleu|set:check"}
     return read_table(output)
 
 

@@ -6,6 +6,7 @@ from headroom.ground.errors import HeadroomError
 from headroom.ground.files import read_lines, write_lines
 from headroom.ground.heads import all_heads
 from headroom.ground.tables import read_table
+from headroom.methods.halves import COLUMNS
 from headroom.methods.importance import CRITERIA, gradient_scores, normalised_by_layer
 from headroom.methods.orders import read_scores
 from stages.stage_arguments import looking_at
@@ -32,6 +33,17 @@ def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
         assert found == pytest.approx(expected[criterion], rel=1e-6)
         layer = read_scores(str(tmp_path / "scores.csv"), epoch=2, criterion=criterion, normalised="layer")
         assert layer == pytest.approx(normalised_by_layer(expected[criterion]), rel=1e-6)
+
+
+def test_halves_of_the_last_epoch(toy, model, tmp_path):
+    score.main(arguments(toy, tmp_path / "scores.csv", "--halves", str(tmp_path / "halves.csv")))
+    table = read_table(tmp_path / "halves.csv", COLUMNS)
+    assert len(table) == 2 * len(CRITERIA) * 24
+    assert set(table["epoch"]) == {2}
+    texts = [read_lines(toy.corpus / f"check.{side}")[1:7:2] for side in ("source", "target")]
+    expected = gradient_scores(model, model.batches(*texts, sentences=3))["gradient-example"]
+    mine = table[(table["criterion"] == "gradient-example") & (table["half"] == "score")]
+    assert list(mine["value"]) == pytest.approx([expected[head] for head in all_heads(model.sites)], rel=1e-4)
 
 
 def test_unaligned_files_are_refused_before_any_scoring(toy, tmp_path):

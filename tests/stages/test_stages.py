@@ -17,6 +17,7 @@ from headroom.settings.model import ModelSettings
 from headroom.settings.pruning import PruningSettings
 from headroom.settings.removal import RemovalSettings
 from headroom.settings.repulsion import RepulsionSettings
+from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
 from headroom.settings.sampling import SamplingSettings
 from headroom.settings.scores import ScoreSettings
 from headroom.settings.timing import TimingSettings
@@ -28,7 +29,7 @@ MODULES = {
     for name in (module.name for module in pkgutil.iter_modules(headroom.__path__))
     if name not in ("data", "ground", "methods", "models", "report", "settings", "study", "tasks")
 }
-ON_TASKS = ("ablate", "count", "evaluate", "keep", "prune", "remove", "score", "speed")
+ON_TASKS = ("ablate", "count", "evaluate", "keep", "observe", "prune", "remove", "score", "speed", "trace")
 """Stages whose flags depend on `--task`."""
 
 SETTINGS = {
@@ -38,10 +39,13 @@ SETTINGS = {
     "evaluate": (EvaluationSettings, DecodingSettings, SamplingSettings),
     "fine_tune": (FineTuningSettings,),
     "keep": (SingleHeadSettings, DecodingSettings, SamplingSettings),
+    "label": (RuleSettings,),
+    "observe": (PointingSettings, SamplingSettings),
     "prune": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
     "remove": (RemovalSettings, DecodingSettings, SamplingSettings),
     "score": (ScoreSettings,),
     "speed": (TimingSettings,),
+    "trace": (TracingSettings,),
     "train": (ModelSettings, TrainingSettings, RepulsionSettings),
 }
 
@@ -94,7 +98,7 @@ def test_help_is_that_of_the_task(name, task, capsys):
     assert ("--vocabulary" in text) == (task == "translation")
     for action in parser_of(name, task)._actions:
         assert action.option_strings[-1] in text
-    judges = name not in ("count", "score", "speed")
+    judges = name not in ("count", "observe", "score", "speed", "trace")
     if task == "classification" and judges:
         wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]
         assert [flag for flag in wanted if flag not in text] == []

@@ -52,6 +52,17 @@ WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ),
     ({"translation.model.heads": 3}, ("key translation.model: width 16 is not a multiple of heads 3",)),
     ({"seeds": [1, 2, 1]}, ("seeds: a seed is given twice",)),
+    ({"translation.gates.penalties": [0.01, 0]}, ("key translation.gates.penalties.1: ", "greater than 0")),
+    ({"translation.gates.kept_shares": [1.5]}, ("key translation.gates: kept_shares: 1.5 is no share of the heads",)),
+    (
+        {"translation.gates.kept_heads": [13]},
+        ("translation.gates.kept_heads: 13 is more than the 4 heads in scope E",),
+    ),
+    (
+        {"translation.gates.from_scratch": [0.5]},
+        ("key translation.gates: from_scratch: 0.5 is not among the values of lambda",),
+    ),
+    ({"translation.gates.ways": ["hard-concrete.X"]}, ("key translation.gates.ways.0: ", "'hard-concrete.E'")),
     (
         {"translation.experiments.far_sets": ["moon"]},
         ("translation.experiments.far_sets: 'moon' is no far domain of the corpus, which has far",),
@@ -238,6 +249,20 @@ def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
     assert "rule train:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
+
+
+def test_relation_that_the_trees_lack(project: Project) -> None:
+    study = project.configure({"translation.roles.relations": ["nsubj", "vocative"]})
+    ended = project.snakemake("results/tiny/translation/treebank.conllu", study=study)
+    says(ended, "roles.relations", "the treebank has no relation 'vocative'; it has")
+
+
+def test_trees_that_do_not_fit_their_text(project: Project) -> None:
+    tree = "# text = A dog sleeps\n1\tA\t_\t_\t_\t_\t2\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
+    (project.root / "own.conllu").write_text(tree)
+    study = project.configure({"translation.treebank": {"source": "files", "path": "own.conllu"}})
+    ended = project.snakemake("results/tiny/translation/treebank.conllu", study=study)
+    says(ended, "own.conllu, line", "cat")
 
 
 RUN = "translation.baseline.seed1"

@@ -34,6 +34,12 @@ WRITTEN_BY = {
     "timing": "speed.COLUMNS",
     "timing_samples": "speed.SAMPLE_COLUMNS",
     "diversity": "diversify.COLUMNS",
+    "pointing": "observe.COLUMNS",
+    "roles": "label.COLUMNS",
+    "relevance": "attribute.COLUMNS",
+    "gates": "gate.GATES",
+    "pruned": "gate.COLUMNS",
+    "criteria": "correlate.COLUMNS",
     "update_cost": "cost.COLUMNS",
     "repulsion": "compare.COLUMNS",
 }

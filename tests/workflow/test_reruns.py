@@ -12,9 +12,16 @@ LAST = {"compare": 1, "report": 1}
 REPORT = {"report": 1}
 
 # What follows a training of all four runs of translation, or of both of classification.
-TRANSLATED = {"score": 4, "evaluate": 4, "dynamics": 4, "settle": 4, "diversify": 4}
-LABELLED = {"score": 2, "evaluate": 2, "dynamics": 2, "settle": 2}
-DETAILED = {"ablate": 1, "keep": 1, "agree": 1, "count": 1, "site_curves": 1, "speed": 1}
+TRANSLATED = {"score": 4, "evaluate": 4, "dynamics": 4, "settle": 4, "diversify": 4, "observe": 4, "label": 4}
+TRANSLATED |= {"attribute": 4}
+LABELLED = {"score": 2, "evaluate": 2, "dynamics": 2, "settle": 2, "observe": 2, "label": 2, "attribute": 2}
+DETAILED = {"ablate": 1, "keep": 1, "agree": 1, "count": 1, "site_curves": 1, "speed": 1, "trace": 1, "correlate": 1}
+DETAILED |= {"gate_controls": 1}
+
+# What follows new gates of translation: on the encoder and on all heads; and of classification.
+SURVIVORS = {"observe_pruned": 1, "label_pruned": 1}
+GATES = {"gate": 2, "train_layout": 1, "contrast": 1, **SURVIVORS, "correlate": 1}
+GATES_LABELLED = {"gate": 1, "correlate": 1}
 
 
 def total(*parts: Jobs) -> Jobs:
@@ -25,24 +32,22 @@ def total(*parts: Jobs) -> Jobs:
     )
 
 
-OF_TRANSLATION = {**TRANSLATED, **DETAILED, "curves": 2, "remove": 1, **LAST}
-OF_CLASSIFICATION = {**LABELLED, **DETAILED, "curves": 1, "remove_labelled": 1, **REPORT}
+OF_TRANSLATION = {**TRANSLATED, **DETAILED, **GATES, "curves": 2, "remove": 1, **LAST}
+OF_CLASSIFICATION = {**LABELLED, **DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1, **REPORT}
 TRAINING = {"train": 4, **OF_TRANSLATION}
 FINE_TUNING = {"fine_tune_entailment": 2, **OF_CLASSIFICATION}
 ENCODER = {"prepare_encoder_entailment": 1, **FINE_TUNING}
-NEW_ARM = {"train": 2, "score": 2, "evaluate": 2, "diversify": 2, "dynamics": 2, "settle": 2, **LAST}
+NEW_ARM = {"train": 2, **dict.fromkeys(TRANSLATED, 2), **LAST}
 NEW_SEED = total(NEW_ARM, {"fine_tune_entailment": 1, **dict.fromkeys(LABELLED, 1)})
-SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "site_curves": 1, "remove": 1, "speed": 1, **LAST}
-SCORES_LABELLED = {
-    **{"score": 2, "settle": 2, "dynamics": 2, "curves": 1, "site_curves": 1, "remove_labelled": 1, "speed": 1},
-    **REPORT,
-}
-JUDGED = {"evaluate": 4, "ablate": 1, "keep": 1, "curves": 2, "site_curves": 1, "dynamics": 4, "agree": 1, **LAST}
-JUDGED_LABELLED = {
-    **{"evaluate": 2, "ablate": 1, "keep": 1, "curves": 1, "site_curves": 1, "dynamics": 2, "agree": 1},
-    **REPORT,
-}
-EVERY_SET = {"generate": 1, "prepare": 1, "cost": 1, **TRAINING}
+BY_SCORES = {"gate_controls": 1, "correlate": 1, "site_curves": 1, "speed": 1}
+SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "remove": 1, **BY_SCORES, **LAST}
+SCORES_LABELLED = {"score": 2, "settle": 2, "dynamics": 2, "curves": 1, "remove_labelled": 1, **BY_SCORES, **REPORT}
+JUDGING = {"ablate": 1, "keep": 1, "site_curves": 1, "agree": 1, "gate_controls": 1}
+JUDGED = {"evaluate": 4, "curves": 2, "dynamics": 4, **JUDGING, **GATES, **LAST}
+JUDGED_LABELLED = {"evaluate": 2, "curves": 1, "dynamics": 2, **JUDGING, **GATES_LABELLED, **REPORT}
+RESAMPLED = {"remove": 1, "remove_labelled": 1, "observe": 6, "label": 6, "trace": 2}
+EVERY_SET = {"generate": 1, "treebank_translation": 1, "prepare": 1, "cost": 1, **TRAINING}
+EVERY_PAIR = {"label_entailment": 1, "treebank_entailment": 1, **ENCODER}
 
 ALPHA = {"baseline": {"method": "baseline"}, "svgd": {"method": "svgd", "alpha": 0.02}}
 
@@ -51,7 +56,7 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     ("translation.arms", ALPHA, {"cost": 1, **NEW_ARM}),
     ("seeds", [1, 2, 3], NEW_SEED),
     ("device", "cpu", total({"cost": 1, **TRAINING}, FINE_TUNING)),
-    ("sampling.resamples", 101, total(JUDGED, {"remove": 1}, JUDGED_LABELLED, {"remove_labelled": 1})),
+    ("sampling.resamples", 101, total(JUDGED, JUDGED_LABELLED, RESAMPLED)),
     ("translation.corpus.seed", 2, EVERY_SET),
     ("translation.vocabulary.size", 210, {"prepare": 1, "cost": 1, **TRAINING}),
     ("translation.training.learning_rate", 0.004, {"cost": 1, **TRAINING}),
@@ -64,7 +69,17 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     ("translation.timing.repeats", 4, {"speed": 1, **REPORT}),
     ("translation.diversity.sentences", 10, {"diversify": 4, **LAST}),
     ("translation.cost.repeats", 20, {"cost": 1, **REPORT}),
-    ("classification.entailment.corpus.seed", 2, {"label_entailment": 1, **ENCODER}),
+    ("translation.relevance.examples", 3, {"attribute": 4, "correlate": 1, **REPORT}),
+    ("translation.roles.margin", 0.2, {"label": 4, "label_pruned": 1, "trace": 1, **REPORT}),
+    (
+        "translation.roles.frequent_tokens",
+        20,
+        {"observe": 4, "label": 4, "trace": 1, "correlate": 1, **SURVIVORS, **REPORT},
+    ),
+    ("translation.roles.traced_sentences", 2, {"trace": 1, **REPORT}),
+    ("translation.gates.updates", 4, {**GATES, "gate_controls": 1, **REPORT}),
+    ("translation.gates.from_scratch", [], REPORT),
+    ("classification.entailment.corpus.seed", 2, EVERY_PAIR),
     ("classification.entailment.encoder.layers", 3, ENCODER),
     ("classification.entailment.training.learning_rate", 0.002, FINE_TUNING),
     ("classification.entailment.scores.examples", 19, SCORES_LABELLED),
@@ -72,6 +87,12 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     ("classification.entailment.pruning.random_draws", 3, {"curves": 1, **REPORT}),
     ("classification.entailment.experiments.examples", 9, {"ablate": 1, "keep": 1, "curves": 1, "agree": 1, **REPORT}),
     ("classification.entailment.removal.share", 0.25, {"remove_labelled": 1, **REPORT}),
+    (
+        "classification.entailment.treebank.sentences",
+        900,
+        {"treebank_entailment": 1, "observe": 2, "label": 2, "trace": 1, "correlate": 1, **REPORT},
+    ),
+    ("classification.entailment.gates.learning_rate", 0.01, {**GATES_LABELLED, "gate_controls": 1, **REPORT}),
     ("classification.entailment.timing.repeats", 4, {"speed": 1, **REPORT}),
 ]
 
@@ -82,7 +103,15 @@ FILES: list[tuple[str, Jobs]] = [
     ("workflow/headroom/report/claims/pruning.py", REPORT),
     ("workflow/report/page.css", REPORT),
     ("workflow/headroom/settings/timing.py", {"speed": 2, **REPORT}),
-    ("workflow/headroom/ground/ranks.py", {"agree": 2, "settle": 6, **REPORT}),
+    ("workflow/headroom/ground/ranks.py", {"agree": 2, "settle": 6, "correlate": 2, **REPORT}),
+    ("workflow/headroom/methods/roles.py", {"label": 6, "label_pruned": 1, "trace": 2, **REPORT}),
+    ("workflow/headroom/methods/relevance.py", {"attribute": 6, "correlate": 2, **REPORT}),
+    ("workflow/headroom/methods/hard_concrete.py", total(GATES, GATES_LABELLED, {"gate_controls": 2}, REPORT)),
+    ("workflow/headroom/contrast.py", {"contrast": 1, **REPORT}),
+    (
+        "workflow/headroom/methods/syntax.py",
+        {"observe": 6, "label": 6, "trace": 2, "correlate": 2, **SURVIVORS, **REPORT},
+    ),
     ("workflow/headroom/prune.py", {**PRUNING, **LAST}),
     ("workflow/headroom/count.py", {"count": 2, **REPORT}),
     ("workflow/headroom/methods/importance.py", total(SCORES, SCORES_LABELLED)),
@@ -92,10 +121,11 @@ FILES: list[tuple[str, Jobs]] = [
     ("workflow/headroom/ground/classification_metrics.py", {**JUDGED_LABELLED, "remove_labelled": 1}),
     ("workflow/headroom/ground/translation_metrics.py", {**JUDGED, "remove": 1}),
     ("workflow/headroom/methods/workload.py", {"speed": 1, **REPORT}),
-    ("workflow/headroom/data/grammar/source.py", total(EVERY_SET, {"label_entailment": 1, **ENCODER})),
+    ("workflow/headroom/data/grammar/source.py", total(EVERY_SET, EVERY_PAIR)),
     ("workflow/headroom/study.py", {}),
     ("workflow/headroom/data/catalogue.yaml", {}),
     ("workflow/headroom/data/labelled_catalogue.yaml", {}),
+    ("workflow/headroom/data/treebank_catalogue.yaml", {}),
     ("workflow/report/curves.rst", {}),
     ("docs/report.md", {}),
 ]

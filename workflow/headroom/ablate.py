@@ -7,7 +7,9 @@ from typing import Any
 
 from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.heads import Head, all_heads
-from headroom.ground.tables import write_table
+from headroom.ground.tables import signature, write_table
+from headroom.methods.halves import COLUMNS as HALVES
+from headroom.methods.halves import ablation_on_halves
 from headroom.methods.judging import COMPARED, Judge, comparisons
 from headroom.settings.experiments import SingleHeadSettings
 from headroom.tasks import add_task, chosen_task
@@ -27,6 +29,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     loading(task).add_model(parser)
     parser.add_argument("--sets", nargs="+", default=["choose", "test"], help="evaluation sets")
     parser.add_argument("--output", required=True, help="table of effects")
+    parser.add_argument("--halves", help="table of effects on halves of the first set; unset for none")
     add_settings(parser, SingleHeadSettings)
     judging(task).add_judging(parser)
     return parser
@@ -41,10 +44,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = loading(task).load_model(given, given.checkpoint)
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     rows: list[dict[str, Any]] = []
-    for judged in sets:
-        rows += [{**leading, **row} for row in effects(Judge(model, judged), all_heads(model.sites))]
-        logger.info("ablated %d heads on %s", len(all_heads(model.sites)), judged.name)
+    heads = all_heads(model.sites)
+    judges = [Judge(model, judged) for judged in sets]
+    for judge in judges:
+        rows += [{**leading, **row} for row in effects(judge, heads)]
+        logger.info("ablated %d heads on %s", len(heads), judge.set.name)
     write_table(given.output, rows, COLUMNS)
+    if given.halves:
+        about = signature(metric=judges[0].set.metrics[0], set=judges[0].set.name)
+        halves = [{**leading, **row, "signature": about} for row in ablation_on_halves(judges[0], heads)]
+        write_table(given.halves, halves, HALVES)
 
 
 def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:

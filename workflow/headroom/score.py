@@ -7,7 +7,9 @@ from typing import Any
 
 from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.tables import signature, write_table
+from headroom.methods import halves as halves_of
 from headroom.methods.importance import gradient_scores, normalised_by_layer
+from headroom.models.adapter import HeadModel
 from headroom.settings.scores import ScoreSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.loading import loading
@@ -25,6 +27,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     loading(task).add_model(parser, several=True)
     parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
     parser.add_argument("--output", required=True, help="table of scores")
+    parser.add_argument("--halves", help="table of the last checkpoint's scores on halves of the set; unset for none")
     add_settings(parser, ScoreSettings)
     return parser
 
@@ -43,6 +46,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows += _rows(given, epoch_of(checkpoint), gradient_scores(model, batches), about)
         logger.info("scored %s", checkpoint)
     write_table(given.output, rows, COLUMNS)
+    if given.halves:
+        halves = list(_half_rows(model, batches))
+        leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoints[-1])}
+        write_table(given.halves, [{**leading, **row, "signature": about} for row in halves], halves_of.COLUMNS)
+
+
+def _half_rows(model: HeadModel, batches: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    for index, half in enumerate(halves_of.HALVES):
+        for criterion, scores in gradient_scores(model, batches, half=index).items():
+            yield from halves_of.half_rows(criterion, half, scores)
 
 
 def _rows(given: argparse.Namespace, epoch: int, raw: dict[str, Any], about: str) -> Iterator[dict[str, Any]]:

@@ -23,6 +23,7 @@ from headroom.settings.task import (
     check_training_text,
 )
 from headroom.settings.training import Device
+from headroom.settings.treebank import check_treebank
 
 TRANSLATION = "translation"
 
@@ -84,6 +85,7 @@ class Study(Settings):
     def _classification_fits(self) -> Self:
         for name, task in self.classification.items():
             check_far_sets(_place(name), task.experiments, task.corpus.far_names)
+            check_treebank(_place(name), task.treebank, task.corpus)
             if task.released:
                 check_idle(task, _place(name), OF_FINE_TUNING)
             else:
@@ -157,7 +159,7 @@ def _explained(error: ErrorDetails) -> str:
 def _key(error: ErrorDetails) -> str:
     """Return the key as it is written in the configuration: without the tag of a section's variant."""
     places = [str(part) for part in error["loc"]]
-    sections = [place for place in ("corpus", "encoder", "arms") if place in places[:3]]
+    sections = [place for place in ("corpus", "encoder", "arms", "treebank") if place in places[:3]]
     if sections:
         variant = places.index(sections[0]) + (2 if sections[0] == "arms" else 1)
         del places[variant : variant + 1]

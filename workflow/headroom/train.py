@@ -17,7 +17,7 @@ import torch
 
 from headroom.ground.command import add_run, add_settings, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path, sha256
+from headroom.ground.files import atomic_path, read_lines, sha256
 from headroom.ground.tables import signature, write_table
 from headroom.methods.repulsive_adam import optimizer_arguments
 from headroom.models.translation.engine import VERSION as ENGINE_VERSION
@@ -42,6 +42,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--work", required=True, help="directory for resumable state, of this run alone")
     parser.add_argument("--checkpoints", required=True, help="directory for epoch<e>.pt, one per epoch")
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
+    parser.add_argument("--profile", help="file with names of heads that the model shall not have; unset for all heads")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
     add_arm(parser)
@@ -63,10 +64,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         device=given.device,
         optimizer=optimizer_arguments(arm_from(given)),
     )
-    claim_work(work, fingerprint(command, data))
-    records = train(arguments=command, epochs=training.epochs, work=work, notify=progress_lines(training.epochs))
+    profile = read_profile(given.profile)
+    claim_work(work, fingerprint([*command, *([f"profile {profile}"] if profile else [])], data))
+    records = train(
+        arguments=command,
+        epochs=training.epochs,
+        work=work,
+        notify=progress_lines(training.epochs),
+        profile=profile,
+    )
     hand_over(work, Path(given.checkpoints), training.epochs)
     write_table(given.output, _rows(records, given, training), COLUMNS)
+
+
+def read_profile(path: str | None) -> str:
+    """Return the profile in a file, as `headroom.gate` writes it; no head without a file."""
+    return " ".join(read_lines(path)) if path else ""
 
 
 def fingerprint(command: list[str], data: Path) -> str:

@@ -56,6 +56,14 @@
     });
   }
 
+  // The links below an attention map turn pages without moving the view to the numbers above it.
+  for (const link of all(".turn label")) {
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      document.getElementById(link.htmlFor).checked = true;
+    });
+  }
+
   // Tables sort by a click on a heading.
   const seconds = { h: 3600, min: 60, s: 1 };
   const raised = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";

@@ -5,7 +5,8 @@ rule ablate:
         code=of_run(code_of, "headroom.ablate"),
         files=of_run(last_files),
     output:
-        f"{RESULTS}/ablation/{{run}}.csv",
+        table=f"{RESULTS}/ablation/{{run}}.csv",
+        halves=f"{RESULTS}/halves/{{run}}.ablation.csv",
     log:
         f"{LOGS}/ablate/{{run}}.log",
     benchmark:
@@ -26,4 +27,4 @@ rule ablate:
         sets=of_run(ablated_sets),
     shell:
         "python -m headroom.ablate {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
-        "{params.limit} {params.judging} --output {output} > {log} 2>&1"
+        "{params.limit} {params.judging} --output {output.table} --halves {output.halves} > {log} 2>&1"

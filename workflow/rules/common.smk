@@ -14,6 +14,7 @@ try:
     import grimp
     from headroom.ground.errors import HeadroomError
     from headroom.settings.repulsion import format_arm
+    from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
     from headroom.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -44,6 +45,11 @@ if translation and translation.released and translation.released.path:
     if not os.path.exists(translation.released.path):
         place = f"configuration, key translation.released.path: there is no {translation.released.path}"
         raise WorkflowError(f"{place} in {os.getcwd()}")
+
+for place, task in CORPORA.items():
+    if task.treebank.source == "files" and not os.path.isfile(task.treebank.path):
+        found = f"there is no file {task.treebank.path} in {os.getcwd()}"
+        raise WorkflowError(f"configuration, key {place}.treebank.path: {found}")
 
 shell.prefix(f"export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; ")
 
@@ -139,7 +145,7 @@ def kind_of(run):
 def code_of(run, stage):
     """Return the sources of a stage on a run: its own, and of the run's task those parts that the stage uses."""
     used = _imports.find_upstream_modules(stage)
-    parts = [part for part in ("loading", "judging", "timing") if f"headroom.tasks.{part}" in used]
+    parts = [part for part in ("loading", "judging", "timing", "observing") if f"headroom.tasks.{part}" in used]
     return sources(stage, *(f"headroom.tasks.{kind_of(run)}.{part}" for part in parts))
 
 
@@ -248,9 +254,34 @@ def labelled_from(source):
     return [(name, task) for name, task in classification.items() if task.corpus.source == source]
 
 
+def trees_from(source):
+    """Return the tasks whose treebank comes from there."""
+    return [(name, task) for name, task in study.tasks.items() if task.treebank.source == source]
+
+
+def treebank_of(run):
+    """Return the treebank of a run's task, as a list of files: none without."""
+    return [] if task_of(run).treebank.source == "none" else [f"{RESULTS}/{RUNS[run].task}/treebank.conllu"]
+
+
+def treebank_flag(run):
+    """Return the flag that names the treebank of a run's task, if it has one."""
+    return " ".join(f"--treebank {path}" for path in treebank_of(run))
+
+
+def part_of_roles(run, part):
+    """Return those settings of roles that a stage uses, as flags."""
+    return flags(part.model_validate(task_of(run).roles.model_dump(include=set(part.model_fields))))
+
+
 def far_flags(corpus):
     """Return the far domains of a corpus as flags: named files, or named splits of a data set."""
     return "".join(f" --far {name} {shlex.quote(place)}" for name, place in corpus.far.items())
+
+
+def has_training_text(task):
+    """Return whether a task has text to train on; a released model needs none."""
+    return task.corpus.source != "sacrebleu" and getattr(task.corpus, "train", "unknown") is not None
 
 
 def encoder_files(encoder):

@@ -5,6 +5,9 @@ report: "../report/workflow.rst"
 FIGURES = {
     "training": "Training",
     "scores": "Importance",
+    "roles": "Roles",
+    "relevance": "Importance",
+    "criteria": "Importance",
     "ablation": "Ablation",
     "retested": "Ablation",
     "keep_one": "Ablation",
@@ -14,11 +17,23 @@ FIGURES = {
     "curves_by_layer": "Pruning",
     "curves_by_task": "Pruning",
     "settling": "Pruning",
+    "gates": "Learned gates",
+    "survivors": "Learned gates",
+    "retention": "Learned gates",
     "timing": "Removal",
     "repulsion": "Repulsion",
 }
-PER_DETAILED_RUN = ("ablation", "keep_one", "agreement", "parameters", "removal", "timing", "timing_samples")
-PER_RUN = ("evaluation", "scores", "settling", "dynamics")
+PER_DETAILED_RUN = (
+    "ablation",
+    "keep_one",
+    "agreement",
+    "criteria",
+    "parameters",
+    "removal",
+    "timing",
+    "timing_samples",
+)
+PER_RUN = ("evaluation", "scores", "pointing", "roles", "relevance", "settling", "dynamics")
 TRAINED = [run for run in RUNS if not task_of(run).released]
 SCOPES = {run: translation.pruning.scopes if run in TRANSLATED else ["all"] for run in DETAILED}
 TABLES = [
@@ -27,6 +42,11 @@ TABLES = [
     *(path for name in PER_DETAILED_RUN for path in tables(name, DETAILED)),
     *(f"{RESULTS}/curves/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")),
     *tables("diversity", TRANSLATED),
+    *(f"{RESULTS}/{name}/{run}.{way}.csv" for run in GATED for way in WAYS[run] for name in ("gates", "pruned")),
+    *(f"{RESULTS}/pruned/{run}.controls.csv" for run in GATED),
+    *(f"{RESULTS}/pruned/{run}.scratch-{value}.csv" for run in SCRATCH for value in SCRATCH[run]),
+    *(path for run in GATED for path in pointing_of_pruned(run)),
+    *(f"{RESULTS}/roles/{run}.pruned.csv" for run in GATED if relabelled(run)),
     *([f"{RESULTS}/update_cost.csv", f"{RESULTS}/repulsion.csv"] if REPULSIVE else []),
 ]
 
@@ -48,6 +68,7 @@ rule configuration:
 rule report:
     input:
         tables=TABLES,
+        maps=[f"{RESULTS}/maps/{run}.json" for run in DETAILED],
         configuration=f"{RESULTS}/configuration.json",
         code=sources("headroom.report", data=[f"report/{name}" for name in REPORT_FILES]),
     output:
@@ -81,6 +102,6 @@ rule report:
         figures=subpath(output[1], parent=True),
         benchmarks=BENCHMARKS,
     shell:
-        "python -m headroom.report --study {params.study} --tables {input.tables} "
+        "python -m headroom.report --study {params.study} --tables {input.tables} --maps {input.maps} "
         "--benchmarks $(find {params.benchmarks} -name '*.tsv' | sort) --configuration {input.configuration} "
         "--output {output.page} --figures {params.figures} > {log} 2>&1"

@@ -5,7 +5,8 @@ rule score:
         code=of_run(code_of, "headroom.score"),
         files=of_run(all_files),
     output:
-        f"{RESULTS}/scores/{{run}}.csv",
+        table=f"{RESULTS}/scores/{{run}}.csv",
+        halves=f"{RESULTS}/halves/{{run}}.scores.csv",
     log:
         f"{LOGS}/score/{{run}}.log",
     benchmark:
@@ -23,4 +24,4 @@ rule score:
         settings=of_run(slice_of, "scores"),
     shell:
         "python -m headroom.score {params.place} --checkpoints {params.checkpoints} --set choose "
-        "{params.settings} --output {output} > {log} 2>&1"
+        "{params.settings} --output {output.table} --halves {output.halves} > {log} 2>&1"

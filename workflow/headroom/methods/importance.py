@@ -40,7 +40,7 @@ class Differentiable(Protocol):
 
 
 def gradient_scores(
-    model: Differentiable, batches: Iterable[Any], removed: Collection[Head] = ()
+    model: Differentiable, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by gradient importance in one pass over the data.
 
@@ -48,6 +48,7 @@ def gradient_scores(
         model: A model in eval mode whose parameters need no gradient.
         batches: Batches with references.
         removed: Heads masked meanwhile; their z is zero and so is their score.
+        half: 0 or 1: only examples at even, or odd, positions of their set. None for all.
 
     Returns:
         For each of `CRITERIA`, the raw score of each head.
@@ -55,8 +56,9 @@ def gradient_scores(
     sums = {criterion: {site: torch.zeros(site.heads) for site in model.sites} for criterion in CRITERIA}
     counts = {criterion: dict.fromkeys(model.sites, 0) for criterion in CRITERIA}
     for batch in batches:
-        for site, products in gate_gradients(model, batch, removed).items():
-            for criterion, (value, count) in _reduced(products).items():
+        rows = [row for row, place in enumerate(batch.positions) if half is None or place % 2 == half]
+        for site, products in gate_gradients(model, batch, removed).items() if rows else ():
+            for criterion, (value, count) in _reduced(products[:, rows]).items():
                 sums[criterion][site] += value.cpu()
                 counts[criterion][site] += count
     return {criterion: _by_head(sums[criterion], counts[criterion]) for criterion in CRITERIA}

@@ -32,6 +32,9 @@ class HeadModel(Protocol):
     def logits(self, batch: Any) -> Tensor:
         """Return what the model says before the softmax: (B, T, V) teacher-forced, or (B, classes)."""
 
+    def trainable(self, scope: str) -> list[nn.Parameter]:
+        """Return the weights that are trained further: all, or for the scope `E` those of the encoder alone."""
+
     def remove(self, removed: frozenset[Head]) -> None:
         """Slice heads out for real, in place."""
 

@@ -1,4 +1,7 @@
-"""Where to compute."""
+"""Where to compute, and from which random numbers."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import torch
 
@@ -16,3 +19,18 @@ def pick_device(device: str) -> torch.device:
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(device)
+
+
+@contextmanager
+def seeded(seed: int | None) -> Iterator[None]:
+    """Draw torch's random numbers from a seed within a block, and go on afterwards as if nothing had been drawn.
+
+    Args:
+        seed: The seed; None changes nothing.
+    """
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

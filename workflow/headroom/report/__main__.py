@@ -10,15 +10,17 @@ from headroom.report.cautions import cautions
 from headroom.report.claims import evaluate_claims, findings
 from headroom.report.exhibits import Section
 from headroom.report.page import render, sections
-from headroom.report.paper_index import paper_index
+from headroom.report.paper_index import PaperIndex, paper_index
 from headroom.report.provenance import provenance
 from headroom.report.sections.scores import motif
 from headroom.report.standalone import standalone
 from headroom.report.study_tables import StudyTables
+from headroom.report.voita_index import VOITA_ENTRIES
 
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
     *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion"),
+    *("roles", "relevance", "gates", "survivors", "retention", "criteria"),
 )
 """The figures that `--figures` writes, each as `<name>.svg`, also if its experiment was not run."""
 
@@ -29,6 +31,7 @@ def build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--study", required=True, help="name of the study")
     add("--tables", nargs="*", type=Path, default=[], metavar="CSV", help="the study's tables")
+    add("--maps", nargs="*", type=Path, default=[], metavar="JSON", help="attention maps written by headroom.trace")
     add("--benchmarks", nargs="*", type=Path, default=[], metavar="TSV", help="Snakemake's benchmark files")
     add("--configuration", type=Path, help="the study's configuration, JSON or YAML")
     add("--overhead", type=Path, help="JSON: wall_seconds, cores, job_seconds of the whole workflow")
@@ -40,14 +43,14 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
-    tables = StudyTables(given.tables)
+    tables = StudyTables(given.tables, given.maps)
     made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
     parts = sections(tables)
     page = render(
         given.study,
         parts,
         verdicts=evaluate_claims(tables),
-        index=paper_index(tables, parts),
+        indices=indices(tables, parts),
         findings=findings(tables),
         cautions=cautions(tables),
         provenance=made,
@@ -57,6 +60,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     if given.figures:
         write_figures(parts, given.figures)
+
+
+def indices(tables: StudyTables, parts: Sequence[Section]) -> list[PaperIndex]:
+    """Return the exhibits of both papers."""
+    return [
+        PaperIndex("Michel, Levy and Neubig, 2019", paper_index(tables, parts)),
+        PaperIndex("Voita et al., 2019", paper_index(tables, parts, VOITA_ENTRIES)),
+    ]
 
 
 def write_figures(parts: Sequence[Section], directory: Path) -> None:

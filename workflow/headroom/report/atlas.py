@@ -1,8 +1,9 @@
 """The head atlas, the sign of this project: layers downwards, heads across, one grid per kind.
 
 The size of a mark says how much: a filled square for a positive amount, a ring for a negative one, a cross
-for a removed head, a frame for a head that is singled out. Shape and size alone suffice to read it; the
-colour names the kind. Every atlas has the same cells in the same places, so that atlases can be compared.
+for a removed head, a frame for a head that is singled out. Letters name what a head does; marks are pale below
+them. Shape and size alone suffice to read it; the colour names the kind. Every atlas has the same cells in the
+same places, so that atlases can be compared.
 """
 
 import math
@@ -31,12 +32,14 @@ class Mark:
         text: What a reader is told on hovering or focusing, e.g. "BLEU −0.42, p 0.003".
         removed: Draw a cross instead.
         framed: Draw a frame around the cell, e.g. for a significant effect.
+        letters: Written over the mark, parts separated by spaces, e.g. "−1 s".
     """
 
     amount: float
     text: str
     removed: bool = False
     framed: bool = False
+    letters: str = ""
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,19 @@ def mark_side(amount: float, cell: float) -> float:
 
 
 def draw_atlas(shape: Shape, marks: Mapping[Head, Mark]) -> Markup:
-    """Return the atlas of one kind as an SVG element; heads without a mark have an empty cell."""
+    """Return the atlas of one kind as an SVG element; heads without a mark have an empty cell.
+
+    If any head of any kind has letters, all marks are pale, so that they stay comparable.
+    """
     colour = f"var(--{palette.KIND_COLOURS[shape.kind].variable})"
-    cells = Markup("").join(_cell(shape, head, mark) for head, mark in marks.items() if head.kind == shape.kind)
-    drawing = Markup('<svg class="atlas" viewBox="0 0 {:g} {:g}">{}{}<g style="fill:{}">{}</g></svg>')
-    return drawing.format(*shape.size, _labels(shape), _grid(shape), colour, cells)
+    own = {head: mark for head, mark in marks.items() if head.kind == shape.kind}
+    cells = Markup("").join(_cell(shape, head, mark) for head, mark in own.items())
+    letters = Markup("").join(_letters(shape, head, mark) for head, mark in own.items() if mark.letters)
+    halo = "fill:var(--ink);stroke:var(--paper);stroke-width:2.4;paint-order:stroke"
+    ink = Markup('<g class="letters" style="{}" text-anchor="middle">{}</g>').format(halo, letters)
+    pale = Markup(' fill-opacity=".35"') if any(mark.letters for mark in marks.values()) else ""
+    drawing = Markup('<svg class="atlas" viewBox="0 0 {:g} {:g}">{}{}<g style="fill:{}"{}>{}</g>{}</svg>')
+    return drawing.format(*shape.size, _labels(shape), _grid(shape), colour, pale, cells, ink if letters else "")
 
 
 def draw_atlases(marks: Mapping[Head, Mark], heads: Iterable[Head] | None = None) -> tuple[Markup, ...]:
@@ -131,6 +142,31 @@ def _cell(shape: Shape, head: Head, mark: Mark) -> Markup:
     )
 
 
+def _letters(shape: Shape, head: Head, mark: Mark) -> Markup:
+    """Return the letters of one head, on two lines where one is too narrow; what does not fit is an ellipsis.
+
+    Those of a removed head are crossed out, in place of the cross.
+    """
+    (x, y), side = shape.corner(head.layer, head.head), shape.cell
+    size = min(11.0, 0.55 * side)
+    lines = _wrapped(mark.letters.split(), max(1, int(side / (0.62 * size))))
+    start = y + side / 2 + 0.36 * size - 0.5 * size * (len(lines) - 1)
+    gone = Markup(' style="fill:var(--control);text-decoration:line-through"') if mark.removed else ""
+    text = Markup('<text x="{:g}" y="{:.4g}" font-size="{:.3g}"') + gone + Markup(">{}</text>")
+    placed = (text.format(x + side / 2, start + size * place, size, line) for place, line in enumerate(lines))
+    return Markup("").join(placed)
+
+
+def _wrapped(parts: list[str], across: int) -> list[str]:
+    """Return parts on at most two lines of `across` characters."""
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part) > across:
+            lines.append("")
+        lines[-1] += part
+    return lines if len(lines) <= 2 else [lines[0], lines[1][: across - 1] + "…"]
+
+
 def _frame(x: float, y: float, side: float) -> Markup:
     style = "fill:none;stroke:var(--ink);stroke-width:1.5"
     frame = '<rect x="{:g}" y="{:g}" width="{:g}" height="{:g}" style="{}"/>'
@@ -139,6 +175,8 @@ def _frame(x: float, y: float, side: float) -> Markup:
 
 def _mark(head: Head, mark: Mark, x: float, y: float, cell: float) -> Markup:
     """Return the mark itself, centred on (x, y); it inherits the colour of its kind."""
+    if mark.removed and mark.letters:
+        return Markup("")
     if mark.removed:
         path = f"M{x - 3:g} {y - 3:g}l6 6m0-6l-6 6"
         return Markup('<path d="{}" style="fill:none;stroke:var(--control)"/>').format(path)

@@ -8,6 +8,7 @@ import pandas
 from headroom.report.chance import with_scale
 from headroom.report.formatting import listing, number, percent, plural
 from headroom.report.metrics import metric_points, metric_word
+from headroom.report.sections.gates import warnings
 from headroom.report.selection import examples_in, last_epochs, main_metric, main_set, rows_where, run_name
 from headroom.report.study_tables import StudyTables, arm_of
 from headroom.report.tasks import heading, kind_of, words_of
@@ -32,7 +33,8 @@ def cautions(tables: StudyTables) -> list[str]:
     for task in tables.tasks:
         view = tables.of_task(task)
         checks: tuple[Callable[[StudyTables], str], ...] = (_weak, _examples, _heads, _seeds, _single)
-        sentences = [text for text in (*(check(view) for check in checks), timing_noise(view.timing)) if text]
+        more = (timing_noise(view.timing), *warnings(view))
+        sentences = [text for text in (*(check(view) for check in checks), *more) if text]
         if len(tables.tasks) > 1 and sentences:
             first = sentences[0]
             sentences[0] = f"{heading(task)}: {first[:1].lower()}{first[1:]}"

@@ -67,6 +67,23 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Page:
+    """One of several drawings that a reader pages through.
+
+    Attributes:
+        group: What the pages of one kind have in common, e.g. a head and its role.
+        label: The page within its group, short, e.g. the number of a sentence.
+        title: The page in words.
+        drawing: What is drawn.
+    """
+
+    group: str
+    label: str
+    title: str
+    drawing: Markup
+
+
+@dataclass(frozen=True)
 class Paper:
     """The paper's values beside ours: a table of text and where the values come from."""
 
@@ -90,6 +107,8 @@ class Exhibit:
         tables: The tables behind it, folded; the first is unfolded if there is no figure.
         papers: The paper's values beside ours.
         folded: The same for other runs, folded under this title.
+        is_atlas: Whether the panels are atlases, whose heads light up.
+        pages: Drawings to page through.
     """
 
     name: str
@@ -102,6 +121,7 @@ class Exhibit:
     papers: tuple[Paper, ...] = ()
     folded: tuple[tuple[str, tuple[Row, ...]], ...] = ()
     is_atlas: bool = False
+    pages: tuple[Page, ...] = ()
 
 
 @dataclass(frozen=True)

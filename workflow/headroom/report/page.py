@@ -12,20 +12,23 @@ import jinja2
 from markupsafe import Markup, escape
 
 from headroom.report import palette, svg
-from headroom.report.claims import ClaimVerdict
+from headroom.report.claims import PAPERS, ClaimVerdict
 from headroom.report.exhibits import Exhibit, Section, of_another_task
 from headroom.report.formatting import listing
 from headroom.report.paper_index import TITLE as INDEX_TITLE
-from headroom.report.paper_index import PaperExhibit
+from headroom.report.paper_index import PaperIndex
 from headroom.report.provenance import Provenance
 from headroom.report.sections import (
     ablation,
     agreement,
+    criteria,
     curves,
     curves_by_task,
+    gates,
     keep_one,
     removal,
     repulsion,
+    roles,
     scores,
     settling,
     timing,
@@ -43,12 +46,21 @@ _TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=<)|(?<=<) (?=[0-9])")
 
 VERDICTS = ("holds", "does not hold", "undecided at this scale", "not run")
 
+TITLES = {
+    "M": "Are Sixteen Heads Really Better than One?",
+    "V": "Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned",
+}
+"""The papers' titles, by the letter of their claims."""
+
 QUESTION = (
-    "Which attention heads does a trained model need, which can go, what is gained by removing them for real, and"
-    " does training heads to repel each other change the answer?"
+    "Which attention heads does a trained model need, what do they do, which can go, what is gained by removing them"
+    " for real, and does training heads to repel each other change the answer?"
 )
 
-TOLD = (training, scores, ablation, keep_one, agreement, curves, settling, removal, timing, repulsion)
+TOLD = (
+    *(training, scores, ablation, keep_one, agreement, curves, settling, removal, timing),
+    *(roles, gates, criteria, repulsion),
+)
 """The modules of the sections, in the order of telling; each has `section(tables)` for the tables of one task."""
 
 
@@ -102,7 +114,7 @@ def render(
     parts: Sequence[Section],
     *,
     verdicts: Sequence[ClaimVerdict],
-    index: Sequence[PaperExhibit] = (),
+    indices: Sequence[PaperIndex] = (),
     findings: Sequence[str],
     cautions: Sequence[str],
     provenance: Provenance,
@@ -115,6 +127,10 @@ def render(
     environment.filters["task_name"] = task_name
     light, dark = palette.style_variables()
     claims = [list(group) for _, group in groupby(verdicts, key=lambda one: one.id)]
+    papers = [
+        (authors, TITLES[letter], [group for group in claims if group[0].id.startswith(letter)])
+        for letter, authors in PAPERS.items()
+    ]
     tally = Counter(one.verdict for one in verdicts)
     return environment.get_template("page.html.j2").render(
         study=study,
@@ -124,7 +140,8 @@ def render(
         verdicts=verdicts,
         claims=claims,
         several=len({one.task for one in verdicts if one.task}) > 1,
-        index=index,
+        papers=papers,
+        indices=indices,
         index_title=INDEX_TITLE,
         tally=[(word, tally[word]) for word in VERDICTS if tally[word]],
         sections=parts,

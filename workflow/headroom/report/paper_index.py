@@ -1,4 +1,4 @@
-"""The paper, exhibit by exhibit: its key numbers beside ours, and where to find ours."""
+"""The papers, exhibit by exhibit: their key numbers beside ours, and where to find ours."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from headroom.report.exhibits import Exhibit, Section
 from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import TaskKind, kind_of
 
-TITLE = "The paper, exhibit by exhibit"
+TITLE = "The papers, exhibit by exhibit"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,15 @@ class PaperExhibit:
 
 
 @dataclass(frozen=True)
-class _Entry:
+class PaperIndex:
+    """A paper and its exhibits."""
+
+    paper: str
+    exhibits: list[PaperExhibit]
+
+
+@dataclass(frozen=True)
+class Entry:
     """What one line of the index needs.
 
     Attributes:
@@ -53,10 +61,10 @@ class _Entry:
 
 _MT: tuple[TaskKind, ...] = ("translation",)
 _BERT: tuple[TaskKind, ...] = ("classification",)
-_ALL = (*_MT, *_BERT)
+_ALL: tuple[TaskKind, ...] = (*_MT, *_BERT)
 
-_ENTRIES = (
-    _Entry(
+ENTRIES = (
+    Entry(
         name="Figure 1a",
         about="scores without one head, translation",
         paper="240 of 288 heads within 0.1 BLEU of the full model",
@@ -64,7 +72,7 @@ _ENTRIES = (
         exhibit="ablation_histogram",
         read=lambda tables: ours.near(tables, 0.1),
     ),
-    _Entry(
+    Entry(
         name="Figure 1b",
         about="scores without one head, BERT",
         paper="128 of 144 heads within 0.2 points of accuracy",
@@ -72,7 +80,7 @@ _ENTRIES = (
         exhibit="ablation_histogram",
         read=lambda tables: ours.near(tables, 0.2),
     ),
-    _Entry(
+    Entry(
         name="Table 1",
         about="change without each encoder head",
         paper="8 of 96 at p < 0.01: 4 worse, 4 better",
@@ -80,7 +88,7 @@ _ENTRIES = (
         exhibit="ablation",
         read=ours.significant,
     ),
-    _Entry(
+    Entry(
         name="Table 2",
         about="one head per site, same data",
         paper="13 of 18 sites not significant; worst −13.56 BLEU (A6)",
@@ -88,7 +96,7 @@ _ENTRIES = (
         exhibit="keep_one",
         read=lambda tables: ours.one_head(tables, on_same=True),
     ),
-    _Entry(
+    Entry(
         name="Table 3",
         about="one head per layer of BERT, same data",
         paper="12 of 12 layers not significant; worst −0.96 points",
@@ -96,7 +104,7 @@ _ENTRIES = (
         exhibit="keep_one",
         read=lambda tables: ours.one_head(tables, on_same=True),
     ),
-    _Entry(
+    Entry(
         name="Figure 2a",
         about="effects in two domains, translation",
         paper="Pearson 0.56",
@@ -104,7 +112,7 @@ _ENTRIES = (
         exhibit="agreement",
         read=ours.pearson,
     ),
-    _Entry(
+    Entry(
         name="Figure 2b",
         about="effects in two domains, BERT",
         paper="Pearson 0.68",
@@ -112,7 +120,7 @@ _ENTRIES = (
         exhibit="agreement",
         read=ours.pearson,
     ),
-    _Entry(
+    Entry(
         name="Figure 3a",
         about="heads removed by two orders, translation",
         paper="at 50 %: 78 % of the score kept by gradient, 18 % by ablation",
@@ -120,7 +128,7 @@ _ENTRIES = (
         exhibit="curves",
         read=ours.half_removed,
     ),
-    _Entry(
+    Entry(
         name="Figure 3b",
         about="heads removed by two orders, BERT",
         paper="at 50 %: 96 % above chance kept by gradient, 75 % by ablation",
@@ -128,7 +136,7 @@ _ENTRIES = (
         exhibit="curves",
         read=ours.half_removed,
     ),
-    _Entry(
+    Entry(
         name="Table 4",
         about="speed with half of the heads really removed",
         paper="BERT, batches of 64: +17.5 %, of 1: +1.9 %",
@@ -136,7 +144,7 @@ _ENTRIES = (
         exhibit="timing",
         read=ours.gains,
     ),
-    _Entry(
+    Entry(
         name="Figure 4",
         about="heads of one kind removed",
         paper="at 70 %: 84 % (E), 29 % (A), 89 % (D) of the score kept",
@@ -144,7 +152,7 @@ _ENTRIES = (
         exhibit="curves_by_kind",
         read=ours.kinds,
     ),
-    _Entry(
+    Entry(
         name="Figure 5",
         about="pruning at every epoch",
         paper="at 40 %: 71 % of the score kept in epoch 1, 92 % in epoch 40",
@@ -152,7 +160,7 @@ _ENTRIES = (
         exhibit="settling",
         read=ours.epochs,
     ),
-    _Entry(
+    Entry(
         name="Table 5",
         about="one head per site, chosen on other data",
         paper="9 of 18 sites not significant; worst −18.89 BLEU (A6)",
@@ -160,7 +168,7 @@ _ENTRIES = (
         exhibit="keep_one",
         read=lambda tables: ours.one_head(tables, on_same=False),
     ),
-    _Entry(
+    Entry(
         name="Table 6",
         about="one head per layer of BERT, chosen on other data",
         paper="12 of 12 layers not significant; worst −0.96 points",
@@ -168,7 +176,7 @@ _ENTRIES = (
         exhibit="keep_one",
         read=lambda tables: ours.one_head(tables, on_same=False),
     ),
-    _Entry(
+    Entry(
         name="Figure 6",
         about="other tasks",
         paper="at 50 %: 98 % (SST-2), 100 % (CoLA, MRPC), 85 % (IWSLT) of the score kept",
@@ -179,22 +187,25 @@ _ENTRIES = (
 )
 
 
-def paper_index(tables: StudyTables, parts: Sequence[Section]) -> list[PaperExhibit]:
-    """Return every figure and table of the paper with what this study found.
+def paper_index(
+    tables: StudyTables, parts: Sequence[Section], entries: Sequence[Entry] = ENTRIES
+) -> list[PaperExhibit]:
+    """Return every figure and table of a paper with what this study found.
 
     Args:
         tables: The tables of the study.
         parts: The sections of the report, which have the exhibits to point to.
+        entries: The figures and tables, default those of the first paper.
     """
     shown = {exhibit.name: part.identifier for part in parts for exhibit in _exhibits(part)}
-    return [PaperExhibit(entry.name, entry.about, entry.paper, _found(entry, tables, shown)) for entry in _ENTRIES]
+    return [PaperExhibit(entry.name, entry.about, entry.paper, _found(entry, tables, shown)) for entry in entries]
 
 
 def _exhibits(part: Section) -> list[Exhibit]:
     return [*part.exhibits, *(exhibit for one in part.parts for exhibit in one.exhibits)]
 
 
-def _found(entry: _Entry, tables: StudyTables, shown: dict[str, str]) -> tuple[Found, ...]:
+def _found(entry: Entry, tables: StudyTables, shown: dict[str, str]) -> tuple[Found, ...]:
     found = []
     for task in tables.tasks:
         words = entry.read(tables.of_task(task)) if kind_of(task) in entry.kinds else ""

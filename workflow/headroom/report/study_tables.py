@@ -9,12 +9,14 @@ import pandas
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table
+from headroom.report.maps import AttentionMap, read_maps
 
 TRANSLATION = "translation"
 """The task of this name is translation; runs of every other name classify."""
 
 _RUN = "study run epoch"
 _TESTED = "set metric value full delta low high p p_holm p_bh p_mcnemar p_unpaired"
+_PRUNED = "set metric value full delta low high p removed updates"
 _CURVE = f"{_RUN} scope order normalised ranking draw heads_removed heads_total removed {_TESTED} signature"
 
 COLUMNS: dict[str, tuple[str, ...]] = {
@@ -36,6 +38,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         " threads device signature",
         "timing_samples": "study run share_removed model part batch_size repeat seconds signature",
         "diversity": f"{_RUN} kind layer measure value signature",
+        "pointing": f"{_RUN} model kind layer head measure target trees half value baseline low high count signature",
+        "roles": f"{_RUN} model trees kind layer head role target value baseline low high best signature",
+        "relevance": f"{_RUN} kind layer head measure half value low high count signature",
+        "gates": f"{_RUN} method scope setting kind layer head score p_closed p_open kept signature",
+        "pruned": f"{_RUN} method scope setting draw kept heads undecided start gates {_PRUNED} signature",
+        "criteria": f"{_RUN} scope first second statistic value low high ceiling heads signature",
         "update_cost": "study arm repeat seconds ratio signature",
         "repulsion": "study statistic set metric arm baseline value low high p seeds signature",
     }.items()
@@ -44,9 +52,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 _TEXT = (
     "study run measure signature set set_a set_b metric decoding kind criterion normalised statistic scope"
-    " order ranking removed check model part device arm baseline seeds chosen_on"
+    " order ranking removed check model part device arm seeds chosen_on measure target trees half role method setting"
+    " start gates first second"
 )
 """Columns that stay text; every other column is a number, an empty cell NaN."""
+
+_TEXT_OF = {"repulsion": "baseline"}
+"""Columns that are text in one table and numbers in others."""
 
 _WHOLE_STUDY = ("update_cost", "repulsion")
 """Tables without a column `run`: they are about the arms of the study's first task."""
@@ -72,9 +84,10 @@ class StudyTables:
     Args:
         paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
             file itself for the tables of a whole study (`repulsion.csv`, `update_cost.csv`).
+        maps: The JSON files with attention maps.
 
     Raises:
-        HeadroomError: If a path belongs to no known table.
+        HeadroomError: If a path belongs to no known table, or a file of maps is none.
     """
 
     training = _Table()
@@ -91,10 +104,17 @@ class StudyTables:
     timing = _Table()
     timing_samples = _Table()
     diversity = _Table()
+    pointing = _Table()
+    roles = _Table()
+    relevance = _Table()
+    gates = _Table()
+    pruned = _Table()
+    criteria = _Table()
     update_cost = _Table()
     repulsion = _Table()
 
-    def __init__(self, paths: Sequence[Path | str] = ()) -> None:
+    def __init__(self, paths: Sequence[Path | str] = (), maps: Sequence[Path | str] = ()) -> None:
+        self.maps: list[AttentionMap] = read_maps(maps)
         self._paths: dict[str, list[Path]] = {name: [] for name in COLUMNS}
         self._frames: dict[str, pandas.DataFrame] = {}
         self._views: dict[str, StudyTables] = {}
@@ -107,20 +127,29 @@ class StudyTables:
             frames = [_read(path, name) for path in self._paths[name]]
             filled = [frame for frame in frames if len(frame)]
             empty = pandas.DataFrame(columns=list(COLUMNS[name]))
-            self._frames[name] = pandas.concat(filled, ignore_index=True) if filled else _typed(empty)
+            self._frames[name] = pandas.concat(filled, ignore_index=True) if filled else _typed(empty, name)
         return self._frames[name]
 
     def has(self, name: str) -> bool:
         """Return whether the table has any row, that is, whether its experiment was run."""
         return not self.frame(name).empty
 
+    def given(self, name: str) -> bool:
+        """Return whether a file of this table was read, also if it has no rows: nothing was found then."""
+        return bool(self._paths[name]) or self.has(name)
+
+    @cached_property
+    def _present(self) -> list[str]:
+        """The runs as they come in the tables and maps."""
+        tables = (run for name in COLUMNS if "run" in COLUMNS[name] for run in self.frame(name)["run"].unique())
+        return list(dict.fromkeys([*tables, *(one.run for one in self.maps)]))
+
     @cached_property
     def runs(self) -> list[str]:
         """The runs of the study, in order of task (see `tasks`), arm (baseline first) and seed."""
         tasks = self.tasks
-        names = {run for name in COLUMNS if "run" in COLUMNS[name] for run in self.frame(name)["run"]}
         return sorted(
-            names,
+            self._present,
             key=lambda run: (tasks.index(task_of(run)), arm_of(run) != "baseline", arm_of(run), seed_of(run), run),
         )
 
@@ -132,10 +161,7 @@ class StudyTables:
     @cached_property
     def tasks(self) -> list[str]:
         """The tasks of the study: translation first, the others as they come in the tables."""
-        runs = dict.fromkeys(
-            run for name in COLUMNS if "run" in COLUMNS[name] for run in self.frame(name)["run"].unique()
-        )
-        found = list(dict.fromkeys(map(task_of, runs)))
+        found = list(dict.fromkeys(map(task_of, self._present)))
         return sorted(found, key=lambda task: task != TRANSLATION)
 
     @property
@@ -151,6 +177,8 @@ class StudyTables:
         if task in self._views:
             return self._views[task]
         view = self._views[task] = StudyTables()
+        view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
+        view.maps = [one for one in self.maps if task_of(one.run) == task]
         for name in COLUMNS:
             frame = self.frame(name)
             if name not in _WHOLE_STUDY:
@@ -185,15 +213,31 @@ def _table_name(path: Path) -> str:
 
 
 def _read(path: Path, name: str) -> pandas.DataFrame:
-    return _typed(read_table(path, COLUMNS[name]))
+    return _typed(read_table(path, COLUMNS[name]), name)
 
 
-def _typed(frame: pandas.DataFrame) -> pandas.DataFrame:
+def _typed(frame: pandas.DataFrame, name: str) -> pandas.DataFrame:
     """Return the frame with text columns as text and all others as numbers."""
     columns: dict[str, pandas.Series[Any]] = {}
+    texts = {*_TEXT.split(), *_TEXT_OF.get(name, "").split()}
     for column in frame.columns:
-        if column in _TEXT.split():
-            columns[column] = frame[column].astype(str)
+        if column in texts:
+            columns[column] = frame[column].map(_WRITTEN.get(column, str)).astype(str)
         else:
             columns[column] = pandas.to_numeric(frame[column], errors="coerce")
     return pandas.DataFrame(columns)
+
+
+def _offset(value: Any) -> str:
+    """Return a relative position with its sign, which is lost where a column has nothing but positions."""
+    text = str(value)
+    return f"{int(text):+d}".replace("+0", "0") if text.lstrip("+-").isdecimal() else text
+
+
+def _setting(value: Any) -> str:
+    """Return lambda or K as written in names of models, so that `1` and `1.0` of two files are one."""
+    return "" if value == "" else f"{float(value):g}"
+
+
+_WRITTEN = {"target": _offset, "setting": _setting}
+"""How texts that look like numbers are written."""

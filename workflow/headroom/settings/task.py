@@ -13,18 +13,22 @@ from headroom.settings.diversity import DiversitySettings
 from headroom.settings.encoder import Encoder, NewEncoder
 from headroom.settings.experiments import ExperimentSettings
 from headroom.settings.fine_tuning import FineTuningSettings
+from headroom.settings.gates import ChosenGateSettings, ScopedGateSettings
 from headroom.settings.labelled import LabelledCorpus
 from headroom.settings.labelling import LabellingSettings
 from headroom.settings.model import ModelSettings
 from headroom.settings.online_text import SacrebleuCorpus
 from headroom.settings.pruning import PruningSettings, ScopedPruningSettings
 from headroom.settings.released import ReleasedClassifier, ReleasedModel
+from headroom.settings.relevance import RelevanceSettings
 from headroom.settings.removal import RemovalSettings
 from headroom.settings.repulsion import Arm, ArmSettings, BaselineArm, SvgdArm
+from headroom.settings.roles import RoleSettings
 from headroom.settings.scores import ScoreSettings
 from headroom.settings.sentence_pairs import GeneratedPairs
 from headroom.settings.timing import TimingSettings
 from headroom.settings.training import TrainingSettings
+from headroom.settings.treebank import Treebank, check_treebank, default_treebank
 
 
 def _both_arms() -> dict[str, Arm]:
@@ -56,11 +60,18 @@ class TranslationSettings(Settings):
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings, description="final scores")
     experiments: ExperimentSettings = Field(default_factory=ExperimentSettings, description="what is run on which runs")
     scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
+    relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
     pruning: ScopedPruningSettings = Field(default_factory=ScopedPruningSettings, description="pruning curves")
     removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
+    gates: ScopedGateSettings = Field(default_factory=ScopedGateSettings, description="learned gates")
     timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
     diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
     cost: CostSettings = Field(default_factory=CostSettings, description="cost of repulsion per update")
+    treebank: Treebank = Field(
+        default_factory=default_treebank,
+        description="dependency trees of the source language; of other than generated text none but those named here",
+    )
+    roles: RoleSettings = Field(default_factory=RoleSettings, description="confidence and roles of heads")
 
     @model_validator(mode="after")
     def _names_are_plain(self) -> Self:
@@ -92,8 +103,20 @@ class TranslationSettings(Settings):
         return 1 if self.released else self.training.epochs
 
     @model_validator(mode="after")
+    def _keeps_heads_that_there_are(self) -> Self:
+        encoder = self.model.encoder_layers * self.model.heads
+        heads = {"E": encoder, "all": encoder + 2 * self.model.decoder_layers * self.model.heads}
+        for scope in () if self.released else self.gates.scopes:
+            if wrong := [count for count in self.gates.kept_heads if count > heads[scope]]:
+                raise ValueError(
+                    f"translation.gates.kept_heads: {wrong[0]} is more than the {heads[scope]} heads in scope {scope}"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _fits(self) -> Self:
         check_far_sets("translation", self.experiments, self.corpus.far_names)
+        check_treebank("translation", self.treebank, self.corpus)
         if isinstance(self.corpus, GeneratedCorpus):
             check_sizes("translation", self.timing, self.scores, test=self.corpus.test, valid=self.corpus.valid)
         return self
@@ -111,9 +134,16 @@ class ClassificationSettings(Settings):
     labelling: LabellingSettings = Field(default_factory=LabellingSettings, description="labels and metrics")
     experiments: ExperimentSettings = Field(default_factory=ExperimentSettings, description="what is run on which runs")
     scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
+    relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
     pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
     removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
+    gates: ChosenGateSettings = Field(default_factory=ChosenGateSettings, description="learned gates")
     timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
+    treebank: Treebank = Field(
+        default_factory=default_treebank,
+        description="dependency trees of the text's language; of other than generated text none but those named here",
+    )
+    roles: RoleSettings = Field(default_factory=RoleSettings, description="confidence and roles of heads")
 
     @property
     def epochs(self) -> int:

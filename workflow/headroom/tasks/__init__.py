@@ -1,8 +1,8 @@
 """Tasks: how models of one kind are loaded, judged and timed, behind one protocol for every experiment.
 
-Each task is a package with the modules `loading`, `judging` and `timing`; the modules of these names here say what
-they offer. A stage imports those that it uses, of the task that `--task` names: so a job waits for one engine
-only, and editing what classification needs, or a metric, reruns nothing that does without it.
+Each task is a package with the modules `loading`, `judging`, `timing` and `observing`; the modules of these names
+here say what they offer. A stage imports those that it uses, of the task that `--task` names: so a job waits for one
+engine only, and editing what classification needs, or a metric, reruns nothing that does without it.
 """
 
 import argparse

@@ -20,7 +20,7 @@ from headroom.models.classification.checkpoint import (
 from headroom.models.classification.inputs import accepted_inputs, check_tokenizer, longest_input
 from headroom.models.classification.sites import find_sites
 from headroom.models.classification.verification import check_interventions
-from headroom.models.device import pick_device
+from headroom.models.device import pick_device, seeded
 from headroom.models.gates import Gates
 from headroom.models.removal import remove_heads
 from headroom.models.sites import AttentionSite, site_names
@@ -58,7 +58,9 @@ class ClassificationModel:
         self.gates = Gates(sites=self.live_sites, batch_first=True)
 
     @classmethod
-    def load(cls, directory: Path | str, device: str = "auto", attention: str = "sdpa") -> Self:
+    def load(
+        cls, directory: Path | str, device: str = "auto", attention: str = "sdpa", *, fresh: int | None = None
+    ) -> Self:
         """Load a classifier, whole or sliced, in eval mode.
 
         Args:
@@ -66,18 +68,21 @@ class ClassificationModel:
                 `headroom.json` if heads are gone.
             device: `auto`, `cpu` or `cuda`.
             attention: `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
+            fresh: A seed for weights as they are before any training, instead of the directory's; None for these.
 
         Raises:
             HeadroomError: If a file is missing or damaged, model and tokenizer do not fit, or the model is not a
                 classifier whose heads can be removed.
         """
         place = pick_device(device)
-        model = build_classifier(directory, attention)
+        with seeded(fresh):
+            model = build_classifier(directory, attention)
         tokenizer = read_tokenizer(directory)
         check_tokenizer(tokenizer, model, directory)
         sites = find_sites(model)
         remove_heads(sites, parse_profile(read_removed(directory), site_names(sites)))
-        load_weights(model, directory)
+        if fresh is None:
+            load_weights(model, directory)
         model.eval().requires_grad_(False).to(place)
         loaded = cls(model=model, sites=sites, tokenizer=tokenizer)
         if any(live.kept for live in sites):
@@ -94,6 +99,10 @@ class ClassificationModel:
     def device(self) -> torch.device:
         """Where the parameters are."""
         return next(self.model.parameters()).device
+
+    def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
+        """Return all weights: a classifier has no decoder to leave as it is."""
+        return list(self.model.parameters())
 
     def remove(self, removed: frozenset[Head]) -> None:
         """Slice heads out for real, in place."""

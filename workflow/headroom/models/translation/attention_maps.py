@@ -7,10 +7,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from headroom.ground.heads import Site
+from headroom.models.maps import MapObserver
 from headroom.models.sites import AttentionSite
-
-MapObserver = Callable[[Site, Tensor], None]
-"""Called with a site and its attention weights, shape (B, H, T, S): rows are queries and sum to one."""
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from torch import Tensor
 from headroom.data.subwords import Subwords, load_subwords
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site, format_profile, parse_profile
-from headroom.models.device import pick_device
+from headroom.models.device import pick_device, seeded
 from headroom.models.gates import Gates
 from headroom.models.removal import remove_heads
 from headroom.models.sites import AttentionSite, site_names
@@ -71,13 +71,16 @@ class TranslationModel:
         self.gates = Gates(sites=self.live_sites, batch_first=False)
 
     @classmethod
-    def load(cls, checkpoint: Path | str, vocabulary: Path | str, device: str = "auto") -> Self:
+    def load(
+        cls, checkpoint: Path | str, vocabulary: Path | str, device: str = "auto", *, fresh: int | None = None
+    ) -> Self:
         """Load a checkpoint, whole or sliced, in eval mode.
 
         Args:
             checkpoint: A fairseq checkpoint of a `transformer` model.
             vocabulary: A directory with `dict.source.txt`, `dict.target.txt` and what `load_subwords` reads.
             device: `auto`, `cpu` or `cuda`.
+            fresh: A seed for weights as they are before training, instead of those of the checkpoint; None for these.
 
         Raises:
             HeadroomError: If a file is missing or damaged, or model and vocabulary do not fit.
@@ -86,14 +89,16 @@ class TranslationModel:
         source, target = load_dictionary(vocabulary, "source"), load_dictionary(vocabulary, "target")
         configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
         try:
-            model = TranslationTask(configuration.task, source, target).build_model(configuration.model)
+            with seeded(fresh):
+                model = TranslationTask(configuration.task, source, target).build_model(configuration.model)
             sites = find_sites(model)
         except (AttributeError, KeyError, TypeError) as error:
             raise HeadroomError(f"{checkpoint} is not a model of fairseq's architecture `transformer`") from error
         removed = parse_profile(state.get(DESCRIPTOR, {}).get("removed", ""), site_names(sites))
         remove_heads(sites, removed)
         try:
-            model.load_state_dict(state["model"])
+            if fresh is None:
+                model.load_state_dict(state["model"])
         except RuntimeError as error:
             raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
         pieces = load_subwords(vocabulary)
@@ -110,6 +115,13 @@ class TranslationModel:
     def device(self) -> torch.device:
         """Where the parameters are."""
         return next(self.model.parameters()).device
+
+    def trainable(self, scope: str) -> list[torch.nn.Parameter]:
+        """Return all weights, or for the scope `E` those of the encoder that the decoder does not share."""
+        if scope == "all":
+            return list(self.model.parameters())
+        frozen = {id(weight) for weight in self.model.decoder.parameters()}
+        return [weight for weight in self.model.encoder.parameters() if id(weight) not in frozen]
 
     def remove(self, removed: frozenset[Any]) -> None:
         """Slice heads out for real, in place."""

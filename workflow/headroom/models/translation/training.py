@@ -17,9 +17,13 @@ from fairseq.trainer import Trainer
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
+from headroom.ground.heads import parse_profile
 from headroom.models.device import pick_device
+from headroom.models.removal import remove_heads
+from headroom.models.sites import site_names
 from headroom.models.translation import task as _task  # noqa: F401  (registers the task)
-from headroom.models.translation.checkpoint import is_whole, load_state, save_model
+from headroom.models.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
+from headroom.models.translation.sites import find_sites
 from headroom.settings.model import ModelSettings
 from headroom.settings.training import TrainingSettings
 
@@ -133,19 +137,38 @@ def configuration(arguments: list[str]) -> Any:
     return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, input_args=arguments))
 
 
-def build_trainer(cfg: Any) -> Trainer:
-    """Return fairseq's Trainer with task, model and criterion, seeded as `fairseq-train` does."""
+def build_trainer(cfg: Any, profile: str = "") -> Trainer:
+    """Return fairseq's Trainer with task, model and criterion, seeded as `fairseq-train` does.
+
+    Args:
+        cfg: The configuration.
+        profile: Heads that the model does not have: sliced out before it sees a sentence.
+
+    Raises:
+        HeadroomError: If the model has no such head.
+    """
     utils.import_user_module(cfg.common)
     metrics.reset()
     numpy.random.seed(cfg.common.seed)
     utils.set_torch_seed(cfg.common.seed)
     task = tasks.setup_task(cfg.task)
     model = task.build_model(cfg.model)
+    if profile:
+        _slice(model, profile)
     task.load_dataset("valid", combine=False, epoch=1)
     return Trainer(cfg, task, model, task.build_criterion(cfg.criterion))
 
 
-def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify) -> list[EpochRecord]:
+def _slice(model: Any, profile: str) -> None:
+    sites = find_sites(model)
+    remove_heads(sites, parse_profile(profile, site_names(sites)))
+    for live in sites:
+        if live.kept:
+            attention: Any = live.attention
+            attention.skip_embed_dim_check = True  # its heads are narrower together than the model
+
+
+def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, profile: str = "") -> list[EpochRecord]:
     """Train up to an epoch, going on from whatever whole state `work` holds.
 
     After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and
@@ -158,13 +181,14 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify) -> l
         epochs: The last epoch to train.
         work: Directory of this run alone.
         notify: Called with the progress after each update.
+        profile: Heads that the model does not have.
 
     Returns:
         One record per epoch, from the first.
     """
     work.mkdir(parents=True, exist_ok=True)
     cfg = configuration(arguments)
-    trainer = build_trainer(cfg)
+    trainer = build_trainer(cfg, profile)
     last = last_whole_epoch(work)
     if last:
         logger.info("going on after epoch %d", last)
@@ -175,7 +199,7 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify) -> l
     _, epoch_iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)
     for epoch in range(last + 1, epochs + 1):
         record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify)
-        _save_epoch(trainer, epoch_iterator, record, work)
+        _save_epoch(trainer, epoch_iterator, record, work, profile)
         trainer.lr_step(epoch, record.valid_loss)
         epoch_iterator = trainer.get_train_iterator(epoch_iterator.next_epoch_idx, load_dataset=False)
     return [read_record(work, epoch) for epoch in range(1, epochs + 1)]
@@ -235,7 +259,7 @@ def _nats(meters: Any) -> float:
     return float(meters["nll_loss"].avg) * math.log(2)
 
 
-def _save_epoch(trainer: Trainer, epoch_iterator: Any, record: EpochRecord, work: Path) -> None:
+def _save_epoch(trainer: Trainer, epoch_iterator: Any, record: EpochRecord, work: Path, profile: str) -> None:
     with atomic_path(work / f"epoch{record.epoch}.json") as temporary:
         temporary.write_text(json.dumps(asdict(record)), "utf-8")
     trainer.consolidate_optimizer()
@@ -243,5 +267,8 @@ def _save_epoch(trainer: Trainer, epoch_iterator: Any, record: EpochRecord, work
     state = work / f"state{record.epoch}.pt"
     with atomic_path(state) as temporary:
         trainer.save_checkpoint(str(temporary), extra_state)
-        save_model(load_state(temporary), work / f"epoch{record.epoch}.pt")
+        whole = load_state(temporary)
+        if profile:
+            whole[DESCRIPTOR] = {"removed": profile}
+        save_model(whole, work / f"epoch{record.epoch}.pt")
     (work / f"state{record.epoch - 2}.pt").unlink(missing_ok=True)

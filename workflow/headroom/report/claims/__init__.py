@@ -1,21 +1,41 @@
-"""The paper's claims, each judged from the study's tables by a rule that stands beside it."""
+"""The papers' claims, each judged from the study's tables by a rule that stands beside it."""
 
-from headroom.report.claims import counts, domains, epochs, generality, keeping, pruning, removing, speed
+from headroom.report.claims import (
+    convergence,
+    counts,
+    domains,
+    epochs,
+    gates,
+    generality,
+    keeping,
+    pointing,
+    pruning,
+    relevance,
+    removing,
+    retention,
+    seeds,
+    speed,
+    survival,
+)
 from headroom.report.claims.findings import findings
 from headroom.report.claims.verdict import ClaimVerdict
 from headroom.report.study_tables import StudyTables
 
-__all__ = ["CLAIMS", "ClaimVerdict", "evaluate_claims", "findings"]
+__all__ = ["CLAIMS", "PAPERS", "ClaimVerdict", "evaluate_claims", "findings"]
 
-_MODULES = (removing, keeping, domains, pruning, speed, counts, epochs, generality)
+_MICHEL = (removing, keeping, domains, pruning, speed, counts, epochs, generality)
+_VOITA = (relevance, pointing, seeds, gates, survival, retention, convergence)
+
+PAPERS = {"M": "Michel, Levy and Neubig, 2019", "V": "Voita, Talbot, Moiseev, Sennrich and Titov, 2019"}
+"""Whose claims begin with which letter."""
 
 CLAIMS = tuple(
     sorted(
-        (claim for module in _MODULES for claim in module.CLAIMS),
-        key=lambda claim: int(claim.id.removeprefix("M")),
+        (claim for module in (*_MICHEL, *_VOITA) for claim in module.CLAIMS),
+        key=lambda claim: (list(PAPERS).index(claim.id[0]), int(claim.id[1:])),
     )
 )
-"""The claims of Michel, Levy and Neubig (2019), in the order of their numbers."""
+"""The claims of both papers, in the order of their numbers."""
 
 
 def evaluate_claims(tables: StudyTables) -> list[ClaimVerdict]:

@@ -1,4 +1,7 @@
-"""The answer in five sentences, written from the tables: what can go, what matters, and by which order."""
+"""The answer in five sentences, written from the tables: what can go, what matters, and by which order.
+
+There is a sixth where roles or gates were examined.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +18,7 @@ from headroom.report.claims.evidence import (
     scaled_by_run,
 )
 from headroom.report.claims.findings_of_change import repulsion, speed, tests_compared
+from headroom.report.claims.findings_of_roles import gates, syntax
 from headroom.report.claims.keeping import enough_share
 from headroom.report.claims.pruning import KIND_SHARE, mean_difference, removable_share
 from headroom.report.claims.removing import unchanged_share
@@ -32,6 +36,8 @@ UNSKILLED = "the models score no more with their heads than without"
 def findings(tables: StudyTables) -> list[str]:
     """Return five sentences: what can go, which kinds or layers matter, orders, speed, repulsion or tests.
 
+    Where roles or learned gates were examined, a sentence about them stands before speed.
+
     Numbers are means over the runs of the baseline; brackets span the 95 % intervals of all of them. In a study
     of several tasks every number is followed by its task.
     """
@@ -42,6 +48,7 @@ def findings(tables: StudyTables) -> list[str]:
         _removable(tables) or f"How many heads can be removed is not known: {curve}.",
         _kinds(tables) or "Which kind of attention matters most is not known: its curves were not run.",
         _orders(tables) or f"Whether importance beats chance is not known: {order}.",
+        *filter(None, [_roles(tables)]),
         speed(tables) or "What removal gains in time is not known: timing was not run.",
         repulsion(tables)
         or tests_compared(tables)
@@ -156,6 +163,21 @@ def _orders(tables: StudyTables) -> str:
     if over_ablation:
         sentence += f", and {named(over_ablation, tables)} than removing by single-head ablation effects"
     return sentence + "."
+
+
+def _roles(tables: StudyTables) -> str:
+    """Say for how many relations a head was found, and what learned gates leave."""
+    relations, left = by_task(tables, syntax), by_task(tables, gates)
+    parts = []
+    if relations:
+        parts.append(
+            f"for {named(relations, tables)} of the syntactic relations and directions some head finds the related word"
+            " at least 10 points more often than its usual position does"
+        )
+    if left:
+        parts.append(f"learned gates leave {named(left, tables)}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
 
 
 def _gain(tables: StudyTables, order: str) -> str:

@@ -27,6 +27,8 @@ SEVERAL_RUNS = (
     " without such a majority undecided. Ours is the mean of the runs; its interval spans all of theirs."
 )
 
+ALL_RUNS = " All runs are judged together: there is one verdict per task."
+
 
 @dataclass(frozen=True)
 class ClaimVerdict:
@@ -125,6 +127,7 @@ class Claim:
         rule: The rule in words.
         section: The section with the evidence.
         read: Returns what every run says, given the tables of one task.
+        together: Whether `read` judges all runs at once, since the claim is about training or about several models.
     """
 
     id: str
@@ -133,6 +136,7 @@ class Claim:
     rule: str
     section: str
     read: Callable[[StudyTables], list[Reading]]
+    together: bool = False
 
     def asked_of(self, task: str) -> bool:
         """Return whether the claim is about a task."""
@@ -150,7 +154,8 @@ class Claim:
     def _verdict(self, task: str, ours: str, verdict: str) -> ClaimVerdict:
         kind = kind_of(task) if kind_of(task) in self.paper else next(iter(self.paper))
         paper = self.paper.get(task, self.paper[kind])
-        return ClaimVerdict(self.id, self.claim, task, paper, ours, verdict, self.rule + SEVERAL_RUNS, self.section)
+        rule = self.rule + (ALL_RUNS if self.together else SEVERAL_RUNS)
+        return ClaimVerdict(self.id, self.claim, task, paper, ours, verdict, rule, self.section)
 
 
 def majority(verdicts: Sequence[str]) -> str:

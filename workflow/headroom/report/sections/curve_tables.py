@@ -81,7 +81,7 @@ def survivors_table(removed: Sequence[tuple[str, frozenset[Head]]], heads: Seque
     for name, _ in removed:
         columns.append(Column(name, name, lambda kept: "kept" if kept else "removed", numeric=False))
     frame = pandas.DataFrame(rows)
-    return table_of(frame, columns, caption="heads left when half are removed", filename="survivors.csv")
+    return table_of(frame, columns, caption="heads left when half are removed", filename="curves-survivors.csv")
 
 
 def paper_kept(values: Sequence[float], task_kind: str) -> list[float]:

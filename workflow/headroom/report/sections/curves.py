@@ -193,7 +193,7 @@ def _survivors(rows: pandas.DataFrame, tables: StudyTables, run: str) -> Exhibit
         atlases.append(Row(label, draw_atlases(marks)))
     finding = _survival(made[0][1], heads)
     return Exhibit(
-        name="survivors",
+        name="curves_survivors",
         is_atlas=True,
         rows=tuple(atlases),
         key=(Key(mark_sample("square"), "kept"), Key(mark_sample("cross", "control"), "removed")),

@@ -1,0 +1,111 @@
+import pytest
+from headroom.data.generated import generate_sets
+from headroom.data.treebank import write_treebank
+from headroom.data.trees import Word, plain_sentence, read_trees, relations_in
+from headroom.ground.errors import HeadroomError
+from headroom.settings.corpus import GeneratedCorpus
+
+
+def row(number, form, governor, relation, misc="_"):
+    return "\t".join([str(number), form, form, "X", "_", "_", str(governor), relation, "_", misc])
+
+
+ENGLISH = [
+    "# sent_id = one",
+    "# text = I don't sleep\u00a0.",
+    row(1, "I", 4, "nsubj"),
+    row("2-3", "don't", "_", "_"),
+    row(2, "do", 4, "aux"),
+    row(3, "n't", 4, "advmod"),
+    row(4, "sleep", 0, "root", "SpaceAfter=No"),
+    row("4.1", "sleeping", "_", "_"),
+    row(5, ".", 4, "punct"),
+]
+GERMAN = [
+    row("1-2", "Zum", "_", "_"),
+    row(1, "zu", 3, "case"),
+    row(2, "dem", 3, "det"),
+    row(3, "Haus", 0, "root", "SpaceAfter=No"),
+    row(4, "!", 3, "punct"),
+]
+
+
+def written(path, *sentences):
+    path.write_text("".join("\n".join(lines) + "\n\n" for lines in sentences), encoding="utf-8")
+    return path
+
+
+def test_words_of_a_multiword_token_share_its_span_and_empty_nodes_have_none(tmp_path):
+    (sentence,) = read_trees(written(tmp_path / "a.conllu", ENGLISH))
+    assert sentence.text == "I don't sleep\u00a0."
+    assert sentence.words == (
+        Word("I", 0, 1, 3, "nsubj"),
+        Word("do", 2, 7, 3, "aux"),
+        Word("n't", 2, 7, 3, "advmod"),
+        Word("sleep", 8, 13, None, "root"),
+        Word(".", 14, 15, 3, "punct"),
+    )
+
+
+def test_text_is_made_of_the_forms_where_the_file_has_none(tmp_path):
+    (sentence,) = read_trees(written(tmp_path / "a.conllu", GERMAN))
+    assert sentence.text == "Zum Haus!"
+    assert [(word.form, word.start, word.end) for word in sentence.words] == [
+        ("zu", 0, 3), ("dem", 0, 3), ("Haus", 4, 8), ("!", 8, 9),
+    ]  # fmt: skip
+    assert relations_in([sentence]) == ["case", "det", "punct"]
+
+
+def test_only_line_feeds_end_lines(tmp_path):
+    lines = ["# text = a\u0085b c\u2028d", row(1, "a\u0085b", 0, "root"), row(2, "c\u2028d", 1, "obj")]
+    (sentence,) = read_trees(written(tmp_path / "a.conllu", lines))
+    assert [word.form for word in sentence.words] == ["a\u0085b", "c\u2028d"]
+
+
+def test_the_generated_treebank_comes_back(tmp_path):
+    pair = generate_sets(GeneratedCorpus(train=1, valid=2, test=1, far=60))["far"]
+    write_treebank(tmp_path / "far.conllu", pair.trees, name="far")
+    read = read_trees(tmp_path / "far.conllu")
+    assert [sentence.text for sentence in read] == pair.pairs.source
+    for sentence, tokens in zip(read, pair.trees, strict=True):
+        assert [word.relation for word in sentence.words] == [token.relation for token in tokens]
+        governors = [None if token.governor is None else tokens.index(token.governor) for token in tokens]
+        assert [word.governor for word in sentence.words] == governors
+        assert [sentence.text[word.start : word.end] for word in sentence.words] == [token.form for token in tokens]
+
+
+@pytest.mark.parametrize(
+    ("changed", "place", "message"),
+    [
+        (row(1, "I", "_", "nsubj"), 2, r"line 10: the word has no governor, so the sentence has no tree"),
+        (row(1, "I", 6, "nsubj"), 2, r"line 10: the governor 6 is no word of the sentence, which has 5"),
+        (row(1, "I", 0, "root"), 2, r"line 10: no tree: 2 words of the sentence have no governor, not 1"),
+        (row(1, "I", 1, "nsubj"), 2, r"line 10: no tree: the word depends on itself"),
+        (row(4, "slept", 0, "root"), 6, r"line 14: tree and text do not align: 'slept' is not in the text, .*'sleep"),
+        ("# text = I don't sleep. Now", 1, r"line 16: tree and text do not align: no word of the tree is 'Now'"),
+        (row(7, "I", 4, "nsubj"), 2, r"line 8: the words of the sentence are not numbered 1, 2, 3"),
+        ("1 I", 2, r"line 8: no sentence in CoNLL-U"),
+    ],
+)
+def test_what_is_wrong_is_told_with_file_and_line(changed, place, message, tmp_path):
+    lines = [*ENGLISH[:place], changed, *ENGLISH[place + 1 :]]
+    with pytest.raises(HeadroomError, match=r"b\.conllu, " + message):
+        read_trees(written(tmp_path / "b.conllu", [*GERMAN, "", "", *lines]))
+
+
+def test_a_circle_of_words_is_no_tree(tmp_path):
+    lines = [row(1, "a", 2, "x"), row(2, "b", 1, "x"), row(3, "c", 0, "root")]
+    with pytest.raises(HeadroomError, match="line 1: no tree"):
+        read_trees(written(tmp_path / "a.conllu", lines))
+
+
+def test_a_file_without_sentences_is_refused(tmp_path):
+    with pytest.raises(HeadroomError, match="has no sentence"):
+        read_trees(written(tmp_path / "a.conllu", ["# nothing"]))
+
+
+def test_words_of_plain_text_are_what_white_space_separates():
+    sentence = plain_sentence("a bb  a.")
+    assert [(word.form, word.start, word.end) for word in sentence.words] == [("a", 0, 1), ("bb", 2, 4), ("a.", 6, 8)]
+    assert {word.governor for word in sentence.words} == {None}
+    assert relations_in([sentence]) == []

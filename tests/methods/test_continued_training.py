@@ -1,0 +1,109 @@
+"""Training on under gates: what moves, what stays, and that a penalty closes gates."""
+
+import pytest
+import torch
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import parse_profile
+from headroom.methods.continued_training import continue_training, falling
+from headroom.methods.learned_gates import ExactGates, HardConcreteGates, fixed, heads_in
+from headroom.models.translation.model import TranslationModel
+from headroom.settings.gates import GateTrainingSettings
+
+
+def train(model, texts, source, *, scope="all", **changes):
+    settings = GateTrainingSettings(**{"updates": 12, "learning_rate": 0.01, "gate_learning_rate": 0.5, **changes})
+    batches = model.batches(*texts, sentences=4)
+    heads = heads_in(model.sites, scope)
+    continue_training(
+        model, batches=batches, source=source(len(heads)), heads=heads, scope=scope, settings=settings, seed=1
+    )
+    return batches, heads
+
+
+def loss(model, batches):
+    return sum(float(model.losses(batch)[0].sum()) for batch in batches)
+
+
+def weights(part):
+    return {name: value.clone() for name, value in part.state_dict().items()}
+
+
+def changed(part, before):
+    return {name for name, value in part.state_dict().items() if not torch.equal(value, before[name])}
+
+
+def no_gates(heads):
+    return fixed(frozenset(), range(heads))
+
+
+def test_plain_training_lowers_the_loss_and_leaves_a_plain_model(lively, texts):
+    batches = lively.batches(*texts, sentences=4)
+    before = loss(lively, batches)
+    train(lively, texts, no_gates, updates=40)
+    assert loss(lively, batches) < 0.8 * before
+    assert not lively.model.training
+    assert not any(weight.requires_grad for weight in lively.model.parameters())
+    with_all = loss(lively, batches)
+    with lively.gates.masked(frozenset()):
+        assert loss(lively, batches) == with_all
+
+
+def test_the_decoder_is_frozen_when_the_encoder_alone_has_gates(lively, texts):
+    encoder, decoder = weights(lively.model.encoder), weights(lively.model.decoder)
+    train(lively, texts, no_gates, scope="E")
+    assert changed(lively.model.decoder, decoder) == set()
+    assert {name for name in changed(lively.model.encoder, encoder) if "layers.0" in name}
+
+
+def test_equal_seeds_give_equal_bits(toy, lively_checkpoint, texts):
+    ends = []
+    for _ in range(2):
+        model = loaded(toy, lively_checkpoint)
+        train(model, texts, lambda heads: HardConcreteGates(heads=heads, strength=0.1, seed=1))
+        ends.append(weights(model.model))
+    assert all(torch.equal(ends[0][name], ends[1][name]) for name in ends[0])
+
+
+def test_a_large_penalty_closes_every_gate_and_a_small_one_few(toy, lively_checkpoint, texts):
+    for strength, least, most in ((10.0, 0, 0), (1e-9, 13, 24)):
+        model = loaded(toy, lively_checkpoint)
+        source = HardConcreteGates(heads=24, strength=strength, seed=1)
+        train(model, texts, lambda _, source=source: source, updates=30, learning_rate=1e-4)
+        assert least <= int(source.kept().sum()) <= most
+
+
+def test_a_head_that_is_gone_from_the_start_stays_unused(lively, texts):
+    """Its weights get no gradient: neither its rows of the value projection nor its columns of the output."""
+    removed = parse_profile("E1:2", lively.sites)
+    site = lively.live_sites[0]
+    rows = site.value.weight[4:8].clone()
+    train(lively, texts, lambda _: fixed(removed, heads_in(lively.sites, "all")))
+    assert torch.equal(site.value.weight[4:8], rows)
+
+
+def test_the_weights_wait_until_the_gates_are_no_longer_learned_alone():
+    rate = falling(2, 6)
+    assert [rate(update) for update in range(6)] == [0, 0, 1, 0.75, 0.5, 0.25]
+    assert [falling(0, 4)(update) for update in range(4)] == [1, 0.75, 0.5, 0.25]
+
+
+def test_exact_gates_are_learned_first_and_the_weights_then(lively, texts):
+    source = ExactGates(heads=24, k=6, straight_through=False, seed=1)
+    before, scores = weights(lively.model), []
+    source.draw = lambda progress, draw=source.draw: scores.append(source.scores.detach().clone()) or draw(progress)
+    train(lively, texts, lambda _: source, updates=10)
+    assert not torch.equal(scores[0], scores[4])
+    assert torch.equal(scores[4], scores[9])
+    assert changed(lively.model, before)
+
+
+def test_a_loss_that_is_no_number_is_told(lively, texts):
+    with torch.no_grad():
+        next(lively.model.parameters()).fill_(float("nan"))
+    with pytest.raises(HeadroomError, match="the loss is no number after 1 updates"):
+        train(lively, texts, no_gates)
+    assert not lively.model.training
+
+
+def loaded(toy, checkpoint):
+    return TranslationModel.load(checkpoint, toy.data, "cpu")

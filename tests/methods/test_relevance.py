@@ -1,0 +1,152 @@
+"""Relevance of heads in whole models: conservation, single examples, removed heads, and means worked out by hand."""
+
+import fairseq
+import numpy
+import pytest
+import torch
+from headroom.ground.heads import Head, Site, parse_profile
+from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
+from headroom.models.classification.model import ClassificationModel
+from headroom.models.translation.model import Batch, TranslationModel
+from headroom.models.translation.sites import find_sites
+from toy_encoder import toy_text, write_encoder
+from toy_fairseq import batch, make_trainer, write_data
+from toy_run import spread
+from transformers.activations import ACT2FN
+
+
+@pytest.fixture
+def exact(lively, monkeypatch):
+    """The translation model in float64, attention weights too, which fairseq computes in float32."""
+    monkeypatch.setattr(fairseq.utils, "softmax", lambda x, dim, **_: x.softmax(dim))
+    lively.model.double()
+    return lively
+
+
+def same(found, expected):
+    assert found.steps.tolist() == expected.steps.tolist()
+    for measure in MEASURES:
+        for site, sums in expected.sums[measure].items():
+            assert found.sums[measure][site] == pytest.approx(sums, rel=1e-6, abs=1e-9), (measure, site)
+
+
+class TestTranslation:
+    def test_relevance_is_conserved(self, lively, texts):
+        assert relevances(lively, lively.batches(*texts, sentences=5), epsilon=1e-6).conservation_error < 1e-3
+
+    def test_it_is_conserved_the_better_the_smaller_epsilon(self, exact, texts):
+        batches = exact.batches(*texts, sentences=5)
+        small, large = (relevances(exact, batches, epsilon=epsilon) for epsilon in (1e-9, 0.1))
+        assert small.conservation_error < 1e-6
+        assert large.conservation_error > 1e-3
+
+    @pytest.mark.parametrize("sentences", [5, 12])
+    def test_batch_size_and_padding_do_not_matter(self, exact, texts, sentences):
+        alone = relevances(exact, exact.batches(*texts, sentences=1), epsilon=1e-6)
+        same(relevances(exact, exact.batches(*texts, sentences=sentences), epsilon=1e-6), alone)
+        assert [part.shape for part in alone.sums["signed"].values()] == [(12, 4)] * 6
+
+    def test_steps_are_the_pieces_of_the_reference_and_shares_sum_to_one(self, lively, texts):
+        found = relevances(lively, lively.batches(*texts, sentences=5), epsilon=1e-6)
+        pieces = [len(lively.target_pieces.encode(text)) + 1 for text in texts[1]]  # and the end of the sentence
+        assert found.steps.tolist() == pieces
+        for shares in found.sums["relevance"].values():
+            assert shares.sum(axis=1) == pytest.approx(found.steps)
+        assert any((sums < 0).any() for sums in found.sums["signed"].values())
+
+    @pytest.mark.parametrize("profile", ["E1:2", "A1:1 A1:2 A1:3 A1:4 A2:1 A2:2 A2:3 A2:4 D2:1"])
+    def test_removed_heads_have_none_masked_or_sliced_alike(self, exact, texts, profile):
+        removed = parse_profile(profile, exact.sites)
+        batches = exact.batches(*texts, sentences=5)
+        masked = relevances(exact, batches, epsilon=1e-6, removed=removed)
+        for head in removed:
+            site = next(site for site in exact.sites if head in site.head_names())
+            assert not any(masked.sums[measure][site][:, head.head - 1].any() for measure in MEASURES)
+        assert masked.conservation_error < 1e-3
+        exact.remove(removed)
+        exact.model.requires_grad_(False)  # as a loaded model is
+        sliced = relevances(exact, batches, epsilon=1e-6)
+        same(sliced, masked)
+        assert sliced.conservation_error < 1e-3
+        if "A1:1" in profile:  # deaf to the source: no encoder head is relevant, and no share undefined
+            assert all(not sums.any() for site, sums in sliced.sums["relevance"].items() if site.kind == "E")
+
+    def test_nothing_is_left_behind(self, lively, texts):
+        (whole,) = lively.batches(*texts, sentences=12)
+        before = lively.losses(whole)[0]
+        relevances(lively, [whole], epsilon=1e-6)
+        assert torch.equal(lively.losses(whole)[0], before)
+        assert all(parameter.grad is None for parameter in lively.model.parameters())
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        [],
+        ["--encoder-normalize-before", "--decoder-normalize-before"],
+        ["--activation-fn", "gelu", "--layernorm-embedding"],
+        ["--encoder-learned-pos", "--decoder-learned-pos"],
+    ],
+    ids=lambda flags: " ".join(flags) or "post-norm",
+)
+def test_conserved_in_every_form_of_fairseqs_transformer(flags, tmp_path):
+    trainer = make_trainer(write_data(tmp_path), *flags)
+    model = trainer.model.eval().requires_grad_(False)
+    spread(model)
+    dictionary = trainer.task.source_dictionary
+    adapter = TranslationModel(
+        model=model, sites=find_sites(model), dictionaries=(dictionary, dictionary), pieces=(None, None), state={}
+    )
+    sample = batch(trainer, range(6))
+    given = sample["net_input"]
+    tensors = (given["src_tokens"], given["src_lengths"], given["prev_output_tokens"], sample["target"])
+    found = relevances(adapter, [Batch(list(range(6)), *tensors)], epsilon=1e-6)
+    assert found.conservation_error < 1e-3
+
+
+class TestClassification:
+    @pytest.mark.parametrize("attention", ["eager", "sdpa"])
+    @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "electra"])
+    def test_conserved_whatever_the_batches(self, family, attention, tmp_path):
+        model = ClassificationModel.load(write_encoder(tmp_path / family, family), "cpu", attention)
+        model.model.double()
+        text = toy_text()
+        alone = relevances(model, model.batches(text, examples=1), epsilon=1e-9)
+        found = relevances(model, model.batches(text, examples=12), epsilon=1e-9)
+        same(found, alone)
+        assert found.conservation_error < 1e-5
+        assert found.steps.tolist() == [1] * 12
+        assert all((shares > 0).all() for shares in found.sums["relevance"].values())
+
+    def test_in_single_precision_too(self, tmp_path):
+        model = ClassificationModel.load(write_encoder(tmp_path / "bert"), "cpu")
+        assert relevances(model, model.batches(toy_text(), examples=5), epsilon=1e-6).conservation_error < 1e-3
+
+    def test_what_the_rules_do_not_know_is_told(self, tmp_path):
+        """This gelu is written out as a product of two activations."""
+        model = ClassificationModel.load(write_encoder(tmp_path / "bert"), "cpu")
+        model.model.bert.encoder.layer[0].intermediate.intermediate_act_fn = ACT2FN["gelu_new"]
+        assert relevances(model, model.batches(toy_text(), examples=5), epsilon=1e-6).conservation_error > 1e-2
+
+
+class TestEstimates:
+    SITE = Site("E", 1, 2)
+    FOUND = Relevances(
+        steps=numpy.array([1, 2, 3, 4]),
+        sums={"relevance": {SITE: numpy.array([[0.2, 0.8], [1.0, 1.0], [3.0, 0.0], [1.0, 3.0]])}},
+        conservation_error=0.0,
+    )
+
+    @pytest.mark.parametrize(
+        ("half", "values", "count"),
+        [("all", [5.2 / 10, 4.8 / 10], 10), ("choose", [3.2 / 4, 0.8 / 4], 4), ("score", [2.0 / 6, 4.0 / 6], 6)],
+    )
+    def test_means_over_steps_by_hand(self, half, values, count):
+        found = estimates(self.FOUND, "relevance", half)
+        assert [found[head].value for head in self.SITE.head_names()] == pytest.approx(values)
+        assert {estimate.steps for estimate in found.values()} == {count}
+
+    def test_intervals_are_over_examples(self):
+        """Of two examples a resample has the one, the other, or both."""
+        found = estimates(self.FOUND, "relevance", "choose")[Head("E", 1, 1)]
+        assert (found.low, found.high) == pytest.approx((0.2, 1.0))

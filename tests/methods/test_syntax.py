@@ -1,0 +1,170 @@
+"""Planted heads go through pointing and labelling: found where they are, and not in the controls."""
+
+import random
+
+import numpy
+import pandas
+import pytest
+from headroom.ground.heads import Head, Site
+from headroom.methods.pointing import piece_pointing
+from headroom.methods.roles import find_roles
+from headroom.methods.syntax import arc_sets, relation_pointing
+from headroom.settings.roles import RuleSettings
+from planted import batch_of, names, tree
+
+COUNT = 60
+SITE = Site("E", 2, 4)
+
+
+def sentences():
+    """Return sentences of a verb with a subject before it and an object behind it, at distances drawn at random."""
+    draw, found = random.Random(1), []
+    for _ in range(COUNT):
+        before, between, after = draw.randint(0, 3), draw.randint(0, 3), draw.randint(0, 3)
+        subject = before
+        verb = subject + 1 + between
+        thing = verb + 1 + after
+        words = []
+        for place in range(thing + 1):
+            governor, relation = {subject: (verb, "nsubj"), verb: (None, "root"), thing: (verb, "obj")}.get(
+                place, (subject if place < subject else verb if place < verb else thing, "det")
+            )
+            words.append((f"w{place}", governor, relation))
+        found.append(tree(*words))
+    return found
+
+
+BANK = sentences()
+
+
+def subject_of(place, query):
+    """Point from the verb to its subject, and from all other words to the first."""
+    words = BANK[place].words
+    if words[query].relation == "root":
+        return next(number for number, word in enumerate(words) if word.relation == "nsubj")
+    return 0
+
+
+def governor_of(place, query):
+    governor = BANK[place].words[query].governor
+    return query if governor is None else governor
+
+
+def before(_, query):
+    return max(query - 1, 0)
+
+
+def anywhere(place, query):
+    return random.Random(place * 100 + query).randrange(len(BANK[place].words))
+
+
+PLANTED = {SITE: [subject_of, governor_of, before, anywhere]}
+CHANCE = {SITE: [anywhere] * 4}
+
+
+def look(heads, relations=("nsubj", "obj"), size=8):
+    order = random.Random(2).sample(range(COUNT), COUNT)  # positions need not be in order
+    chunks = [order[start : start + size] for start in range(0, COUNT, size)]
+    batches = [batch_of([BANK[place] for place in chunk], heads, positions=chunk) for chunk in chunks]
+    return batches, relation_pointing(batches, BANK, names(heads), relations=relations, resamples=100)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return look(PLANTED)
+
+
+def rows_of(found):
+    keys = ("measure", "target", "trees", "half", "value", "baseline", "low", "high", "count")
+    lead = {"study": "s", "run": "r", "epoch": 1, "model": "trained", "signature": ""}
+    return pandas.DataFrame([{**lead, **vars(one.head), **{key: getattr(one, key) for key in keys}} for one in found])
+
+
+def by_key(found):
+    return {(one.head.head, one.target, one.trees, one.half): one for one in found}
+
+
+def test_planted_heads_are_right_wherever_they_are_asked(planted):
+    found = by_key(planted[1])
+    for half in ("choose", "score"):
+        assert found[1, "nsubj:to-dependent", "gold", half].value == 1
+        assert found[2, "nsubj:to-governor", "gold", half].value == 1
+        assert found[2, "obj:to-governor", "gold", half].value == 1
+        assert found[1, "nsubj:to-dependent", "gold", half].count == COUNT / 2
+    assert found[2, "nsubj:to-dependent", "gold", "score"].value == 0, "it points the other way"
+
+
+def test_the_baseline_is_the_most_frequent_distance_of_the_half_that_chooses(planted):
+    offsets = numpy.array(
+        [
+            next(number - word.governor for number, word in enumerate(one.words) if word.relation == "nsubj")
+            for one in BANK
+        ]
+    )
+    chosen, counts = numpy.unique(offsets[0::2], return_counts=True)
+    offset = chosen[counts.argmax()]
+    found = by_key(planted[1])
+    for half, rows in (("choose", offsets[0::2]), ("score", offsets[1::2])):
+        assert found[1, "nsubj:to-dependent", "gold", half].baseline == pytest.approx((rows == offset).mean())
+        assert found[3, "nsubj:to-dependent", "gold", half].value == pytest.approx((rows == -1).mean())
+
+
+def test_moved_arcs_have_the_distances_of_the_gold_ones(planted):
+    batches, _ = planted
+    present = {place: numpy.arange(len(BANK[place].words)) for place in range(COUNT)}
+    sets = arc_sets(BANK, present, ["nsubj"])
+    for gold, shuffled in zip(sets["nsubj:to-governor", "gold"], sets["nsubj:to-governor", "shuffled"], strict=True):
+        for asked, right in shuffled.items():
+            assert {other - asked for other in right} == {
+                other - one for one, others in gold.items() for other in others
+            }
+            assert asked not in gold
+    assert batches
+
+
+def test_roles_are_found_in_gold_trees_alone(planted):
+    batches, syntax = planted
+    pieces = piece_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
+    roles = find_roles(rows_of([*pieces, *syntax]), RuleSettings(positional_share=0.8))
+    found = {(role.row["trees"], role.row["head"], role.role, role.row["target"]): role.best for role in roles}
+    assert found == {
+        ("", 3, "positional", "-1"): 0,
+        ("gold", 1, "syntactic", "nsubj:to-dependent"): 1,
+        ("gold", 2, "syntactic", "nsubj:to-governor"): 1,
+        ("gold", 2, "syntactic", "obj:to-governor"): 1,
+    }
+
+
+def test_heads_that_point_anywhere_have_no_role():
+    batches, syntax = look(CHANCE)
+    pieces = piece_pointing(batches, names(CHANCE), frequencies=None, frequent=1, resamples=20)
+    assert find_roles(rows_of([*pieces, *syntax]), RuleSettings()) == []
+
+
+def test_a_best_head_is_scored_on_sentences_that_did_not_choose_it():
+    """One head is right where the head is chosen and wrong elsewhere: on the same half it would seem perfect."""
+
+    def overfitted(place, query):
+        return governor_of(place, query) if place % 2 == 0 else query
+
+    def mediocre(place, query):
+        return governor_of(place, query) if place % 5 else 0
+
+    _, syntax = look({SITE: [overfitted, mediocre, before, anywhere]}, relations=["obj"])
+    found = by_key(syntax)
+    assert found[1, "obj:to-governor", "gold", "choose"].value == 1
+    assert found[1, "obj:to-governor", "gold", "score"].value == 0
+    roles = find_roles(rows_of(syntax), RuleSettings())
+    assert [(role.row["head"], role.best) for role in roles] == [(2, 0)], "the best on `choose` has no role on `score`"
+    assert roles[0].row["half"] == "score"
+
+
+def test_removed_heads_have_no_rows():
+    found = relation_pointing(
+        [batch_of([BANK[0], BANK[1]], {SITE: [subject_of]})],
+        BANK[:2],
+        {SITE: [Head("E", 2, 3)]},
+        relations=["nsubj"],
+        resamples=5,
+    )
+    assert {one.head for one in found} == {Head("E", 2, 3)}

@@ -1,0 +1,30 @@
+from headroom.data.trees import ParsedSentence, Word, plain_sentence
+from headroom.ground.heads import Head, Site
+from headroom.methods.traces import entry, sentences_to_trace, shown, word_maps
+from planted import batch_of, tree
+
+FIVE = tree(("a", None, "root"), ("b", 0, "x"), ("c", 0, "x"))
+
+
+def test_sentences_are_taken_from_all_over_a_text():
+    bank = [plain_sentence(" ".join([f"s{number}", *["w"] * 5])) for number in range(10)]
+    short, long = plain_sentence("a b c d e"), plain_sentence(" ".join("x" * 15))
+    chosen = sentences_to_trace([short, *bank, long], 4)
+    assert [sentence.words[0].form for sentence in chosen] == ["s0", "s2", "s5", "s7"]
+    assert sentences_to_trace([short, *bank[:3], long], 4) == bank[:3]
+    assert sentences_to_trace([short, long], 4) == []
+
+
+def test_maps_are_between_words_and_written_to_two_decimals():
+    site = Site("E", 1, 2)
+    heads = {site: [lambda _, query: query - 1, lambda _, query: query]}
+    maps = word_maps([batch_of([FIVE, FIVE], heads, positions=[1, 0])], [FIVE, FIVE], {site: site.head_names()})
+    assert set(maps) == {(head, place) for head in site.head_names() for place in (0, 1)}
+    found = entry((Head("E", 1, 1), "positional", "-1"), 2, FIVE, maps[Head("E", 1, 1), 1])
+    assert found["weights"] == [[0.0, 0.0, 0.0], [0.7, 0.0, 0.0], [0.0, 0.7, 0.0]]
+    assert (found["head"], found["queries"], found["sentence"]) == ("E1:1", ["a", "b", "c"], 2)
+
+
+def test_a_multiword_token_is_shown_once_as_it_is_written():
+    words = (Word("do", 0, 5, 2, "aux"), Word("n't", 0, 5, 2, "advmod"), Word("go", 6, 8, None, "root"))
+    assert shown(ParsedSentence("don't go", words)) == ["don't", "go"]

@@ -1,0 +1,49 @@
+import pytest
+from headroom.ground.errors import HeadroomError
+from headroom.study import load_study
+
+CATALOGUE = {"corpus": {"source": "catalogue"}}
+
+
+def test_trees_are_those_of_the_grammar_where_the_text_is_and_none_elsewhere():
+    study = load_study({"translation": CATALOGUE, "classification": {"own": {}, "sst2": CATALOGUE}})
+    found = {name: task.treebank.source for name, task in study.tasks.items()}
+    assert found == {"translation": "none", "own": "generated", "sst2": "none"}
+    assert load_study({"translation": {}}).translation.treebank.source == "generated"
+
+
+def test_a_treebank_can_be_named():
+    pud = {"source": "catalogue", "treebank": "ud-english-pud"}
+    mine = {"source": "files", "path": "mine.conllu"}
+    study = load_study({"translation": {**CATALOGUE, "treebank": pud}, "classification": {"own": {"treebank": mine}}})
+    assert study.translation.treebank.treebank == "ud-english-pud"
+    assert study.classification["own"].treebank.path == "mine.conllu"
+
+
+@pytest.mark.parametrize(
+    ("tasks", "message"),
+    [
+        (
+            {"translation": {**CATALOGUE, "treebank": {"source": "generated"}}},
+            r"translation\.treebank\.source: the text",
+        ),
+        ({"classification": {"x": {**CATALOGUE, "treebank": {"source": "generated"}}}}, r"classification\.x\.treebank"),
+        ({"translation": {"treebank": {"source": "trees"}}}, r"key translation\.treebank\.source: 'trees' is unknown"),
+        ({"translation": {"treebank": {"source": "files"}}}, r"key translation\.treebank\.path: field required"),
+        (
+            {"translation": {"treebank": {"source": "catalogue", "treebank": "ptb"}}},
+            r"translation\.treebank\.treebank: ",
+        ),
+        ({"translation": {"roles": {"relations": []}}}, r"translation\.roles\.relations"),
+        (
+            {"translation": {"roles": {"relations": ["obj", "obj"]}}},
+            r"roles\.relations: the relation obj is given twice",
+        ),
+        ({"translation": {"roles": {"relations": ["DOBJ"]}}}, r"translation\.roles\.relations\.0"),
+        ({"translation": {"roles": {"margin_unit": "percent"}}}, r"translation\.roles\.margin_unit"),
+        ({"translation": {"roles": {"positional_share": 1.2}}}, r"translation\.roles\.positional_share"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_key(tasks, message):
+    with pytest.raises(HeadroomError, match=message):
+        load_study(tasks)

@@ -1,0 +1,187 @@
+"""Dependency trees read from CoNLL-U, each word with its place in the plain text of its sentence."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import conllu
+from conllu.exceptions import ParseException
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.files import read_lines
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word of a tree.
+
+    Attributes:
+        form: As it is written in the tree.
+        start: Where it begins in the text of its sentence, in characters from 0.
+        end: Where it ends there. The words of a multiword token (don't = do n't) share the span of its surface form.
+        governor: The word that it depends on, counted from 0; None for the root.
+        relation: How it depends on it.
+    """
+
+    form: str
+    start: int
+    end: int
+    governor: int | None
+    relation: str
+
+
+@dataclass(frozen=True)
+class ParsedSentence:
+    """The plain text of a sentence and its words; without trees no word has a governor or a relation."""
+
+    text: str
+    words: tuple[Word, ...]
+
+
+def read_trees(path: Path | str) -> list[ParsedSentence]:
+    """Read the sentences of a CoNLL-U file (https://universaldependencies.org/format.html).
+
+    Multiword tokens say where their words stand in the text; empty nodes (8.1) are passed over. The text is that of
+    the comment `# text =`, or else the forms with a space between them where `SpaceAfter=No` does not deny it.
+
+    Raises:
+        HeadroomError: If the file is missing or has no sentence, if a sentence has no tree, a governor that it does
+            not have, or a word that is not in its text; names the line.
+    """
+    sentences = [_sentence(rows, path, first) for first, rows in _blocks(read_lines(path))]
+    if not sentences:
+        raise HeadroomError(f"{path} has no sentence: expected trees in CoNLL-U")
+    return sentences
+
+
+def plain_sentence(text: str) -> ParsedSentence:
+    """Return a sentence without a tree, its words as white space separates them."""
+    words, place = [], 0
+    for form in text.split():
+        start = text.index(form, place)
+        place = start + len(form)
+        words.append(Word(form, start, place, None, ""))
+    return ParsedSentence(text, tuple(words))
+
+
+def relations_in(sentences: Sequence[ParsedSentence]) -> list[str]:
+    """Return the names of all relations that occur, sorted."""
+    return sorted({word.relation for sentence in sentences for word in sentence.words if word.governor is not None})
+
+
+def add_relations(parser: argparse.ArgumentParser) -> None:
+    """Add `--relations`, which a treebank is checked for before anything is trained."""
+    parser.add_argument("--relations", nargs="*", default=[], help="relations that the trees must have")
+
+
+def check_relations(relations: Sequence[str], sentences: Sequence[ParsedSentence]) -> None:
+    """Raise HeadroomError, naming the key, if a relation is not in a treebank."""
+    known = relations_in(sentences)
+    if unknown := [name for name in relations if name not in known]:
+        raise HeadroomError(
+            f"roles.relations (--relations): the treebank has no relation '{unknown[0]}'; it has {', '.join(known)}"
+        )
+
+
+def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield the lines of every sentence, and the number of the first of them."""
+    block: list[str] = []
+    for number, line in enumerate([*lines, ""], 1):
+        if line.strip():
+            block.append(line)
+        elif block:
+            if not all(row.startswith("#") for row in block):
+                yield number - len(block), block
+            block = []
+
+
+def _sentence(rows: list[str], path: Path | str, first: int) -> ParsedSentence:
+    """Return the sentence of a block of lines."""
+    lines = {index: first + place for place, index in enumerate(row.split("\t")[0] for row in rows) if index.isdigit()}
+    try:
+        tokens = conllu.parse("\n".join(rows))[0]
+    except (ParseException, IndexError) as error:
+        raise HeadroomError(f"{path}, line {first}: no sentence in CoNLL-U ({error})") from error
+    words = [token for token in tokens if isinstance(token["id"], int)]
+    if [word["id"] for word in words] != list(range(1, len(words) + 1)):
+        raise HeadroomError(f"{path}, line {first}: the words of the sentence are not numbered 1, 2, 3, ...")
+    where = [f"{path}, line {lines[str(word['id'])]}" for word in words]
+    _check_tree(words, where)
+    text = tokens.metadata.get("text") or _joined(_surface(tokens))
+    spans = _spans(text, _surface(tokens), where)
+    return ParsedSentence(
+        text,
+        tuple(
+            Word(word["form"], *spans[word["id"]], word["head"] - 1 if word["head"] else None, word["deprel"])
+            for word in words
+        ),
+    )
+
+
+def _check_tree(words: Sequence[conllu.Token], where: Sequence[str]) -> None:
+    """Raise HeadroomError, naming the line, unless every word leads to one root."""
+    governors = [word.get("head") for word in words]
+    for place, governor in zip(where, governors):
+        if governor is None:
+            raise HeadroomError(f"{place}: the word has no governor, so the sentence has no tree (column 7)")
+        if not 0 <= governor <= len(words):
+            raise HeadroomError(f"{place}: the governor {governor} is no word of the sentence, which has {len(words)}")
+    if governors.count(0) != 1:
+        raise HeadroomError(f"{where[0]}: no tree: {governors.count(0)} words of the sentence have no governor, not 1")
+    for number, place in enumerate(where, 1):
+        steps, at = 0, number
+        while at and steps <= len(words):
+            steps, at = steps + 1, governors[at - 1]
+        if at:
+            raise HeadroomError(f"{place}: no tree: the word depends on itself, through {steps - 1} others or fewer")
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What stands in the text: one word, or the surface form of several."""
+
+    form: str
+    words: range
+    space_after: bool
+
+
+def _surface(tokens: conllu.TokenList) -> list[_Form]:
+    """Return what stands in the text, in order."""
+    forms: list[_Form] = []
+    covered = 0
+    for token in tokens:
+        number = token["id"]
+        if isinstance(number, int):
+            words = range(number, number + 1)
+        elif number[1] == "-":
+            words = range(number[0], number[2] + 1)
+        else:
+            continue  # an empty node stands in no text
+        if words.stop - 1 > covered:
+            covered = words.stop - 1
+            forms.append(_Form(token["form"], words, (token.get("misc") or {}).get("SpaceAfter") != "No"))
+    return forms
+
+
+def _joined(forms: Sequence[_Form]) -> str:
+    return "".join(form.form + " " * form.space_after for form in forms).rstrip(" ")
+
+
+def _spans(text: str, forms: Sequence[_Form], where: Sequence[str]) -> dict[int, tuple[int, int]]:
+    """Return where every word stands in the text, by its number."""
+    spans, place = {}, 0
+    for form in forms:
+        while place < len(text) and text[place].isspace():
+            place += 1
+        if not text.startswith(form.form, place):
+            found = text[place : place + 20]
+            raise HeadroomError(
+                f"{where[form.words.start - 1]}: tree and text do not align: '{form.form}' is not in the text, "
+                f"where '{found}' follows"
+            )
+        spans.update(dict.fromkeys(form.words, (place, place + len(form.form))))
+        place += len(form.form)
+    if text[place:].strip():
+        raise HeadroomError(f"{where[-1]}: tree and text do not align: no word of the tree is '{text[place:].strip()}'")
+    return spans

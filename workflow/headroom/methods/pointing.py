@@ -1,0 +1,186 @@
+"""Where heads point among pieces: how sure they are, at which relative position, and whether at rare ones.
+
+A head points from a query to the key with its largest weight. Padding and pieces with a special meaning (end of
+sentence, begin mark, CLS, SEP) count neither as queries nor as keys (Voita et al. 2019, Section 4: "excluding EOS").
+
+- confidence (Section 4): the mean largest weight, over tokens;
+- offset (Section 5.1): the share of tokens from which a head points to each relative position;
+- rare (Section 5.3): the share of tokens from which a head points to the rarest piece of the sentence, or to one of
+  the two rarest, over sentences whose least frequent piece is not among the most frequent of the training text.
+  Pieces that are equally rare are all right, and chance is the share of right ones among all pieces.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from headroom.ground.heads import Head, Site
+from headroom.methods.shares import HALVES, Measured, measured
+from headroom.models.maps import MapBatch
+
+OFFSETS = tuple(range(-5, 6))
+RARE = ("rarest", "two-rarest")
+SELF = ("E", "D")
+"""Kinds of sites whose queries and keys are the same tokens: only there is a relative position."""
+
+SHORTEST = 3
+"""Pieces of the shortest sentence that counts for rare ones: of two, any is one of the two rarest."""
+
+Heads = Mapping[Site, Sequence[Head]]
+"""The heads still there, by site."""
+
+
+@dataclass(frozen=True)
+class RarePieces:
+    """Which pieces of a batch are rare; sentences that do not count have no query.
+
+    Attributes:
+        right: The rarest, and the two rarest, (2, B, T).
+        asked: Which queries count, (B, T).
+    """
+
+    right: Tensor
+    asked: Tensor
+
+    @classmethod
+    def of(cls, batch: MapBatch, frequencies: Tensor, frequent: int) -> "RarePieces":
+        """Find them.
+
+        Args:
+            batch: The batch.
+            frequencies: How often each piece occurs in the training text, (V,).
+            frequent: How many most frequent pieces there are; of equally frequent ones the first of the vocabulary.
+        """
+        ordinary = batch.ordinary["E"][0]  # (B, T)
+        rank = torch.empty_like(frequencies)
+        rank[frequencies.argsort(descending=True, stable=True)] = torch.arange(len(frequencies)).to(frequencies)
+        often = frequencies[batch.pieces].masked_fill(~ordinary, torch.iinfo(torch.long).max)
+        least = often.sort(-1).values[:, :2]  # (B, 2)
+        rarest = rank[batch.pieces].masked_fill(~ordinary, -1).amax(-1)  # (B,)
+        counts = (rarest >= frequent) & (ordinary.sum(-1) >= SHORTEST)
+        right = torch.stack([(often <= least[:, place, None]) & ordinary for place in (0, 1)])
+        return cls(right, ordinary & counts[:, None])
+
+
+class PieceCounts:
+    """What is counted by sentence and head, added up over batches."""
+
+    def __init__(self, *, heads: Heads, examples: int, frequencies: Tensor | None, frequent: int) -> None:
+        self._frequencies = frequencies
+        self._frequent = frequent
+        self.tokens = {kind: numpy.zeros(examples) for kind in {site.kind for site in heads}}
+        self.largest = {site: numpy.zeros((examples, len(names))) for site, names in heads.items()}
+        self.offsets = {
+            site: numpy.zeros((len(OFFSETS), len(names))) for site, names in heads.items() if site.kind in SELF
+        }
+        self.rare = {site: numpy.zeros((2, examples, len(names))) for site, names in heads.items() if site.kind == "E"}
+        self.rare_chance = numpy.zeros((2, examples))
+        self.rare_asked = numpy.zeros(examples)
+
+    def add(self, batch: MapBatch) -> None:
+        """Run a batch and count."""
+        rows = batch.positions
+        rare = None
+        if self._frequencies is not None:
+            rare = RarePieces.of(batch, self._frequencies, self._frequent)
+            pieces = batch.ordinary["E"][1].sum(-1).clamp(min=1)  # (B,)
+            asked = rare.asked.sum(-1)
+            self.rare_asked[rows] = _array(asked)
+            self.rare_chance[:, rows] = _array(rare.right.sum(-1) / pieces * asked)
+        for kind, (queries, _) in batch.ordinary.items():
+            if kind in self.tokens:
+                self.tokens[kind][rows] = _array(queries.sum(-1))
+
+        def count(site: Site, weights: Tensor) -> None:
+            queries, keys = batch.ordinary[site.kind]
+            largest, place = weights.masked_fill(~keys[:, None, None], -1).max(-1)  # (B, H, T) each
+            asked = queries[:, None]  # (B, 1, T)
+            self.largest[site][rows] = _array((largest * asked).sum(-1))
+            if site.kind in SELF:
+                self.offsets[site] += _array(_offset_counts(place, asked))
+            if rare is not None and site.kind == "E":
+                for which, right in enumerate(rare.right):
+                    hits = right[:, None].expand_as(place).gather(-1, place) & rare.asked[:, None]
+                    self.rare[site][which, rows] = _array(hits.sum(-1))
+
+        batch.show(count)
+
+
+@torch.inference_mode()
+def piece_pointing(
+    batches: Sequence[MapBatch], heads: Heads, *, frequencies: Tensor | None, frequent: int, resamples: int
+) -> list[Measured]:
+    """Measure confidence, offsets and rare pieces of every head.
+
+    Args:
+        batches: A set, each example once.
+        heads: The heads to look at, by site.
+        frequencies: How often each piece occurs in the training text, (V,); None leaves rare pieces out.
+        frequent: A sentence counts for rare pieces if its rarest is not among this many most frequent ones.
+        resamples: Bootstrap samples.
+    """
+    examples = sum(len(batch.positions) for batch in batches)
+    counts = PieceCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent)
+    for batch in batches:
+        counts.add(batch)
+    found: list[Measured] = []
+    for kind, tokens in counts.tokens.items():  # the heads of a kind together: one product for all their resamples
+        sites = [site for site in heads if site.kind == kind]
+        names = [head for site in sites for head in heads[site]]
+        largest = numpy.concatenate([counts.largest[site] for site in sites], axis=-1)
+        for half in HALVES:
+            found += measured(names, ("confidence", "", "", half), largest, tokens, resamples=resamples)
+        if kind in SELF:
+            offsets = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1)
+            found += _offsets(names, offsets, int(tokens.sum()))
+        if kind == "E" and frequencies is not None:
+            right = numpy.concatenate([counts.rare[site] for site in sites], axis=-1)
+            found += _rare(names, right, counts, resamples)
+    return found
+
+
+def _rare(names: Sequence[Head], right: ndarray, counts: PieceCounts, resamples: int) -> list[Measured]:
+    return [
+        one
+        for which, target in enumerate(RARE)
+        for one in measured(
+            names,
+            ("rare", target, "", "all"),
+            right[which],
+            counts.rare_asked,
+            resamples=resamples,
+            baseline=counts.rare_chance[which],
+        )
+    ]
+
+
+def _offset_counts(place: Tensor, asked: Tensor) -> Tensor:
+    """Return how many tokens point to each of `OFFSETS`, (offsets, H).
+
+    Args:
+        place: Where each query points, (B, H, T).
+        asked: Which queries count, (B, 1, T).
+    """
+    heads, farthest = place.shape[1], OFFSETS[-1] + 1
+    offset = place - torch.arange(place.shape[-1], device=place.device)
+    column = offset.clamp(-farthest, farthest) + farthest  # the first and the last: farther than any wanted
+    width = 2 * farthest + 1
+    cell = column + width * torch.arange(heads, device=place.device)[:, None]
+    counts = torch.bincount(cell[asked.expand_as(cell)], minlength=heads * width)
+    return counts.view(heads, width)[:, 1:-1].T
+
+
+def _offsets(names: Sequence[Head], counts: ndarray, tokens: int) -> list[Measured]:
+    return [
+        Measured(head, "offset", f"{offset:+d}" if offset else "0", "", "all", share, None, None, None, tokens)
+        for place, head in enumerate(names)
+        for offset, share in zip(OFFSETS, (counts[:, place] / max(tokens, 1)).tolist())
+    ]
+
+
+def _array(values: Tensor) -> ndarray:
+    return values.double().cpu().numpy()

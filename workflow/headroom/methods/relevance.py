@@ -1,0 +1,169 @@
+"""Relevance of heads by layer-wise relevance propagation (Voita et al. 2019, section 4 and appendix A).
+
+What is explained is the logit of the likeliest piece at every generation step, along the reference, or of the
+likeliest class. The relevance of a head at a step is the sum of those of its z, over features and positions; the
+rules are those of `headroom.models.linear_rules`. Epsilon relevance has a sign, and a site's sum may vanish, as some
+heads speak for a piece and others against it. So the heads of a site are compared by size: |R_h| / sum of |R_h'|,
+per step, averaged over all steps of a set; without any preference it is 1 / heads.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy
+import torch
+from numpy import ndarray
+from torch import Tensor
+
+from headroom.ground import bootstrap
+from headroom.ground.heads import Head, Site
+from headroom.models.adapter import HeadModel
+from headroom.models.linear_rules import LinearRules
+
+HALVES = ("all", "choose", "score")
+"""All examples; those at even positions of the set; those at odd ones."""
+MEASURES = ("relevance", "signed")
+
+
+@dataclass(frozen=True)
+class Relevances:
+    """Relevance of every head on a set, example by example.
+
+    Attributes:
+        steps: Generation steps of each example, (N,).
+        sums: By measure and site, the sum over an example's steps, (N, H): of shares of relevance within the site
+            (0 for all where no head of the site has any), and of signed relevance in units of the logit.
+        conservation_error: Largest |sum of relevances over all inputs - explained logits| / sum of |explained
+            logits|, over all steps of all batches.
+    """
+
+    steps: ndarray
+    sums: dict[str, dict[Site, ndarray]]
+    conservation_error: float
+
+
+class Estimate(NamedTuple):
+    """A mean over generation steps and its 95 % bootstrap interval over examples."""
+
+    value: float
+    low: float
+    high: float
+    steps: int
+
+
+def relevances(
+    model: HeadModel, batches: Iterable[Any], *, epsilon: float, removed: Collection[Head] = ()
+) -> Relevances:
+    """Return the relevance of all heads for the likeliest output at every step of a set.
+
+    Args:
+        model: A model in eval mode whose parameters need no gradient.
+        batches: Batches with references, a whole set.
+        epsilon: See `LinearRules`.
+        removed: Heads masked meanwhile; they have no relevance, as those sliced out of the model.
+    """
+    found = [(batch.positions, _batch_relevance(model, batch, epsilon, removed)) for batch in batches]
+    order = numpy.argsort([position for positions, _ in found for position in positions])
+    parts = [part for _, part in found]
+    return Relevances(
+        steps=numpy.concatenate([part.steps for part in parts])[order],
+        sums={
+            measure: {
+                site: numpy.concatenate([part.sums[measure][site] for part in parts])[order] for site in model.sites
+            }
+            for measure in MEASURES
+        },
+        conservation_error=max(part.conservation_error for part in parts),
+    )
+
+
+def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate]:
+    """Return a measure of all heads on a half of the examples: the mean over the half's generation steps.
+
+    Raises:
+        HeadroomError: If the half has no example.
+    """
+    rows = slice(None) if half == "all" else slice(HALVES.index(half) - 1, None, 2)
+    steps = found.steps[rows]
+    weights = bootstrap.resampling_weights(bootstrap.resampled_indices(len(steps)))  # (resamples, examples)
+    resampled_steps = (weights @ steps)[:, None]
+    estimated: dict[Head, Estimate] = {}
+    for site, sums in found.sums[measure].items():
+        resampled = weights @ sums[rows] / resampled_steps  # (resamples, H)
+        values = sums[rows].sum(axis=0) / steps.sum()
+        for column, head in enumerate(site.head_names()):
+            interval = bootstrap.interval(resampled[:, column])
+            estimated[head] = Estimate(float(values[column]), *interval, int(steps.sum()))
+    return estimated
+
+
+def _batch_relevance(model: HeadModel, batch: Any, epsilon: float, removed: Collection[Head]) -> Relevances:
+    """Return the relevances of a batch, its examples in the order of its rows.
+
+    Logits of different examples don't mix: one backward pass per step explains the step of all examples.
+    """
+    with torch.no_grad():
+        steps = model.losses(batch)[1].to(model.device)  # (B,)
+    top, seen, inputs = _explained(model, batch, epsilon, removed)  # (B, S)
+    real = torch.arange(top.shape[1], device=top.device) < steps[:, None]  # (B, S); the rest is padding
+    sums = {
+        measure: {site: torch.zeros(len(steps), site.heads, dtype=torch.float64) for site in model.sites}
+        for measure in MEASURES
+    }
+    kept = {live.site: [index - 1 for index in live.kept] for live in model.live_sites}
+    errors = []
+    for step in range(top.shape[1]):
+        signed, error = _propagated(top[:, step][real[:, step]], seen, inputs)
+        for site, values in signed.items():  # (B, K); rows of padding are zero
+            sums["signed"][site][:, kept[site]] += values
+            sums["relevance"][site][:, kept[site]] += _shares(values)
+        errors.append(error)
+    return Relevances(
+        steps=steps.cpu().numpy(),
+        sums={measure: {site: value.numpy() for site, value in sites.items()} for measure, sites in sums.items()},
+        conservation_error=max(errors),
+    )
+
+
+def _explained(
+    model: HeadModel, batch: Any, epsilon: float, removed: Collection[Head]
+) -> tuple[Tensor, dict[Site, Tensor], list[Tensor]]:
+    """Return the likeliest output's logit at every step (B, S), every site's z (T, B, K, d), and all inputs."""
+    seen: dict[Site, Tensor] = {}
+
+    def keep(site: Site, z: Tensor) -> None:
+        seen[site] = z
+
+    rules = LinearRules(epsilon=epsilon)
+    with torch.enable_grad(), model.gates.masked(removed), model.gates.observed(keep), rules:
+        top = model.logits(batch).max(-1).values  # (B, S, V) or (B, C) -> (B, S) or (B,)
+        return (top if top.dim() == 2 else top[:, None]), seen, rules.inputs
+
+
+def _propagated(explained: Tensor, seen: dict[Site, Tensor], inputs: list[Tensor]) -> tuple[dict[Site, Tensor], float]:
+    """Propagate logits of some of the examples back.
+
+    Returns:
+        The relevance of every site's heads (B, K), and how far those of all inputs are from the logits, as a share
+        of the logits' sizes.
+    """
+    tensors = [*seen.values(), *inputs]
+    gradients = torch.autograd.grad(explained.sum(), tensors, retain_graph=True, allow_unused=True)
+    products = [_product(*pair) for pair in zip(tensors, gradients)]
+    signed = {site: product.sum((0, -1)).cpu() for site, product in zip(seen, products)}  # (T, B, K, d) -> (B, K)
+    logits = explained.detach().double()
+    leaked = sum(float(product.sum()) for product in products[len(seen) :]) - float(logits.sum())
+    return signed, abs(leaked) / (float(logits.abs().sum()) or 1.0)
+
+
+def _product(tensor: Tensor, gradient: Tensor | None) -> Tensor:
+    """Return relevance; what the output does not depend on has none, even if it is infinite as masks are."""
+    return (torch.zeros_like(tensor) if gradient is None else tensor * gradient).detach().double()
+
+
+def _shares(signed: Tensor) -> Tensor:
+    """Return |R_h| / sum of |R_h'| of relevances (B, K); 0 for all if no head has any."""
+    sizes = signed.abs()
+    total = sizes.sum(-1, keepdim=True)
+    return torch.where(total > 0, sizes / total, 0.0)

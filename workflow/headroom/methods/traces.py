@@ -1,0 +1,97 @@
+"""Attention maps, between words, of a few heads that hold roles on a few sentences: to be looked at."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas
+import torch
+from torch import Tensor
+
+from headroom.data.trees import ParsedSentence
+from headroom.ground.heads import Head, Site
+from headroom.methods.syntax import pieces_to_units
+from headroom.methods.words import between_units, membership, units
+from headroom.models.maps import MapBatch
+
+WORDS = range(6, 15)
+"""How many words a sentence has whose maps are looked at."""
+
+
+def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
+    """Return one encoder head of the trained model per role and target, with both.
+
+    For a relation it is the best head, or, if that one holds no role, the most accurate that does; for a relative
+    position and for rare words the one that points there most often.
+
+    Args:
+        roles: The table of roles of one run.
+    """
+    mine = roles[(roles["model"] == "trained") & (roles["trees"] != "shuffled") & (roles["kind"] == "E")]
+    ordered = mine.sort_values(["best", "value"], ascending=False, kind="stable")
+    first = ordered.drop_duplicates(["role", "target"]).sort_index()
+    return [
+        (Head(str(row["kind"]), int(row["layer"]), int(row["head"])), str(row["role"]), _target(row["target"]))
+        for _, row in first.iterrows()
+    ]
+
+
+def _target(value: Any) -> str:
+    """Return a target as it is written: a table of nothing but relative positions reads as one of numbers."""
+    return value if isinstance(value, str) else f"{int(value):+d}" if value else "0"
+
+
+def sentences_to_trace(sentences: Sequence[ParsedSentence], count: int) -> list[ParsedSentence]:
+    """Return sentences of a fitting length, at even distances: neighbours in a text are often alike."""
+    fitting = [sentence for sentence in sentences if len(units(sentence)[1]) in WORDS]
+    return [fitting[place * len(fitting) // count] for place in range(count)] if len(fitting) > count else fitting
+
+
+@torch.inference_mode()
+def word_maps(
+    batches: Sequence[MapBatch], sentences: Sequence[ParsedSentence], heads: Mapping[Site, Sequence[Head]]
+) -> dict[tuple[Head, int], list[list[float]]]:
+    """Return the attention between the units of every sentence, rows are queries, by head and place of the sentence.
+
+    Args:
+        batches: The sentences, with the spans of their pieces.
+        sentences: The sentences.
+        heads: The heads still there, by site.
+    """
+    of_pieces = pieces_to_units(batches, sentences)
+    found: dict[tuple[Head, int], list[list[float]]] = {}
+    for batch in batches:
+        sizes = [len(units(sentences[position])[1]) for position in batch.positions]
+        places = [of_pieces[position] for position in batch.positions]
+        member = membership(places, sizes, batch.pieces.shape[1]).to(batch.pieces.device)
+
+        def keep(site: Site, weights: Tensor, batch: MapBatch = batch, member: Tensor = member) -> None:
+            if site.kind == "E":
+                maps = between_units(weights, member)  # (B, H, U, U)
+                for row, position in enumerate(batch.positions):
+                    size = len(units(sentences[position])[1])
+                    for place, head in enumerate(heads[site]):
+                        found[head, position] = maps[row, place, :size, :size].tolist()
+
+        batch.show(keep)
+    return found
+
+
+def shown(sentence: ParsedSentence) -> list[str]:
+    """Return the units of a sentence as they stand in its text."""
+    spans = dict.fromkeys((word.start, word.end) for word in sentence.words)
+    return [sentence.text[start:end] for start, end in spans]
+
+
+def entry(role: tuple[Head, str, str], number: int, sentence: ParsedSentence, weights: Any) -> dict[str, Any]:
+    """Return one map as it is written: who, what for, on which sentence, words and weights to two decimals."""
+    head, name, target = role
+    words = shown(sentence)
+    return {
+        "head": str(head),
+        "role": name,
+        "target": target,
+        "sentence": number,
+        "queries": words,
+        "keys": words,
+        "weights": [[round(weight, 2) for weight in row] for row in weights],
+    }

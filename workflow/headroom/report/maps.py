@@ -1,0 +1,77 @@
+"""Attention maps of a few heads on a few sentences, as the stage that traces them wrote them."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Head, parse_head
+
+
+@dataclass(frozen=True)
+class AttentionMap:
+    """Where one head points in one sentence.
+
+    Attributes:
+        run: The trained model.
+        head: The head.
+        role: The role that it holds: `positional`, `syntactic` or `rare`.
+        target: What it points to in that role, e.g. `-1` or `nsubj:to-dependent`.
+        sentence: Number of the sentence, counted from 1.
+        queries: The words that look, one per row.
+        keys: The words that are looked at, one per column.
+        weights: Attention weights, (queries, keys).
+    """
+
+    run: str
+    head: Head
+    role: str
+    target: str
+    sentence: int
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    weights: tuple[tuple[float, ...], ...]
+
+    def strongest(self, row: int) -> int:
+        """Return the column of the largest weight of a row, the first of equal ones."""
+        weights = self.weights[row]
+        return weights.index(max(weights))
+
+
+def read_maps(paths: Sequence[Path | str]) -> list[AttentionMap]:
+    """Read the files of `headroom.trace`, one per run.
+
+    Raises:
+        HeadroomError: If a file cannot be read, or a map's weights do not fit its words.
+    """
+    return [one for path in paths for one in _read(Path(path))]
+
+
+def _read(path: Path) -> list[AttentionMap]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return [_map(content["run"], one) for one in content["maps"]]
+    except HeadroomError as error:
+        raise HeadroomError(f"{path}: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HeadroomError(f"{path} has no attention maps as headroom.trace writes them: {error!r}") from error
+
+
+def _map(run: str, one: dict[str, Any]) -> AttentionMap:
+    made = AttentionMap(
+        run=str(run),
+        head=parse_head(one["head"]),
+        role=str(one["role"]),
+        target=str(one["target"]),
+        sentence=int(one["sentence"]),
+        queries=tuple(map(str, one["queries"])),
+        keys=tuple(map(str, one["keys"])),
+        weights=tuple(tuple(map(float, row)) for row in one["weights"]),
+    )
+    sizes = {len(row) for row in made.weights}
+    if not made.keys or len(made.weights) != len(made.queries) or sizes != {len(made.keys)}:
+        place = f"the map of {made.head} on sentence {made.sentence}"
+        raise HeadroomError(f"{place} needs a row per query and a weight per key; run headroom.trace again")
+    return made

@@ -1,0 +1,86 @@
+"""Names and letters of the roles that heads hold, as Voita et al. (2019) define them.
+
+A target is what a head points to: a relative position (`-1`), a relation of the dependency tree in one direction
+(`nsubj:to-dependent`: the query is the governor), or a rare word (`rarest`, `two-rarest`).
+"""
+
+from collections.abc import Iterable
+
+from headroom.report.formatting import MINUS
+
+ROLES = ("positional", "syntactic", "rare")
+
+_ENDS = {
+    "nsubj": ("s", "verb", "subject"),
+    "obj": ("o", "verb", "object"),
+    "dobj": ("o", "verb", "object"),
+    "amod": ("a", "noun", "adjective"),
+    "advmod": ("d", "verb", "adverb"),
+}
+"""By relation: its letter, its governor and its dependent in words."""
+
+_RARE = {"rarest": "rarest word", "two-rarest": "one of the two rarest words"}
+
+PAPER_RELATIONS = tuple(
+    f"{relation}:{direction}"
+    for relation in ("nsubj", "obj", "amod", "advmod")
+    for direction in ("to-dependent", "to-governor")
+)
+"""The relations of the paper's table 1, in its order."""
+
+
+def target_name(target: str) -> str:
+    """Return a target as readers should see it: `verb → subject`, `−1`, `rarest word`."""
+    relation, _, direction = target.partition(":")
+    if direction:
+        _, governor, dependent = _ENDS.get(relation, ("", "governor", relation))
+        ends = (governor, dependent) if direction == "to-dependent" else (dependent, governor)
+        return " → ".join(ends)
+    return _RARE.get(target, target.replace("-", MINUS))
+
+
+def target_words(target: str) -> str:
+    """Return a target in a sentence: `position −1`, `verb → subject`, `rarest word`."""
+    return f"position {target_name(target)}" if is_position(target) else target_name(target)
+
+
+def is_position(target: str) -> bool:
+    """Return whether a target is a relative position."""
+    return target.lstrip("+-").isdecimal()
+
+
+def letter(target: str) -> str:
+    """Return the letters of a target in an atlas: `−1`, `s` (to the subject), `S` (from the subject), `r`.
+
+    Relations without a letter of their own are `x` and `X`.
+    """
+    relation, _, direction = target.partition(":")
+    if direction:
+        small = _ENDS.get(relation, ("x", "", ""))[0]
+        return small if direction == "to-dependent" else small.upper()
+    return "r" if target in _RARE else target.replace("-", MINUS)
+
+
+def letters(targets: Iterable[str]) -> str:
+    """Return the letters of all targets of one head: positions first, each letter once."""
+    ordered = sorted(targets, key=lambda target: (not is_position(target), target in _RARE))
+    return " ".join(dict.fromkeys(letter(target) for target in ordered))
+
+
+def legend(targets: Iterable[str]) -> str:
+    """Return in words what the letters of these targets mean; "" without any."""
+    present = list(dict.fromkeys(targets))
+    parts = []
+    if any(map(is_position, present)):
+        parts.append(f"a number such as {MINUS}1: the position pointed to, relative to the word itself")
+    relations = sorted((target for target in present if ":" in target), key=in_order)
+    parts += [f"{letter(target)}: {target_name(target)}" for target in relations]
+    if any(target in _RARE for target in present):
+        parts.append("r: rare words")
+    return "; ".join(parts)
+
+
+def in_order(target: str) -> tuple[int, str]:
+    """Return the key that sorts relations as the paper's table 1 does, others behind them."""
+    known = PAPER_RELATIONS.index(target) if target in PAPER_RELATIONS else len(PAPER_RELATIONS)
+    return known, target

@@ -1,0 +1,78 @@
+"""Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on sentences alone."""
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headroom.data.parallel import ParallelText
+from headroom.data.piece_spans import piece_spans
+from headroom.ground.files import read_lines
+from headroom.models.maps import MapBatch, MapObserver, padded_spans
+from headroom.models.translation.attention_maps import attention_maps
+from headroom.models.translation.model import Batch, TranslationModel
+
+__all__ = ["example_batches", "frequencies", "load", "sentence_batches"]
+
+
+def load(given: argparse.Namespace, *, fresh: int | None = None) -> TranslationModel:
+    """Load a checkpoint with the vocabulary given."""
+    return TranslationModel.load(given.checkpoint, given.vocabulary, given.device, fresh=fresh)
+
+
+def example_batches(model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
+    """Return sentence pairs in batches; the decoder reads the references."""
+    batches = model.batches(examples.source, examples.target, sentences=size)
+    return [_map_batch(model, batch, spans=None) for batch in batches]
+
+
+def sentence_batches(model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
+    """Return sentences of the source language in batches for the encoder."""
+    batches = model.batches(sentences, sentences=size)
+    places = [piece_spans(model.source_pieces.encode(text), text) for text in sentences]
+    return [_map_batch(model, batch, spans=[places[position] for position in batch.positions]) for batch in batches]
+
+
+def frequencies(given: argparse.Namespace, model: TranslationModel) -> Tensor | None:
+    """Return how often each source piece occurs in `train.source`, (V,); None if there is no training text."""
+    path = Path(given.corpus) / "train.source"
+    lines = read_lines(path) if path.is_file() else []
+    if not lines:
+        return None
+    pieces = Counter(piece for line in model.source_pieces.encode_lines(lines) for piece in line.split(" "))
+    dictionary = model.source_dictionary
+    counts = torch.zeros(len(dictionary), dtype=torch.long)
+    for piece, count in pieces.items():
+        counts[dictionary.index(piece)] += count  # unknown pieces are one
+    return counts
+
+
+def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int, int]]] | None) -> MapBatch:
+    source = _counts(batch.source, model.source_dictionary)
+    ordinary = {"E": (source, source)}
+    if batch.previous is not None:  # it begins with the end mark
+        target = _counts(batch.previous, model.target_dictionary)
+        ordinary |= {"A": (target, source), "D": (target, target)}
+
+    def show(observer: MapObserver) -> None:
+        with attention_maps([live for live in model.live_sites if live.site.kind in ordinary], observer):
+            encoded = model.model.encoder(batch.source, src_lengths=batch.lengths)
+            if batch.previous is not None:
+                model.model.decoder(batch.previous, encoder_out=encoded, src_lengths=batch.lengths)
+
+    return MapBatch(
+        positions=batch.positions,
+        ordinary=ordinary,
+        pieces=batch.source,
+        spans=None if spans is None else padded_spans(spans, source),
+        show=show,
+    )
+
+
+def _counts(tokens: Tensor, dictionary: Any) -> Tensor:
+    """Return which positions are neither padding nor the end mark, (B, T)."""
+    return tokens.ne(dictionary.pad()) & tokens.ne(dictionary.eos())

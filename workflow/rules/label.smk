@@ -1,0 +1,43 @@
+# The roles of heads, by where they point: of whole models, and of what gates left of them.
+rule label:
+    input:
+        pointing=f"{RESULTS}/pointing/{{run}}.csv",
+        code=sources("headroom.label"),
+    output:
+        f"{RESULTS}/roles/{{run}}.csv",
+    log:
+        f"{LOGS}/label/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/label/{{run}}.tsv"
+    conda:
+        "../../envs/plain.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=15,
+    params:
+        settings=of_run(part_of_roles, RuleSettings),
+    shell:
+        "python -m headroom.label --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"
+
+
+rule label_pruned:
+    input:
+        pointing=lambda wildcards: pointing_of_pruned(wildcards.run),
+        code=sources("headroom.label"),
+    output:
+        f"{RESULTS}/roles/{{run}}.pruned.csv",
+    log:
+        f"{LOGS}/label/{{run}}.pruned.log",
+    benchmark:
+        f"{BENCHMARKS}/label/{{run}}.pruned.tsv"
+    conda:
+        "../../envs/plain.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=15,
+    params:
+        settings=of_run(part_of_roles, RuleSettings),
+    shell:
+        "python -m headroom.label --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"

@@ -1,0 +1,59 @@
+# Where the heads of a run's last epoch point, and maps of heads with roles to look at.
+rule observe:
+    input:
+        data=of_run(data_of, "check", "train"),
+        treebank=of_run(treebank_of),
+        code=of_run(code_of, "headroom.observe"),
+        files=of_run(last_files),
+    output:
+        f"{RESULTS}/pointing/{{run}}.csv",
+    log:
+        f"{LOGS}/observe/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/observe/{{run}}.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+        gpu=GPU,
+    params:
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        treebank=of_run(treebank_flag),
+        settings=of_run(part_of_roles, PointingSettings),
+        sampling=flags(study.sampling),
+    shell:
+        "python -m headroom.observe {params.place} --checkpoint {params.checkpoint} {params.treebank} --set check "
+        "--models trained untrained {params.settings} {params.sampling} --output {output} > {log} 2>&1"
+
+
+rule trace:
+    input:
+        data=of_run(data_of, "check"),
+        treebank=of_run(treebank_of),
+        roles=f"{RESULTS}/roles/{{run}}.csv",
+        code=of_run(code_of, "headroom.trace"),
+        files=of_run(last_files),
+    output:
+        f"{RESULTS}/maps/{{run}}.json",
+    log:
+        f"{LOGS}/trace/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/trace/{{run}}.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+        gpu=GPU,
+    params:
+        place=of_run(place_of),
+        checkpoint=of_run(checkpoint),
+        treebank=of_run(treebank_flag),
+        settings=of_run(part_of_roles, TracingSettings),
+    shell:
+        "python -m headroom.trace {params.place} --checkpoint {params.checkpoint} --roles {input.roles} "
+        "{params.treebank} --set check {params.settings} --output {output} > {log} 2>&1"

@@ -1,0 +1,79 @@
+# Layouts that gates left, trained from scratch.
+def limit_of(examples):
+    """Return the flag that limits the examples of the test set."""
+    return "" if examples is None else f"--test-examples {examples}"
+
+
+if any(SCRATCH.values()):
+
+    rule train_layout:
+        input:
+            vocabulary=VOCABULARY,
+            binarised=BINARISED,
+            code=sources("headroom.train"),
+            models=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all",
+        output:
+            checkpoints=directory(f"{RESULTS}/scratch/{{run}}.{{strength}}"),
+            table=f"{RESULTS}/scratch_training/{{run}}.{{strength}}.csv",
+        log:
+            f"{LOGS}/train_layout/{{run}}.{{strength}}.log",
+        benchmark:
+            f"{BENCHMARKS}/train_layout/{{run}}.{{strength}}.tsv"
+        wildcard_constraints:
+            run=any_of(TRANSLATED),
+            strength="[0-9.e-]+",
+        priority: 20
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=24 * 60,
+            gpu=GPU,
+        params:
+            study=study.study,
+            data=directory_of("binarised"),
+            work=f"work/{study.study}/{{run}}.scratch-{{strength}}",
+            arm=lambda wildcards: flags(translation.arms[RUNS[wildcards.run].arm]),
+            seed=lambda wildcards: RUNS[wildcards.run].seed,
+            model=flags(translation.model),
+            training=flags(translation.training),
+            device=study.device,
+        shell:
+            "python -m headroom.train --study {params.study} --run {wildcards.run} --data {params.data} "
+            "--work {params.work} --checkpoints {output.checkpoints} --output {output.table} --device {params.device} "
+            "--profile {input.models}/{wildcards.strength}/profile.txt "
+            "--seed {params.seed} {params.arm} {params.model} {params.training} > {log} 2>&1"
+
+    rule contrast:
+        input:
+            data=of_run(data_of, "test"),
+            code=of_run(code_of, "headroom.contrast"),
+            files=of_run(last_files),
+            scratch=f"{RESULTS}/scratch/{{run}}.{{strength}}",
+        output:
+            f"{RESULTS}/pruned/{{run}}.scratch-{{strength}}.csv",
+        log:
+            f"{LOGS}/contrast/{{run}}.{{strength}}.log",
+        benchmark:
+            f"{BENCHMARKS}/contrast/{{run}}.{{strength}}.tsv"
+        wildcard_constraints:
+            run=any_of(TRANSLATED),
+            strength="[0-9.e-]+",
+        conda:
+            "../../envs/torch.yaml"
+        threads: 1
+        resources:
+            mem_mb=4000,
+            runtime=60,
+            gpu=GPU,
+        params:
+            place=of_run(place_of),
+            checkpoint=of_run(checkpoint),
+            judging=of_run(judging_of),
+            last=translation.epochs,
+            examples=lambda wildcards: limit_of(task_of(wildcards.run).gates.test_examples),
+        shell:
+            "python -m headroom.contrast {params.place} --checkpoint {params.checkpoint} "
+            "--other {input.scratch}/epoch{params.last}.pt --method scratch --setting {wildcards.strength} "
+            "{params.examples} {params.judging} --output {output} > {log} 2>&1"

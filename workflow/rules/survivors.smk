@@ -1,0 +1,45 @@
+def relabelled(run):
+    """Return the way whose survivors get their roles anew: gates on the encoder, or on all heads without those."""
+    return next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in WAYS.get(run, ())), None)
+
+
+def pointing_of_pruned(run):
+    """Return the tables of where survivors point, one per lambda."""
+    way = relabelled(run)
+    strengths = task_of(run).gates.penalties if way else ()
+    return [f"{RESULTS}/pointing/{run}.{way}.{strength:g}.csv" for strength in strengths]
+
+
+# Where the heads point that Voita's gates left, and their roles now.
+rule observe_pruned:
+    input:
+        data=of_run(data_of, "check", "train"),
+        treebank=of_run(treebank_of),
+        code=of_run(code_of, "headroom.observe"),
+        models=f"{RESULTS}/pruned_models/{{run}}/{{way}}",
+    output:
+        f"{RESULTS}/pointing/{{run}}.{{way}}.{{strength}}.csv",
+    log:
+        f"{LOGS}/observe/{{run}}.{{way}}.{{strength}}.log",
+    benchmark:
+        f"{BENCHMARKS}/observe/{{run}}.{{way}}.{{strength}}.tsv"
+    wildcard_constraints:
+        way="[a-z-]+[.](all|E)",
+        strength="[0-9.e-]+",
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+        gpu=GPU,
+    params:
+        place=of_run(place_of),
+        name=lambda wildcards: os.path.basename(checkpoint(wildcards.run)),
+        treebank=of_run(treebank_flag),
+        settings=of_run(part_of_roles, PointingSettings),
+        sampling=flags(study.sampling),
+    shell:
+        "python -m headroom.observe {params.place} {params.treebank} --set check "
+        "--checkpoint {input.models}/{wildcards.strength}/{params.name} --name {wildcards.way}.{wildcards.strength} "
+        "{params.settings} {params.sampling} --output {output} > {log} 2>&1"
