@@ -97,6 +97,13 @@ def test_pages_go_with_the_first_run_that_has_maps(tmp_path: Path) -> None:
     assert attention_maps.exhibit(StudyTables()) is None
 
 
+def test_heads_without_the_role_are_called_that(tmp_path: Path) -> None:
+    exhibit = attention_maps.exhibit(StudyTables(maps=[write(tmp_path, ONE | {"role": "", "target": "+1"})]))
+    assert exhibit is not None
+    assert exhibit.pages[0].title.startswith("E2:3, nearest to ")
+    assert "(no role)" in exhibit.pages[0].title
+
+
 def test_a_view_has_the_maps_of_its_task(tmp_path: Path) -> None:
     tables = StudyTables(maps=[write(tmp_path, ONE), write(tmp_path, ONE, run="sst2.baseline.seed1")])
     view = tables.of_task("sst2")

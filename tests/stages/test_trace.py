@@ -8,7 +8,7 @@ from headroom import trace
 from headroom.data.trees import read_trees
 from headroom.ground.files import read_lines
 from headroom.ground.tables import write_table
-from headroom.methods.roles import ROLE_COLUMNS
+from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
 from headroom.models.translation.attention_maps import attention_maps
 from stages.stage_arguments import looking_at
 
@@ -35,6 +35,30 @@ def traced(toy, tmp_path, *more, roles=ROLES):
     given = [*looking_at(toy, toy.checkpoints[-1]), "--roles", str(write_roles(tmp_path / "roles.csv", roles))]
     trace.main([*given, "--output", str(tmp_path / "maps.json"), *more])
     return json.loads((tmp_path / "maps.json").read_text())
+
+
+def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tmp_path):
+    rows = [
+        ("trained", "E", 1, 1, "relation", "nsubj:to-dependent", "gold", "choose", 0.9),  # held: see ROLES
+        ("trained", "E", 1, 2, "relation", "amod:to-governor", "gold", "choose", 0.3),
+        ("trained", "E", 2, 2, "relation", "amod:to-governor", "gold", "choose", 0.4),
+        ("trained", "E", 1, 2, "relation", "amod:to-governor", "gold", "score", 0.9),
+        ("trained", "E", 1, 3, "relation", "amod:to-governor", "shuffled", "choose", 0.8),
+        ("untrained", "E", 1, 4, "relation", "amod:to-governor", "gold", "choose", 0.9),
+        ("trained", "E", 1, 1, "offset", "0", "", "all", 0.8),
+        ("trained", "E", 2, 3, "offset", "+1", "", "all", 0.7),
+        ("trained", "D", 2, 4, "offset", "+1", "", "all", 0.9),
+    ]
+    names = ("model", "kind", "layer", "head", "measure", "target", "trees", "half", "value")
+    rest = {"study": "toy", "run": "r", "epoch": 2, "baseline": "", "low": "", "high": "", "count": 9, "signature": ""}
+    write_table(tmp_path / "p.csv", [{**rest, **dict(zip(names, row, strict=True))} for row in rows], POINTING_COLUMNS)
+    more = ["--treebank", str(toy.corpus / "far.conllu"), "--traced-sentences", "1"]
+    found = traced(toy, tmp_path, *more, "--pointing", str(tmp_path / "p.csv"), roles=ROLES[3:5])
+    assert [(one["head"], one["role"], one["target"]) for one in found["maps"]] == [
+        ("E1:3", "syntactic", "nsubj:to-dependent"),
+        ("E2:2", "", "amod:to-governor"),
+        ("E2:3", "", "+1"),
+    ]
 
 
 def test_the_best_head_of_every_role_on_the_same_sentences(toy, tmp_path):

@@ -1,4 +1,4 @@
-"""Write attention maps of heads that hold roles, on a few real sentences, for a reader to look at."""
+"""Write attention maps of heads that hold roles, or come nearest to one, on a few real sentences, to be looked at."""
 
 import argparse
 import json
@@ -10,8 +10,8 @@ from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.files import write_lines
 from headroom.ground.tables import number, read_table
-from headroom.methods.roles import ROLE_COLUMNS
-from headroom.methods.traces import entry, heads_to_trace, sentences_to_trace, word_maps
+from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
+from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
 from headroom.settings.roles import TracingSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.loading import loading
@@ -27,6 +27,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     add_task(parser)
     loading(task).add_model(parser)
     parser.add_argument("--roles", required=True, help="table of the roles of this model's heads")
+    parser.add_argument("--pointing", help="table of where they point: shows who comes nearest to a role nobody holds")
     parser.add_argument("--treebank", help="sentences in CoNLL-U; without it those of the set")
     parser.add_argument("--set", default="check", help="evaluation set that sentences are taken from without treebank")
     parser.add_argument("--output", required=True, help="file of maps, JSON")
@@ -41,6 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, TracingSettings)
     roles = read_table(given.roles, ROLE_COLUMNS)
     chosen = heads_to_trace(roles.assign(value=number(roles, "value")))
+    if given.pointing:
+        pointing = read_table(given.pointing, POINTING_COLUMNS)
+        held = {target for _, _, target in chosen}
+        nearest = nearest_to_roles(pointing.assign(value=number(pointing, "value")))
+        chosen += [one for one in nearest if one[2] not in held]
     sentences = sentences_to_trace(_sentences(task, given), settings.traced_sentences)
     maps: list[dict[str, Any]] = []
     if chosen and sentences:

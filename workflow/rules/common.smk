@@ -293,3 +293,42 @@ def local_files(place):
     """Return the files that stand in a directory of yours, or the one file that it is."""
     here = Path(place)
     return sorted(str(path) for path in here.iterdir() if path.is_file()) if here.is_dir() else [place]
+
+
+# Runs with learned gates, their ways of learning, and the values of lambda whose layouts are trained from scratch.
+GATED = [run for run in DETAILED if task_of(run).gates.ways and has_training_text(task_of(run))]
+WAYS = {run: task_of(run).gates.ways for run in GATED}
+SCRATCH = {run: [f"{value:g}" for value in task_of(run).gates.from_scratch] for run in GATED if run in TRANSLATED}
+
+
+def gates_of(run):
+    """Return the flags of gates: of a stage, not which stages there are."""
+    task, idle = task_of(run), ["ways", "from_scratch"]
+    return f"--seed {RUNS[run].seed} {flags(task.gates, leave_out=idle)}"
+
+
+def training_table(run):
+    """Return the table of a run's training, which says whether the model had converged; none of a released model."""
+    return [] if task_of(run).released else tables("training", [run])
+
+
+def limit_of(examples):
+    """Return the flag that limits the examples of the test set."""
+    return "" if examples is None else f"--test-examples {examples}"
+
+
+def relabelled(run):
+    """Return the way whose survivors get their roles anew: gates on the encoder, or on all heads without those."""
+    return next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in WAYS.get(run, ())), None)
+
+
+def pointing_of_pruned(run):
+    """Return the tables of where survivors point, one per lambda."""
+    way = relabelled(run)
+    strengths = task_of(run).gates.penalties if way else ()
+    return [f"{RESULTS}/pointing/{run}.{way}.{strength:g}.csv" for strength in strengths]
+
+
+def survival_tables(run):
+    """Return a run's tables of gates on all heads; none without learned gates."""
+    return [f"{RESULTS}/gates/{run}.{way}.csv" for way in WAYS.get(run, ()) if way.endswith(".all")]

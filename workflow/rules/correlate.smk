@@ -1,14 +1,4 @@
 # Do gradient scores, ablation, confidence, relevance and learned gates rank the heads alike?
-SURVIVAL = {
-    run: [f"{RESULTS}/gates/{run}.{way}.csv" for way in ways if way.endswith(".all")] for run, ways in WAYS.items()
-}
-
-
-def survival_tables(run):
-    """Return a run's tables of gates on all heads; none without learned gates."""
-    return SURVIVAL.get(run, [])
-
-
 rule correlate:
     input:
         code=sources("headroom.correlate"),

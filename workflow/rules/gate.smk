@@ -1,20 +1,4 @@
 # Learned gates: which heads stay while detailed runs train on, and what they are compared with.
-GATED = [run for run in DETAILED if task_of(run).gates.ways and has_training_text(task_of(run))]
-WAYS = {run: task_of(run).gates.ways for run in GATED}
-SCRATCH = {run: [f"{value:g}" for value in task_of(run).gates.from_scratch] for run in GATED if run in TRANSLATED}
-
-
-def gates_of(run):
-    """Return the flags of gates: of a stage, not which stages there are."""
-    task, idle = task_of(run), ["ways", "from_scratch"]
-    return f"--seed {RUNS[run].seed} {flags(task.gates, leave_out=idle)}"
-
-
-def training_table(run):
-    """Return the table of a run's training, which says whether the model had converged; none of a released model."""
-    return [] if task_of(run).released else tables("training", [run])
-
-
 rule gate:
     input:
         data=of_run(data_of, "train", "test"),

@@ -34,6 +34,7 @@ rule trace:
         data=of_run(data_of, "check"),
         treebank=of_run(treebank_of),
         roles=f"{RESULTS}/roles/{{run}}.csv",
+        pointing=f"{RESULTS}/pointing/{{run}}.csv",
         code=of_run(code_of, "headroom.trace"),
         files=of_run(last_files),
     output:
@@ -56,4 +57,5 @@ rule trace:
         settings=of_run(part_of_roles, TracingSettings),
     shell:
         "python -m headroom.trace {params.place} --checkpoint {params.checkpoint} --roles {input.roles} "
+        "--pointing {input.pointing} "
         "{params.treebank} --set check {params.settings} --output {output} > {log} 2>&1"

@@ -1,9 +1,4 @@
 # Layouts that gates left, trained from scratch.
-def limit_of(examples):
-    """Return the flag that limits the examples of the test set."""
-    return "" if examples is None else f"--test-examples {examples}"
-
-
 if any(SCRATCH.values()):
 
     rule train_layout:

@@ -1,15 +1,3 @@
-def relabelled(run):
-    """Return the way whose survivors get their roles anew: gates on the encoder, or on all heads without those."""
-    return next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in WAYS.get(run, ())), None)
-
-
-def pointing_of_pruned(run):
-    """Return the tables of where survivors point, one per lambda."""
-    way = relabelled(run)
-    strengths = task_of(run).gates.penalties if way else ()
-    return [f"{RESULTS}/pointing/{run}.{way}.{strength:g}.csv" for strength in strengths]
-
-
 # Where the heads point that Voita's gates left, and their roles now.
 rule observe_pruned:
     input:

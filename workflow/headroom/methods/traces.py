@@ -35,6 +35,24 @@ def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
     ]
 
 
+def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
+    """Return, per relation and direction, the encoder head that finds it best, and the most positional one.
+
+    They are chosen as roles are, on the half `choose`, but need not hold one: their role is empty. To be looked at
+    where no head holds the role.
+
+    Args:
+        pointing: The table of where the heads of one run point, `value` as numbers.
+    """
+    mine = pointing[(pointing["model"] == "trained") & (pointing["kind"] == "E")]
+    relations = mine[(mine["measure"] == "relation") & (mine["trees"] == "gold") & (mine["half"] == "choose")]
+    offsets = mine[(mine["measure"] == "offset") & (mine["target"].map(_target) != "0")]
+    falling = [table.sort_values("value", ascending=False, kind="stable") for table in (relations, offsets)]
+    best = pandas.concat([falling[0].drop_duplicates("target").sort_index(), falling[1].head(1)])
+    places = zip(best["layer"], best["head"], best["target"])
+    return [(Head("E", int(layer), int(head)), "", _target(target)) for layer, head, target in places]
+
+
 def _target(value: Any) -> str:
     """Return a target as it is written: a table of nothing but relative positions reads as one of numbers."""
     return value if isinstance(value, str) else f"{int(value):+d}" if value else "0"

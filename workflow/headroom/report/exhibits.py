@@ -1,9 +1,9 @@
 """What a report is made of: sections with exhibits (a figure, its caption, the table behind it)."""
 
-import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import quote
 
 import pandas
 from markupsafe import Markup
@@ -45,8 +45,8 @@ class Table:
 
     @property
     def link(self) -> str:
-        """The CSV as a data URI."""
-        return "data:text/csv;charset=utf-8;base64," + base64.b64encode(self.csv.encode()).decode()
+        """The CSV as a data URI; percent-encoded, which takes a quarter less room than base64."""
+        return "data:text/csv;charset=utf-8," + quote(self.csv, safe=",:;/|=+()[]*!@$?~")
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ class AttentionMap:
     Attributes:
         run: The trained model.
         head: The head.
-        role: The role that it holds: `positional`, `syntactic` or `rare`.
+        role: The role that it holds: `positional`, `syntactic` or `rare`; empty if it only comes nearest to one.
         target: What it points to in that role, e.g. `-1` or `nsubj:to-dependent`.
         sentence: Number of the sentence, counted from 1.
         queries: The words that look, one per row.

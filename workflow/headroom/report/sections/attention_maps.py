@@ -39,4 +39,7 @@ def _of(tables: StudyTables, run: str) -> list[AttentionMap]:
 
 
 def _group(one: AttentionMap) -> str:
-    return f"{one.head}, {target_words(one.target)}" if one.target else str(one.head)
+    words = target_words(one.target) if one.target else ""
+    if not one.role:
+        return f"{one.head}, nearest to {words} (no role)"
+    return f"{one.head}, {words}" if words else str(one.head)

@@ -1,9 +1,11 @@
 """When important heads settle: every epoch pruned, and every epoch's ranks against the last's."""
 
+from dataclasses import replace
+
 import pandas
 
 from headroom.report.chance import measurable, with_shares
-from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
+from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, csv_text, grid_table, table_of
 from headroom.report.figures import settling as figures
 from headroom.report.formatting import correlation, count, fixed, listing, number, percent
 from headroom.report.keys import kind_keys, line_sample, mark_sample
@@ -57,7 +59,7 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
     ranks = _ranks(tables, run)
     if len(ranks):
         rows += _rank_rows(ranks)
-        made.append(_rank_table(rows_where(tables.settling, run=run)))
+        made.append(_rank_table(ranks, rows_where(tables.settling, run=run)))
         findings.append(_rank_finding(ranks))
     finding = " ".join(filter(None, findings))
     return Exhibit(
@@ -167,9 +169,9 @@ def _full(curves: pandas.DataFrame) -> list[tuple[float, float]]:
     return [(float(epoch), float(full)) for epoch, full in values]
 
 
-def _rank_table(rows: pandas.DataFrame) -> Table:
-    frame = rows.assign(shown=[correlation(*three) for three in rows[["value", "low", "high"]].to_numpy()])
-    frame = frame.drop(columns="signature")
+def _rank_table(ranks: pandas.DataFrame, everything: pandas.DataFrame) -> Table:
+    """Return the ranks drawn above; the CSV has every criterion and normalisation."""
+    frame = ranks.assign(shown=[correlation(*three) for three in ranks[["value", "low", "high"]].to_numpy()])
     columns = [
         Column("epoch", "epoch"),
         Column("kind", "kind", numeric=False),
@@ -180,8 +182,9 @@ def _rank_table(rows: pandas.DataFrame) -> Table:
         Column("shown", "value [95 % interval]"),
         Column("chance", "by chance", fixed),
     ]
-    caption = "every epoch’s scores against the last epoch’s"
-    return table_of(frame, columns, caption=caption, filename="settling.csv")
+    caption = "every epoch’s scores against the last epoch’s (every criterion: in the CSV)"
+    shown = table_of(frame, columns, caption=caption, filename="settling.csv")
+    return replace(shown, csv=csv_text(everything.drop(columns="signature")))
 
 
 def _paper(curves: pandas.DataFrame) -> Paper:
