@@ -85,6 +85,16 @@ def test_gates_of_the_encoder_alone(toy, lively_checkpoint, tmp_path):
     assert set(read_table(learned)["kind"]) == {"E"}
 
 
+def test_sweeps_of_the_encoder_have_their_own_training_without_gates(toy, lively_checkpoint, tmp_path):
+    """The decoder is frozen in them; in the controls it is not."""
+    gate.main(arguments(toy, lively_checkpoint, tmp_path, "--scope", "E", "--penalties", "0.1"))
+    table = read_table(tmp_path / "pruned.csv")
+    assert list(dict.fromkeys(zip(table["method"], table["scope"]))) == [("continued", "E"), ("hard-concrete", "E")]
+    mine = table[table["method"] == "continued"]
+    assert set(mine["kept"]) == {8}
+    assert set(mine["undecided"]) == {""}
+
+
 def test_controls(toy, lively_checkpoint, tmp_path):
     scores = str(tmp_path / "scores.csv")
     score.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])

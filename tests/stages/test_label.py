@@ -4,7 +4,7 @@ import pytest
 from headroom import label
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table, write_table
-from headroom.methods.roles import POINTING_COLUMNS
+from headroom.methods.role_tables import POINTING_COLUMNS
 
 
 def pointing(path, model, **changes):

@@ -12,9 +12,11 @@ from headroom.settings.decoding import DecodingSettings, EvaluationSettings
 from headroom.settings.diversity import DiversitySettings
 from headroom.settings.experiments import SingleHeadSettings
 from headroom.settings.fine_tuning import FineTuningSettings
+from headroom.settings.gates import GateSettings
 from headroom.settings.labelling import LabellingSettings
 from headroom.settings.model import ModelSettings
 from headroom.settings.pruning import PruningSettings
+from headroom.settings.relevance import RelevanceSettings
 from headroom.settings.removal import RemovalSettings
 from headroom.settings.repulsion import RepulsionSettings
 from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
@@ -29,15 +31,21 @@ MODULES = {
     for name in (module.name for module in pkgutil.iter_modules(headroom.__path__))
     if name not in ("data", "ground", "methods", "models", "report", "settings", "study", "tasks")
 }
-ON_TASKS = ("ablate", "count", "evaluate", "keep", "observe", "prune", "remove", "score", "speed", "trace")
+ON_TASKS = (
+    *("ablate", "attribute", "contrast", "count", "evaluate", "gate", "keep", "observe", "prune", "remove", "score"),
+    *("speed", "trace"),
+)
 """Stages whose flags depend on `--task`."""
 
 SETTINGS = {
     "ablate": (SingleHeadSettings, DecodingSettings, SamplingSettings),
+    "attribute": (RelevanceSettings,),
+    "contrast": (DecodingSettings, SamplingSettings),
     "cost": (ModelSettings, TrainingSettings, CostSettings),
     "diversify": (DiversitySettings,),
     "evaluate": (EvaluationSettings, DecodingSettings, SamplingSettings),
     "fine_tune": (FineTuningSettings,),
+    "gate": (GateSettings, DecodingSettings, SamplingSettings),
     "keep": (SingleHeadSettings, DecodingSettings, SamplingSettings),
     "label": (RuleSettings,),
     "observe": (PointingSettings, SamplingSettings),
@@ -98,7 +106,7 @@ def test_help_is_that_of_the_task(name, task, capsys):
     assert ("--vocabulary" in text) == (task == "translation")
     for action in parser_of(name, task)._actions:
         assert action.option_strings[-1] in text
-    judges = name not in ("count", "observe", "score", "speed", "trace")
+    judges = name not in ("attribute", "count", "observe", "score", "speed", "trace")
     if task == "classification" and judges:
         wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]
         assert [flag for flag in wanted if flag not in text] == []

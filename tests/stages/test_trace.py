@@ -8,7 +8,7 @@ from headroom import trace
 from headroom.data.trees import read_trees
 from headroom.ground.files import read_lines
 from headroom.ground.tables import write_table
-from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
+from headroom.methods.role_tables import POINTING_COLUMNS, ROLE_COLUMNS
 from headroom.models.translation.attention_maps import attention_maps
 from stages.stage_arguments import looking_at
 
@@ -43,6 +43,7 @@ def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tm
         ("trained", "E", 1, 2, "relation", "amod:to-governor", "gold", "choose", 0.3),
         ("trained", "E", 2, 2, "relation", "amod:to-governor", "gold", "choose", 0.4),
         ("trained", "E", 1, 2, "relation", "amod:to-governor", "gold", "score", 0.9),
+        ("trained", "E", 1, 2, "relation", "amod:to-dependent", "gold", "choose", 0.2),
         ("trained", "E", 1, 3, "relation", "amod:to-governor", "shuffled", "choose", 0.8),
         ("untrained", "E", 1, 4, "relation", "amod:to-governor", "gold", "choose", 0.9),
         ("trained", "E", 1, 1, "offset", "0", "", "all", 0.8),

@@ -20,8 +20,9 @@ DETAILED |= {"gate_controls": 1}
 
 # What follows new gates of translation: on the encoder and on all heads; and of classification.
 SURVIVORS = {"observe_pruned": 1, "label_pruned": 1}
-GATES = {"gate": 2, "train_layout": 1, "contrast": 1, **SURVIVORS, "correlate": 1}
-GATES_LABELLED = {"gate": 1, "correlate": 1}
+BY_GATES = {"train_layout": 1, "contrast": 1, **SURVIVORS, "correlate": 1}
+GATES = {"gate_translation_hard_concrete_E": 1, "gate_translation_hard_concrete_all": 1, **BY_GATES}
+GATES_LABELLED = {"gate_entailment_exact_all": 1, "correlate": 1}
 
 
 def total(*parts: Jobs) -> Jobs:
@@ -45,6 +46,7 @@ SCORES_LABELLED = {"score": 2, "settle": 2, "dynamics": 2, "curves": 1, "remove_
 JUDGING = {"ablate": 1, "keep": 1, "site_curves": 1, "agree": 1, "gate_controls": 1}
 JUDGED = {"evaluate": 4, "curves": 2, "dynamics": 4, **JUDGING, **GATES, **LAST}
 JUDGED_LABELLED = {"evaluate": 2, "curves": 1, "dynamics": 2, **JUDGING, **GATES_LABELLED, **REPORT}
+EXAMPLES = {"ablate": 1, "keep": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT}
 RESAMPLED = {"remove": 1, "remove_labelled": 1, "observe": 6, "label": 6, "trace": 2}
 EVERY_SET = {"generate": 1, "treebank_translation": 1, "prepare": 1, "cost": 1, **TRAINING}
 EVERY_PAIR = {"label_entailment": 1, "treebank_entailment": 1, **ENCODER}
@@ -85,11 +87,11 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     ("classification.entailment.scores.examples", 19, SCORES_LABELLED),
     ("classification.entailment.labelling.examples_at_once", 8, {**JUDGED_LABELLED, "remove_labelled": 1}),
     ("classification.entailment.pruning.random_draws", 3, {"curves": 1, **REPORT}),
-    ("classification.entailment.experiments.examples", 9, {"ablate": 1, "keep": 1, "curves": 1, "agree": 1, **REPORT}),
+    ("classification.entailment.experiments.examples", 9, EXAMPLES),
     ("classification.entailment.removal.share", 0.25, {"remove_labelled": 1, **REPORT}),
     (
-        "classification.entailment.treebank.sentences",
-        900,
+        "classification.entailment.treebank",
+        {"source": "generated", "sentences": 900},
         {"treebank_entailment": 1, "observe": 2, "label": 2, "trace": 1, "correlate": 1, **REPORT},
     ),
     ("classification.entailment.gates.learning_rate", 0.01, {**GATES_LABELLED, "gate_controls": 1, **REPORT}),
@@ -107,6 +109,10 @@ FILES: list[tuple[str, Jobs]] = [
     ("workflow/headroom/methods/roles.py", {"label": 6, "label_pruned": 1, "trace": 2, **REPORT}),
     ("workflow/headroom/methods/relevance.py", {"attribute": 6, "correlate": 2, **REPORT}),
     ("workflow/headroom/methods/hard_concrete.py", total(GATES, GATES_LABELLED, {"gate_controls": 2}, REPORT)),
+    (
+        "workflow/headroom/methods/role_tables.py",
+        {"observe": 6, "label": 6, "trace": 2, "correlate": 2, **SURVIVORS, **REPORT},
+    ),
     ("workflow/headroom/contrast.py", {"contrast": 1, **REPORT}),
     (
         "workflow/headroom/methods/syntax.py",

@@ -12,7 +12,7 @@ from headroom.ground.files import write_lines
 from headroom.ground.heads import Head, format_profile
 from headroom.ground.tables import number, read_table, signature, write_table
 from headroom.methods.continued_training import continue_training
-from headroom.methods.gate_plans import METHODS, FurtherTraining, controls, learned
+from headroom.methods.gate_plans import METHODS, FurtherTraining, continued, controls, learned
 from headroom.methods.judging import EvaluationSet, Outcome
 from headroom.methods.learned_gates import (
     ExactGates,
@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             measured = compared(judged, full, outcome, about)
             rows += [{**leading, **state, "gates": kind, "updates": settings.updates, **row} for row in measured]
         gates += [{**leading, **row, "signature": about} for row in gate_columns(training.source, heads)]
-        if given.models:
+        if given.models and training.method == given.method:
             fresh = loading(task).load_model(given, given.checkpoint)
             save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
     write_table(given.output, rows, COLUMNS)
@@ -148,7 +148,9 @@ def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[H
         HeadroomError: If the control `gradient` has no scores.
     """
     if given.method != CONTROLS:
-        return list(learned(given.method, settings, len(heads), given.seed))
+        found = list(learned(given.method, settings, len(heads), given.seed))
+        # with the decoder frozen, the controls, which train all weights, do not tell what training on alone changes
+        return [continued(heads), *found] if given.scope != "all" and given.method == METHODS[0] else found
     if given.scores is None:
         raise HeadroomError("the control `gradient` needs scores: give --scores, the table that headroom.score wrote")
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=CRITERION)

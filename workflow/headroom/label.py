@@ -10,7 +10,8 @@ import pandas
 
 from headroom.ground.command import add_settings, run, settings_from, stage_parser
 from headroom.ground.tables import number, read_table, signature, write_table
-from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS, Role, find_roles
+from headroom.methods.role_tables import POINTING_COLUMNS, ROLE_COLUMNS
+from headroom.methods.roles import Role, find_roles
 from headroom.settings.roles import RuleSettings
 
 logger = logging.getLogger("headroom.label")

@@ -15,7 +15,7 @@ from headroom.ground.command import add_run, add_settings, epoch_of, run, settin
 from headroom.ground.tables import signature, write_table
 from headroom.methods.arcs import SHUFFLE_SEED
 from headroom.methods.pointing import piece_pointing
-from headroom.methods.roles import POINTING_COLUMNS as COLUMNS
+from headroom.methods.role_tables import POINTING_COLUMNS as COLUMNS
 from headroom.methods.shares import Measured
 from headroom.methods.syntax import relation_pointing
 from headroom.settings.roles import PointingSettings

@@ -10,7 +10,7 @@ from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.files import write_lines
 from headroom.ground.tables import number, read_table
-from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
+from headroom.methods.role_tables import POINTING_COLUMNS, ROLE_COLUMNS
 from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
 from headroom.settings.roles import TracingSettings
 from headroom.tasks import add_task, chosen_task

@@ -317,6 +317,27 @@ def limit_of(examples):
     return "" if examples is None else f"--test-examples {examples}"
 
 
+def pruned_names(task, way):
+    """Return the names of the models that a way of learning gates leaves: its values of lambda, or shares and counts."""
+    gates = study.tasks[task].gates
+    if way.startswith("hard-concrete"):
+        return [f"{value:g}" for value in gates.penalties]
+    return [*(f"{share:g}" for share in gates.kept_shares), *(f"{count}-heads" for count in gates.kept_heads)]
+
+
+def pruned_checkpoint(run, task, way, name):
+    """Return what is handed to a stage as a pruned model: a file or a directory, named as the one it comes from."""
+    ending = ".pt" if task == "translation" else ""
+    return f"{RESULTS}/pruned_models/{run}/{way}/{name}/epoch{study.tasks[task].epochs}{ending}"
+
+
+def pruned_files(run, task, way, name):
+    """Return the files of a pruned model, and its profile."""
+    place = pruned_checkpoint(run, task, way, name)
+    descriptor = [] if task == "translation" else [f"{place}/headroom.json"]
+    return [*files_of([place]), *descriptor, f"{os.path.dirname(place)}/profile.txt"]
+
+
 def relabelled(run):
     """Return the way whose survivors get their roles anew: gates on the encoder, or on all heads without those."""
     return next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in WAYS.get(run, ())), None)

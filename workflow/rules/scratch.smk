@@ -6,9 +6,11 @@ if any(SCRATCH.values()):
             vocabulary=VOCABULARY,
             binarised=BINARISED,
             code=sources("headroom.train"),
-            models=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all",
+            profile=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all/{{strength}}/profile.txt",
         output:
-            checkpoints=directory(f"{RESULTS}/scratch/{{run}}.{{strength}}"),
+            checkpoints=[
+                f"{RESULTS}/scratch/{{run}}.{{strength}}/epoch{epoch}.pt" for epoch in range(1, translation.epochs + 1)
+            ],
             table=f"{RESULTS}/scratch_training/{{run}}.{{strength}}.csv",
         log:
             f"{LOGS}/train_layout/{{run}}.{{strength}}.log",
@@ -34,10 +36,11 @@ if any(SCRATCH.values()):
             model=flags(translation.model),
             training=flags(translation.training),
             device=study.device,
+            directory=f"{RESULTS}/scratch/{{run}}.{{strength}}",
         shell:
             "python -m headroom.train --study {params.study} --run {wildcards.run} --data {params.data} "
-            "--work {params.work} --checkpoints {output.checkpoints} --output {output.table} --device {params.device} "
-            "--profile {input.models}/{wildcards.strength}/profile.txt "
+            "--work {params.work} --checkpoints {params.directory} --output {output.table} --device {params.device} "
+            "--profile {input.profile} "
             "--seed {params.seed} {params.arm} {params.model} {params.training} > {log} 2>&1"
 
     rule contrast:
@@ -45,7 +48,7 @@ if any(SCRATCH.values()):
             data=of_run(data_of, "test"),
             code=of_run(code_of, "headroom.contrast"),
             files=of_run(last_files),
-            scratch=f"{RESULTS}/scratch/{{run}}.{{strength}}",
+            other=f"{RESULTS}/scratch/{{run}}.{{strength}}/epoch{translation.epochs}.pt",
         output:
             f"{RESULTS}/pruned/{{run}}.scratch-{{strength}}.csv",
         log:
@@ -66,9 +69,8 @@ if any(SCRATCH.values()):
             place=of_run(place_of),
             checkpoint=of_run(checkpoint),
             judging=of_run(judging_of),
-            last=translation.epochs,
             examples=lambda wildcards: limit_of(task_of(wildcards.run).gates.test_examples),
         shell:
             "python -m headroom.contrast {params.place} --checkpoint {params.checkpoint} "
-            "--other {input.scratch}/epoch{params.last}.pt --method scratch --setting {wildcards.strength} "
+            "--other {input.other} --method scratch --setting {wildcards.strength} "
             "{params.examples} {params.judging} --output {output} > {log} 2>&1"

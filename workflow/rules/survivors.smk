@@ -4,7 +4,7 @@ rule observe_pruned:
         data=of_run(data_of, "check", "train"),
         treebank=of_run(treebank_of),
         code=of_run(code_of, "headroom.observe"),
-        models=f"{RESULTS}/pruned_models/{{run}}/{{way}}",
+        files=lambda wildcards: pruned_files(wildcards.run, RUNS[wildcards.run].task, wildcards.way, wildcards.strength),
     output:
         f"{RESULTS}/pointing/{{run}}.{{way}}.{{strength}}.csv",
     log:
@@ -23,11 +23,13 @@ rule observe_pruned:
         gpu=GPU,
     params:
         place=of_run(place_of),
-        name=lambda wildcards: os.path.basename(checkpoint(wildcards.run)),
+        checkpoint=lambda wildcards: pruned_checkpoint(
+            wildcards.run, RUNS[wildcards.run].task, wildcards.way, wildcards.strength
+        ),
         treebank=of_run(treebank_flag),
         settings=of_run(part_of_roles, PointingSettings),
         sampling=flags(study.sampling),
     shell:
         "python -m headroom.observe {params.place} {params.treebank} --set check "
-        "--checkpoint {input.models}/{wildcards.strength}/{params.name} --name {wildcards.way}.{wildcards.strength} "
+        "--checkpoint {params.checkpoint} --name {wildcards.way}.{wildcards.strength} "
         "{params.settings} {params.sampling} --output {output} > {log} 2>&1"

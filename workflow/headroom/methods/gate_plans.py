@@ -57,6 +57,11 @@ def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Itera
         yield FurtherTraining(method, k, 0, exact, name)
 
 
+def continued(heads: Sequence[Head]) -> FurtherTraining:
+    """Return the control that keeps every head and trains on."""
+    return FurtherTraining("continued", len(heads), 0, fixed(frozenset(), heads), "all")
+
+
 def controls(
     settings: GateSettings, heads: Sequence[Head], scores: Mapping[Head, float], seed: int
 ) -> Iterator[FurtherTraining]:
@@ -65,7 +70,7 @@ def controls(
     All are trained further like the learned ones, so that what differs is which heads stay (Prasanna et al. 2020
     retrain random layouts; Voita et al. 2019 have no such control).
     """
-    yield FurtherTraining("continued", len(heads), 0, fixed(frozenset(), heads), "all")
+    yield continued(heads)
     for name, k in kept_counts(settings, len(heads)):
         gone = removed_first(least_important_first(scores, heads), len(heads) - k)
         yield FurtherTraining("gradient", k, 0, fixed(gone, heads), f"gradient-{name}")

@@ -19,15 +19,6 @@ import pandas
 
 from headroom.settings.roles import RuleSettings
 
-POINTING_COLUMNS = (
-    "study", "run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half", "value",
-    "baseline", "low", "high", "count", "signature",
-)  # fmt: skip
-ROLE_COLUMNS = (
-    "study", "run", "epoch", "model", "trees", "kind", "layer", "head", "role", "target", "value", "baseline", "low",
-    "high", "best", "signature",
-)  # fmt: skip
-
 ROLES = ("positional", "syntactic", "rare")
 
 _MODEL = ["study", "run", "epoch", "model"]

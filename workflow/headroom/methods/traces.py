@@ -36,7 +36,7 @@ def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
 
 
 def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
-    """Return, per relation and direction, the encoder head that finds it best, and the most positional one.
+    """Return, per relation (in its better direction), the encoder head that finds it best, and the most positional one.
 
     They are chosen as roles are, on the half `choose`, but need not hold one: their role is empty. To be looked at
     where no head holds the role.
@@ -48,7 +48,8 @@ def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
     relations = mine[(mine["measure"] == "relation") & (mine["trees"] == "gold") & (mine["half"] == "choose")]
     offsets = mine[(mine["measure"] == "offset") & (mine["target"].map(_target) != "0")]
     falling = [table.sort_values("value", ascending=False, kind="stable") for table in (relations, offsets)]
-    best = pandas.concat([falling[0].drop_duplicates("target").sort_index(), falling[1].head(1)])
+    relation = falling[0]["target"].str.rpartition(":")[0]
+    best = pandas.concat([falling[0][~relation.duplicated()].sort_index(), falling[1].head(1)])
     places = zip(best["layer"], best["head"], best["target"])
     return [(Head("E", int(layer), int(head)), "", _target(target)) for layer, head, target in places]
 

@@ -107,19 +107,18 @@ def draw_atlases(marks: Mapping[Head, Mark], heads: Iterable[Head] | None = None
 def _labels(shape: Shape) -> Markup:
     name = palette.KIND_NAMES[shape.kind]
     colour = f"var(--{palette.KIND_COLOURS[shape.kind].variable})"
-    parts = [
-        Markup('<text x="0" y="12" font-size="12" font-weight="600" style="fill:{}">{} {}</text>').format(
-            colour, shape.kind, name
-        )
-    ]
-    label = Markup('<text x="{:g}" y="{:g}" font-size="10" text-anchor="{}" style="fill:var(--soft)">{}</text>')
-    for head in range(1, shape.heads + 1):
-        x, _ = shape.corner(1, head)
-        parts.append(label.format(x + shape.cell / 2, TOP - 5, "middle", head))
-    for layer in range(1, shape.layers + 1):
-        _, y = shape.corner(layer, 1)
-        parts.append(label.format(LEFT - 6, y + shape.cell / 2 + 3.5, "end", layer))
-    return Markup("").join(parts)
+    title = Markup('<text x="0" y="12" font-size="12" font-weight="600" style="fill:{}">{} {}</text>')
+    label = Markup('<text x="{:g}" y="{:g}">{}</text>')
+    group = Markup('<g font-size="10" text-anchor="{}" style="fill:var(--soft)">{}</g>')
+    heads = [(shape.corner(1, head)[0] + shape.cell / 2, head) for head in range(1, shape.heads + 1)]
+    layers = [(shape.corner(layer, 1)[1] + shape.cell / 2 + 3.5, layer) for layer in range(1, shape.layers + 1)]
+    return Markup("").join(
+        [
+            title.format(colour, shape.kind, name),
+            group.format("middle", Markup("").join(label.format(x, TOP - 5, head) for x, head in heads)),
+            group.format("end", Markup("").join(label.format(LEFT - 6, y, layer) for y, layer in layers)),
+        ]
+    )
 
 
 def _grid(shape: Shape) -> Markup:

@@ -178,7 +178,7 @@ def _suffixed(panel: Markup, suffix: str) -> Markup:
 def table_of(
     frame: pandas.DataFrame, columns: Sequence[Column], *, caption: str, filename: str, note: str = ""
 ) -> Table:
-    """Return a shown table with these columns; its CSV has the rows unrounded, constant columns included."""
+    """Return a shown table with these columns; its CSV has the rows as they are, constant columns included."""
     rows = tuple(
         tuple(column.write(value) for column, value in zip(columns, values, strict=True))
         for values in frame[[column.source for column in columns]].itertuples(index=False)
@@ -195,8 +195,8 @@ def table_of(
 
 
 def csv_text(frame: pandas.DataFrame) -> str:
-    """Return rows as CSV as the tables on disk are written: 9 significant digits."""
-    text: str = frame.to_csv(index=False, float_format="%.9g", lineterminator="\n")
+    """Return rows as CSV with 6 significant digits, for the page's sake; the tables on disk have 9."""
+    text: str = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     return text
 
 

@@ -17,6 +17,7 @@ _ID = re.compile(r"""(\bid="|\bhref="#|url\(#)([^")]+)("|\))""")
 _DECIMALS = re.compile(r"-?\d+\.\d{2,}")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FONT = re.compile(r"font-family:[^;]*;?|font-stretch:[^;]*;?")
+_UNTURNED = ("rotate(0 ", "rotate(-0 ")  # matplotlib turns every text, most by nothing
 _NUMERIC = ("d", "x", "y", "width", "height", "transform", "viewBox", "points")
 
 
@@ -108,6 +109,8 @@ def _tidy(element: etree._Element) -> None:
         if attribute in element.attrib:
             value = _DECIMALS.sub(_rounded, element.attrib[attribute])
             element.set(attribute, " ".join(value.split()))
+    if element.get("transform", "").startswith(_UNTURNED):
+        del element.attrib["transform"]
     if "style" in element.attrib:
         style = _FONT.sub("", element.attrib["style"])
         style = "; ".join(part.strip() for part in style.split(";") if part.strip())
