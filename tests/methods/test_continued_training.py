@@ -3,9 +3,9 @@
 import pytest
 import torch
 from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import parse_profile
+from headroom.ground.heads import all_heads, parse_profile
 from headroom.methods.continued_training import continue_training, falling
-from headroom.methods.learned_gates import ExactGates, HardConcreteGates, fixed, heads_in
+from headroom.methods.learned_gates import ExactGates, HardConcreteGates, fixed
 from headroom.models.translation.model import TranslationModel
 from headroom.settings.gates import GateTrainingSettings
 
@@ -13,7 +13,7 @@ from headroom.settings.gates import GateTrainingSettings
 def train(model, texts, source, *, scope="all", **changes):
     settings = GateTrainingSettings(**{"updates": 12, "learning_rate": 0.01, "gate_learning_rate": 0.5, **changes})
     batches = model.batches(*texts, sentences=4)
-    heads = heads_in(model.sites, scope)
+    heads = all_heads(model.sites, scope)
     continue_training(
         model, batches=batches, source=source(len(heads)), heads=heads, scope=scope, settings=settings, seed=1
     )
@@ -77,7 +77,7 @@ def test_a_head_that_is_gone_from_the_start_stays_unused(lively, texts):
     removed = parse_profile("E1:2", lively.sites)
     site = lively.live_sites[0]
     rows = site.value.weight[4:8].clone()
-    train(lively, texts, lambda _: fixed(removed, heads_in(lively.sites, "all")))
+    train(lively, texts, lambda _: fixed(removed, all_heads(lively.sites)))
     assert torch.equal(site.value.weight[4:8], rows)
 
 

@@ -2,14 +2,13 @@
 
 import pytest
 import torch
-from headroom.ground.heads import Head, Site
+from headroom.ground.heads import Head, Site, all_heads
 from headroom.methods.learned_gates import (
     COOLING,
     ExactGates,
     HardConcreteGates,
     by_site,
     fixed,
-    heads_in,
     profile_of,
 )
 
@@ -93,18 +92,18 @@ def test_hard_concrete_gates_that_are_worth_more_than_lambda_stay_open():
 
 
 def test_gates_go_to_their_sites():
-    heads = heads_in(SITES, "all")
+    heads = all_heads(SITES, "all")
     gates = by_site(torch.arange(6.0), heads, SITES)
     assert {str(site): gate.tolist() for site, gate in gates.items()} == {"E1": [0, 1], "A1": [2, 3], "D1": [4, 5]}
 
 
 def test_sites_out_of_scope_get_none():
-    heads = heads_in(SITES, "E")
+    heads = all_heads(SITES, "E")
     assert list(map(str, by_site(torch.ones(2), heads, SITES))) == ["E1"]
 
 
 def test_a_profile_and_its_gates():
-    heads = heads_in(SITES, "all")
+    heads = all_heads(SITES, "all")
     removed = frozenset({Head("A", 1, 2), Head("E", 1, 1)})
     gates = fixed(removed, heads)
     assert gates.draw(0.5).tolist() == [0, 1, 1, 0, 1, 1]

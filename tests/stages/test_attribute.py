@@ -7,9 +7,10 @@ from headroom import attribute
 from headroom.data.labelled import read_labelled
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import read_lines, write_lines
+from headroom.ground.halves import HALVES
 from headroom.ground.heads import Head, all_heads
 from headroom.ground.tables import number, read_table
-from headroom.methods.relevance import HALVES, estimates, relevances
+from headroom.methods.relevance import estimates, relevances
 from headroom.models.classification.model import ClassificationModel
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, write_encoder

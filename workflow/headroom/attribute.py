@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.ground.halves import HALVES
 from headroom.ground.tables import signature, write_table
-from headroom.methods.relevance import HALVES, MEASURES, Relevances, estimates, relevances
+from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
 from headroom.settings.relevance import RelevanceSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.loading import loading

@@ -9,7 +9,7 @@ from typing import Any
 from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import write_lines
-from headroom.ground.heads import Head, format_profile
+from headroom.ground.heads import Head, all_heads, format_profile
 from headroom.ground.tables import number, read_table, signature, write_table
 from headroom.methods.continued_training import continue_training
 from headroom.methods.gate_plans import METHODS, FurtherTraining, continued, controls, learned
@@ -19,7 +19,6 @@ from headroom.methods.learned_gates import (
     GateSource,
     HardConcreteGates,
     by_site,
-    heads_in,
     profile_of,
 )
 from headroom.methods.orders import read_scores
@@ -78,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     judged = judging(task).load_set(given, given.judge_on, examples=settings.test_examples)
     examples = loading(task).read_examples(given, "train", settings.updates * settings.batch_examples)
     model = loading(task).load_model(given, given.checkpoint)
-    heads = heads_in(model.sites, given.scope)
+    heads = all_heads(model.sites, given.scope)
     trainings = planned(given, settings, heads)
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
     full = judged.judge(model)
@@ -87,7 +86,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gates: list[dict[str, Any]] = []
     for training in trainings:
         model.model.load_state_dict(trained)
-        train_under(model, batches, training.source, heads, given, settings)
+        continue_training(
+            model,
+            batches=batches,
+            source=training.source,
+            heads=heads,
+            scope=given.scope,
+            settings=settings,
+            seed=given.seed,
+        )
         removed = profile_of(training.source.kept(), heads)
         tell(training, len(heads) - len(removed), len(heads), start)
         leading, about = leading_columns(given, training), signature_of(given, settings)
@@ -102,20 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_table(given.output, rows, COLUMNS)
     if given.learned:
         write_table(given.learned, gates, GATES)
-
-
-def train_under(
-    model: HeadModel,
-    batches: Sequence[Any],
-    source: GateSource,
-    heads: Sequence[Head],
-    given: argparse.Namespace,
-    settings: GateSettings,
-) -> None:
-    """Train a model further in place under gates."""
-    continue_training(
-        model, batches=batches, source=source, heads=heads, scope=given.scope, settings=settings, seed=given.seed
-    )
 
 
 def signature_of(given: argparse.Namespace, settings: GateSettings) -> str:

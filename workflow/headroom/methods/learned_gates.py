@@ -6,7 +6,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from headroom.ground.heads import Head, Site, all_heads
+from headroom.ground.heads import Head, Site
 from headroom.methods import hard_concrete, subset_selection
 
 DECIDED = 0.95
@@ -184,8 +184,3 @@ def fixed(removed: frozenset[Head], heads: Sequence[Head]) -> FixedGates:
 def profile_of(kept: Tensor, heads: Sequence[Head]) -> frozenset[Head]:
     """Return the heads whose gate (N,) is zero."""
     return frozenset(head for head, gate in zip(heads, kept.tolist()) if not gate)
-
-
-def heads_in(sites: Sequence[Site], scope: str) -> list[Head]:
-    """Return the heads that have a gate, in table order."""
-    return all_heads(sites, scope)

@@ -18,8 +18,9 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
+from headroom.ground.halves import HALVES
 from headroom.ground.heads import Head, Site
-from headroom.methods.shares import HALVES, Measured, measured
+from headroom.methods.shares import Measured, measured
 from headroom.models.maps import MapBatch
 
 OFFSETS = tuple(range(-5, 6))

@@ -17,12 +17,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.ground import bootstrap
+from headroom.ground.halves import HALVES
 from headroom.ground.heads import Head, Site
 from headroom.models.adapter import HeadModel
 from headroom.models.linear_rules import LinearRules
 
-HALVES = ("all", "choose", "score")
-"""All examples; those at even positions of the set; those at odd ones."""
 MEASURES = ("relevance", "signed")
 
 
@@ -84,7 +83,7 @@ def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate
     Raises:
         HeadroomError: If the half has no example.
     """
-    rows = slice(None) if half == "all" else slice(HALVES.index(half) - 1, None, 2)
+    rows = HALVES[half]
     steps = found.steps[rows]
     weights = bootstrap.resampling_weights(bootstrap.resampled_indices(len(steps)))  # (resamples, examples)
     resampled_steps = (weights @ steps)[:, None]

@@ -8,10 +8,8 @@ import numpy
 from numpy import ndarray
 
 from headroom.ground.bootstrap import resampled_indices, resampling_weights
+from headroom.ground.halves import HALVES
 from headroom.ground.heads import Head
-
-HALVES = {"all": slice(None), "choose": slice(0, None, 2), "score": slice(1, None, 2)}
-"""Sentences number 1, 3, 5, ... choose a head; number 2, 4, 6, ... score it."""
 
 LEVELS = (0.025, 0.975)
 

@@ -14,10 +14,11 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.data.trees import ParsedSentence
+from headroom.ground.halves import HALVES
 from headroom.ground.heads import Site
 from headroom.methods.arcs import SHUFFLE_SEED, Arcs, arcs_of, best_offset, hits_at, moved, targets
 from headroom.methods.pointing import Heads
-from headroom.methods.shares import HALVES, Measured, measured
+from headroom.methods.shares import Measured, measured
 from headroom.methods.words import between_units, membership, unit_of_pieces, units
 from headroom.models.maps import MapBatch
 

@@ -1,16 +1,38 @@
 """Attention maps as every engine shows them, and what a batch must tell of itself so that they can be read."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
+from headroom.models.sites import AttentionSite
 
 MapObserver = Callable[[Site, Tensor], None]
 """Called with a site and its attention weights, shape (B, H, T, S): rows are queries and sum to one."""
+
+
+@contextmanager
+def hooked(
+    sites: Sequence[AttentionSite], ask: Callable[..., Any], shown: Callable[[Site], Callable[..., Any]]
+) -> Iterator[None]:
+    """Let attention modules be asked for their weights, and the weights be taken from them, within a block.
+
+    Args:
+        sites: Live sites; one without heads is passed over.
+        ask: Forward pre-hook, which asks for weights in the engine's way.
+        shown: From a site to its forward hook, which takes the weights from what the module returns.
+    """
+    with ExitStack() as hooks:
+        for live in sites:
+            if live.kept:
+                hooks.callback(live.attention.register_forward_pre_hook(ask, with_kwargs=True).remove)
+                hooks.callback(live.attention.register_forward_hook(shown(live.site)).remove)
+        yield
 
 
 @dataclass(frozen=True)

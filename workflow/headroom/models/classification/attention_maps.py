@@ -2,14 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
-from headroom.models.maps import MapObserver
+from headroom.models.maps import MapObserver, hooked
 from headroom.models.sites import AttentionSite
 
 _ASKING = "output_attentions"
@@ -27,13 +27,7 @@ def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Ite
         sites: Live sites of a model loaded with `attention="eager"`; one without heads is passed over.
         observer: Called once per site and forward pass.
     """
-    with ExitStack() as hooks:
-        for live in sites:
-            if live.kept:
-                attention = live.attention
-                asked = attention.register_forward_pre_hook(_ask_for_weights, with_kwargs=True)
-                hooks.callback(asked.remove)
-                hooks.callback(attention.register_forward_hook(_shown(live.site, observer)).remove)
+    with hooked(sites, _ask_for_weights, lambda site: _shown(site, observer)):
         yield
 
 
