@@ -37,6 +37,7 @@ lint: $(READY)  ## style, types, the workflow's rules and the floors of the pack
 bench: $(READY)  ## costs that the project promises, as ratios measured on the finished starter study
 	@$(INSIDE) python benchmarks/ratios.py
 	@$(INSIDE) python benchmarks/gates.py
+	@$(INSIDE) python benchmarks/repulsion.py
 	@$(INSIDE) python benchmarks/observing.py
 	@$(INSIDE) python benchmarks/sliced_encoder.py
 

@@ -55,7 +55,15 @@ def batch_of(
         for site, pointers in heads.items():
             observer(site, _weights(sentences, positions, pointers, length, strength))
 
-    return MapBatch(positions, {"E": (ordinary, ordinary)}, tokens, spans, show)
+    return MapBatch(
+        positions=positions,
+        ordinary={"E": (ordinary, ordinary)},
+        real={"E": (tokens != PAD, tokens != PAD)},
+        batch_first=True,
+        pieces=tokens,
+        spans=spans,
+        show=show,
+    )
 
 
 def names(heads: Mapping[Site, Sequence[Pointer]]) -> dict[Site, list[Head]]:

@@ -1,4 +1,4 @@
-"""A slow reference for the SVGD update."""
+"""A slow reference for everything that particles are handed: one system, one head, one pair at a time, in float64."""
 
 import math
 
@@ -6,19 +6,73 @@ import numpy
 import torch
 from torch import Tensor
 
+Array = numpy.ndarray
 
-def slow_update(gradients: Tensor, particles: Tensor, *, alpha: float, stepsize: float) -> Tensor:
-    """The formula of An et al. in float64, one system, one head, one pair at a time."""
-    result = torch.zeros_like(particles, dtype=torch.float64)
-    for system in range(particles.shape[0]):
+
+def slow_update(
+    gradients: Tensor,
+    particles: Tensor,
+    *,
+    stepsize: float,
+    method: str = "svgd",
+    alpha: float = 0.0,
+    beta: float = 0.0,
+    median: str = "pairs",
+    strength: float = 1.0,
+    noise: Tensor | None = None,
+) -> Tensor:
+    """Return what the optimizer is handed, (systems, heads, parameters), as the papers' formulas say.
+
+    Args:
+        gradients: (systems, heads, parameters).
+        particles: Same shape.
+        stepsize: Factor on the update.
+        method: Name of the method.
+        alpha: Weight of the repulsion.
+        beta: Weight of the own gradient and size of the noise, for `spos`.
+        median: Distances that set the width.
+        strength: Share of the update, the rest being the gradient.
+        noise: The noise itself, same shape, for methods that have it.
+    """
+    result = torch.zeros(particles.shape, dtype=torch.float64)
+    for system in range(len(particles)):
         x, g = particles[system].double().numpy(), gradients[system].double().numpy()
-        heads = len(x)
-        pairs = [numpy.sum((x[i] - x[j]) ** 2) for i in range(heads) for j in range(heads) if i != j]
-        h2 = 0.5 * numpy.median(pairs) / math.log(heads + 1)
-        for i in range(heads):
-            total = numpy.zeros_like(x[i])
-            for j in range(heads):
-                k = math.exp(-numpy.sum((x[i] - x[j]) ** 2) / (2 * h2))
-                total += k * g[j] - alpha * k * (x[i] - x[j]) / h2
-            result[system, i] = torch.from_numpy(stepsize * total / heads)
+        if method == "repulsion-only":
+            update = _svgd(g, x, alpha, stepsize, median, shared=False)
+        else:
+            update = _svgd(g, x, 0 if method == "smoothing" else alpha, stepsize, median, shared=True)
+        if method == "spos":
+            # the lower of two middle entries, as torch takes the median of an even number
+            usual = numpy.sort(abs(g), axis=None)[(g.size - 1) // 2]
+            update = update + stepsize * beta * g + math.sqrt(2 * beta * stepsize) * usual * _of(noise, system)
+        if method in ("scaled", "noise"):
+            (factor,), *_ = numpy.linalg.lstsq(g.reshape(-1, 1), update.reshape(-1), rcond=None)
+            rest = numpy.linalg.norm(update - factor * g)
+            update = factor * g
+            if method == "noise":
+                update = update + rest * _of(noise, system) / numpy.linalg.norm(_of(noise, system))
+        result[system] = torch.from_numpy(strength * update + (1 - strength) * g)
     return result
+
+
+def slow_width(x: Array, median: str) -> float:
+    """Return h^2 of one system, (heads, parameters)."""
+    heads = range(len(x))
+    squared = [numpy.sum((x[i] - x[j]) ** 2) for i in heads for j in heads if i != j or median == "with-diagonal"]
+    return 0.5 * float(numpy.median(squared)) / math.log(len(x) + 1)
+
+
+def _svgd(g: Array, x: Array, alpha: float, stepsize: float, median: str, *, shared: bool) -> Array:
+    """Return the update of one system; with `shared` false every head keeps its gradient for itself."""
+    h2 = slow_width(x, median)
+    update = numpy.zeros_like(x)
+    for i in range(len(x)):
+        for j in range(len(x)):
+            k = math.exp(-numpy.sum((x[i] - x[j]) ** 2) / (2 * h2))
+            update[i] += (k if shared else i == j) * g[j] - alpha * k * (x[i] - x[j]) / h2
+    return stepsize * update / len(x)
+
+
+def _of(noise: Tensor | None, system: int) -> Array:
+    assert noise is not None
+    return noise[system].double().numpy()

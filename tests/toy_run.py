@@ -31,7 +31,7 @@ def write_run(directory: Path, *, epochs: int = 2, method: str = "baseline") -> 
     train.main(
         [
             *("--data", str(data), "--work", str(directory / "work"), "--checkpoints", str(directory / "run")),
-            *("--output", str(directory / "training.csv"), "--device", "cpu", "--method", method),
+            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", method, f"method={method}"),
             *("--epochs", str(epochs), *SHAPE),
         ]
     )

@@ -1,103 +1,236 @@
-"""Mean pairwise cosines worked by hand, and on a live model without padding."""
+"""Heads compared on planted models, by hand, and on live ones of both tasks, sentence by sentence."""
 
+import argparse
 import math
+from collections import defaultdict
+from types import SimpleNamespace
 
+import numpy
 import pytest
 import torch
+from headroom.data.parallel import ParallelText
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Site
 from headroom.methods.diversity import (
     MEASURES,
-    head_diversity,
-    map_cosines,
-    mean_pairwise_cosine,
-    output_cosines,
-    projection_cosine,
+    ON_TEXT,
+    STEP,
+    OutputMoments,
+    particle_likeness,
+    particle_steps,
+    particles_of,
+    text_likeness,
 )
+from headroom.models.classification.model import ClassificationModel
+from headroom.models.gates import Gates
+from headroom.models.maps import MapBatch
+from headroom.models.sites import AttentionSite
+from headroom.tasks.observing import observing
+from torch import nn
+from toy_encoder import toy_text, write_encoder
 
 HALF = math.sqrt(0.5)
+THIRD = Site("E", 3, 2)
 
 
-class TestMeanPairwiseCosine:
-    def test_equal_heads_are_degenerate(self):
-        heads = torch.tensor([[1.0, 2.0], [1.0, 2.0], [3.0, 6.0]])
-        assert mean_pairwise_cosine(heads).item() == pytest.approx(1)
-
-    def test_orthogonal_and_opposite_heads(self):
-        assert mean_pairwise_cosine(torch.eye(3)).item() == pytest.approx(0, abs=1e-7)
-        assert mean_pairwise_cosine(torch.tensor([[1.0, 0.0], [-2.0, 0.0]])).item() == pytest.approx(-1)
-
-    def test_three_heads_by_hand(self):
-        # right, up, and diagonal: cosines 0, sqrt(1/2), sqrt(1/2)
-        heads = torch.tensor([[5.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-        assert mean_pairwise_cosine(heads).item() == pytest.approx(2 * HALF / 3)
-
-    def test_a_head_of_zeros_is_like_no_other(self):
-        heads = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
-        assert mean_pairwise_cosine(heads).item() == pytest.approx(1 / 3)
-
-    def test_one_head_has_no_pair(self):
-        assert mean_pairwise_cosine(torch.ones(2, 1, 3)).isnan().all()
-
-    def test_equals_a_loop(self):
-        heads = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
-        pairs = [torch.cosine_similarity(heads[i], heads[j], dim=0).item() for i in range(5) for j in range(i)]
-        assert mean_pairwise_cosine(heads).item() == pytest.approx(sum(pairs) / 10, abs=1e-6)
+def planted(inputs=("query", "key", "value"), *, heads=2, site=THIRD, **weights):
+    """Return a model with one site whose attention module has these projections: rows by name."""
+    attention = nn.Module()
+    for name, rows in weights.items():
+        linear = nn.Linear(len(rows[0]), len(rows), bias=False)
+        linear.weight.data = torch.tensor(rows)
+        setattr(attention, name, linear)
+    parent = nn.Module()
+    parent.attention, parent.output = attention, nn.Identity()
+    live = AttentionSite(site, parent, "attention", inputs, "output", (), (), tuple(range(1, heads + 1)))
+    return SimpleNamespace(live_sites=[live], gates=Gates(sites=[live], batch_first=True))
 
 
-def test_heads_of_a_projection_are_blocks_of_rows():
-    # two heads of two rows: head 1 = rows 1-2, head 2 = rows 3-4
-    weight = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
-    assert projection_cosine(weight, heads=2).item() == pytest.approx(1)
-    assert projection_cosine(weight[[0, 2, 1, 3]], heads=2).item() == pytest.approx(0)
+class TestParticles:
+    """Two heads on a line: query 1 and 1, key 0 and 2, value 1 and -1."""
+
+    model = planted(query=[[1.0], [1.0]], key=[[0.0], [2.0]], value=[[1.0], [-1.0]])
+
+    def test_means_over_projections(self):
+        found = particle_likeness(particles_of(self.model))
+        # cosines 1, 0 and -1; distances 0, 2 and 2; kernels 1, 1/3 and 1/3
+        assert {measure: sites[THIRD] for measure, sites in found.items()} == pytest.approx(
+            {"particle_cosine": 0, "particle_distance": 4 / 3, "particle_kernel": 5 / 9}
+        )
+
+    def test_heads_are_blocks_of_rows(self):
+        # two heads of two rows: head 1 = rows 1-2, head 2 = rows 3-4
+        rows = [[1.0, 0.0], [0.0, 1.0], [2.0, 0.0], [0.0, 2.0]]
+        for order, cosine in (((0, 1, 2, 3), 1), ((0, 2, 1, 3), 0)):
+            blocks = [rows[place] for place in order]
+            model = planted(query=blocks, key=blocks, value=blocks)
+            assert particle_likeness(particles_of(model))["particle_cosine"][THIRD] == pytest.approx(cosine, abs=1e-12)
+
+    def test_projections_may_read_different_widths(self):
+        model = planted(query=[[1.0], [1.0]], key=[[1.0, 0.0], [0.0, 1.0]], value=[[0.0], [3.0]])
+        assert particle_likeness(particles_of(model))["particle_distance"][THIRD] == pytest.approx(
+            (math.sqrt(2) + 3) / 3
+        )
+
+    def test_projections_of_positions_are_left_out_and_hops_are_heads(self):
+        names = ("query", "key", "value", "pos_key")
+        weights = {name: [[1.0], [1.0]] for name in names[:3]}
+        model = planted(names, **weights, pos_key=[[0.0], [9.0]])
+        assert particle_likeness(particles_of(model))["particle_distance"][THIRD] == 0
+        hops = planted(("hops",), hops=[[0.0, 0.0], [3.0, 4.0]])
+        assert particle_likeness(particles_of(hops))["particle_distance"][THIRD] == 5
+
+    def test_one_head_has_nothing_to_be_compared_with(self):
+        model = planted(heads=1, query=[[1.0]], key=[[1.0]], value=[[1.0]])
+        assert particle_likeness(particles_of(model)) == {measure: {} for measure in MEASURES[:3]}
+
+    def test_steps_of_all_projections_together(self):
+        # query moves by (2, 0), key by (0, -3), value by (6, 0): 4 + 9 + 36 = 49
+        after = planted(query=[[3.0], [1.0]], key=[[0.0], [-1.0]], value=[[7.0], [-1.0]])
+        before = particles_of(self.model)
+        assert particle_steps(before, particles_of(after)) == pytest.approx({THIRD: 7})
+        assert particle_steps(before, before) == {THIRD: 0}
+
+    def test_models_of_other_shapes_are_refused(self):
+        rows = [[1.0, 0.0], [0.0, 1.0]]
+        with pytest.raises(HeadroomError, match="different shapes"):
+            particle_steps(particles_of(self.model), particles_of(planted(query=rows, key=rows, value=rows)))
 
 
-class TestMaps:
-    maps = torch.tensor([[[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], [[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]]])
-
-    def test_whole_map(self):
-        # (1, 0, 0, 0, 0, 1) and (.5, .5, 0, 0, 0, 1): 1.5 / (sqrt 2 * sqrt 1.5)
-        cosine = map_cosines(self.maps, torch.tensor([[True, True]]), torch.tensor([[True, True, True]]))
-        assert cosine.tolist() == pytest.approx([1.5 / math.sqrt(3)])
-
-    def test_padded_queries_do_not_count(self):
-        cosine = map_cosines(self.maps, torch.tensor([[True, False]]), torch.tensor([[True, True, True]]))
-        assert cosine.tolist() == pytest.approx([HALF])
-
-    def test_padded_keys_do_not_count(self):
-        cosine = map_cosines(self.maps, torch.tensor([[True, True]]), torch.tensor([[True, True, False]]))
-        assert cosine.tolist() == pytest.approx([HALF])
+def test_moments_do_not_mind_how_tokens_are_cut():
+    z = torch.randn(30, 3, 2, generator=torch.Generator().manual_seed(0))
+    whole, parts = OutputMoments(), OutputMoments()
+    whole.add(z)
+    for part in z.split(7):
+        parts.add(part)
+    assert parts.cka().item() == pytest.approx(whole.cka().item(), rel=1e-12)
 
 
-def test_outputs_of_padded_tokens_do_not_count():
-    same, apart = [[1.0, 0.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]]
-    z = torch.tensor([[same, apart], [apart, apart]])  # (T, B, H, d)
-    real = torch.tensor([[True, False], [False, True]])  # (B, T)
-    assert output_cosines(z, real).tolist() == pytest.approx([1, 0])
+class TestHops:
+    """A site that reads a whole text with one query per head, and has no values of its own."""
+
+    z = torch.tensor([[[[1.0, 0.0], [2.0, 0.0]]], [[[1.0, 0.0], [0.0, 5.0]]]])  # (B, 1, H, d)
+    maps = torch.tensor([[[[0.5, 0.5]], [[1.0, 0.0]]], [[[1.0, 0.0]], [[1.0, 0.0]]]])  # (B, H, 1, S)
+
+    def batch(self, model, rows=slice(None)):
+        queries, keys = torch.tensor([[True], [True]]), torch.tensor([[True, True], [True, False]])
+
+        def show(observer):
+            observer(THIRD, self.maps[rows])
+            model.live_sites[0].output(self.z[rows].flatten(2))
+
+        real = {"E": (queries[rows], keys[rows])}
+        places = torch.zeros(2, 2)[rows]
+        return MapBatch(positions=[], ordinary=real, real=real, batch_first=True, pieces=places, spans=None, show=show)
+
+    def test_all_but_values(self):
+        model = planted(("hops",), hops=[[0.0], [1.0]])
+        # products .5 and 1, cosines of maps sqrt(1/2) and 1, of outputs 1 and 0; heads that say (1, 0) always are
+        # like no other
+        expected = {"attention_product": 0.75, "attention_cosine": (HALF + 1) / 2, "z_cosine": 0.5, "z_cka": 0}
+        found = text_likeness(model, [self.batch(model)])
+        assert found["value_cosine"] == {}
+        assert {measure: found[measure][THIRD] for measure in expected} == pytest.approx(expected)
+        cut = text_likeness(model, [self.batch(model, slice(1)), self.batch(model, slice(1, None))])
+        assert {measure: cut[measure][THIRD] for measure in expected} == pytest.approx(expected)
 
 
-def test_every_site_and_measure(model, texts):
-    found = head_diversity(model, model.batches(*texts, sentences=8))
-    assert set(found) == set(MEASURES)
-    for sites in found.values():
-        assert list(sites) == model.sites
-        assert all(-1 <= value <= 1 for value in sites.values())
-    assert all(value >= 0 for value in found["attention_cosine"].values())
+@pytest.fixture(params=["translation", "bert", "deberta-v2"])
+def live(request, tmp_path):
+    """Return a live model of either task, what it reads, and how it is cut into batches."""
+    if request.param == "translation":
+        toy, texts = request.getfixturevalue("toy"), request.getfixturevalue("texts")
+        reader, examples = observing("translation"), ParallelText(*texts)
+        checkpoint = request.getfixturevalue("lively_checkpoint")
+        given = argparse.Namespace(checkpoint=str(checkpoint), vocabulary=str(toy.data), device="cpu")
+    else:
+        reader, examples = observing("classification"), toy_text(examples=12)
+        given = argparse.Namespace(checkpoint=str(write_encoder(tmp_path / "model", request.param)), device="cpu")
+    model = reader.load(given)
+    return SimpleNamespace(model=model, batches=lambda size: reader.example_batches(model, examples, size))
 
 
-def test_padding_and_batch_size_do_not_matter(model, texts):
-    padded = head_diversity(model, model.batches(*texts, sentences=100))
-    alone = head_diversity(model, model.batches(*texts, sentences=1))
-    for measure in MEASURES:
+def test_every_site_and_measure_whatever_the_batches(live):
+    padded, alone = (text_likeness(live.model, live.batches(size)) for size in (100, 1))
+    assert tuple(padded) == ON_TEXT
+    for measure in ON_TEXT:
+        assert list(padded[measure]) == live.model.sites
         assert padded[measure] == pytest.approx(alone[measure], abs=1e-5)
 
 
-def test_collapsed_heads_give_one(model, texts):
-    attention = model.live_sites[0].attention
+@torch.inference_mode()
+def test_numbers_are_those_of_a_loop(live):
+    """Over examples one by one, without padding, with hooks and loops of its own."""
+    seen = defaultdict(list)
+    site = live.model.live_sites[-1]
+    batch_first = isinstance(live.model, ClassificationModel)
+
+    def by_head(states):
+        flat = (states if batch_first else states.transpose(0, 1))[0]  # (T, H * d)
+        return flat.unflatten(-1, (site.site.heads, -1)).numpy().astype(float)
+
+    site.value.register_forward_hook(lambda _, __, values: seen["value"].append(by_head(values)))
+    site.output.register_forward_pre_hook(lambda _, inputs: seen["z"].append(by_head(inputs[0])))
+    for batch in live.batches(1):
+        batch.show(lambda name, maps: name == site.site and seen["map"].append(maps[0].numpy().astype(float)))
+    pairs = [(i, j) for i in range(site.site.heads) for j in range(i)]
+
+    def cosine(a, b):
+        return (a * b).sum() / math.sqrt((a * a).sum() * (b * b).sum())
+
+    def mean(numbers):
+        return numpy.mean(list(numbers))
+
+    z = numpy.concatenate(seen["z"])  # (tokens, H, d)
+    centred = z - z.mean(0)
+    cross = {(i, j): (centred[:, i].T @ centred[:, j]) for i in range(len(z[0])) for j in range(len(z[0]))}
+    norm = {pair: math.sqrt((found**2).sum()) for pair, found in cross.items()}
+    expected = {
+        "value_cosine": mean(cosine(t[i], t[j]) for one in seen["value"] for t in one for i, j in pairs),
+        "attention_product": mean(
+            (q[i] * q[j]).sum() for one in seen["map"] for q in one.swapaxes(0, 1) for i, j in pairs
+        ),
+        "attention_cosine": mean(cosine(one[i], one[j]) for one in seen["map"] for i, j in pairs),
+        "z_cosine": mean(cosine(t[i], t[j]) for t in z for i, j in pairs),
+        "z_cka": mean(norm[i, j] ** 2 / (norm[i, i] * norm[j, j]) for i, j in pairs),
+    }
+    found = text_likeness(live.model, live.batches(5))
+    assert {measure: found[measure][site.site] for measure in ON_TEXT} == pytest.approx(expected, abs=2e-5)
+
+
+def test_one_forward_pass_per_batch(live):
+    count = []
+    live.model.live_sites[0].output.register_forward_hook(lambda *_: count.append(1))
+    batches = live.batches(5)
+    text_likeness(live.model, batches)
+    assert len(count) == len(batches) == 3
+
+
+def test_collapsed_heads_are_degenerate(live):
+    first = live.model.live_sites[0]
     with torch.no_grad():
-        for name in ("q_proj", "k_proj", "v_proj"):
-            projection = getattr(attention, name)
-            projection.weight.copy_(projection.weight[:4].repeat(4, 1))
-            projection.bias.copy_(projection.bias[:4].repeat(4))
-    found = head_diversity(model, model.batches(*texts, sentences=8))
-    for measure in MEASURES:
-        assert found[measure][model.sites[0]] == pytest.approx(1, abs=1e-5)
-        assert found[measure][model.sites[1]] < 0.999
+        for name in first.inputs:
+            projection = getattr(first.attention, name)
+            for weight in projection.parameters():
+                weight.copy_(weight[: first.head_width].repeat(4, *[1] * (weight.dim() - 1)))
+    found = particle_likeness(particles_of(live.model)) | text_likeness(live.model, live.batches(8))
+    assert {*found} == {*MEASURES} - {STEP}
+    for measure, sites in found.items():
+        collapsed, other = (sites[site] for site in live.model.sites[:2])
+        if measure == "particle_distance":
+            assert collapsed == 0 < other
+        elif measure == "attention_product":
+            assert 0 < collapsed <= 1
+        else:
+            assert collapsed == pytest.approx(1, abs=1e-5)
+            assert other < 0.999
+
+
+def test_heads_that_are_gone_are_not_compared(live):
+    first, second = live.model.sites[:2]
+    live.model.remove(frozenset([*first.head_names()[:2], *second.head_names()[:3]]))
+    found = particle_likeness(particles_of(live.model)) | text_likeness(live.model, live.batches(8))
+    for sites in found.values():
+        assert first in sites
+        assert second not in sites
+        assert all(math.isfinite(value) for value in sites.values())

@@ -7,6 +7,7 @@ from headroom.ground.heads import Head
 from headroom.methods.encoder_workload import workload
 from headroom.models.classification.model import ClassificationModel
 from toy_encoder import toy_text, write_encoder
+from toy_self_attentive import ATTENTION, HOPS, STATES, UNITS, write_self_attentive
 
 LAYERS, WIDTH, FORWARD, HEADS, HEAD, CLASSES = 2, 16, 32, 4, 4, 2
 
@@ -37,6 +38,19 @@ def test_a_sliced_model_saves_exactly_its_heads(classifier):
     work = workload(classifier, toy_text(), 3)
     classifier.remove(frozenset([Head("E", 1, 1), *(Head("E", 2, head) for head in (1, 2, 3, 4))]))
     assert work.multiply_adds(classifier, "model") == 3 * by_hand(work.shape["length"], heads=(3, 0))
+
+
+@torch.inference_mode()
+def test_those_of_hops_and_of_the_lstm_by_hand(tmp_path):
+    model = ClassificationModel.load(write_self_attentive(tmp_path / "hops"), "cpu")
+    work = workload(model, toy_text(), 3)
+    length, pieces = work.shape["length"], int(work.batch.inputs["attention_mask"].sum())
+    lstm = 2 * 4 * (STATES // 2) * (8 + STATES // 2)  # directions, gates, units, (embedding + units)
+    for hops in (HOPS, HOPS - 1, 0):
+        model.remove(frozenset(Head("E", 1, head) for head in range(hops + 1, HOPS + 1)))
+        weights = length * (STATES * ATTENTION + ATTENTION * hops) if hops else 0
+        example = weights + hops * length * STATES + hops * STATES * UNITS + UNITS * CLASSES
+        assert work.multiply_adds(model, "model") == pieces * lstm + 3 * example
 
 
 def test_the_batch_is_of_middle_lengths(classifier):

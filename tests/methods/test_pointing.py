@@ -1,5 +1,7 @@
 """Confidence, offsets and rare pieces of planted heads, worked out by hand."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from headroom.ground.heads import Head, Site
@@ -107,7 +109,7 @@ def test_decoder_and_cross_attention_have_what_makes_sense_there():
     sites = {Site("E", 1, 1): [itself], Site("A", 1, 1): [itself], Site("D", 1, 1): [itself]}
     batch = batch_of([THREE, FIVE], sites)
     both = batch.ordinary["E"]
-    batch = type(batch)(batch.positions, {"E": both, "A": both, "D": both}, batch.pieces, batch.spans, batch.show)
+    batch = replace(batch, ordinary={"E": both, "A": both, "D": both})
     found = look([batch], sites, frequencies=FREQUENCIES, frequent=2)
     measures = {kind: {key[0] for key in found if key[1].kind == kind} for kind in "EAD"}
     assert measures == {"E": {"confidence", "offset", "rare"}, "A": {"confidence"}, "D": {"confidence", "offset"}}

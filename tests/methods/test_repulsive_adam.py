@@ -8,15 +8,15 @@ import pytest
 import torch
 from headroom.ground.errors import HeadroomError
 from headroom.methods import repulsive_adam
-from headroom.methods.repulsive_adam import optimizer_arguments
+from headroom.methods.fairseq_arms import arm_arguments
 from headroom.models.translation.task import site_of
-from headroom.settings.repulsion import BaselineArm, SvgdArm
+from headroom.settings.arms import BaselineArm, SvgdArm
 from slow_repulsion import slow_update
 from toy_fairseq import batch, gradients, make_trainer, weights, write_data
 
 WORKFLOW = Path(repulsive_adam.__file__).parents[2]
-ADAM = tuple(optimizer_arguments(BaselineArm()))
-SVGD = tuple(optimizer_arguments(SvgdArm(alpha=0.05)))
+ADAM = tuple(arm_arguments(BaselineArm(), 1))
+SVGD = tuple(arm_arguments(SvgdArm(alpha=0.05), 1))
 NO_DROPOUT = ("--dropout", "0")
 
 
@@ -53,7 +53,7 @@ def test_gradients_of_q_k_v_are_rewritten_and_no_others(data):
 
 
 def test_strength_zero_is_adam_to_the_bit(data):
-    still = optimizer_arguments(SvgdArm(alpha=1.0, strength=0.0))
+    still = arm_arguments(SvgdArm(alpha=1.0, strength=0.0), 1)
     plain = make_trainer(data, *ADAM, "--clip-norm", "0.5")
     zero = make_trainer(data, *still, "--clip-norm", "0.5")
     for start in range(0, 40, 8):
@@ -70,7 +70,7 @@ def test_full_strength_trains_differently(data):
 
 
 def test_only_the_kinds_asked_for(data):
-    only = optimizer_arguments(SvgdArm(kinds=("A",)))
+    only = arm_arguments(SvgdArm(sites=("A",)), 1)
     expected = gradients(step(make_trainer(data, *ADAM), range(8)))
     found = gradients(step(make_trainer(data, *only), range(8)))
     changed = {name for name in found if not torch.equal(found[name], expected[name])}
@@ -139,10 +139,11 @@ def test_absent_gradients_are_passed_over(data):
 @pytest.mark.parametrize(
     ("arguments", "task", "message"),
     [
-        (SVGD, "translation", "finds no heads"),
-        ((*SVGD, "--repulsion-alpha", "-1"), "headroom_translation", "--repulsion-alpha -1.0"),
-        ((*SVGD, "--repulsion-strength", "2"), "headroom_translation", "--repulsion-strength 2.0"),
-        ((*SVGD, "--repulsion-kinds", "EX"), "headroom_translation", "--repulsion-kinds EX"),
+        (SVGD, "translation", "no heads to repel"),
+        ((*SVGD, "--repulsion", "method=svgd alpha=-1"), "headroom_translation", "arm --repulsion, alpha"),
+        ((*SVGD, "--repulsion", "method=svgd strength=2"), "headroom_translation", "arm --repulsion, strength"),
+        ((*SVGD, "--repulsion", "method=svgd sites=X"), "headroom_translation", "'X' names no sites"),
+        ((*SVGD, "--repulsion", "method=drophead"), "headroom_translation", "does not rewrite gradients"),
     ],
 )
 def test_mistakes_are_named_before_training(data, arguments, task, message):
@@ -154,12 +155,12 @@ def test_half_precision_weights_are_refused(data):
     from fairseq.optim import build_optimizer
 
     trainer = make_trainer(data, *SVGD)
-    with pytest.raises(HeadroomError, match="needs float32 weights: --amp"):
+    with pytest.raises(HeadroomError, match="need float32 weights"):
         build_optimizer(trainer.cfg.optimizer, list(trainer.model.bfloat16().parameters()))
 
 
 def test_stock_adam_is_the_baseline():
-    assert optimizer_arguments(BaselineArm()) == ["--optimizer", "adam"]
+    assert arm_arguments(BaselineArm(), 1) == ["--optimizer", "adam"]
 
 
 def test_plain_fairseq_train_with_the_plugin(data, tmp_path):

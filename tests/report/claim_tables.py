@@ -1,11 +1,13 @@
 """Small tables written by hand for tests of claims: only the columns that matter are given."""
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from headroom.ground.tables import write_table
-from headroom.report.study_tables import COLUMNS, StudyTables
+from headroom.report.arms import ArmDescription
+from headroom.report.study_tables import COLUMNS, TRANSLATION, StudyTables
 
 Row = dict[str, Any]
 
@@ -14,8 +16,14 @@ CLASSIFIER = "sst2.baseline.seed1"
 OTHER_RUN = "translation.baseline.seed2"
 
 
-def study(directory: Path, **tables: Sequence[Row]) -> StudyTables:
-    """Write rows as tables of the baseline's first seed, last epoch 8, and return the study."""
+def study(directory: Path, *, arms: Sequence[ArmDescription] = (), **tables: Sequence[Row]) -> StudyTables:
+    """Write rows as tables of the baseline's first seed, last epoch 8, and return the study.
+
+    Args:
+        directory: Where tables are written.
+        arms: What the study says of the arms of translation.
+        tables: By name, their rows.
+    """
     paths = []
     for name, rows in tables.items():
         usual = {"study": "tiny", "run": RUN, "epoch": 8, "set": "test", "metric": "bleu"}
@@ -23,7 +31,24 @@ def study(directory: Path, **tables: Sequence[Row]) -> StudyTables:
         path = directory / name / "all.csv"
         write_table(path, filled, COLUMNS[name])
         paths.append(path)
-    return StudyTables(paths)
+    return StudyTables(paths, arms={TRANSLATION: {arm.name: arm for arm in arms}})
+
+
+def scored(**arms: Sequence[float]) -> list[Row]:
+    """Return the BLEU of every arm, one number per seed from 1 on; hyphens in names are underscores."""
+    return [
+        {"run": f"translation.{arm.replace('_', '-')}.seed{seed}", "value": value, "low": value - 1, "high": value + 1}
+        for arm, values in arms.items()
+        for seed, value in enumerate(values, start=1)
+    ]
+
+
+def compared(statistic: str, value: float, half: float = math.nan, *, arm: str = "svgd", **more: Any) -> Row:
+    """Return the difference of an arm from the baseline, with an interval of this half width if one is given."""
+    usual = {"task": "translation", "statistic": statistic, "arm": arm, "baseline": "baseline", "seeds": "1 2 3"}
+    is_of_metric = statistic.startswith(("metric", "curve", "removable"))
+    of = {"set": "test", "metric": "bleu"} if is_of_metric else {"set": "", "metric": ""}
+    return usual | of | {"value": value, "low": value - half, "high": value + half} | more
 
 
 def classified(rows: Iterable[Row]) -> list[Row]:

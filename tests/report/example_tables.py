@@ -4,6 +4,7 @@ Translation: two arms, two seeds, three kinds of three layers of eight heads, ei
 classification: one arm, one seed, four layers of six heads, three epochs.
 """
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ class Task:
 
 
 SETS = {"choose": 91.0, "test": 92.0, "far": 61.0}
+LIKENESS = ("particle_cosine", "attention_cosine", "z_cosine", "z_cka")
 RIGHT_OR_WRONG = ("exact", "accuracy")
 
 
@@ -97,7 +99,7 @@ class Maker:
         for epoch in range(1, self.task.epochs + 1):
             loss = 4.2 * 0.55**epoch + 0.3
             values = {"train_loss": loss * 1.05, "valid_loss": loss, "seconds": 41.0, "updates": 120 * epoch}
-            values |= {speed: 5200.0, "gradient_norm": 1.3}
+            values |= {speed: 5200.0, "gradient_norm": 1.3, "head_gradient_norm": 0.4}
             if speed == "examples_per_second":
                 values["valid_accuracy"] = 90 - 10 * 0.5**epoch
             for measure, value in values.items():
@@ -249,7 +251,7 @@ class Maker:
         apart = 0.0 if "baseline" in self.lead["run"] else 0.06
         for epoch in range(1, self.task.epochs + 1):
             for site in self.task.sites:
-                for measure in ("v_projection_cosine", "attention_cosine", "z_cosine"):
+                for measure in LIKENESS:
                     value = 0.4 - 0.1 * site.layer / 3 - 0.02 * epoch - apart
                     yield self.row(epoch=epoch, kind=site.kind, layer=site.layer, measure=measure, value=value)
 
@@ -274,7 +276,7 @@ def update_cost(study: str) -> Iterator[Row]:
 
 
 def repulsion(study: str) -> Iterator[Row]:
-    lead = {"study": study, "signature": "paired over seeds", "seeds": 2}
+    lead = {"study": study, "task": "translation", "signature": "paired over seeds", "seeds": 2}
     for statistic, values in (("metric", (92.0, 92.6)), ("curve_area", (0.86, 0.87))):
         metric = {"set": "test", "metric": "bleu"}
         for arm, value in zip(("baseline", "svgd"), values):
@@ -290,11 +292,26 @@ def repulsion(study: str) -> Iterator[Row]:
             "baseline": "baseline",
             **bounds,
         }
-    for measure in ("v_projection_cosine", "attention_cosine", "z_cosine"):
+    for measure in LIKENESS:
         row = {**lead, "statistic": f"diversity_difference_{measure}", "set": "", "metric": "", "arm": "svgd"}
         yield {**row, "baseline": "baseline", "value": -0.06, "low": -0.08, "high": -0.04, "p": 0.02}
 
 
+def overlaps(study: str) -> Iterator[Row]:
+    heads = len(TASKS["translation"].heads)
+    for first, second in itertools.combinations(TRANSLATION_RUNS, 2):
+        arms = {"arm": first.split(".")[1], "other_arm": second.split(".")[1]}
+        between_seeds = arms["arm"] == arms["other_arm"]
+        if not between_seeds and first.split(".")[2] != second.split(".")[2]:
+            continue
+        for share in (0.25, 0.5):
+            row = {"study": study, "task": "translation", "criterion": "gradient-example", **arms}
+            row |= {"share": share, "kept": round(share * heads), "run": first, "other": second}
+            value = share + (0.3 if between_seeds else 0.2)
+            yield {**row, "value": value, "chance": share, "signature": "set:choose"}
+
+
+OF_ARMS = {"update_cost": update_cost, "repulsion": repulsion, "overlaps": overlaps}
 VOITA = ("pointing", "roles", "relevance", "gates", "pruned", "criteria")
 
 
@@ -306,9 +323,8 @@ def write_example_study(
     for name, columns in COLUMNS.items():
         if only and name not in only:
             continue
-        if name in ("update_cost", "repulsion"):
-            made = {"update_cost": update_cost, "repulsion": repulsion}[name](study)
-            files = {directory / f"{name}.csv": made} if "translation" in tasks else {}
+        if name in OF_ARMS:
+            files = {directory / f"{name}.csv": OF_ARMS[name](study)} if "translation" in tasks else {}
         else:
             makers = {run: Maker(study, run) for task in tasks for run in TASKS[task].runs}
             files = {

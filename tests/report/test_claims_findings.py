@@ -3,9 +3,10 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from headroom.report.claims import findings
 from headroom.report.study_tables import StudyTables
-from report.claim_tables import classified, curve, effects, sites, study
+from report.claim_tables import classified, compared, curve, effects, scored, sites, study
 
 FALLING = [100, 99.5, 99, 98.9, 95, 90, 60, 20, 5, 2, 0]
 
@@ -68,26 +69,59 @@ def test_what_removal_gains(tmp_path: Path) -> None:
 
 
 def test_what_repulsion_changed(tmp_path: Path) -> None:
-    usual = {"arm": "svgd", "baseline": "baseline", "seeds": "1 2"}
     rows = [
-        usual | {"statistic": "metric_difference", "value": -0.4, "low": -1.6, "high": 0.8},
-        usual | {"statistic": "metric_difference", "set": "far", "value": 7, "low": 6, "high": 8},
-        usual | {"statistic": "curve_area_difference", "value": 0.021, "low": 0.01, "high": 0.032},
-        usual | {"statistic": "diversity_difference_z_cosine", "value": -0.06, "low": -0.08, "high": -0.04},
+        compared("curve_area_difference", 0.021, 0.011),
+        compared("removable_share_difference", 0.1, 0.05),
+        compared("diversity_difference_z_cosine", -0.06, 0.02),
     ]
-    cost = [{"arm": "baseline", "ratio": 1}, {"arm": "svgd", "ratio": 1.06}, {"arm": "svgd", "ratio": 1.08}]
-    assert sentence(4, tmp_path, repulsion=rows, update_cost=cost) == (
-        "Repulsion (svgd) changes BLEU on test by −0.40 [−1.60, 0.80], the area under the pruning curve by"
-        " +2.1 [1.0, 3.2] % of the full score and the mean cosine between outputs of heads by"
-        " −0.060 [−0.080, −0.040]; time per update changes by +7.0 %."
+    cost = [
+        {"arm": arm, "repeat": repeat, "seconds": seconds}
+        for repeat in (0, 1)
+        for arm, seconds in (("baseline", 1.0), ("svgd", 1.06 + 0.02 * repeat))
+    ]
+    both = scored(baseline=[30, 31, 29], svgd=[30.8, 31.9, 29.7])
+    assert sentence(4, tmp_path, evaluation=both, repulsion=rows, update_cost=cost) == (
+        "Training heads to repel each other (svgd) makes models more prunable: the area under the pruning curve changes"
+        " by +2.1 [1.0, 3.2] % of the full score, the share of heads that can go by +10 [5, 15] %; it changes the score"
+        " by +0.80 [0.55, 1.05] BLEU on test, the mean cosine between outputs of heads by −0.060 [−0.080, −0.040] and"
+        " the time of an update by +7.0 %."
     )
+
+
+@pytest.mark.parametrize(
+    ("area", "half", "words"),
+    [
+        (-0.05, 0.01, "makes models less prunable: the area under the pruning curve changes by −5.0 [−6.0, −4.0] %"),
+        (0.001, 0.01, "does not noticeably change what can be pruned: the area"),
+        (0.05, 0.2, "changes what can be pruned is undecided at this scale: the area"),
+    ],
+)
+def test_whether_repulsion_changes_what_can_be_pruned(tmp_path: Path, area: float, half: float, words: str) -> None:
+    both = scored(baseline=[30, 31], svgd=[30, 31])
+    said = sentence(4, tmp_path, evaluation=both, repulsion=[compared("curve_area_difference", area, half)])
+    assert f"raining heads to repel each other (svgd) {words}" in said
+
+
+def test_repulsion_is_told_of_every_task(tmp_path: Path) -> None:
+    both = scored(baseline=[30, 31], svgd=[30, 31])
+    other = [row | {"run": row["run"].replace("translation", "sst2"), "metric": "accuracy"} for row in both]
+    rows = [compared("curve_area_difference", 0.0, 0.01)]
+    rows.append(rows[0] | {"task": "sst2", "value": 0.5, "low": 0.4, "high": 0.6})
+    said = sentence(4, tmp_path, evaluation=[*both, *other], repulsion=rows)
+    assert said.startswith("Training heads to repel each other (svgd, translation) does not noticeably change")
+    assert "Training heads to repel each other (svgd, SST-2) makes models more prunable" in said
 
 
 def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
-    row = {"statistic": "metric_difference", "arm": "svgd", "baseline": "baseline", "value": 1.0, "seeds": "1"}
-    assert sentence(4, tmp_path, repulsion=[row]) == (
-        "Repulsion (svgd) changes BLEU on test by +1.00 (no interval from one seed)."
+    assert sentence(4, tmp_path, evaluation=scored(baseline=[30], svgd=[31])) == (
+        "Training heads to repel each other (svgd) changes the score by +1.00 BLEU on test. These are of one seed,"
+        " without intervals."
     )
+
+
+def test_without_a_repulsive_arm_nothing_is_said_of_repulsion(tmp_path: Path) -> None:
+    said = sentence(4, tmp_path, evaluation=scored(baseline=[30], headmask=[31]))
+    assert said == "What repulsion between heads changes is not known: no repulsive arm was run."
 
 
 ABOVE_CHANCE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from headroom.ground.errors import HeadroomError
 from headroom.report.study_tables import COLUMNS, StudyTables, arm_of, seed_of, task_of
-from report.claim_tables import study
+from report.claim_tables import CLASSIFIER, OTHER_RUN, RUN, study
 from report.example_tables import ALL_TASKS, TRANSLATION_RUNS, write_example_study
 
 
@@ -70,6 +70,32 @@ def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
     assert tables.of_task("translation").has("repulsion")
     assert not tables.of_task("sst2").has("repulsion")
     assert tables.of_task("sst2") is tables.of_task("sst2")
+
+
+def test_tables_of_arms_are_parted_by_their_task(tmp_path: Path) -> None:
+    runs = [{"run": RUN}, {"run": CLASSIFIER}]
+    compared = [{"task": "sst2", "value": 1}, {"task": "translation", "value": 2}, {"task": "sst2", "value": 3}]
+    pairs = [
+        {"task": "sst2", "run": CLASSIFIER, "other": "sst2.baseline.seed2", "other_arm": "baseline", "value": 0.5},
+        {"task": "translation", "run": RUN, "other": OTHER_RUN, "value": 0.25},
+    ]
+    cost = [{"arm": "svgd", "ratio": 1.1}]
+    tables = study(tmp_path, evaluation=runs, repulsion=compared, overlaps=pairs, update_cost=cost)
+    of_sst2, of_translation = tables.of_task("sst2"), tables.of_task("translation")
+    assert list(of_sst2.repulsion["value"]) == [1, 3]
+    assert list(of_translation.repulsion["value"]) == [2]
+    assert list(of_sst2.overlaps["other"]) == ["sst2.baseline.seed2"]
+    assert list(of_sst2.overlaps["other_arm"]) == ["baseline"]
+    assert list(of_translation.overlaps["value"]) == [0.25]
+    assert list(of_translation.update_cost["ratio"]) == [1.1]
+    assert not of_sst2.has("update_cost")
+
+
+def test_columns_of_arms_are_texts_and_numbers(tmp_path: Path) -> None:
+    row = {"task": "sst2", "criterion": "gradient-example", "share": 0.25, "kept": 6, "chance": 0.25}
+    overlaps = study(tmp_path, overlaps=[row]).overlaps
+    numbers = {name for name in overlaps.columns if overlaps[name].dtype.kind in "if"}
+    assert numbers == {"share", "kept", "value", "chance"}
 
 
 def test_tasks_of_classification_keep_the_order_of_the_files(tmp_path: Path) -> None:

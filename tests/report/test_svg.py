@@ -15,6 +15,7 @@ SOURCE = """<?xml version="1.0" encoding="utf-8"?>
  <g id="figure_1"><g id="axes_1">
   <defs><path id="m1" d="M 0 1.23456 L 2.98765 3"/></defs>
   <use xlink:href="#m1" x="23.072727" y="1" style="fill: #0b62a8; stroke-opacity: 0.25"/>
+  <path d="M 9 9" style="fill: none"/>
   <path d="M 0 0" clip-path="url(#p1)"/>
   <text style="font-size: 11px; font-family: 'DejaVu Sans', sans-serif; text-anchor: middle" x="1">a &lt;b&gt;</text>
  </g></g>
@@ -44,7 +45,12 @@ def test_ids_have_the_prefix_and_unused_ones_are_gone(cleaned: str) -> None:
 def test_coordinates_are_rounded_and_opacities_are_not(cleaned: str) -> None:
     assert 'd="M 0 1.2 L 3 3"' in cleaned
     assert 'x="23.1"' in cleaned
-    assert "stroke-opacity: 0.25" in cleaned
+    assert "fill:#0b62a8;stroke-opacity:0.25" in cleaned
+
+
+def test_paths_that_nobody_sees_are_gone(cleaned: str) -> None:
+    assert "M 9 9" not in cleaned
+    assert 'd="M 0 0"' in cleaned
 
 
 def test_text_stays_text(cleaned: str) -> None:
@@ -53,7 +59,7 @@ def test_text_stays_text(cleaned: str) -> None:
 
 def test_colours_become_variables_of_the_page_and_back(cleaned: str) -> None:
     themed = svg.themed(cleaned)
-    assert "fill: var(--kind-e)" in themed
+    assert "fill:var(--kind-e)" in themed
     assert "#0b62a8" not in themed
     assert svg.plain(themed) == cleaned
 

@@ -8,7 +8,7 @@ from toy_fairseq import write_data
 from toy_run import SHAPE
 
 BASELINE = ("--arm", "plain", "method=baseline")
-SVGD = ("--arm", "repelled", "method=svgd", "alpha=0.02", "kinds=E,D")
+SVGD = ("--arm", "repelled", "method=svgd", "alpha=0.02", "sites=E,D")
 
 
 @pytest.fixture(scope="module")
@@ -47,9 +47,9 @@ def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
 @pytest.mark.parametrize(
     ("arms", "message"),
     [
-        ((*BASELINE, "alpha=0.1"), "arm plain, baseline.alpha"),
-        (("--arm", "x", "method=repel"), "arm x"),
-        (("--arm", "x", "method=svgd", "alpha=-1"), "arm x, svgd.alpha"),
+        ((*BASELINE, "alpha=0.1"), "arm plain: alpha has no meaning with method baseline"),
+        (("--arm", "x", "method=repel"), "the method 'repel' is unknown"),
+        (("--arm", "x", "method=svgd", "alpha=-1"), "arm x, alpha"),
         (("--arm", "x", "svgd"), "write key=value"),
         ((*BASELINE, *BASELINE), "named twice"),
     ],

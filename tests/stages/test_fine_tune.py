@@ -16,7 +16,16 @@ from headroom.settings.fine_tuning import FineTuningSettings
 from safetensors.torch import load_file
 from toy_fine_tuning import LABELS, same, write_corpus, write_toy_encoder
 
-MEASURES = ["train_loss", "valid_loss", "valid_accuracy", "seconds", "examples_per_second", "updates", "gradient_norm"]
+MEASURES = [
+    "train_loss",
+    "valid_loss",
+    "valid_accuracy",
+    "seconds",
+    "examples_per_second",
+    "updates",
+    "gradient_norm",
+    "head_gradient_norm",
+]
 MODEL = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 
 
@@ -44,12 +53,12 @@ def test_checkpoints_and_table_of_a_run(made, tmp_path):
     fine_tune.main(arguments(made, tmp_path, epochs=2))
     table = read_table(tmp_path / "losses.csv")
     assert list(table.columns) == list(fine_tune.COLUMNS)
-    assert list(table["epoch"]) == [1] * 7 + [2] * 7
+    assert list(table["epoch"]) == [1] * len(MEASURES) + [2] * len(MEASURES)
     assert list(table["measure"]) == MEASURES * 2
     values = table.set_index(["epoch", "measure"])["value"]
     assert (values[1, "updates"], values[2, "updates"]) == (8, 16)  # 60 examples, 8 a batch
     assert values[1, "valid_loss"] != values[2, "valid_loss"]
-    assert table["signature"][0].startswith("seed:1|learning-rate:0.01|batch-size:8|max-length:12|torch:")
+    assert table["signature"][0].startswith("seed:1|arm:baseline|learning-rate:0.01|batch-size:8|max-length:12|torch:")
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["epoch1", "epoch2"]
     for epoch in (1, 2):
         assert sorted(path.name for path in (tmp_path / "run" / f"epoch{epoch}").iterdir()) == MODEL
@@ -78,7 +87,7 @@ def test_a_finished_run_is_not_repeated_and_other_settings_start_clean(made, tmp
     assert not same(weights(tmp_path), first)
     left = {path.name for path in (tmp_path / "work").iterdir()}
     assert left == {"notes.txt", "fingerprint", "epoch1", "epoch1.json", "states"}
-    assert len(read_table(tmp_path / "losses.csv")) == 7
+    assert len(read_table(tmp_path / "losses.csv")) == len(MEASURES)
 
 
 def test_a_changed_number_of_epochs_starts_clean(made, tmp_path, caplog):

@@ -18,7 +18,6 @@ from headroom.settings.model import ModelSettings
 from headroom.settings.pruning import PruningSettings
 from headroom.settings.relevance import RelevanceSettings
 from headroom.settings.removal import RemovalSettings
-from headroom.settings.repulsion import RepulsionSettings
 from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
 from headroom.settings.sampling import SamplingSettings
 from headroom.settings.scores import ScoreSettings
@@ -32,8 +31,8 @@ MODULES = {
     if name not in ("data", "ground", "methods", "models", "report", "settings", "study", "tasks")
 }
 ON_TASKS = (
-    *("ablate", "attribute", "contrast", "count", "evaluate", "gate", "keep", "observe", "prune", "remove", "score"),
-    *("speed", "trace"),
+    *("ablate", "attribute", "contrast", "count", "diversify", "evaluate", "gate", "keep", "observe", "prune"),
+    *("remove", "score", "speed", "trace"),
 )
 """Stages whose flags depend on `--task`."""
 
@@ -54,7 +53,7 @@ SETTINGS = {
     "score": (ScoreSettings,),
     "speed": (TimingSettings,),
     "trace": (TracingSettings,),
-    "train": (ModelSettings, TrainingSettings, RepulsionSettings),
+    "train": (ModelSettings, TrainingSettings),
 }
 
 NUMBERS = [
@@ -106,7 +105,7 @@ def test_help_is_that_of_the_task(name, task, capsys):
     assert ("--vocabulary" in text) == (task == "translation")
     for action in parser_of(name, task)._actions:
         assert action.option_strings[-1] in text
-    judges = name not in ("attribute", "count", "observe", "score", "speed", "trace")
+    judges = name not in ("attribute", "count", "diversify", "observe", "score", "speed", "trace")
     if task == "classification" and judges:
         wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]
         assert [flag for flag in wanted if flag not in text] == []
@@ -130,9 +129,8 @@ def test_no_flag_means_two_things(name):
 @pytest.mark.parametrize(("name", "flag"), NUMBERS)
 def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    more = ["--method", "svgd"] if name == "train" else []
     with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*required(parser_of(name)), *more, flag, "many"])
+        run(MODULES[name].main, [*required(parser_of(name)), flag, "many"])
     assert caught.value.code == 2
     text = capsys.readouterr().err
     assert text.startswith(f"error: {flag} many: ")
@@ -161,7 +159,6 @@ def test_a_flag_that_is_needed_is_named(name, capsys):
     [
         ("prune", "--criteria", "magnitude"),
         ("train", "--precision", "int8"),
-        ("train", "--method", "spos"),
         ("train", "--device", "tpu"),
         ("score", "--device", "tpu"),
     ],

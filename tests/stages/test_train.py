@@ -14,7 +14,7 @@ from headroom.models.translation.training import Progress
 from toy_fairseq import write_data
 from toy_run import SHAPE
 
-MEASURES = ["train_loss", "valid_loss", "seconds", "words_per_second", "updates", "gradient_norm"]
+MEASURES = ["train_loss", "valid_loss", "seconds", "words_per_second", "updates", "gradient_norm", "head_gradient_norm"]
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +41,12 @@ def same(one, other):
 def test_checkpoints_and_table_of_a_run(toy):
     table = read_table(toy.corpus.parent / "training.csv")
     assert list(table.columns) == list(train.COLUMNS)
-    assert list(table["epoch"]) == [1] * 6 + [2] * 6
+    assert list(table["epoch"]) == [1] * len(MEASURES) + [2] * len(MEASURES)
     assert list(table["measure"]) == MEASURES * 2
     values = table.set_index(["epoch", "measure"])["value"]
     assert values[2, "updates"] == 2 * values[1, "updates"]
     assert values[2, "valid_loss"] < values[1, "valid_loss"]
-    assert table["signature"][0].startswith("seed:1|method:baseline|")
+    assert table["signature"][0].startswith("seed:1|arm:baseline|")
     assert sorted(path.name for path in toy.checkpoints[0].parent.iterdir()) == ["epoch1.pt", "epoch2.pt"]
 
 
@@ -67,7 +67,7 @@ def test_more_epochs_go_on_and_other_settings_start_clean(data, tmp_path, caplog
     assert not same(weights(tmp_path), first)
     left = {path.name for path in (tmp_path / "work").iterdir()}
     assert left == {"notes.txt", "fingerprint", "epoch1.pt", "epoch1.json", "state1.pt"}
-    assert len(read_table(tmp_path / "losses.csv")) == 6
+    assert len(read_table(tmp_path / "losses.csv")) == len(MEASURES)
 
 
 def test_what_training_did_not_write_is_never_removed(tmp_path):
@@ -141,9 +141,9 @@ def test_float16_on_the_cpu_is_refused_with_status_2(data, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
-def test_flags_of_the_other_method_are_refused(data, tmp_path):
-    with pytest.raises(HeadroomError, match="--alpha has no meaning with --method baseline"):
-        train.main(arguments(data, tmp_path, "--alpha", "0.1"))
+def test_settings_of_another_method_are_refused(data, tmp_path):
+    with pytest.raises(HeadroomError, match="arm plain: alpha has no meaning with method baseline"):
+        train.main(arguments(data, tmp_path, "--arm", "plain", "method=baseline", "alpha=0.1"))
 
 
 def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, monkeypatch):

@@ -40,6 +40,9 @@ class TestTranslation:
             found = [positions.sum(1).tolist() for positions in batch.ordinary[kind]]
             assert found == [[lengths[position] for position in batch.positions] for lengths in (queries, keys)]
         assert not batch.ordinary["D"][0][:, 0].any(), "the decoder's first input is the end mark"
+        for kind, queries, keys in (("E", source, source), ("A", target, source), ("D", target, target)):
+            found = [positions.sum(1).tolist() for positions in batch.real[kind]]
+            assert found == [[lengths[position] + 1 for position in batch.positions] for lengths in (queries, keys)]
 
     @torch.inference_mode()
     def test_every_site_is_shown_with_maps_of_that_shape(self, toy, model):
@@ -112,6 +115,7 @@ class TestClassification:
             for row, position in enumerate(batch.positions)
         }
         assert counts == {0: 4, 1: 8}
+        assert all(torch.equal(batch.real["E"][0], batch.pieces != model.tokenizer.pad_token_id) for batch in batches)
 
     @torch.inference_mode()
     def test_sentences_know_the_places_of_their_pieces(self, given):

@@ -47,6 +47,26 @@ WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
         ("key translation.arms.svgd.alpha: ", "greater than or equal to 0", "-1"),
     ),
     (
+        {"translation.arms": {"far": {"method": "spos", "sites": ["E9"]}}},
+        ("translation.arms.far.sites: the model has no site E9; it has E1",),
+    ),
+    (
+        {"translation.arms": {"bare": {"method": "headmask", "masked": 2}}},
+        ("translation.arms.bare.masked: 2 of the 2 heads of E1 would leave none",),
+    ),
+    (
+        {"translation.arms": {"many": {"method": "svgd", "heads": 32}}},
+        ("translation.arms.many.heads: width 16 is not a multiple of heads 32",),
+    ),
+    (
+        {"classification.entailment.arms": {"decoder": {"method": "disagreement-output", "sites": ["D"]}}},
+        ("classification.entailment.arms.decoder.sites: an encoder has no site D",),
+    ),
+    (
+        {"classification.entailment.arms": {"odd": {"method": "baseline", "heads": 3}}},
+        ("classification.entailment.arms.odd.heads: width", "is not a multiple of heads 3"),
+    ),
+    (
         {"translation.pruning.criteria": ["gradients"]},
         ("key translation.pruning.criteria.0: ", "'gradient-token'", "'gradients'"),
     ),

@@ -42,6 +42,7 @@ WRITTEN_BY = {
     "criteria": "correlate.COLUMNS",
     "update_cost": "cost.COLUMNS",
     "repulsion": "compare.COLUMNS",
+    "overlaps": "overlap.COLUMNS",
 }
 
 

@@ -9,12 +9,13 @@ from whole_project import Project, planned
 Jobs = dict[str, int]
 
 LAST = {"compare": 1, "report": 1}
+SCORED = {"overlap": 1, **LAST}
 REPORT = {"report": 1}
 
-# What follows a training of all four runs of translation, or of both of classification.
+# What follows a training of all four runs of translation, or of all four of classification.
 TRANSLATED = {"score": 4, "evaluate": 4, "dynamics": 4, "settle": 4, "diversify": 4, "observe": 4, "label": 4}
 TRANSLATED |= {"attribute": 4}
-LABELLED = {"score": 2, "evaluate": 2, "dynamics": 2, "settle": 2, "observe": 2, "label": 2, "attribute": 2}
+LABELLED = dict(TRANSLATED)
 DETAILED = {"ablate": 1, "keep": 1, "agree": 1, "count": 1, "site_curves": 1, "speed": 1, "trace": 1, "correlate": 1}
 DETAILED |= {"gate_controls": 1}
 
@@ -26,36 +27,39 @@ GATES_LABELLED = {"gate_entailment_exact_all": 1, "correlate": 1}
 
 
 def total(*parts: Jobs) -> Jobs:
-    """Return the jobs of several parts together; the report is made once."""
+    """Return the jobs of several parts together; those for the whole study run once."""
     names = dict.fromkeys(name for part in parts for name in part)
     return {name: sum(part.get(name, 0) for part in parts) for name in names} | (
-        {name: 1 for name in LAST if name in names}
+        {name: 1 for name in SCORED if name in names}
     )
 
 
-OF_TRANSLATION = {**TRANSLATED, **DETAILED, **GATES, "curves": 2, "remove": 1, **LAST}
-OF_CLASSIFICATION = {**LABELLED, **DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1, **REPORT}
+OF_TRANSLATION = {**TRANSLATED, **DETAILED, **GATES, "curves": 2, "remove": 1, **SCORED}
+OF_CLASSIFICATION = {**LABELLED, **DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1, **SCORED}
 TRAINING = {"train": 4, **OF_TRANSLATION}
-FINE_TUNING = {"fine_tune_entailment": 2, **OF_CLASSIFICATION}
+FINE_TUNING = {"fine_tune_entailment": 4, **OF_CLASSIFICATION}
 ENCODER = {"prepare_encoder_entailment": 1, **FINE_TUNING}
-NEW_ARM = {"train": 2, **dict.fromkeys(TRANSLATED, 2), **LAST}
-NEW_SEED = total(NEW_ARM, {"fine_tune_entailment": 1, **dict.fromkeys(LABELLED, 1)})
+NEW_ARM = {"train": 2, **dict.fromkeys(TRANSLATED, 2), **SCORED}
+NEW_ARM_LABELLED = {"fine_tune_entailment": 2, **dict.fromkeys(LABELLED, 2), **SCORED}
+NEW_SEED = total(NEW_ARM, NEW_ARM_LABELLED)
 BY_SCORES = {"gate_controls": 1, "correlate": 1, "site_curves": 1, "speed": 1}
-SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "remove": 1, **BY_SCORES, **LAST}
-SCORES_LABELLED = {"score": 2, "settle": 2, "dynamics": 2, "curves": 1, "remove_labelled": 1, **BY_SCORES, **REPORT}
+SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "remove": 1, **BY_SCORES, **SCORED}
+SCORES_LABELLED = {"score": 4, "settle": 4, "dynamics": 4, "curves": 1, "remove_labelled": 1, **BY_SCORES, **SCORED}
 JUDGING = {"ablate": 1, "keep": 1, "site_curves": 1, "agree": 1, "gate_controls": 1}
 JUDGED = {"evaluate": 4, "curves": 2, "dynamics": 4, **JUDGING, **GATES, **LAST}
-JUDGED_LABELLED = {"evaluate": 2, "curves": 1, "dynamics": 2, **JUDGING, **GATES_LABELLED, **REPORT}
+JUDGED_LABELLED = {"evaluate": 4, "curves": 1, "dynamics": 4, **JUDGING, **GATES_LABELLED, **LAST}
 EXAMPLES = {"ablate": 1, "keep": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT}
-RESAMPLED = {"remove": 1, "remove_labelled": 1, "observe": 6, "label": 6, "trace": 2}
+RESAMPLED = {"remove": 1, "remove_labelled": 1, "observe": 8, "label": 8, "trace": 2}
 EVERY_SET = {"generate": 1, "treebank_translation": 1, "prepare": 1, "cost": 1, **TRAINING}
 EVERY_PAIR = {"label_entailment": 1, "treebank_entailment": 1, **ENCODER}
 
+DROPPING = {"baseline": {"method": "baseline"}, "dropping": {"method": "drophead", "rate": 0.4}}
 ALPHA = {"baseline": {"method": "baseline"}, "svgd": {"method": "svgd", "alpha": 0.02}}
 
 # The report says with which configuration the study was made, so that every change of a value reaches it.
 VALUES: list[tuple[str, Any, Jobs]] = [
     ("translation.arms", ALPHA, {"cost": 1, **NEW_ARM}),
+    ("classification.entailment.arms", DROPPING, NEW_ARM_LABELLED),
     ("seeds", [1, 2, 3], NEW_SEED),
     ("device", "cpu", total({"cost": 1, **TRAINING}, FINE_TUNING)),
     ("sampling.resamples", 101, total(JUDGED, JUDGED_LABELLED, RESAMPLED)),
@@ -69,7 +73,7 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     ("translation.pruning.scopes", ["all", "A", "D"], {"curves": 1, **REPORT}),
     ("translation.removal.share", 0.25, {"remove": 1, **REPORT}),
     ("translation.timing.repeats", 4, {"speed": 1, **REPORT}),
-    ("translation.diversity.sentences", 10, {"diversify": 4, **LAST}),
+    ("translation.diversity.examples", 10, {"diversify": 4, **LAST}),
     ("translation.cost.repeats", 20, {"cost": 1, **REPORT}),
     ("translation.relevance.examples", 3, {"attribute": 4, "correlate": 1, **REPORT}),
     ("translation.roles.margin", 0.2, {"label": 4, "label_pruned": 1, "trace": 1, **REPORT}),
@@ -85,6 +89,7 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     ("classification.entailment.encoder.layers", 3, ENCODER),
     ("classification.entailment.training.learning_rate", 0.002, FINE_TUNING),
     ("classification.entailment.scores.examples", 19, SCORES_LABELLED),
+    ("classification.entailment.diversity.examples", 10, {"diversify": 4, **LAST}),
     ("classification.entailment.labelling.examples_at_once", 8, {**JUDGED_LABELLED, "remove_labelled": 1}),
     ("classification.entailment.pruning.random_draws", 3, {"curves": 1, **REPORT}),
     ("classification.entailment.experiments.examples", 9, EXAMPLES),
@@ -92,36 +97,39 @@ VALUES: list[tuple[str, Any, Jobs]] = [
     (
         "classification.entailment.treebank",
         {"source": "generated", "sentences": 900},
-        {"treebank_entailment": 1, "observe": 2, "label": 2, "trace": 1, "correlate": 1, **REPORT},
+        {"treebank_entailment": 1, "observe": 4, "label": 4, "trace": 1, "correlate": 1, **REPORT},
     ),
     ("classification.entailment.gates.learning_rate", 0.01, {**GATES_LABELLED, "gate_controls": 1, **REPORT}),
     ("classification.entailment.timing.repeats", 4, {"speed": 1, **REPORT}),
 ]
 
-PRUNING = {"curves": 3, "site_curves": 2, "dynamics": 6}
+PRUNING = {"curves": 3, "site_curves": 2, "dynamics": 8}
 
 FILES: list[tuple[str, Jobs]] = [
     ("workflow/headroom/report/figures/curves.py", REPORT),
     ("workflow/headroom/report/claims/pruning.py", REPORT),
     ("workflow/report/page.css", REPORT),
     ("workflow/headroom/settings/timing.py", {"speed": 2, **REPORT}),
-    ("workflow/headroom/ground/ranks.py", {"agree": 2, "settle": 6, "correlate": 2, **REPORT}),
-    ("workflow/headroom/methods/roles.py", {"label": 6, "label_pruned": 1, "trace": 2, **REPORT}),
-    ("workflow/headroom/methods/relevance.py", {"attribute": 6, "correlate": 2, **REPORT}),
+    ("workflow/headroom/ground/ranks.py", {"agree": 2, "settle": 8, "correlate": 2, "overlap": 1, **REPORT}),
+    ("workflow/headroom/methods/roles.py", {"label": 8, "label_pruned": 1, "trace": 2, **REPORT}),
+    ("workflow/headroom/methods/relevance.py", {"attribute": 8, "correlate": 2, **REPORT}),
     ("workflow/headroom/methods/hard_concrete.py", total(GATES, GATES_LABELLED, {"gate_controls": 2}, REPORT)),
     (
         "workflow/headroom/methods/role_tables.py",
-        {"observe": 6, "label": 6, "trace": 2, "correlate": 2, **SURVIVORS, **REPORT},
+        {"observe": 8, "label": 8, "trace": 2, "correlate": 2, **SURVIVORS, **REPORT},
     ),
     ("workflow/headroom/contrast.py", {"contrast": 1, **REPORT}),
     (
         "workflow/headroom/methods/syntax.py",
-        {"observe": 6, "label": 6, "trace": 2, "correlate": 2, **SURVIVORS, **REPORT},
+        {"observe": 8, "label": 8, "trace": 2, "correlate": 2, **SURVIVORS, **REPORT},
     ),
     ("workflow/headroom/prune.py", {**PRUNING, **LAST}),
     ("workflow/headroom/count.py", {"count": 2, **REPORT}),
     ("workflow/headroom/methods/importance.py", total(SCORES, SCORES_LABELLED)),
-    ("workflow/headroom/methods/repulsion.py", {"cost": 1, **TRAINING}),
+    ("workflow/headroom/methods/repulsion.py", total({"cost": 1}, TRAINING, FINE_TUNING)),
+    ("workflow/headroom/methods/repulsive_adam.py", {"cost": 1, **TRAINING}),
+    ("workflow/headroom/methods/concentration.py", LAST),
+    ("workflow/headroom/methods/diversity.py", {"diversify": 8, **LAST}),
     ("workflow/headroom/models/translation/training.py", {"cost": 1, **TRAINING}),
     ("workflow/headroom/models/classification/training.py", FINE_TUNING),
     ("workflow/headroom/ground/classification_metrics.py", {**JUDGED_LABELLED, "remove_labelled": 1}),

@@ -12,12 +12,12 @@ import torch
 from headroom.ground.command import add_settings, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import signature, write_table
-from headroom.methods.repulsive_adam import optimizer_arguments
+from headroom.methods.fairseq_arms import arm_arguments
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.models.translation.training import build_trainer, configuration, fairseq_arguments
+from headroom.settings.arms import Arm, parse_arm, shaped
 from headroom.settings.cost import CostSettings
 from headroom.settings.model import ModelSettings
-from headroom.settings.repulsion import Arm, parse_arm
 from headroom.settings.training import TrainingSettings
 
 logger = logging.getLogger("headroom.cost")
@@ -78,11 +78,11 @@ def prepare_updates(
     for name, arm in arms.items():
         command = fairseq_arguments(
             data=Path(given.data),
-            model=settings_from(given, ModelSettings),
+            model=shaped(settings_from(given, ModelSettings), arm),
             training=settings_from(given, TrainingSettings),
             seed=given.seed,
             device=given.device,
-            optimizer=optimizer_arguments(arm),
+            arm=arm_arguments(arm, given.seed),
         )
         trainers[name] = build_trainer(configuration(command))
     first = next(iter(trainers.values()))

@@ -1,36 +1,38 @@
-"""Measure how alike the heads of every site are, at every epoch."""
+"""Measure how alike the heads of every site are, at every epoch: their weights, and what they do with text."""
 
 import argparse
 import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from headroom.ground.command import (
-    add_run,
-    add_settings,
-    add_translation_model,
-    epoch_of,
-    run,
-    settings_from,
-    stage_parser,
-)
-from headroom.ground.files import read_lines
-from headroom.ground.heads import Site
+from headroom.ground.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.ground.tables import signature, write_table
-from headroom.methods.diversity import head_diversity
-from headroom.models.translation.model import TranslationModel
+from headroom.methods.diversity import (
+    ON_TEXT,
+    STEP,
+    Found,
+    Particles,
+    particle_likeness,
+    particle_steps,
+    particles_of,
+    text_likeness,
+)
 from headroom.settings.diversity import DiversitySettings
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
+from headroom.tasks.observing import observing
 
 logger = logging.getLogger("headroom.diversify")
 
 COLUMNS = ("study", "run", "epoch", "kind", "layer", "measure", "value", "signature")
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser(task: str) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("headroom.diversify", __doc__ or "")
     add_run(parser)
-    add_translation_model(parser, several=True)
+    add_task(parser)
+    loading(task).add_model(parser, several=True)
     parser.add_argument("--set", default="check", help="evaluation set that heads are compared on")
     parser.add_argument("--output", required=True, help="table of diversity per site")
     add_settings(parser, DiversitySettings)
@@ -39,26 +41,30 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compare the heads of each checkpoint and write the table."""
-    given = build_parser().parse_args(arguments)
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
     settings = settings_from(given, DiversitySettings)
-    sources, targets = (
-        read_lines(f"{given.corpus}/{given.set}.{side}")[: settings.sentences] for side in ("source", "target")
-    )
+    examples: Any = loading(task).read_examples(given, given.set, settings.examples)
     rows: list[dict[str, Any]] = []
+    before: tuple[int, Particles] | None = None
     for checkpoint in given.checkpoints:
-        model = TranslationModel.load(checkpoint, given.vocabulary, given.device)
-        batches = model.batches(sources, targets, sentences=settings.batch_sentences)
-        rows += _rows(given, epoch_of(checkpoint), head_diversity(model, batches), len(sources))
+        epoch = epoch_of(checkpoint)
+        model = observing(task).load(argparse.Namespace(**vars(given), checkpoint=checkpoint))
+        particles = particles_of(model)
+        found = particle_likeness(particles)
+        if before:
+            found[STEP] = particle_steps(before[1], particles)
+        found |= text_likeness(model, observing(task).example_batches(model, examples, settings.batch_examples))
+        rows += _rows(given, epoch, found, len(examples), since=before[0] if before else None)
+        before = epoch, particles
         logger.info("compared the heads of %s", checkpoint)
     write_table(given.output, rows, COLUMNS)
 
 
 def _rows(
-    given: argparse.Namespace, epoch: int, found: dict[str, dict[Site, float]], sentences: int
+    given: argparse.Namespace, epoch: int, found: Found, examples: int, since: int | None
 ) -> Iterator[dict[str, Any]]:
-    on_text = signature(mean="pairs-of-heads", set=given.set, sentences=sentences)
     for measure, sites in found.items():
-        about = signature(mean="pairs-of-heads") if measure == "v_projection_cosine" else on_text
         for site, value in sites.items():
             yield {
                 "study": given.study,
@@ -68,8 +74,17 @@ def _rows(
                 "layer": site.layer,
                 "measure": measure,
                 "value": value,
-                "signature": about,
+                "signature": _signature(measure, given.set, examples, since),
             }
+
+
+def _signature(measure: str, name: str, examples: int, since: int | None) -> str:
+    """Return what affects a number, but for the model."""
+    if measure == STEP:
+        return signature(since=f"epoch{since}")
+    if measure in ON_TEXT:
+        return signature(mean="pairs-of-heads", set=name, examples=examples)
+    return signature(mean="pairs-of-heads", particles="separate")
 
 
 if __name__ == "__main__":

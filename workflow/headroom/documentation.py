@@ -69,10 +69,32 @@ def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, 
     key = inner["discriminator"]["propertyName"]
     chosen = {item: getattr(value, key) for item, value in example.items()} if named else getattr(example, key)
     yield f"{_plain(entry.get('description', ''))}. Default: {key} {_literal(chosen)}."
-    for value, reference in inner["discriminator"]["mapping"].items():
+    if (twin := _twin(path)) and _forms(root["$defs"]["TranslationSettings"]["properties"].get(twin, {})) == _forms(
+        entry
+    ):
+        yield from ["", f"Forms and keys are those of `translation.{twin}`."]
+        return
+    for value, reference in sorted(inner["discriminator"]["mapping"].items(), key=lambda form: _place(form[1], inner)):
         form = _resolve({"$ref": reference}, root)
         yield from ["", f"{'#' * (level + 1)} `{path}.{key}: {value}`", "", _plain(form.get("description", "")), ""]
         yield from _table(_rows(form, root, f"{path}."))
+
+
+def _twin(path: str) -> str:
+    """Return the name of a section of classification, which translation may have alike; "" for other sections."""
+    parts = path.split(".")
+    return parts[2] if parts[0] == "classification" and len(parts) > 2 else ""
+
+
+def _forms(entry: Schema) -> Schema | None:
+    """Return what tells the forms of a section apart, None if it has one form."""
+    values = entry.get("additionalProperties")
+    return (values if isinstance(values, dict) else entry).get("discriminator")
+
+
+def _place(reference: str, inner: Schema) -> int:
+    """Return the place of a form as the typed model lists it; the mapping is in alphabetical order."""
+    return [option["$ref"] for option in inner["oneOf"]].index(reference)
 
 
 def _rows(section: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:

@@ -18,11 +18,13 @@ from headroom.ground.command import add_run, add_settings, run, settings_from, s
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path, sha256
 from headroom.ground.tables import signature, write_table
+from headroom.methods.trainer_arms import changes_of
 from headroom.models.classification.examples import load_tokenizer
 from headroom.models.classification.records import EpochRecord, Progress
 from headroom.models.classification.states import CONFIGURATION, MODEL_FILES, TOKENIZER, claim, link
 from headroom.models.classification.training import Task, fine_tune, training_arguments
 from headroom.models.device import pick_device
+from headroom.settings.arms import add_arm, arm_from
 from headroom.settings.fine_tuning import FineTuningSettings
 
 logger = logging.getLogger("headroom.fine_tune")
@@ -43,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", required=True, help="table of losses, accuracy and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of fresh weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
+    add_arm(parser)
     add_settings(parser, FineTuningSettings)
     return parser
 
@@ -63,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         device=given.device,
         work=given.work,
         notify=progress_lines(settings.epochs),
+        changes=changes_of(arm_from(given), given.seed),
     )
     hand_over(given.work, given.checkpoints, settings.epochs)
     write_table(given.output, _rows(records, given, settings), COLUMNS)
@@ -115,6 +119,7 @@ def fingerprint(settings: FineTuningSettings, given: argparse.Namespace) -> str:
     )
     parts = {
         "settings": settings.model_dump(),
+        "arm": arm_from(given).model_dump(),
         "seed": given.seed,
         "device": pick_device(given.device).type,
         "files": {path.name: sha256(path) for path in files},
@@ -163,6 +168,7 @@ def _rows(
 ) -> list[dict[str, object]]:
     about = signature(
         seed=given.seed,
+        arm=given.arm[0],
         learning_rate=settings.learning_rate,
         batch_size=settings.batch_size,
         max_length=settings.max_length,
@@ -174,7 +180,7 @@ def _rows(
         {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": about}
         for record in records
         for measure, value in asdict(record).items()
-        if measure != "epoch"
+        if measure != "epoch" and value is not None
     ]
 
 

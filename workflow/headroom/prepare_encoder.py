@@ -9,8 +9,9 @@ from headroom.data.labelled import read_labelled, read_labelled_record
 from headroom.ground.command import run, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.models.classification.encoder import StartingPoint, new_encoder, pretrained_encoder, write_encoder
+from headroom.models.classification.self_attentive_start import self_attentive_start
 from headroom.models.classification.sources import locate
-from headroom.settings.encoder import Encoder, NewEncoder, add_encoder, encoder_from
+from headroom.settings.encoder import Encoder, NewEncoder, SelfAttentiveEncoder, add_encoder, encoder_from
 
 _log = logging.getLogger(__name__)
 
@@ -42,10 +43,13 @@ def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
     labels = read_labelled_record(corpus)["labels"]
     if len(labels) < 2:
         raise HeadroomError(f"{corpus / 'corpus.json'}: a classifier needs two labels or more, found {len(labels)}")
-    if not isinstance(settings, NewEncoder):
+    if not isinstance(settings, NewEncoder | SelfAttentiveEncoder):
         return pretrained_encoder(locate(settings), labels)
     text = read_labelled(corpus / "train.tsv", labels)
-    return new_encoder(settings, [sentence for side in text.sides for sentence in side], labels)
+    sentences = [sentence for side in text.sides for sentence in side]
+    if isinstance(settings, SelfAttentiveEncoder):
+        return self_attentive_start(settings, sentences, labels)
+    return new_encoder(settings, sentences, labels)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from headroom.settings.task import (
     OF_TRAINING,
     ClassificationSettings,
     TranslationSettings,
+    check_arms_of_classifier,
     check_far_sets,
     check_idle,
     check_sizes,
@@ -86,6 +87,7 @@ class Study(Settings):
         for name, task in self.classification.items():
             check_far_sets(_place(name), task.experiments, task.corpus.far_names)
             check_treebank(_place(name), task.treebank, task.corpus)
+            check_arms_of_classifier(_place(name), task)
             if task.released:
                 check_idle(task, _place(name), OF_FINE_TUNING)
             else:

@@ -19,11 +19,11 @@ from headroom.ground.command import add_run, add_settings, run, settings_from, s
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path, read_lines, sha256
 from headroom.ground.tables import signature, write_table
-from headroom.methods.repulsive_adam import optimizer_arguments
+from headroom.methods.fairseq_arms import arm_arguments
 from headroom.models.translation.engine import VERSION as ENGINE_VERSION
 from headroom.models.translation.training import EpochRecord, Progress, fairseq_arguments, train
+from headroom.settings.arms import add_arm, arm_from, shaped
 from headroom.settings.model import ModelSettings
-from headroom.settings.repulsion import add_arm, arm_from
 from headroom.settings.training import TrainingSettings
 
 logger = logging.getLogger("headroom.train")
@@ -54,7 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then hand over checkpoints and table."""
     given = build_parser().parse_args(arguments)
-    model, training = settings_from(given, ModelSettings), settings_from(given, TrainingSettings)
+    arm, training = arm_from(given), settings_from(given, TrainingSettings)
+    model = shaped(settings_from(given, ModelSettings), arm)
     data, work = Path(given.data), Path(given.work)
     command = fairseq_arguments(
         data=data,
@@ -62,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         training=training,
         seed=given.seed,
         device=given.device,
-        optimizer=optimizer_arguments(arm_from(given)),
+        arm=arm_arguments(arm, given.seed),
     )
     profile = read_profile(given.profile)
     claim_work(work, fingerprint([*command, *([f"profile {profile}"] if profile else [])], data))
@@ -162,13 +163,13 @@ def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
 
 
 def _rows(records: list[EpochRecord], given: argparse.Namespace, training: TrainingSettings) -> list[dict[str, object]]:
-    about = signature(seed=given.seed, method=given.method, max_tokens=training.max_tokens, torch=torch.__version__)
+    about = signature(seed=given.seed, arm=given.arm[0], max_tokens=training.max_tokens, torch=torch.__version__)
     leading = {"study": given.study, "run": given.run}
     return [
         {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": about}
         for record in records
         for measure, value in asdict(record).items()
-        if measure != "epoch"
+        if measure != "epoch" and value is not None
     ]
 
 

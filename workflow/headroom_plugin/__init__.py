@@ -2,10 +2,10 @@
 
     fairseq-train <data> --user-dir workflow/headroom_plugin \
         --task headroom_translation --arch transformer \
-        --optimizer repulsive_adam --repulsion-alpha 0.01 ...
+        --optimizer repulsive_adam --repulsion 'method=svgd alpha=0.01' ...
 
 fairseq puts this folder's parent on the module path, which makes the package `headroom` importable,
-and imports this module, which registers the task and the optimizer. The folder holds nothing else: their
+and imports this module, which registers the task, the optimizer and the criterion. The folder holds nothing else: their
 code is in the package, each on its own floor, and a stage that trains imports it from there.
 """
 
@@ -14,10 +14,10 @@ import logging
 _LOGGERS = [logging.getLogger(name) for name in ("fairseq", "fairseq_cli")]
 _levels = [logger.level for logger in _LOGGERS]
 
-from headroom.methods import repulsive_adam  # noqa: E402
+from headroom.methods import fairseq_arms  # noqa: E402
 from headroom.models.translation import task as translation_task  # noqa: E402
 
 for _logger, _level in zip(_LOGGERS, _levels):
     _logger.setLevel(_level)  # the package silences fairseq; its own command lines keep their log
 
-__all__ = ["repulsive_adam", "translation_task"]
+__all__ = ["fairseq_arms", "translation_task"]

@@ -1,4 +1,4 @@
-# Relevance of every head for what the model says, by layer-wise relevance propagation, at the last epoch.
+# Relevance of every head for what a Transformer says, by layer-wise relevance propagation, at the last epoch.
 rule attribute:
     input:
         data=of_run(data_of, "check"),
@@ -10,6 +10,8 @@ rule attribute:
         f"{LOGS}/attribute/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/attribute/{{run}}.tsv"
+    wildcard_constraints:
+        run=any_of(TRANSFORMERS),
     conda:
         "../../envs/torch.yaml"
     threads: 1

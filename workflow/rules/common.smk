@@ -13,7 +13,7 @@ sys.path.insert(0, str(WORKFLOW))
 try:
     import grimp
     from headroom.ground.errors import HeadroomError
-    from headroom.settings.repulsion import format_arm
+    from headroom.settings.arms import format_arm
     from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
     from headroom.study import load_study
 except ModuleNotFoundError as error:
@@ -58,7 +58,7 @@ DETAILED = study.detailed_runs()
 TRANSLATED = [name for name, run in RUNS.items() if run.task == "translation"]
 LABELLED = [name for name in RUNS if name not in TRANSLATED]
 RUNS_OF = {task: [name for name, run in RUNS.items() if run.task == task] for task in study.tasks}
-REPULSIVE = [name for name, arm in (translation.arms if translation else {}).items() if arm.method != "baseline"]
+ARMED = [name for name, task in study.tasks.items() if len(task.arms) > 1]
 RESULTS = f"results/{study.study}"
 LOGS = f"logs/{study.study}"
 BENCHMARKS = f"{RESULTS}/benchmarks"
@@ -118,9 +118,14 @@ def flags(settings, leave_out=()):
     return " ".join(words)
 
 
-def arm_words(name):
-    """Return an arm as `--arm svgd method=svgd alpha=0.01 ...`."""
-    return " ".join(["--arm", *format_arm(name, translation.arms[name])])
+def arm_words(task, name):
+    """Return an arm of a task as `--arm svgd method=svgd alpha=0.01 ...`."""
+    return " ".join(["--arm", *format_arm(name, study.tasks[task].arms[name])])
+
+
+def arm_of(run):
+    """Return the arm of a run in these words."""
+    return arm_words(RUNS[run].task, RUNS[run].arm)
 
 
 def _word(value):
@@ -246,7 +251,7 @@ def dynamic_checkpoints(run):
 
 def is_pretrained(task):
     """Return whether an encoder comes with weights."""
-    return task.encoder.source != "new"
+    return task.encoder.source not in ("new", "self-attentive")
 
 
 def labelled_from(source):
@@ -340,7 +345,8 @@ def pruned_files(run, task, way, name):
 
 def relabelled(run):
     """Return the way whose survivors get their roles anew: gates on the encoder, or on all heads without those."""
-    return next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in WAYS.get(run, ())), None)
+    ways = WAYS.get(run, ()) if run in TRANSFORMERS else ()
+    return next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in ways), None)
 
 
 def pointing_of_pruned(run):

@@ -1,10 +1,15 @@
-# Arms against the first arm, paired over seeds.
+# The arms of every task against its first arm, paired over seeds.
+COMPARED = [run for task in ARMED for run in RUNS_OF[task]]
+
+
 rule compare:
     input:
         code=sources("headroom.compare"),
-        evaluation=tables("evaluation", TRANSLATED),
-        curves=tables("dynamics", TRANSLATED),
-        diversity=tables("diversity", TRANSLATED),
+        evaluation=tables("evaluation", COMPARED),
+        curves=tables("dynamics", COMPARED),
+        scores=tables("scores", COMPARED),
+        diversity=tables("diversity", COMPARED),
+        training=tables("training", COMPARED),
     output:
         f"{RESULTS}/repulsion.csv",
     log:
@@ -19,7 +24,8 @@ rule compare:
         runtime=15,
     params:
         study=study.study,
-        arms=list(translation.arms),
+        arms=" ".join(f"--arms {task} {' '.join(study.tasks[task].arms)}" for task in ARMED),
     shell:
-        "python -m headroom.compare --study {params.study} --arms {params.arms} --evaluation {input.evaluation} "
-        "--curves {input.curves} --diversity {input.diversity} --output {output} > {log} 2>&1"
+        "python -m headroom.compare --study {params.study} {params.arms} --evaluation {input.evaluation} "
+        "--curves {input.curves} --scores {input.scores} --diversity {input.diversity} --training {input.training} "
+        "--output {output} > {log} 2>&1"

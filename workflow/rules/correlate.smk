@@ -1,11 +1,11 @@
-# Do gradient scores, ablation, confidence, relevance and learned gates rank the heads alike?
+# Do gradient scores, ablation, learned gates and, of Transformers, confidence and relevance rank the heads alike?
 rule correlate:
     input:
         code=sources("headroom.correlate"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
-        pointing=f"{RESULTS}/pointing/{{run}}.csv",
-        relevance=f"{RESULTS}/relevance/{{run}}.csv",
+        pointing=lambda wildcards: tables("pointing", {wildcards.run}.intersection(TRANSFORMERS)),
+        relevance=lambda wildcards: tables("relevance", {wildcards.run}.intersection(TRANSFORMERS)),
         gates=of_run(survival_tables),
         halves=[f"{RESULTS}/halves/{{run}}.{name}.csv" for name in ("scores", "ablation")],
     output:
@@ -22,7 +22,9 @@ rule correlate:
         runtime=15,
     params:
         study=study.study,
+        pointing=lambda wildcards, input: f"--pointing {input.pointing}" if input.pointing else "",
+        relevance=lambda wildcards, input: f"--relevance {input.relevance}" if input.relevance else "",
     shell:
         "python -m headroom.correlate --study {params.study} --run {wildcards.run} --scores {input.scores} "
-        "--ablation {input.ablation} --pointing {input.pointing} --relevance {input.relevance} --gates {input.gates} "
+        "--ablation {input.ablation} {params.pointing} {params.relevance} --gates {input.gates} "
         "--halves {input.halves} --output {output} > {log} 2>&1"

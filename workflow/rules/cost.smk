@@ -20,7 +20,7 @@ rule cost:
     params:
         study=study.study,
         data=directory_of("binarised"),
-        arms=" ".join(arm_words(arm) for arm in translation.arms),
+        arms=" ".join(arm_words("translation", arm) for arm in translation.arms),
         settings=" ".join(
             [
                 flags(translation.model),

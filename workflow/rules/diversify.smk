@@ -1,9 +1,8 @@
 # How alike the heads of a site are, at every epoch of every run.
 rule diversify:
     input:
-        vocabulary=VOCABULARY,
-        texts=texts("translation", "check"),
-        code=sources("headroom.diversify"),
+        data=of_run(data_of, "check"),
+        code=of_run(code_of, "headroom.diversify"),
         files=of_run(all_files),
     output:
         f"{RESULTS}/diversity/{{run}}.csv",
@@ -11,8 +10,6 @@ rule diversify:
         f"{LOGS}/diversify/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/diversify/{{run}}.tsv"
-    wildcard_constraints:
-        run=any_of(TRANSLATED),
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -21,13 +18,9 @@ rule diversify:
         runtime=120,
         gpu=GPU,
     params:
-        study=study.study,
+        place=of_run(place_of),
         checkpoints=of_run(checkpoints),
-        vocabulary=directory_of("vocabulary"),
-        corpus=directory_of("texts"),
-        settings=flags(translation.diversity),
-        device=study.device,
+        settings=of_run(slice_of, "diversity"),
     shell:
-        "python -m headroom.diversify --study {params.study} --run {wildcards.run} --checkpoints {params.checkpoints} "
-        "--vocabulary {params.vocabulary} --corpus {params.corpus} --device {params.device} --set check "
-        "--output {output} {params.settings} > {log} 2>&1"
+        "python -m headroom.diversify {params.place} --checkpoints {params.checkpoints} --set check "
+        "{params.settings} --output {output} > {log} 2>&1"

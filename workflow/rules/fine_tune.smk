@@ -74,12 +74,13 @@ for name in ENCODERS:
             work=f"work/{study.study}/{{run}}",
             directory=f"{RESULTS}/runs/{{run}}",
             seed=lambda wildcards: RUNS[wildcards.run].seed,
+            arm=of_run(arm_of),
             settings=flags(task.training),
             device=study.device,
         shell:
             "python -m headroom.fine_tune --study {params.study} --run {wildcards.run} --corpus {params.corpus} "
             "--encoder {params.encoder} --work {params.work} --checkpoints {params.directory} --output {output.table} "
-            "--device {params.device} --seed {params.seed} {params.settings} > {log} 2>&1"
+            "--device {params.device} --seed {params.seed} {params.arm} {params.settings} > {log} 2>&1"
 
 
 for name, task in classification.items():

@@ -9,6 +9,8 @@ rule label:
         f"{LOGS}/label/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/label/{{run}}.tsv"
+    wildcard_constraints:
+        run=any_of(TRANSFORMERS),
     conda:
         "../../envs/plain.yaml"
     threads: 1
@@ -31,6 +33,8 @@ rule label_pruned:
         f"{LOGS}/label/{{run}}.pruned.log",
     benchmark:
         f"{BENCHMARKS}/label/{{run}}.pruned.tsv"
+    wildcard_constraints:
+        run=any_of(TRANSFORMERS),
     conda:
         "../../envs/plain.yaml"
     threads: 1

@@ -1,3 +1,8 @@
+# Runs whose heads attend from piece to piece, so that they point somewhere, have roles and pass relevance on. The hops
+# of a self-attentive encoder do not.
+TRANSFORMERS = [name for name in RUNS if name in TRANSLATED or task_of(name).encoder.source != "self-attentive"]
+
+
 # Where the heads of a run's last epoch point, and maps of heads with roles to look at.
 rule observe:
     input:
@@ -11,6 +16,8 @@ rule observe:
         f"{LOGS}/observe/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/observe/{{run}}.tsv"
+    wildcard_constraints:
+        run=any_of(TRANSFORMERS),
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -43,6 +50,8 @@ rule trace:
         f"{LOGS}/trace/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/trace/{{run}}.tsv"
+    wildcard_constraints:
+        run=any_of(TRANSFORMERS),
     conda:
         "../../envs/torch.yaml"
     threads: 1

@@ -31,7 +31,7 @@ if any(SCRATCH.values()):
             study=study.study,
             data=directory_of("binarised"),
             work=f"work/{study.study}/{{run}}.scratch-{{strength}}",
-            arm=lambda wildcards: flags(translation.arms[RUNS[wildcards.run].arm]),
+            arm=of_run(arm_of),
             seed=lambda wildcards: RUNS[wildcards.run].seed,
             model=flags(translation.model),
             training=flags(translation.training),

@@ -27,7 +27,7 @@ rule train:
         data=directory_of("binarised"),
         work=f"work/{study.study}/{{run}}",
         directory=subpath(output[0], parent=True),
-        arm=lambda wildcards: flags(translation.arms[RUNS[wildcards.run].arm]),
+        arm=of_run(arm_of),
         seed=lambda wildcards: RUNS[wildcards.run].seed,
         model=flags(translation.model),
         training=flags(translation.training),

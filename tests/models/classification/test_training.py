@@ -429,27 +429,6 @@ class TestOtherModels:
 
 
 class TestSettings:
-    def test_another_optimizer_and_rewritten_gradients_can_be_passed(self, encoder, tmp_path):
-        """What another way to train needs: zeroed gradients leave the weights as they were."""
-
-        class NoGradient(TrainerCallback):
-            def on_pre_optimizer_step(self, *_, model=None, **__):
-                for parameter in model.parameters():
-                    parameter.grad.zero_()
-
-        training.fine_tune(
-            task=training.Task(encoder, TRAIN, VALID),
-            settings=SETTINGS.model_copy(update={"epochs": 1, "weight_decay": 0.0}),
-            seed=1,
-            device="cpu",
-            work=tmp_path,
-            notify=lambda _: None,
-            optimizer=(torch.optim.SGD, {"lr": 0.1}),
-            callbacks=[NoGradient()],
-        )
-        fresh = training.build_model(encoder, 1).state_dict()
-        assert same({name: fresh[name] for name in weights(tmp_path, 1)}, weights(tmp_path, 1))
-
     def test_bfloat16_trains_on_the_cpu_and_keeps_float32_weights(self, encoder, whole, tmp_path):
         found = run(encoder, tmp_path, epochs=1, precision="bfloat16")
         assert {weight.dtype for weight in weights(tmp_path, 1).values()} == {torch.float32}

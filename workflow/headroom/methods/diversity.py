@@ -1,123 +1,184 @@
-"""Diversity of heads: the mean pairwise cosine between the heads of a site.
+"""Diversity of heads: how alike those of every site are, by their weights and by what they do with text.
 
-Three measures, after the disagreement terms of Li et al. 2018 (without their minus sign, and the
-cosine for the maps as for the others), each between -1 and 1:
+Each measure is a mean over the pairs of heads of a site; see `headroom.methods.likeness` for the formulas.
 
-    v_projection_cosine   of the heads' rows of the value projection's weight
-    attention_cosine      of the heads' attention maps, sentence by sentence
-    z_cosine              of the heads' outputs, token by token
+    measure              heads are compared by                                      all heads the same
+    particle_cosine      their rows of a projection, as particles: cosine           1
+    particle_distance    the same: Euclidean distance                               0
+    particle_kernel      the same: kernel of their repulsion                        1
+    value_cosine         their values at each token                                 1
+    attention_product    their attention weights of each query, multiplied          1 / positions (even) to 1 (sure)
+    attention_cosine     their attention map of each example                        1
+    z_cosine             their outputs z at each token                              1
+    z_cka                their outputs z at all tokens together: linear CKA         1
 
-1 is the degenerate value: all heads of the site are the same (up to a positive factor). 0 means
-orthogonal heads. Attention maps have no negative entries, so theirs lies between 0 and 1, and two heads
-that attend evenly everywhere count as the same. Padding never counts.
+Query, key and value projection are separate systems of particles, as in An et al. 2020, and the mean of the three is
+what a site has. `particle_step` is of one model against another: how far the weights of a site went.
+Li et al. 2018 have `value_cosine`, `attention_product` and `z_cosine` (disagreement on subspaces, positions and
+outputs, there with a minus, and over all pairs, a head's with itself included).
+
+Padding never counts. A site with one head has nothing to compare.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
-from headroom.models.translation.attention_maps import attention_maps
-from headroom.models.translation.model import Batch, TranslationModel
+from headroom.methods.likeness import (
+    cosines_at,
+    linear_cka,
+    map_cosines,
+    map_products,
+    mean_kernel,
+    mean_pairwise_cosine,
+    mean_pairwise_distance,
+)
+from headroom.models.adapter import HeadModel
+from headroom.models.maps import MapBatch
+from headroom.models.sites import AttentionSite
+from headroom.models.values import shown_values
 
-MEASURES = ("v_projection_cosine", "attention_cosine", "z_cosine")
+Found = dict[str, dict[Site, float]]
+"""By measure, a number for every site that has it."""
 
+Particles = Mapping[Site, Sequence[Tensor]]
+"""The systems of each site: per projection one particle per head, (heads, parameters)."""
 
-def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
-    """Return the mean cosine over all pairs of heads.
-
-    Args:
-        vectors: One vector per head, (..., heads, features). A head of zeros has cosine 0 with any other.
-
-    Returns:
-        (...); NaN if there is only one head.
-    """
-    heads = vectors.shape[-2]
-    if heads < 2:
-        return vectors.new_full(vectors.shape[:-2], torch.nan)
-    directions = functional.normalize(vectors, dim=-1)
-    lengths = directions.square().sum((-2, -1))  # heads that are not zero
-    return (directions.sum(-2).square().sum(-1) - lengths) / (heads * (heads - 1))
-
-
-def projection_cosine(weight: Tensor, heads: int) -> Tensor:
-    """Return the mean cosine between the heads of a projection.
-
-    Args:
-        weight: (heads * head_dim, width), heads in contiguous blocks of rows.
-        heads: Number of heads.
-
-    Returns:
-        ().
-    """
-    return mean_pairwise_cosine(weight.detach().reshape(heads, -1))
+OF_PARTICLES: Mapping[str, Callable[[Tensor], Tensor]] = {
+    "particle_cosine": mean_pairwise_cosine,
+    "particle_distance": mean_pairwise_distance,
+    "particle_kernel": mean_kernel,
+}
+STEP = "particle_step"
+ON_TEXT = ("value_cosine", "attention_product", "attention_cosine", "z_cosine", "z_cka")
+MEASURES = (*OF_PARTICLES, STEP, *ON_TEXT)
 
 
-def map_cosines(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    """Return the mean cosine between the heads' attention maps of each sentence.
-
-    Args:
-        maps: Attention weights, (B, H, T, S).
-        queries: Which query positions are real, (B, T).
-        keys: Which key positions are real, (B, S).
-
-    Returns:
-        (B,).
-    """
-    real = (queries[:, :, None] & keys[:, None, :])[:, None]  # (B, 1, T, S)
-    return mean_pairwise_cosine((maps * real).flatten(2))
+def comparable(model: HeadModel) -> list[AttentionSite]:
+    """Return the sites with more than one head."""
+    return [live for live in model.live_sites if len(live.kept) > 1]
 
 
-def output_cosines(z: Tensor, real: Tensor) -> Tensor:
-    """Return the mean cosine between the heads' outputs at each real token.
-
-    Args:
-        z: Outputs of the heads, (T, B, H, d).
-        real: Which positions are real, (B, T).
-
-    Returns:
-        (tokens,).
-    """
-    return mean_pairwise_cosine(z[real.T])
+def particles_of(model: HeadModel) -> Particles:
+    """Return the heads of every comparable site as particles: of the query, key and value projections it has."""
+    found = {}
+    for live in comparable(model):
+        weights: list[Tensor] = [getattr(live.attention, name).weight.detach() for name in live.inputs[:3]]
+        found[live.site] = [weight.reshape(len(live.kept), -1) for weight in weights]
+    return found
 
 
-@torch.inference_mode()
-def head_diversity(model: TranslationModel, batches: Sequence[Batch]) -> dict[str, dict[Site, float]]:
-    """Compare the heads of every site of a model, teacher-forced on batches with references.
-
-    Returns:
-        For each of `MEASURES`, the mean at every site with more than one head: over sentences for the
-        maps, over tokens for z.
-    """
-    found: dict[tuple[str, Site], list[Tensor]] = defaultdict(list)
-    for live in model.live_sites:
-        weight: Any = live.value.weight
-        found["v_projection_cosine", live.site] = [projection_cosine(weight, len(live.kept))[None]]
-    for batch in batches:
-        real = _real_positions(model, batch)
-
-        def keep_map(site: Site, maps: Tensor, real: dict[str, tuple[Tensor, Tensor]] = real) -> None:
-            found["attention_cosine", site].append(map_cosines(maps, *real[site.kind]))
-
-        def keep_z(site: Site, z: Tensor, real: dict[str, tuple[Tensor, Tensor]] = real) -> None:
-            found["z_cosine", site].append(output_cosines(z, real[site.kind][0]))
-
-        with attention_maps(model.live_sites, keep_map), model.gates.observed(keep_z):
-            model.losses(batch)
-    several = [live.site for live in model.live_sites if len(live.kept) > 1]
+def particle_likeness(particles: Particles) -> Found:
+    """Compare the heads of every site by their weights; the mean over its projections."""
     return {
-        measure: {site: torch.cat(found[measure, site]).double().mean().item() for site in several}
-        for measure in MEASURES
+        measure: {
+            site: fmean(likeness(system.double()[None]).item() for system in systems)
+            for site, systems in particles.items()
+        }
+        for measure, likeness in OF_PARTICLES.items()
     }
 
 
-def _real_positions(model: TranslationModel, batch: Batch) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return which query (B, T) and key positions (B, S) are not padding, by kind of site."""
-    assert batch.target is not None, "the batch has no references"
-    source = batch.source.ne(model.source_dictionary.pad())
-    target = batch.target.ne(model.target_dictionary.pad())
-    return {"E": (source, source), "A": (target, source), "D": (target, target)}
+def particle_steps(before: Particles, after: Particles) -> dict[Site, float]:
+    """Return how far all weights of every site went together: the Euclidean length of the way.
+
+    Unlike the gradient this is what training really did, after whatever the optimizer made of it.
+
+    Raises:
+        HeadroomError: If the two are not of models of one shape.
+    """
+    shapes = [
+        {site: [system.shape for system in systems] for site, systems in each.items()} for each in (before, after)
+    ]
+    if shapes[0] != shapes[1]:
+        raise HeadroomError("these checkpoints are of models of different shapes: give those of one run")
+    return {
+        site: torch.stack([(new.double() - old.double()).norm() for old, new in zip(before[site], systems)])
+        .norm()
+        .item()
+        for site, systems in after.items()
+    }
+
+
+class OutputMoments:
+    """Sums over tokens of the outputs of a site's heads and of their products: what CKA needs, however many tokens."""
+
+    def __init__(self) -> None:
+        self._products: Any = 0  # (H * d, H * d)
+        self._sums: Any = 0  # (H, d)
+        self._count = 0
+
+    def add(self, z: Tensor) -> None:
+        """Add outputs, (tokens, H, d)."""
+        outputs = z.double()
+        flat = outputs.flatten(1)
+        self._products = self._products + flat.T @ flat
+        self._sums = self._sums + outputs.sum(0)
+        self._count += len(z)
+
+    def cka(self) -> Tensor:
+        """Return the mean linear CKA over pairs of heads, ()."""
+        return linear_cka(self._products.view(*self._sums.shape, *self._sums.shape), self._sums, self._count)
+
+
+class TextLikeness:
+    """Compares the heads of sites while a model runs, batch by batch."""
+
+    def __init__(self, sites: Sequence[AttentionSite]) -> None:
+        self._sites = sites
+        self._seen: dict[tuple[str, Site], list[Tensor]] = defaultdict(list)
+        self._moments = {live.site: OutputMoments() for live in sites}
+
+    def look(self, model: HeadModel, batch: MapBatch) -> None:
+        """Run the model on a batch, once."""
+        real = batch.real
+
+        def see_maps(site: Site, maps: Tensor) -> None:
+            if site in self._moments:
+                self._seen["attention_product", site].append(map_products(maps, *real[site.kind]))
+                self._seen["attention_cosine", site].append(map_cosines(maps, *real[site.kind]))
+
+        def see_values(site: Site, values: Tensor) -> None:
+            self._seen["value_cosine", site].append(cosines_at(values, real[site.kind][1]))
+
+        def see_outputs(site: Site, z: Tensor) -> None:
+            if site in self._moments:
+                outputs = z[real[site.kind][0].T]  # (tokens, H, d)
+                self._seen["z_cosine", site].append(mean_pairwise_cosine(outputs))
+                self._moments[site].add(outputs)
+
+        watched = shown_values(self._sites, see_values, batch_first=batch.batch_first)
+        with watched, model.gates.observed(see_outputs):
+            batch.show(see_maps)
+
+    def found(self) -> Found:
+        """Return the means over tokens, or over examples for the maps as a whole."""
+        self._seen |= {("z_cka", site): [moments.cka()[None]] for site, moments in self._moments.items()}
+        return {
+            measure: {
+                live.site: torch.cat(self._seen[measure, live.site]).double().mean().item()
+                for live in self._sites
+                if (measure, live.site) in self._seen
+            }
+            for measure in ON_TEXT
+        }
+
+
+@torch.inference_mode()
+def text_likeness(model: HeadModel, batches: Sequence[MapBatch]) -> Found:
+    """Compare the heads of every comparable site on text, with one forward pass per batch.
+
+    Args:
+        model: A model that shows attention weights.
+        batches: Examples, teacher-forced where there is a decoder.
+    """
+    likeness = TextLikeness(comparable(model))
+    for batch in batches:
+        likeness.look(model, batch)
+    return likeness.found()

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn.utils.rnn import PackedSequence
 
 from headroom.data.labelled import LabelledText
 from headroom.ground.errors import HeadroomError
@@ -30,21 +31,25 @@ class Workload:
         return lambda: model.logits(self.batch)
 
     def multiply_adds(self, model: ClassificationModel, part: str) -> int:
-        """Count the multiply-adds of a forward pass: every linear layer and both attention products, as run."""
+        """Count the multiply-adds of a forward pass: linear layers, LSTMs and the products of attention, as run."""
         counted = 0
 
         def linear(module: Any, inputs: tuple[torch.Tensor, ...], _: Any) -> None:
             nonlocal counted
             counted += inputs[0].numel() * int(module.out_features)
 
-        modules = [module for module in model.model.modules() if isinstance(module, nn.Linear)]
-        handles = [module.register_forward_hook(linear) for module in modules]
+        def recurrent(module: Any, inputs: tuple[PackedSequence], _: Any) -> None:
+            nonlocal counted  # packed, that is without padding; biases are no multiply-adds
+            counted += len(inputs[0].data) * sum(weight.numel() for weight in module.parameters() if weight.dim() == 2)
+
+        counts = {nn.Linear: linear, nn.LSTM: recurrent}
+        modules = [module for module in model.model.modules() if type(module) in counts]
+        handles = [module.register_forward_hook(counts[type(module)]) for module in modules]
         self.action(model, part)()
         for handle in handles:
             handle.remove()
         examples, length = self.batch.inputs["input_ids"].shape
-        widths = sum(len(live.kept) * live.head_width for live in model.live_sites if live.kept)
-        return counted + 2 * examples * length * length * widths
+        return counted + examples * sum(live.multiply_adds(length) for live in model.live_sites)
 
 
 def workload(model: ClassificationModel, examples: LabelledText, size: int) -> Workload:

@@ -43,6 +43,9 @@ class MapBatch:
         positions: Indices into the set, in the order of the rows.
         ordinary: By kind of site, which query (B, T) and which key positions (B, S) count: neither padding nor a piece
             with a special meaning (end of sentence, begin mark, CLS, SEP).
+        real: By kind of site, which query (B, T) and which key positions (B, S) are not padding; only these are part of
+            an example, and all that are shape what the model says.
+        batch_first: Whether what projections of the model return is (B, T, ...) rather than (T, B, ...).
         pieces: What the encoder reads, as indices of the vocabulary, (B, T).
         spans: Where each of these pieces begins and ends in the plain text, in characters from 0, (B, T, 2), -1 for
             those that do not count; None if the examples are not single sentences.
@@ -51,6 +54,8 @@ class MapBatch:
 
     positions: list[int]
     ordinary: Mapping[str, tuple[Tensor, Tensor]]
+    real: Mapping[str, tuple[Tensor, Tensor]]
+    batch_first: bool
     pieces: Tensor
     spans: Tensor | None
     show: Callable[[MapObserver], None]

@@ -30,15 +30,16 @@ class NoHeads(nn.Module):
     """A site with no head left, whose output projection lies outside it: z has no columns."""
 
     def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
-        """Return an empty z (B, T, 0), and no attention weights."""
+        """Return an empty z (B, T, 0), also where there was one query for all of T, and no attention weights."""
         return hidden_states.new_empty(*hidden_states.shape[:-1], 0), None
 
 
 def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> None:
     """Slice heads out of a live model, in place.
 
-    Rows of the query, key and value projections and columns of the output projection go; the output
-    bias stays, so that the sliced model computes what the masked one does. A site may lose all heads.
+    Rows of the query, key and value projections (of the learned queries, where there are only these) and columns
+    of the output projection go; the output bias stays, so that the sliced model computes what the masked one does.
+    A site may lose all heads.
 
     Args:
         sites: The model's sites; their `kept` is updated.
@@ -60,15 +61,21 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
         return
     width = live.head_width
     places = [live.kept.index(index) for index in keep]
-    units = torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
     for name in live.inputs:
-        setattr(live.attention, name, _sliced(getattr(live.attention, name), units, dimension=0))
-    _set_output(live, _sliced(live.output, units, dimension=1))
+        projection = getattr(live.attention, name)
+        rows = _units(places, projection.out_features // len(live.kept))  # projections may differ in rows per head
+        setattr(live.attention, name, _sliced(projection, rows, dimension=0))
+    _set_output(live, _sliced(live.output, _units(places, width), dimension=1))
     for name in live.head_counts:
         setattr(live.attention, name, len(keep))
     for name in live.head_widths:
         setattr(live.attention, name, len(keep) * width)
     live.kept = tuple(keep)
+
+
+def _units(places: list[int], width: int) -> Tensor:
+    """Return the features of heads at these places, which have `width` each: (len(places) * width,)."""
+    return torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
 
 
 def _empty(live: AttentionSite) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import nn
 
+from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head, Site
 
 
@@ -17,8 +18,9 @@ class AttentionSite:
         site: Its name and the number of heads it was trained with.
         parent: The module that holds the attention module.
         attribute: The name under which it holds it, e.g. `self_attn`.
-        inputs: Names of the query, key and value projection inside the attention module, and of any other whose
-            rows belong to heads (DeBERTa has some for positions).
+        inputs: Names of the projections inside the attention module whose rows belong to heads: query, key and
+            value, in this order, and any other (DeBERTa has some for positions). A single one holds learned queries:
+            such heads attend from no token, and average the states themselves (Lin et al. 2017).
         output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
         head_counts: Attributes of the attention module that say how many heads there are.
         head_widths: Attributes of the attention module that say how wide all heads are together.
@@ -41,7 +43,13 @@ class AttentionSite:
 
     @property
     def value(self) -> nn.Module:
-        """The value projection; its rows are the heads still there, in order and in blocks of equal size."""
+        """The value projection; its rows are the heads still there, in order and in blocks of equal size.
+
+        Raises:
+            HeadroomError: If there is none.
+        """
+        if len(self.inputs) < 3:
+            raise HeadroomError(f"{self.site} has no value projection: its heads average the same states")
         return getattr(self.attention, self.inputs[2])
 
     @property
@@ -52,8 +60,17 @@ class AttentionSite:
     @property
     def head_width(self) -> int:
         """Features of one head: columns of z."""
-        projection: Any = self.value
-        return int(projection.out_features) // len(self.kept)
+        projection: Any = self.output
+        return int(projection.in_features) // len(self.kept)
+
+    def multiply_adds(self, length: int) -> int:
+        """Count the multiply-adds of attention over one example of this length, without those of the projections.
+
+        Every query takes one product with the keys and one with the values; learned queries take only the latter,
+        since their products with the states are a projection.
+        """
+        width = len(self.kept) * self.head_width if self.kept else 0
+        return width * length * (2 * length if len(self.inputs) > 1 else 1)
 
     def kept_heads(self) -> list[Head]:
         """Return the heads still there, by their original names."""

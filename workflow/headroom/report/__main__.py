@@ -8,6 +8,7 @@ from headroom.ground.command import run, stage_parser
 from headroom.ground.files import atomic_path
 from headroom.report.cautions import cautions
 from headroom.report.claims import evaluate_claims, findings
+from headroom.report.configuration import arms_in, read_configuration
 from headroom.report.exhibits import Section
 from headroom.report.page import render, sections
 from headroom.report.paper_index import PaperIndex, paper_index
@@ -19,7 +20,8 @@ from headroom.report.voita_index import VOITA_ENTRIES
 
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
-    *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion"),
+    *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion", "head_diversity", "head_counts"),
+    *("arm_pruning", "overlaps", "updates", "update_cost"),
     *("roles", "relevance", "gates", "survivors", "retention", "criteria"),
 )
 """The figures that `--figures` writes, each as `<name>.svg`, also if its experiment was not run."""
@@ -43,7 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
-    tables = StudyTables(given.tables, given.maps)
+    tables = StudyTables(given.tables, given.maps, arms=arms_in(read_configuration(given.configuration)))
     made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
     parts = sections(tables)
     page = render(

@@ -9,7 +9,7 @@ from headroom.report.chance import with_scale
 from headroom.report.formatting import listing, number, percent, plural
 from headroom.report.metrics import metric_points, metric_word
 from headroom.report.sections.gates import warnings
-from headroom.report.selection import examples_in, last_epochs, main_metric, main_set, rows_where, run_name
+from headroom.report.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, run_name
 from headroom.report.study_tables import StudyTables, arm_of
 from headroom.report.tasks import heading, kind_of, words_of
 
@@ -84,7 +84,8 @@ def _examples(tables: StudyTables) -> str:
 def _heads(tables: StudyTables) -> str:
     if not tables.has("scores"):
         return ""
-    heads = len(tables.scores[["kind", "layer", "head"]].drop_duplicates())
+    rows = rows_where(tables.scores, run=main_run(tables.scores, tables))  # arms may have other numbers of heads
+    heads = len(rows[["kind", "layer", "head"]].drop_duplicates())
     return f"The models are small: {heads} heads, of which one is a large share." if heads < FEW_HEADS else ""
 
 

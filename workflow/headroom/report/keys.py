@@ -55,7 +55,8 @@ def full_key() -> Key:
     return Key(line_sample("ink", "5 3"), "full model")
 
 
-def arm_keys(arms: list[str]) -> tuple[Key, ...]:
-    """Return the keys of a study's arms: a colour and a marker each."""
-    samples = ((palette.arm_colour(arm, arms).variable, palette.arm_marker(arm, arms), arm) for arm in arms)
+def arm_keys(arms: list[str], among: list[str] | None = None) -> tuple[Key, ...]:
+    """Return the keys of a study's arms, or of some `among` all of them: a colour and a marker each."""
+    every = among or arms
+    samples = ((palette.arm_colour(arm, every).variable, palette.arm_marker(arm, every), arm) for arm in arms)
     return tuple(Key(line_sample(colour, marker=marker), arm) for colour, marker, arm in samples)

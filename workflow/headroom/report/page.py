@@ -49,6 +49,7 @@ VERDICTS = ("holds", "does not hold", "undecided at this scale", "not run")
 TITLES = {
     "M": "Are Sixteen Heads Really Better than One?",
     "V": "Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned",
+    "R": "Repulsive Attention: Rethinking Multi-head Attention as Bayesian Inference",
 }
 """The papers' titles, by the letter of their claims."""
 

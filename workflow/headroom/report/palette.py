@@ -52,9 +52,9 @@ def arm_colour(arm: str, arms: list[str]) -> Colour:
 
 
 def arm_marker(arm: str, arms: list[str]) -> str:
-    """Return the marker of an arm, so that arms differ in shape as well as in colour."""
+    """Return the marker of an arm: arms differ in shape as well as in colour, and in both together up to 25 arms."""
     place = arms.index(arm) if arm in arms else 0
-    return ARM_MARKERS[place % len(ARM_MARKERS)]
+    return ARM_MARKERS[(place + place // len(_ARM_COLOURS)) % len(ARM_MARKERS)]
 
 
 def style_variables() -> tuple[str, str]:

@@ -12,6 +12,7 @@ import pandas
 import yaml
 
 from headroom.ground.errors import HeadroomError
+from headroom.report.configuration import read_configuration
 from headroom.report.exhibits import Column, Table, table_of
 from headroom.report.formatting import count, device_name, duration, listing, percent, plural
 from headroom.report.selection import run_name
@@ -179,12 +180,8 @@ def _overhead(path: Path) -> str:
 
 
 def _configuration(path: Path | None) -> str:
-    """Return the configuration as YAML; JSON is a part of YAML, so both forms are read alike."""
+    """Return the configuration as YAML."""
     if path is None:
         return ""
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise HeadroomError(f"cannot read the configuration {path}: {error}") from error
-    text: str = yaml.safe_dump(values, sort_keys=False, allow_unicode=True, width=90)
+    text: str = yaml.safe_dump(read_configuration(path), sort_keys=False, allow_unicode=True, width=90)
     return text

@@ -16,6 +16,10 @@ CRITERION_NAMES = {
 }
 
 
+MOST_FOLDED = 8
+"""More drawings of single runs than this make the page large and help nobody."""
+
+
 def criterion_name(criterion: str) -> str:
     """Return a criterion as readers should see it."""
     return CRITERION_NAMES.get(criterion, criterion)
@@ -35,6 +39,18 @@ def main_run(frame: pandas.DataFrame, tables: StudyTables) -> str:
     """Return the run shown first: the first run of the study (baseline, lowest seed) that has rows here."""
     present = set(frame["run"])
     return next(run for run in tables.runs if run in present)
+
+
+def folded_runs(others: list[str]) -> list[str]:
+    """Return the runs that are shown folded beside the one shown first: all if they are few, else one of every arm.
+
+    Args:
+        others: The other runs that could be shown, in order.
+    """
+    if len(others) <= MOST_FOLDED:
+        return others
+    first = {arm_of(run): run for run in reversed(others)}
+    return [run for run in others if run in first.values()][:MOST_FOLDED]
 
 
 def main_metric(frame: pandas.DataFrame) -> str:

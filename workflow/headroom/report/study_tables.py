@@ -1,6 +1,6 @@
 """The tables of one study, read when first asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import pandas
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table
+from headroom.report.arms import ArmDescription, place_of
 from headroom.report.maps import AttentionMap, read_maps
 
 TRANSLATION = "translation"
@@ -45,7 +46,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         "pruned": f"{_RUN} method scope setting draw kept heads undecided start gates {_PRUNED} signature",
         "criteria": f"{_RUN} scope first second statistic value low high ceiling heads signature",
         "update_cost": "study arm repeat seconds ratio signature",
-        "repulsion": "study statistic set metric arm baseline value low high p seeds signature",
+        "repulsion": "study task statistic set metric arm baseline value low high p seeds signature",
+        "overlaps": "study task criterion share kept run other arm other_arm value chance signature",
     }.items()
 }
 """The columns of every table, in order; `docs` describes what each means."""
@@ -53,15 +55,15 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 _TEXT = (
     "study run measure signature set set_a set_b metric decoding kind criterion normalised statistic scope"
     " order ranking removed check model part device arm seeds chosen_on measure target trees half role method setting"
-    " start gates first second"
+    " start gates first second task other other_arm"
 )
 """Columns that stay text; every other column is a number, an empty cell NaN."""
 
 _TEXT_OF = {"repulsion": "baseline"}
 """Columns that are text in one table and numbers in others."""
 
-_WHOLE_STUDY = ("update_cost", "repulsion")
-"""Tables without a column `run`: they are about the arms of the study's first task."""
+_OF_FIRST_TASK = ("update_cost",)
+"""Tables without a column that tells the task: they are about the arms of the study's first task."""
 
 
 class _Table:
@@ -83,8 +85,9 @@ class StudyTables:
 
     Args:
         paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
-            file itself for the tables of a whole study (`repulsion.csv`, `update_cost.csv`).
+            file itself for the tables of a whole study (`repulsion.csv`, `overlaps.csv`, `update_cost.csv`).
         maps: The JSON files with attention maps.
+        arms: What is known of the arms of every task, in order; of others the name is the method.
 
     Raises:
         HeadroomError: If a path belongs to no known table, or a file of maps is none.
@@ -112,8 +115,15 @@ class StudyTables:
     criteria = _Table()
     update_cost = _Table()
     repulsion = _Table()
+    overlaps = _Table()
 
-    def __init__(self, paths: Sequence[Path | str] = (), maps: Sequence[Path | str] = ()) -> None:
+    def __init__(
+        self,
+        paths: Sequence[Path | str] = (),
+        maps: Sequence[Path | str] = (),
+        arms: Mapping[str, Mapping[str, ArmDescription]] | None = None,
+    ) -> None:
+        self._known_arms = arms or {}
         self.maps: list[AttentionMap] = read_maps(maps)
         self._paths: dict[str, list[Path]] = {name: [] for name in COLUMNS}
         self._frames: dict[str, pandas.DataFrame] = {}
@@ -146,17 +156,25 @@ class StudyTables:
 
     @cached_property
     def runs(self) -> list[str]:
-        """The runs of the study, in order of task (see `tasks`), arm (baseline first) and seed."""
-        tasks = self.tasks
-        return sorted(
-            self._present,
-            key=lambda run: (tasks.index(task_of(run)), arm_of(run) != "baseline", arm_of(run), seed_of(run), run),
-        )
+        """The runs of the study, in order of task (see `tasks`), arm (see `arms`) and seed."""
+        tasks, known = self.tasks, self._known_arms
+
+        def place(run: str) -> tuple[Any, ...]:
+            task = task_of(run)
+            return tasks.index(task), place_of(arm_of(run), list(known.get(task, ()))), seed_of(run), run
+
+        return sorted(self._present, key=place)
 
     @property
     def arms(self) -> list[str]:
-        """The arms of the study, baseline first."""
+        """The arms of the study, in the order of the configuration; unknown ones last, of them the baseline first."""
         return list(dict.fromkeys(arm_of(run) for run in self.runs))
+
+    @property
+    def described_arms(self) -> list[ArmDescription]:
+        """What the arms are, in order, of the task of a view (see `task`)."""
+        known = self._known_arms.get(self.task, {})
+        return [known.get(arm, ArmDescription(arm, method=arm)) for arm in self.arms]
 
     @cached_property
     def tasks(self) -> list[str]:
@@ -172,16 +190,18 @@ class StudyTables:
     def of_task(self, task: str) -> "StudyTables":
         """Return the tables with the rows of one task only.
 
-        The tables about arms of the whole study go with the first task.
+        The costs of updates go with the first task.
         """
         if task in self._views:
             return self._views[task]
-        view = self._views[task] = StudyTables()
+        view = self._views[task] = StudyTables(arms=self._known_arms)
         view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
         view.maps = [one for one in self.maps if task_of(one.run) == task]
         for name in COLUMNS:
             frame = self.frame(name)
-            if name not in _WHOLE_STUDY:
+            if "task" in COLUMNS[name]:
+                view._frames[name] = frame[frame["task"] == task]
+            elif name not in _OF_FIRST_TASK:
                 view._frames[name] = frame[frame["run"].map(task_of) == task]
             elif task == self.task:
                 view._frames[name] = frame

@@ -39,6 +39,7 @@ def clean(source: str, prefix: str) -> str:
     _rename_ids(root, prefix)
     for element in root.iter(etree.Element):
         _tidy(element)
+    _drop_invisible(root)
     _drop_empty(root)
     for attribute in ("width", "height", "version"):
         root.attrib.pop(attribute, None)
@@ -113,7 +114,7 @@ def _tidy(element: etree._Element) -> None:
         del element.attrib["transform"]
     if "style" in element.attrib:
         style = _FONT.sub("", element.attrib["style"])
-        style = "; ".join(part.strip() for part in style.split(";") if part.strip())
+        style = ";".join(part.strip().replace(": ", ":") for part in style.split(";") if part.strip())
         element.set("style", style)
     if element.text is not None and not element.text.strip():
         element.text = None
@@ -123,6 +124,12 @@ def _tidy(element: etree._Element) -> None:
 
 def _rounded(match: re.Match[str]) -> str:
     return f"{round(float(match[0]), 1):g}"
+
+
+def _drop_invisible(root: etree._Element) -> None:
+    """Drop paths with neither a fill nor a line: matplotlib's grounds of figures and axes."""
+    for path in root.xpath("//*[local-name()='path'][@style='fill:none'][not(@id)]"):
+        path.getparent().remove(path)
 
 
 def _drop_empty(root: etree._Element) -> None:

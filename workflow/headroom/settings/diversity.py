@@ -6,7 +6,7 @@ from headroom.settings.base import Settings
 
 
 class DiversitySettings(Settings):
-    """Diversity of heads: mean pairwise cosine of V-projections, attention maps and z at every epoch."""
+    """Diversity of heads at every epoch: how alike their weights, values, attention maps and outputs z are."""
 
-    sentences: PositiveInt = Field(500, description="sentences of the `check` set that heads are compared on")
-    batch_sentences: PositiveInt = Field(100, description="sentences in a batch; does not change the result")
+    examples: PositiveInt = Field(500, description="examples of the `check` set that heads are compared on")
+    batch_examples: PositiveInt = Field(100, description="examples in a batch; does not change the result")

@@ -56,8 +56,27 @@ class HubEncoder(Settings):
     revision: str = Field("main", description="branch, tag or commit; a commit pins the weights")
 
 
+class SelfAttentiveEncoder(Settings):
+    """A bidirectional LSTM with attention hops (Lin et al. 2017), fresh; hops are heads, and it is no Transformer.
+
+    It trains from fresh weights: give its training a learning rate of about 0.001.
+    """
+
+    source: Literal["self-attentive"] = Field("self-attentive", description="a self-attentive sentence encoder")
+    embedding: PositiveInt = Field(64, description="width of the embedding")
+    hidden: PositiveInt = Field(64, description="units of the LSTM in each direction")
+    attention: PositiveInt = Field(64, description="hidden units of the attention (rows of W_s1)")
+    hops: PositiveInt = Field(8, description="attention hops (rows of W_s2), which are the heads")
+    fully_connected: PositiveInt = Field(128, description="units of the layer that reads what the hops attend to")
+    dropout: float = Field(0.1, ge=0, lt=1, description="dropout on embeddings and on the fully connected layer")
+    penalty: float = Field(
+        0.0, ge=0, description="weight of the penalty ||A A^T - I||_F^2 on hops that attend alike, in training"
+    )
+    vocabulary: PositiveInt = Field(2000, description="largest number of WordPieces")
+
+
 Encoder = Annotated[
-    Union[NewEncoder, DirectoryEncoder, PackageEncoder, HubEncoder],  # noqa: UP007
+    Union[NewEncoder, DirectoryEncoder, PackageEncoder, HubEncoder, SelfAttentiveEncoder],  # noqa: UP007
     Field(discriminator="source"),
 ]
 
@@ -66,6 +85,7 @@ ENCODERS: Mapping[str, type[Settings]] = {
     "directory": DirectoryEncoder,
     "package": PackageEncoder,
     "hub": HubEncoder,
+    "self-attentive": SelfAttentiveEncoder,
 }
 """The model of every source."""
 
@@ -73,18 +93,26 @@ ENCODERS: Mapping[str, type[Settings]] = {
 def add_encoder(parser: argparse.ArgumentParser) -> None:
     """Add `--source` and the flags of every source to a stage's command line."""
     parser.add_argument("--source", choices=list(ENCODERS), default="new", help="where the encoder comes from")
+    helps = _helps()
     for model in ENCODERS.values():
         group = parser.add_argument_group(f"settings ({model.__name__})", model.__doc__)
+        for name in model.model_fields:
+            if name in helps:  # what several sources have is one flag, listed with the first
+                flag = "--" + name.replace("_", "-")
+                group.add_argument(flag, default=argparse.SUPPRESS, metavar="VALUE", help="; or ".join(helps.pop(name)))
+
+
+def _helps() -> dict[str, list[str]]:
+    """Return the different descriptions of every field but `source`, by its name."""
+    helps: dict[str, list[str]] = {}
+    for model in ENCODERS.values():
         for name, field in model.model_fields.items():
-            if name == "source":
-                continue
             shown = "must be given" if field.is_required() else f"default: {field.default}"
-            group.add_argument(
-                "--" + name.replace("_", "-"),
-                default=argparse.SUPPRESS,
-                metavar="VALUE",
-                help=f"{field.description} ({shown})",
-            )
+            found = helps.setdefault(name, [])
+            if (line := f"{field.description} ({shown})") not in found:
+                found.append(line)
+    del helps["source"]
+    return helps
 
 
 def encoder_from(arguments: argparse.Namespace) -> Encoder:

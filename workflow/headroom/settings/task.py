@@ -5,6 +5,18 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Site
+from headroom.settings.arms import (
+    Arm,
+    ArmSettings,
+    AtSites,
+    BaselineArm,
+    DisagreementSubspaceArm,
+    SvgdArm,
+    check_arm,
+    shaped,
+)
 from headroom.settings.base import Settings
 from headroom.settings.corpus import Corpus, GeneratedCorpus, VocabularySettings
 from headroom.settings.cost import CostSettings
@@ -22,13 +34,16 @@ from headroom.settings.pruning import PruningSettings, ScopedPruningSettings
 from headroom.settings.released import ReleasedClassifier, ReleasedModel
 from headroom.settings.relevance import RelevanceSettings
 from headroom.settings.removal import RemovalSettings
-from headroom.settings.repulsion import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.roles import RoleSettings
 from headroom.settings.scores import ScoreSettings
 from headroom.settings.sentence_pairs import GeneratedPairs
 from headroom.settings.timing import TimingSettings
 from headroom.settings.training import TrainingSettings
 from headroom.settings.treebank import Treebank, check_treebank, default_treebank
+
+
+def _one_arm() -> dict[str, Arm]:
+    return {"baseline": BaselineArm()}
 
 
 def _both_arms() -> dict[str, Arm]:
@@ -74,10 +89,16 @@ class TranslationSettings(Settings):
     roles: RoleSettings = Field(default_factory=RoleSettings, description="confidence and roles of heads")
 
     @model_validator(mode="after")
-    def _names_are_plain(self) -> Self:
-        for arm in self.arms:
-            if not arm.replace("-", "").isalnum():
-                raise ValueError(f"translation.arms: '{arm}' is not a name; use letters, digits and hyphens")
+    def _arms_can_be_trained(self) -> Self:
+        for name, arm in self.arms.items():
+            check_arm_name("translation", name)
+            try:
+                model = shaped(self.model, arm)
+            except HeadroomError as error:
+                raise ValueError(f"translation.arms.{name}.{error}") from None
+            layers = {"E": model.encoder_layers, "A": model.decoder_layers, "D": model.decoder_layers}
+            sites = [Site(kind, layer, model.heads) for kind, n in layers.items() for layer in range(1, n + 1)]
+            check_arm(f"translation.arms.{name}", arm, sites)
         return self
 
     @model_validator(mode="after")
@@ -90,10 +111,7 @@ class TranslationSettings(Settings):
                 )
             check_training_text("translation", self.corpus)
             return self
-        if [arm.method for arm in self.arms.values()] != ["baseline"]:
-            raise ValueError(
-                "translation.arms: a released model is not trained again; give one arm, baseline: {method: baseline}"
-            )
+        check_one_arm("translation", self.arms)
         check_idle(self, "translation", OF_TRAINING)
         return self
 
@@ -131,6 +149,11 @@ class ClassificationSettings(Settings):
     )
     encoder: Encoder = Field(default_factory=NewEncoder, description="the encoder to start from")
     training: FineTuningSettings = Field(default_factory=FineTuningSettings, description="how it is trained")
+    arms: dict[str, ArmSettings] = Field(
+        default_factory=_one_arm,
+        description="ways to train, by name; the first is what the others are compared with",
+        min_length=1,
+    )
     labelling: LabellingSettings = Field(default_factory=LabellingSettings, description="labels and metrics")
     experiments: ExperimentSettings = Field(default_factory=ExperimentSettings, description="what is run on which runs")
     scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
@@ -139,6 +162,7 @@ class ClassificationSettings(Settings):
     removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
     gates: ChosenGateSettings = Field(default_factory=ChosenGateSettings, description="learned gates")
     timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
+    diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
     treebank: Treebank = Field(
         default_factory=default_treebank,
         description="dependency trees of the text's language; of other than generated text none but those named here",
@@ -150,10 +174,43 @@ class ClassificationSettings(Settings):
         """Number of checkpoints of a run: a released classifier has one."""
         return 1 if self.released else self.training.epochs
 
-    @property
-    def arms(self) -> Mapping[str, Arm]:
-        """The ways to train: so far fine-tuning as it is."""
-        return {"baseline": BaselineArm()}
+
+def check_arms_of_classifier(place: str, task: ClassificationSettings) -> None:
+    """Raise ValueError, naming the key, if an arm is one that the task's encoder cannot have."""
+    if task.released:
+        check_one_arm(place, task.arms)
+    for name, arm in task.arms.items():
+        check_arm_name(place, name)
+        key = f"{place}.arms.{name}"
+        if arm.heads and task.encoder.source not in ("new", "self-attentive"):
+            raise ValueError(f"{key}.heads: a pretrained encoder has the heads that it has; leave this out")
+        if arm.attention_dropout is not None and task.encoder.source != "new":
+            raise ValueError(f"{key}.attention_dropout: only encoders of source new take it; leave it out")
+        if isinstance(arm, AtSites) and (decoder := [word for word in arm.sites if word[0] in "AD"]):
+            raise ValueError(f"{key}.sites: an encoder has no site {decoder[0]}; its sites are of kind E")
+        if task.encoder.source == "self-attentive":
+            if isinstance(arm, DisagreementSubspaceArm):
+                raise ValueError(f"{key}.method: the hops of a self-attentive encoder have no values of their own")
+            check_arm(key, arm, [Site("E", 1, arm.heads or task.encoder.hops)])
+        if isinstance(task.encoder, NewEncoder):
+            heads = arm.heads or task.encoder.heads
+            if task.encoder.width % heads:
+                raise ValueError(f"{key}.heads: width {task.encoder.width} is not a multiple of heads {heads}")
+            check_arm(key, arm, [Site("E", layer, heads) for layer in range(1, task.encoder.layers + 1)])
+
+
+def check_arm_name(place: str, name: str) -> None:
+    """Raise ValueError, naming the key, if this cannot name an arm."""
+    if not name.replace("-", "").isalnum():
+        raise ValueError(f"{place}.arms: '{name}' is not a name; use letters, digits and hyphens")
+
+
+def check_one_arm(place: str, arms: Mapping[str, Arm]) -> None:
+    """Raise ValueError, naming the key, if a model that is not trained has other arms than the baseline."""
+    if [arm.method for arm in arms.values()] != ["baseline"]:
+        raise ValueError(
+            f"{place}.arms: a released model is not trained again; give one arm, baseline: {{method: baseline}}"
+        )
 
 
 def check_idle(task: Settings, name: str, sections: Sequence[str]) -> None:

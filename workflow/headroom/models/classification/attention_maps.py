@@ -25,7 +25,7 @@ def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Ite
 
     Args:
         sites: Live sites of a model loaded with `attention="eager"`; one without heads is passed over.
-        observer: Called once per site and forward pass.
+        observer: Called once per site and forward pass. Hops attend once per example: their weights are (B, H, 1, T).
     """
     with hooked(sites, _ask_for_weights, lambda site: _shown(site, observer)):
         yield
@@ -48,6 +48,6 @@ def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any],
                 f"{type(module).__name__} does not return its attention weights (site {site}), so where its heads "
                 "point cannot be seen"
             )
-        observer(site, weights)  # (B, H, T, T)
+        observer(site, weights)  # (B, H, T, T) or, of hops, (B, H, 1, T)
 
     return show

@@ -23,6 +23,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICA
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import write_lines
+from headroom.models.classification import self_attentive  # noqa: F401 (makes the model known to transformers)
 from headroom.models.classification.inputs import plain
 
 CONFIGURATION = "config.json"

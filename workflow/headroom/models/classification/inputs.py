@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from headroom.ground.errors import HeadroomError
 
@@ -21,6 +21,17 @@ def accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
     taken = inspect.signature(model.forward).parameters
     kinds = getattr(model.config, "type_vocab_size", None) or 0
     return [name for name in names if name in taken and (kinds > 1 or name != "token_type_ids")]
+
+
+def real_positions(model: Any, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return which query and which key positions are not padding, by kind of site.
+
+    Args:
+        model: The model; one whose sites have a single query, the whole input, says so by `single_query`.
+        mask: The attention mask, (B, T).
+    """
+    keys = mask.bool()
+    return {"E": (keys.new_ones(len(keys), 1) if getattr(model, "single_query", False) else keys, keys)}
 
 
 def plain(tokenizer: Any) -> Any:

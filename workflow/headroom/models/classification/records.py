@@ -5,23 +5,29 @@
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from torch import Tensor, nn
 from transformers import TrainerCallback, TrainingArguments
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
 from headroom.models.classification.states import keep_model, mark_whole
+from headroom.models.projections import gradient_norm
 
 Notify = Callable[["Progress"], None]
 
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """What one epoch cost and gained. Losses are in nats per example; the gradient norm is that before clipping."""
+    """What one epoch cost and gained. Losses are in nats per example.
+
+    Norms are means over updates: of all gradients before clipping; of those of the heads' query, key and value
+    weights as the optimizer is handed them, and as the loss has them where an arm rewrites them.
+    """
 
     epoch: int
     train_loss: float
@@ -31,6 +37,8 @@ class EpochRecord:
     examples_per_second: float
     updates: int
     gradient_norm: float
+    head_gradient_norm: float
+    plain_head_gradient_norm: float | None
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,46 @@ def read_record(work: Path, epoch: int) -> EpochRecord:
     return EpochRecord(**json.loads((work / f"epoch{epoch}.json").read_text("utf-8")))
 
 
+class HeadGradients(TrainerCallback):
+    """Looks after the gradients of the heads before each update: rewrites them where an arm does, and measures them."""
+
+    def __init__(
+        self, weights: Sequence[nn.Parameter], rewrite: Callable[[int], None] | None, clip_norm: float
+    ) -> None:
+        """Say what to look after.
+
+        Args:
+            weights: The query, key and value weights of all sites.
+            rewrite: Rewrites their gradients, given the number of updates made; None if the arm does not.
+            clip_norm: Largest norm of all gradients after they are rewritten; 0 does not clip. Without `rewrite` the
+                Trainer has clipped already.
+        """
+        self.weights = weights
+        self.rewrite = rewrite
+        self.clip_norm = clip_norm
+
+    def on_epoch_begin(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+        self.norms: list[Tensor] = []
+        self.plain: list[Tensor] = []
+
+    def on_pre_optimizer_step(
+        self, args: TrainingArguments, state: Any, control: Any, model: Any = None, **kwargs: Any
+    ) -> None:
+        """Rewrite and clip: gradients are those of the whole update, and unscaled."""
+        if self.rewrite:
+            self.plain.append(gradient_norm(self.weights))
+            self.rewrite(state.global_step)
+            if self.clip_norm > 0:
+                nn.utils.clip_grad_norm_(model.parameters(), self.clip_norm)
+        self.norms.append(gradient_norm(self.weights))
+
+
 class Recorder(TrainerCallback):
     """Tells of progress, and turns what the Trainer wrote after an epoch into model, record and whole state."""
 
-    def __init__(self, work: Path, *, examples: int, notify: Notify):
+    def __init__(self, work: Path, *, examples: int, gradients: HeadGradients, notify: Notify):
         self.work = work
+        self.gradients = gradients
         self.examples = examples
         self.notify = notify
 
@@ -91,7 +134,6 @@ class Recorder(TrainerCallback):
     def on_evaluate(
         self, args: TrainingArguments, state: Any, control: Any, metrics: Any = None, **kwargs: Any
     ) -> None:
-        finite = [norm for norm in self.norms if math.isfinite(norm)]  # float16 skips updates that overflow
         self.record = EpochRecord(
             epoch=self.epoch,
             train_loss=self.loss / self.seen,
@@ -100,7 +142,11 @@ class Recorder(TrainerCallback):
             seconds=self.seconds,
             examples_per_second=self.seen / self.seconds,
             updates=state.global_step,
-            gradient_norm=sum(finite) / max(len(finite), 1),
+            gradient_norm=_mean(self.norms),
+            head_gradient_norm=_mean([norm.item() for norm in self.gradients.norms]),
+            plain_head_gradient_norm=_mean([norm.item() for norm in self.gradients.plain])
+            if self.gradients.rewrite
+            else None,
         )
 
     def on_save(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
@@ -110,3 +156,8 @@ class Recorder(TrainerCallback):
             temporary.write_text(json.dumps(asdict(self.record)), "utf-8")
         keep_model(directory, self.work, self.epoch)
         mark_whole(directory, self.epoch)
+
+
+def _mean(norms: Sequence[float]) -> float:
+    finite = [norm for norm in norms if math.isfinite(norm)]  # float16 skips updates that overflow
+    return sum(finite) / max(len(finite), 1)

@@ -1,8 +1,11 @@
-"""The attention sites of a BERT-like encoder, found by what they are made of and not by the model's name.
+"""The attention sites of an encoder, found by what they are made of and not by the model's name.
 
 A site is a module that holds three linear layers of equal width, named like query, key and value, and says
 how many heads it has. Its output projection is the one other linear layer in it (DistilBERT), or the one linear
 layer in the modules beside it that reads as many features as there are in all heads (BERT).
+
+The hops of a self-attentive sentence encoder are a site too: its rows are learned queries, and its output projection is
+the fully connected layer beside it.
 """
 
 import re
@@ -13,6 +16,7 @@ from torch import nn
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
+from headroom.models.classification.self_attentive import HopAttention
 from headroom.models.sites import AttentionSite
 
 _SUFFIX = r"(_lin|_linear|_proj|_projection|_layer)?"
@@ -43,9 +47,10 @@ def find_sites(model: Any) -> list[AttentionSite]:
     sites: list[AttentionSite] = []
     for parent in model.modules():
         for attribute, module in parent.named_children():
-            linears = _linears(module)
-            inputs = _projections(linears)
-            if inputs:
+            inputs = _projections(_linears(module))
+            if isinstance(module, HopAttention):
+                sites.append(_hops(parent, attribute, module, len(sites) + 1))
+            elif inputs:
                 sites.append(_site(model, parent, attribute, inputs, len(sites) + 1))
     if not sites:
         raise _refusal(model, "no module in it has three linear layers named like query, key and value")
@@ -76,6 +81,20 @@ def _site(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...]
         head_counts=counts,
         head_widths=tuple(name for name in _WIDTHS if getattr(module, name, None) == width),
         kept=tuple(range(1, heads + 1)),
+    )
+
+
+def _hops(parent: nn.Module, attribute: str, module: HopAttention, layer: int) -> AttentionSite:
+    hops = module.hops.out_features
+    return AttentionSite(
+        site=Site("E", layer, hops),
+        parent=parent,
+        attribute=attribute,
+        inputs=("hops",),
+        output_place="fully_connected",
+        head_counts=(),
+        head_widths=(),
+        kept=tuple(range(1, hops + 1)),
     )
 
 

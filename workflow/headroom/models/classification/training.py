@@ -1,8 +1,8 @@
 """Fine-tuning with transformers' Trainer: one model per epoch, and states from which a killed training goes on."""
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +25,34 @@ from transformers import (
 from headroom.data.labelled import LabelledText
 from headroom.ground.errors import HeadroomError
 from headroom.models.classification.examples import GroupedBatches, encode, length, load_tokenizer
-from headroom.models.classification.records import EpochRecord, Notify, Recorder, read_record
+from headroom.models.classification.inputs import real_positions
+from headroom.models.classification.records import EpochRecord, HeadGradients, Notify, Recorder, read_record
+from headroom.models.classification.sites import find_sites
 from headroom.models.classification.states import WEIGHTS, discard_after, last_whole_epoch
 from headroom.models.device import pick_device
+from headroom.models.projections import Projections
+from headroom.models.regularisation import Regulariser
+from headroom.models.sites import AttentionSite
 from headroom.settings.fine_tuning import FineTuningSettings
 
 logger = logging.getLogger(__name__)
 
-Optimizer = tuple[type[torch.optim.Optimizer], dict[str, Any]]
+
+@dataclass(frozen=True)
+class Changes:
+    """What an arm changes in a training.
+
+    Attributes:
+        configuration: Entries of the encoder's configuration, by their names in transformers.
+        rewriter: From the weights of the heads to what rewrites their gradients, given the number of updates made.
+        regulariser: From the live sites to what acts on the forward pass.
+        needs_maps: Whether the model must compute attention step by step, so that its weights can be seen.
+    """
+
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    rewriter: Callable[[Projections], Callable[[int], None]] | None = None
+    regulariser: Callable[[Sequence[AttentionSite]], Regulariser] | None = None
+    needs_maps: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +78,7 @@ def fine_tune(
     device: str,
     work: Path,
     notify: Notify,
-    optimizer: Optimizer | None = None,
+    changes: Changes = Changes(),
     callbacks: Sequence[TrainerCallback] = (),
 ) -> list[EpochRecord]:
     """Train to the last epoch, going on from whatever whole state `work` holds.
@@ -74,8 +94,8 @@ def fine_tune(
         device: `auto`, `cpu` or `cuda`.
         work: Directory of this run alone.
         notify: Called with the progress after each update.
-        optimizer: Class and keyword arguments of another optimizer than AdamW.
-        callbacks: More callbacks of the Trainer; `on_pre_optimizer_step` may change the gradients.
+        changes: What the arm changes.
+        callbacks: More callbacks of the Trainer.
 
     Returns:
         One record per epoch, from the first.
@@ -89,8 +109,11 @@ def fine_tune(
     if last:
         logger.info("going on after epoch %d", last)
     if last < settings.epochs:
-        recorder = Recorder(work, examples=len(task.train), notify=notify)
-        trainer = build_trainer(task, settings, arguments, optimizer, [recorder, *callbacks])
+        trainer = build_trainer(task, settings, arguments, changes)
+        gradients = head_gradients(trainer.model, changes, settings.clip_norm)
+        recorder = Recorder(work, examples=len(task.train), gradients=gradients, notify=notify)
+        for callback in (gradients, recorder, *callbacks):
+            trainer.add_callback(callback)
         _train(trainer, state, work)
     return [read_record(work, epoch) for epoch in range(1, settings.epochs + 1)]
 
@@ -137,15 +160,13 @@ def training_arguments(settings: FineTuningSettings, *, seed: int, device: str, 
 
 
 def build_trainer(
-    task: Task,
-    settings: FineTuningSettings,
-    arguments: TrainingArguments,
-    optimizer: Optimizer | None,
-    callbacks: list[TrainerCallback],
+    task: Task, settings: FineTuningSettings, arguments: TrainingArguments, changes: Changes = Changes()
 ) -> Trainer:
     """Return the Trainer with model and encoded data."""
+    if changes.rewriter:
+        arguments.max_grad_norm = 0  # gradients are clipped after they are rewritten
     tokenizer = load_tokenizer(task.encoder, settings.max_length)
-    model = build_model(task.encoder, arguments.seed)
+    model = build_model(task.encoder, arguments.seed, changes)
     train = encode(task.train, tokenizer, model.config)
     valid = sorted(encode(task.valid, tokenizer, model.config), key=length)  # less padding; the mean does not mind
     trainer = _GroupingTrainer(
@@ -156,26 +177,50 @@ def build_trainer(
         eval_dataset=valid,
         processing_class=tokenizer,
         compute_metrics=_accuracy,
-        callbacks=callbacks,
-        optimizer_cls_and_kwargs=optimizer,
+        regulariser=changes.regulariser and changes.regulariser(find_sites(model)),
     )
     trainer.remove_callback(PrinterCallback)
     return trainer
 
 
-def build_model(encoder: Path, seed: int) -> PreTrainedModel:
+def build_model(encoder: Path, seed: int, changes: Changes = Changes()) -> PreTrainedModel:
     """Return a classifier; the weights that the directory does not have are fresh and depend on the seed alone."""
     set_seed(seed)
+    config = AutoConfig.from_pretrained(encoder, local_files_only=True, **changes.configuration)
+    attention = {"attn_implementation": "eager"} if changes.needs_maps else {}
     if not (encoder / WEIGHTS).is_file():
-        config = AutoConfig.from_pretrained(encoder, local_files_only=True)
-        return AutoModelForSequenceClassification.from_config(config)
+        return AutoModelForSequenceClassification.from_config(config, **attention)
     return AutoModelForSequenceClassification.from_pretrained(
-        encoder, local_files_only=True, use_safetensors=True, dtype=torch.float32
+        encoder, config=config, local_files_only=True, use_safetensors=True, dtype=torch.float32, **attention
     )
 
 
+def head_gradients(model: Any, changes: Changes, clip_norm: float) -> HeadGradients:
+    """Return what looks after the gradients of the heads of a model in training."""
+    projections = {
+        live.site: [getattr(live.attention, name).weight for name in live.inputs] for live in find_sites(model)
+    }
+    rewrite = changes.rewriter and changes.rewriter(projections)
+    return HeadGradients([weight for found in projections.values() for weight in found], rewrite, clip_norm)
+
+
 class _GroupingTrainer(Trainer):
-    """The Trainer with `GroupedBatches`: its own grouping orders the batches by length."""
+    """The Trainer with `GroupedBatches`, since its own grouping orders the batches by length, and a regulariser."""
+
+    def __init__(self, *, regulariser: Regulariser | None, **parts: Any) -> None:
+        super().__init__(**parts)
+        self._regulariser = regulariser
+
+    def compute_loss(self, model: Any, inputs: Any, *rest: Any, **options: Any) -> Any:
+        """Return the loss of a batch in training, with the term of the arm; in evaluation the Trainer's own."""
+        compute = super().compute_loss
+        if self._regulariser is None or not model.training:
+            return compute(model, inputs, *rest, **options)
+        real = real_positions(model, inputs["attention_mask"])
+        loss, term = self._regulariser(
+            lambda: compute(model, inputs, *rest, **options), real, update=self.state.global_step, batch=0
+        )
+        return loss + term
 
     def get_train_dataloader(self) -> DataLoader:
         examples: Any = self.train_dataset

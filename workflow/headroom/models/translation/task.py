@@ -1,9 +1,10 @@
 """The fairseq task `headroom_translation`: sites open to hooks, and known to the optimizer.
 
-It differs from fairseq's `translation` in four ways:
+It differs from fairseq's `translation` in five ways:
 
 - every site calls its output projection as a module, in training as in generation, so that hooks see z;
 - the weights of a site's query, key and value projections say which site they belong to (`site_of`);
+- it knows which batch of which update is in progress, for criteria that draw at random;
 - with `--precision bfloat16` the forward pass runs under autocast on any device, the weights staying
   float32 (float16 is fairseq's own `--amp`, which scales the loss);
 - under `--amp` gradients are divided by the loss scale once. fairseq divides twice, as it names two
@@ -40,7 +41,14 @@ class HeadroomTranslationConfig(TranslationConfig):
 
 @register_task("headroom_translation", dataclass=HeadroomTranslationConfig)
 class HeadroomTranslationTask(TranslationTask):
-    """Translation with sites open to hooks and known to the optimizer."""
+    """Translation with sites open to hooks and known to the optimizer.
+
+    Attributes:
+        update: Number of updates before the one in progress.
+        batch: Number of batches of that update before the one in progress.
+    """
+
+    update, batch = -1, -1
 
     def build_model(self, cfg: Any, from_checkpoint: bool = False) -> nn.Module:
         """Build the model and open its sites.
@@ -62,6 +70,8 @@ class HeadroomTranslationTask(TranslationTask):
         ignore_grad: bool = False,
     ) -> Any:
         """Run forward and backward of one batch; see fairseq's task."""
+        self.batch = self.batch + 1 if update_num == self.update else 0
+        self.update = update_num
         return super().train_step(
             sample, model, self._in_precision(model, criterion), optimizer, update_num, ignore_grad
         )

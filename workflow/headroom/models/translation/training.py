@@ -10,20 +10,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import torch
 from fairseq import checkpoint_utils, metrics, options, tasks, utils
 from fairseq.data import iterators
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 from fairseq.trainer import Trainer
+from torch import Tensor
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
 from headroom.ground.heads import parse_profile
 from headroom.models.device import pick_device
+from headroom.models.projections import gradient_norm
 from headroom.models.removal import remove_heads
 from headroom.models.sites import site_names
-from headroom.models.translation import task as _task  # noqa: F401  (registers the task)
 from headroom.models.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.models.translation.sites import find_sites
+from headroom.models.translation.task import site_of
 from headroom.settings.model import ModelSettings
 from headroom.settings.training import TrainingSettings
 
@@ -31,10 +34,17 @@ logger = logging.getLogger(__name__)
 
 Notify = Callable[["Progress"], None]
 
+PLAIN_NORM = "plain_head_gnorm"
+"""Under this name an optimizer that rewrites the gradients of heads logs their norm before."""
+
 
 @dataclass(frozen=True)
 class EpochRecord:
-    """What one epoch cost and gained. Losses are in nats per target piece, without label smoothing."""
+    """What one epoch cost and gained. Losses are in nats per target piece, without label smoothing.
+
+    Norms are means over updates: of all gradients before clipping; of those of the heads' query, key and value
+    weights as the optimizer is handed them, and as the loss has them where an arm rewrites them.
+    """
 
     epoch: int
     train_loss: float
@@ -43,6 +53,8 @@ class EpochRecord:
     words_per_second: float
     updates: int
     gradient_norm: float
+    head_gradient_norm: float
+    plain_head_gradient_norm: float | None
 
 
 @dataclass(frozen=True)
@@ -64,7 +76,7 @@ def fairseq_arguments(
     training: TrainingSettings,
     seed: int,
     device: str,
-    optimizer: list[str],
+    arm: list[str],
 ) -> list[str]:
     """Return the command line that `fairseq-train` would be given for a run.
 
@@ -74,7 +86,7 @@ def fairseq_arguments(
         training: How it is trained.
         seed: Seed of initial weights, data order and dropout.
         device: `auto`, `cpu` or `cuda`.
-        optimizer: The arm's own arguments: the optimizer and its flags.
+        arm: The arm's own arguments: optimizer, criterion and their flags.
 
     Raises:
         HeadroomError: If CUDA is needed and there is none.
@@ -87,7 +99,7 @@ def fairseq_arguments(
     switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
     switches += ["share-all-embeddings"] if model.share_embeddings else []
     named = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
-    return [str(data), *named, *(f"--{name}" for name in switches), *optimizer]
+    return [str(data), *named, *(f"--{name}" for name in switches), *arm]
 
 
 def _model_flags(model: ModelSettings) -> dict[str, Any]:
@@ -225,10 +237,13 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
     batches = epoch_iterator.next_epoch_itr(shuffle=True)
     groups = iterators.GroupedIterator(batches, frequency[min(epoch, len(frequency)) - 1])
     trainer.begin_epoch(epoch)
+    heads = [weight for weight in trainer.model.parameters() if site_of(weight) is not None]
+    norms: list[Tensor] = []
     start, words = time.perf_counter(), 0
     with metrics.aggregate(new_root=True) as meters:
         for update, samples in enumerate(groups, start=1):
             trainer.train_step(samples)
+            norms.append(gradient_norm(heads))  # gradients stay until the next update
             words += sum(sample["ntokens"] for sample in samples)
             seconds = time.perf_counter() - start
             left = seconds / update * (len(groups) * (epochs - epoch + 1) - update)
@@ -243,6 +258,8 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
         words_per_second=words / seconds,
         updates=trainer.get_num_updates(),
         gradient_norm=float(meters["gnorm"].avg),
+        head_gradient_norm=torch.stack(norms).mean().item(),
+        plain_head_gradient_norm=float(meters[PLAIN_NORM].avg) if PLAIN_NORM in meters else None,
     )
 
 

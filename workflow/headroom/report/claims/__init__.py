@@ -1,21 +1,27 @@
 """The papers' claims, each judged from the study's tables by a rule that stands beside it."""
 
 from headroom.report.claims import (
+    controls,
     convergence,
     counts,
+    diversity,
     domains,
     epochs,
     gates,
     generality,
+    head_counts,
     keeping,
     pointing,
+    prunability,
     pruning,
     relevance,
     removing,
+    repulsion,
     retention,
     seeds,
     speed,
     survival,
+    update_cost,
 )
 from headroom.report.claims.findings import findings
 from headroom.report.claims.verdict import ClaimVerdict
@@ -25,17 +31,22 @@ __all__ = ["CLAIMS", "PAPERS", "ClaimVerdict", "evaluate_claims", "findings"]
 
 _MICHEL = (removing, keeping, domains, pruning, speed, counts, epochs, generality)
 _VOITA = (relevance, pointing, seeds, gates, survival, retention, convergence)
+_AN = (diversity, repulsion, head_counts, update_cost, controls, prunability)
 
-PAPERS = {"M": "Michel, Levy and Neubig, 2019", "V": "Voita, Talbot, Moiseev, Sennrich and Titov, 2019"}
+PAPERS = {
+    "M": "Michel, Levy and Neubig, 2019",
+    "V": "Voita, Talbot, Moiseev, Sennrich and Titov, 2019",
+    "R": "An et al., 2020",
+}
 """Whose claims begin with which letter."""
 
 CLAIMS = tuple(
     sorted(
-        (claim for module in (*_MICHEL, *_VOITA) for claim in module.CLAIMS),
+        (claim for module in (*_MICHEL, *_VOITA, *_AN) for claim in module.CLAIMS),
         key=lambda claim: (list(PAPERS).index(claim.id[0]), int(claim.id[1:])),
     )
 )
-"""The claims of both papers, in the order of their numbers."""
+"""The claims of the papers, in the order of their numbers."""
 
 
 def evaluate_claims(tables: StudyTables) -> list[ClaimVerdict]:

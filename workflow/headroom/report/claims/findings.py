@@ -17,7 +17,8 @@ from headroom.report.claims.evidence import (
     point_at,
     scaled_by_run,
 )
-from headroom.report.claims.findings_of_change import repulsion, speed, tests_compared
+from headroom.report.claims.findings_of_change import speed, tests_compared
+from headroom.report.claims.findings_of_repulsion import repulsion
 from headroom.report.claims.findings_of_roles import gates, syntax
 from headroom.report.claims.keeping import enough_share
 from headroom.report.claims.pruning import KIND_SHARE, mean_difference, removable_share
@@ -52,7 +53,7 @@ def findings(tables: StudyTables) -> list[str]:
         speed(tables) or "What removal gains in time is not known: timing was not run.",
         repulsion(tables)
         or tests_compared(tables)
-        or "What repulsion between heads changes is not known: no other arm was run.",
+        or "What repulsion between heads changes is not known: no repulsive arm was run.",
     ]
 
 

@@ -1,13 +1,12 @@
-"""The last two of the five sentences: what removal gains in time, and what repulsion or another test changes."""
+"""Two sentences: what removal gains in time, and what the choice of a test changes."""
 
 import pandas
 
 from headroom.report.claims.evidence import by_run, estimate_in
 from headroom.report.claims.speed import half_sliced
-from headroom.report.claims.verdict import Estimate, Measured, Unit, mean_share
+from headroom.report.claims.verdict import mean_share
 from headroom.report.formatting import listing, number, percent
-from headroom.report.metrics import metric_word
-from headroom.report.selection import main_metric, main_set, rows_where
+from headroom.report.selection import rows_where
 from headroom.report.significance import changed, right_or_wrong
 from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import kind_of, task_name, words_of
@@ -68,35 +67,6 @@ def _speedup(rows: pandas.DataFrame) -> str:
     columns = ("speedup", "speedup_low", "speedup_high")
     found = [estimate_in(rows_where(rows, run=run), *columns) for run in rows["run"].unique()]
     return f"{mean_share(found, 'number').text()} (expected {number(float(rows['expected_speedup'].mean()))})"
-
-
-def repulsion(tables: StudyTables) -> str:
-    """Return what the first other arm changes; "" if there is none."""
-    differences = rows_where(tables.repulsion, statistic="metric_difference")
-    if differences.empty:
-        return ""
-    metric = main_metric(differences)
-    differences = rows_where(differences, metric=metric)
-    on, arm = main_set(differences), str(differences["arm"].iloc[0])
-    mine = rows_where(tables.repulsion, arm=arm)
-    quality = rows_where(differences, arm=arm, set=on)
-    area = rows_where(mine, statistic="curve_area_difference", metric=metric)
-    likeness = rows_where(mine, statistic="diversity_difference_z_cosine")
-    parts = [
-        _changed(quality, f"{metric_word(metric)} on {on} by {{}}"),
-        _changed(area, "the area under the pruning curve by {} of the full score", "share"),
-        _changed(likeness, "the mean cosine between outputs of heads by {}"),
-    ]
-    ratio = rows_where(tables.update_cost, arm=arm)["ratio"]
-    cost = Measured("", Estimate(float(ratio.median()) - 1), "share", signed=True) if len(ratio) else None
-    price = f"; time per update changes by {cost.bare()}" if cost else ""
-    unsure = " (no interval from one seed)" if quality["low"].isna().all() else ""
-    return f"Repulsion ({arm}) changes {listing(part for part in parts if part)}{unsure}{price}."
-
-
-def _changed(rows: pandas.DataFrame, words: str, unit: Unit = "number") -> str:
-    """Return a difference with its interval in words, "" without one."""
-    return str(Measured(words, estimate_in(rows), unit, signed=True)) if len(rows) else ""
 
 
 def tests_compared(tables: StudyTables) -> str:

@@ -106,12 +106,18 @@ def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, in
     return found
 
 
-def mean_of(values: Sequence[float]) -> Estimate:
-    """Return the mean over runs with its 95 % t-interval; without one for a single value."""
+def mean_of(values: Sequence[float], comparisons: int = 1) -> Estimate:
+    """Return the mean over runs with its 95 % t-interval; without one for a single value.
+
+    Args:
+        values: One number per run.
+        comparisons: How many such intervals are to hold at once: each is then wider, by Bonferroni's correction.
+    """
     mean = float(numpy.mean(values))
     if len(values) < 2:
         return Estimate(mean)
-    half = float(t.ppf(0.975, len(values) - 1) * numpy.std(values, ddof=1) / numpy.sqrt(len(values)))
+    quantile = t.ppf(1 - 0.025 / comparisons, len(values) - 1)
+    half = float(quantile * numpy.std(values, ddof=1) / numpy.sqrt(len(values)))
     return Estimate(mean, mean - half, mean + half)
 
 

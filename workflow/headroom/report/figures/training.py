@@ -12,8 +12,16 @@ from headroom.report.selection import rows_where, run_name
 from headroom.report.study_tables import arm_of
 
 
-def losses(training: pandas.DataFrame, arms: Sequence[str], *, label: str) -> Markup:
-    """Return the panel of training loss (dotted) and validation loss (solid) per epoch; `label` has the unit."""
+def losses(training: pandas.DataFrame, shown: Sequence[str], arms: Sequence[str], *, label: str) -> Markup:
+    """Return the panel of training loss (dotted) and validation loss (solid) per epoch of the arms shown.
+
+    Args:
+        training: Rows of the table `training`.
+        shown: The arms that get a line.
+        arms: All arms, which fix the colours.
+        label: Name of the vertical axis with its unit.
+    """
+    training = training[training["run"].map(arm_of).isin(shown)]
     with drawing.panel("training-loss", x_label="epoch", y_label=label) as panel:
         for measure, linestyle in (("train_loss", ":"), ("valid_loss", "-")):
             rows = rows_where(training, measure=measure)

@@ -17,6 +17,7 @@ from headroom.report.role_names import legend, letters, target_name, target_word
 from headroom.report.roles import confidence, controls, held, main_roles, role_of
 from headroom.report.sections.ablation import effect_marks
 from headroom.report.selection import (
+    folded_runs,
     heads_of,
     last_epochs,
     main_metric,
@@ -44,7 +45,9 @@ def exhibit(tables: StudyTables, run: str) -> Exhibit:
         alt=finding,
         shows=finding,
         how=_how(set(roles["target"])),
-        folded=tuple((f"Encoder heads of {run_name(other)}", encoder_of(tables, other)) for other in others),
+        folded=tuple(
+            (f"Encoder heads of {run_name(other)}", encoder_of(tables, other)) for other in folded_runs(others)
+        ),
         tables=(_table(roles, tables, run),) if len(roles) else (),
     )
 

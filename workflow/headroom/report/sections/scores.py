@@ -14,6 +14,7 @@ from headroom.report.selection import (
     CRITERION_NAMES,
     criterion_name,
     examples_in,
+    folded_runs,
     heads_of,
     in_order,
     last_epochs,
@@ -78,7 +79,9 @@ def _atlases(tables: StudyTables, run: str) -> Exhibit:
         how="One cell per head: layers downwards, heads across. The area of a square is proportional to the"
         " score; in each row of atlases the highest score fills its cell. Scaled by layer: divided by the norm"
         " over the site’s heads, as the paper does. Point at a head to see it in all atlases of its model.",
-        folded=tuple((f"The same for {run_name(other)}", _rows(last, other, names[:1])) for other in others),
+        folded=tuple(
+            (f"The same for {run_name(other)}", _rows(last, other, names[:1])) for other in folded_runs(others)
+        ),
         tables=(_score_table(rows_where(last, run=run), names), *_agreement_table(agreement)),
     )
 

@@ -1,12 +1,15 @@
 """Training: losses per epoch, and what the trained models reach."""
 
 import pandas
+from markupsafe import Markup
 
 from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, table_of
+from headroom.report.figures import arms as by_arm
 from headroom.report.figures import training as figures
 from headroom.report.formatting import count, duration, estimate, listing, number, opening, plural
 from headroom.report.keys import arm_keys, line_sample
 from headroom.report.metrics import metric_name
+from headroom.report.sections.arm_numbers import arms_with_lines, by_seed, over_seeds, without_lines
 from headroom.report.selection import in_order, last_epochs, main_metric, main_set, rows_where, run_name
 from headroom.report.study_tables import StudyTables, arm_of
 from headroom.report.tasks import words_of
@@ -16,6 +19,14 @@ CURVES = (
     "Curves: {loss}, solid on the validation set, dotted on the training set; faint lines are single seeds, strong"
     " lines an arm’s mean. "
 )
+
+BY_RUN = "Dots: the last epoch’s score of each run with its 95 % bootstrap interval; higher is better."
+BY_ARM = (
+    "Dots: the last epoch’s score, faint of each run, strong the mean of an arm with its 95 % t-interval over seeds;"
+    " higher is better."
+)
+MANY_RUNS = 12
+"""More runs than this are drawn by arm."""
 
 
 def section(tables: StudyTables) -> Section:
@@ -38,10 +49,11 @@ def _exhibit(tables: StudyTables) -> Exhibit:
     panels = []
     shown = []
     if tables.has("training"):
-        panels.append(figures.losses(tables.training, tables.arms, label=words_of(tables.task).loss))
+        label = words_of(tables.task).loss
+        panels.append(figures.losses(tables.training, arms_with_lines(tables), tables.arms, label=label))
     if tables.has("evaluation"):
         shown = _shown_sets(tables)
-        panels += [figures.quality(rows, tables.arms, name=f"quality-{place}") for place, rows in enumerate(shown)]
+        panels += [_quality(rows, tables, f"quality-{place}") for place, rows in enumerate(shown)]
     finding = _finding(tables, shown)
     return Exhibit(
         name="training",
@@ -50,9 +62,19 @@ def _exhibit(tables: StudyTables) -> Exhibit:
         alt=finding,
         shows=finding,
         how=(CURVES.format(loss=words_of(tables.task).loss) if tables.has("training") else "")
-        + "Dots: the last epoch’s score of each run with its 95 % bootstrap interval; higher is better.",
+        + (BY_ARM if any(len(rows) > MANY_RUNS for rows in shown) else BY_RUN)
+        + (without_lines(tables) if tables.has("training") else ""),
         tables=tuple(_tables(tables)),
     )
+
+
+def _quality(rows: pandas.DataFrame, tables: StudyTables, name: str) -> Markup:
+    """Return the panel of one set: a row per run, or if there are many a row per arm."""
+    if len(rows) <= MANY_RUNS:
+        return figures.quality(rows, tables.arms, name=name)
+    label = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]}"
+    drawn = by_arm.Dots(over_seeds(by_seed(rows)), by_seed(rows))
+    return by_arm.dots([drawn], tables.arms, name=f"training-{name}", label=label)
 
 
 def _shown_sets(tables: StudyTables) -> list[pandas.DataFrame]:
@@ -77,7 +99,7 @@ def _finding(tables: StudyTables, shown: list[pandas.DataFrame]) -> str:
 
 def _key(tables: StudyTables) -> tuple[Key, ...]:
     lines = (Key(line_sample("ink"), "validation"), Key(line_sample("ink", "1.5 3"), "training"))
-    return (*arm_keys(tables.arms), *(lines if tables.has("training") else ()))
+    return (*arm_keys(arms_with_lines(tables), among=tables.arms), *(lines if tables.has("training") else ()))
 
 
 def _tables(tables: StudyTables) -> list[Table]:

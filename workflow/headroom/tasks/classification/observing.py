@@ -11,6 +11,7 @@ from torch import Tensor
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.ground.files import read_lines
 from headroom.models.classification.attention_maps import attention_maps
+from headroom.models.classification.inputs import real_positions
 from headroom.models.classification.model import Batch, ClassificationModel
 from headroom.models.maps import MapBatch, MapObserver, padded_spans
 
@@ -71,6 +72,8 @@ def _map_batch(model: ClassificationModel, batch: Batch, spans: list[list[tuple[
     return MapBatch(
         positions=batch.positions,
         ordinary={"E": (ordinary, ordinary)},
+        real=real_positions(model.model, batch.inputs["attention_mask"]),
+        batch_first=True,
         pieces=pieces,
         spans=None if spans is None else padded_spans(spans, ordinary),
         show=show,

@@ -2,7 +2,7 @@
 
 import argparse
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,11 +52,7 @@ def frequencies(given: argparse.Namespace, model: TranslationModel) -> Tensor | 
 
 
 def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int, int]]] | None) -> MapBatch:
-    source = _counts(batch.source, model.source_dictionary)
-    ordinary = {"E": (source, source)}
-    if batch.previous is not None:  # it begins with the end mark
-        target = _counts(batch.previous, model.target_dictionary)
-        ordinary |= {"A": (target, source), "D": (target, target)}
+    ordinary = _by_kind(model, batch, _ordinary)
 
     def show(observer: MapObserver) -> None:
         with attention_maps([live for live in model.live_sites if live.site.kind in ordinary], observer):
@@ -67,12 +63,31 @@ def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int
     return MapBatch(
         positions=batch.positions,
         ordinary=ordinary,
+        real=_by_kind(model, batch, _real),
+        batch_first=False,
         pieces=batch.source,
-        spans=None if spans is None else padded_spans(spans, source),
+        spans=None if spans is None else padded_spans(spans, ordinary["E"][0]),
         show=show,
     )
 
 
-def _counts(tokens: Tensor, dictionary: Any) -> Tensor:
+def _by_kind(
+    model: TranslationModel, batch: Batch, counts: Callable[[Tensor, Any], Tensor]
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return which query (B, T) and key positions (B, S) count, by those kinds of site that run."""
+    source = counts(batch.source, model.source_dictionary)
+    kinds = {"E": (source, source)}
+    if batch.previous is not None:  # it begins with the end mark
+        target = counts(batch.previous, model.target_dictionary)
+        kinds |= {"A": (target, source), "D": (target, target)}
+    return kinds
+
+
+def _real(tokens: Tensor, dictionary: Any) -> Tensor:
+    """Return which positions are not padding, (B, T)."""
+    return tokens.ne(dictionary.pad())
+
+
+def _ordinary(tokens: Tensor, dictionary: Any) -> Tensor:
     """Return which positions are neither padding nor the end mark, (B, T)."""
-    return tokens.ne(dictionary.pad()) & tokens.ne(dictionary.eos())
+    return _real(tokens, dictionary) & tokens.ne(dictionary.eos())

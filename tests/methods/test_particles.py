@@ -1,0 +1,225 @@
+"""The gradients of a model's projections, rewritten in place: which ones, in which pieces, with which noise."""
+
+import pytest
+import torch
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Site
+from headroom.methods.particles import GradientRewriter
+from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
+from slow_repulsion import slow_update
+from torch import nn
+
+PUSH = {"alpha": 0.5, "stepsize": 0.3}
+NOISY = SposArm(**PUSH, beta=0.1)
+
+# by site: heads, rows of each projection, and how wide its input is for query, key and value.
+# E1 and E2 are alike; A1 reads keys and values from a wider stack; D2 has other heads in weights of E1's shape
+SHAPES = {
+    "E1": (Site("E", 1, 4), 8, (6, 6, 6)),
+    "E2": (Site("E", 2, 4), 8, (6, 6, 6)),
+    "A1": (Site("A", 1, 4), 8, (6, 10, 10)),
+    "D1": (Site("D", 1, 3), 9, (5, 5, 5)),
+    "D2": (Site("D", 2, 2), 8, (6, 6, 6)),
+}
+
+
+def projections(names=tuple(SHAPES)):
+    """Return random weights with random gradients, the same on every call."""
+    generator = torch.Generator().manual_seed(0)
+    built = {}
+    for name, (site, rows, widths) in SHAPES.items():
+        weights = [nn.Parameter(torch.randn(rows, width, generator=generator)) for width in widths]
+        for weight in weights:
+            weight.grad = torch.randn(weight.shape, generator=generator)
+        if name in names:
+            built[site] = weights
+    return built
+
+
+def gradients(built):
+    """Return copies of all gradients, by site and place (query, key, value)."""
+    return {(str(site), place): w.grad.clone() for site, found in built.items() for place, w in enumerate(found)}
+
+
+def rewritten(arm, built=None, *, seed=1, update=0):
+    built = built or projections()
+    GradientRewriter(built, arm, seed=seed).rewrite(update)
+    return gradients(built)
+
+
+def blocks(tensors, heads):
+    """Return one system: each head's rows of every tensor, flattened and put behind each other, (1, heads, n)."""
+    rows = len(tensors[0]) // heads
+    parts = [[tensor[head * rows : (head + 1) * rows].reshape(-1) for tensor in tensors] for head in range(heads)]
+    return torch.stack([torch.cat(part) for part in parts])[None]
+
+
+def expected(arm, systems):
+    """Return the slow reference, as gradients of the same shapes; `systems` are lists of (heads, weights)."""
+    result = []
+    for heads, weights in systems:
+        settings = arm.model_dump(include={"method", "alpha", "stepsize", "median", "strength"})
+        raw = [weight.grad for weight in weights], [weight.detach() for weight in weights]
+        update = slow_update(*(blocks(part, heads) for part in raw), **settings)[0].float()  # (heads, n)
+        sizes = [weight.numel() // heads for weight in weights]
+        result += [part.reshape(weight.shape) for part, weight in zip(update.split(sizes, dim=1), weights)]
+    return result
+
+
+ARMS = [
+    *(SvgdArm(**PUSH), SvgdArm(**PUSH, median="with-diagonal"), SvgdArm(**PUSH, strength=0.25)),
+    *(SmoothingArm(stepsize=0.3), RepulsionOnlyArm(**PUSH), ScaledArm(**PUSH)),
+]
+
+
+@pytest.mark.parametrize("arm", ARMS, ids=lambda arm: f"{arm.method}-{arm.median}-{arm.strength}")
+@pytest.mark.parametrize("particles", ["separate", "joined"])
+def test_every_system_equals_the_slow_reference(arm, particles):
+    arm = arm.model_copy(update={"particles": particles})
+    built = projections()
+    if particles == "joined":
+        systems = [(site.heads, found) for site, found in built.items()]
+    else:
+        systems = [(site.heads, [weight]) for site, found in built.items() for weight in found]
+    wanted = expected(arm, systems)
+    weights = [weight for found in built.values() for weight in found]
+    before = [weight.detach().clone() for weight in weights]
+    places = [weight.grad.data_ptr() for weight in weights]
+    GradientRewriter(built, arm, seed=1).rewrite(0)
+    for weight, want in zip(weights, wanted, strict=True):
+        torch.testing.assert_close(weight.grad, want, rtol=1e-5, atol=1e-6)
+    assert all(torch.equal(*pair) for pair in zip(weights, before))
+    assert [weight.grad.data_ptr() for weight in weights] == places  # optimizers keep hold of these tensors
+
+
+def test_joined_heads_are_other_particles_than_separate_ones():
+    separate, joined = (rewritten(SvgdArm(**PUSH, particles=particles)) for particles in ("separate", "joined"))
+    assert not any(torch.allclose(separate[key], joined[key]) for key in separate)
+
+
+@pytest.mark.parametrize(
+    ("sites", "touched"),
+    [
+        (("all",), {"E1", "E2", "A1", "D1", "D2"}),
+        (("first",), {"E1", "A1", "D1"}),
+        (("E",), {"E1", "E2"}),
+        (("A", "D"), {"A1", "D1", "D2"}),
+        (("D2",), {"D2"}),
+        (("E", "D1"), {"E1", "E2", "D1"}),
+    ],
+    ids=",".join,
+)
+@pytest.mark.parametrize("particles", ["separate", "joined"])
+def test_only_the_sites_that_the_arm_acts_on(sites, touched, particles):
+    plain = gradients(projections())
+    arm = SvgdArm(**PUSH, sites=sites, particles=particles)
+    found, everywhere = rewritten(arm), rewritten(arm.model_copy(update={"sites": ("all",)}))
+    for key, gradient in found.items():
+        assert torch.equal(gradient, (everywhere if key[0] in touched else plain)[key]), key
+        assert torch.equal(gradient, plain[key]) == (key[0] not in touched), key
+
+
+def test_strength_zero_leaves_every_bit():
+    plain = gradients(projections())
+    found = rewritten(SvgdArm(**PUSH, strength=0.0))
+    assert all(torch.equal(gradient, plain[key]) for key, gradient in found.items())
+
+
+class TestMissingGradients:
+    site = SHAPES["E2"][0]
+
+    def without_key(self):
+        built = projections()
+        built[self.site][1].grad = None
+        return built
+
+    def rewritten(self, particles):
+        built = self.without_key()
+        GradientRewriter(built, SvgdArm(**PUSH, particles=particles), seed=1).rewrite(0)
+        assert built[self.site][1].grad is None
+        built[self.site][1].grad = torch.zeros(8, 6)  # so that the others can be listed
+        return gradients(built)
+
+    @pytest.mark.parametrize("particles", ["separate", "joined"])
+    def test_they_are_passed_over(self, particles):
+        plain, whole = gradients(projections()), rewritten(SvgdArm(**PUSH, particles=particles))
+        found = self.rewritten(particles)
+        for key in found.keys() - {("E2", 1)}:
+            alone = key[0] == "E2" and particles == "joined"  # joined particles lack a part
+            torch.testing.assert_close(found[key], (plain if alone else whole)[key])
+
+    def test_none_at_all(self):
+        built = projections()
+        for weight in (weight for found in built.values() for weight in found):
+            weight.grad = None
+        GradientRewriter(built, NOISY, seed=1).rewrite(0)
+        assert all(weight.grad is None for found in built.values() for weight in found)
+
+
+class TestNoise:
+    @pytest.mark.parametrize("arm", [NOISY, NoiseArm(**PUSH)], ids=["spos", "noise"])
+    def test_it_is_a_function_of_seed_and_update(self, arm):
+        first = rewritten(arm, seed=3, update=7)
+        torch.rand(5)  # others draw in between
+        again = rewritten(arm, seed=3, update=7)
+        assert all(torch.equal(gradient, again[key]) for key, gradient in first.items())
+        for other in (rewritten(arm, seed=3, update=8), rewritten(arm, seed=4, update=7)):
+            assert not any(torch.allclose(gradient, other[key]) for key, gradient in first.items())
+
+    def test_it_leaves_the_global_random_numbers_alone(self):
+        before = torch.get_rng_state()
+        rewritten(NOISY)
+        assert torch.equal(torch.get_rng_state(), before)
+
+    def test_a_training_that_goes_on_sees_the_same(self):
+        built = projections()
+        going = GradientRewriter(built, NOISY, seed=1)
+        going.rewrite(0)
+        for site, weights in projections().items():
+            for mine, fresh in zip(built[site], weights):
+                mine.grad.copy_(fresh.grad)
+        going.rewrite(1)
+        resumed = rewritten(NOISY, update=1)
+        assert all(torch.equal(gradient, resumed[key]) for key, gradient in gradients(built).items())
+
+    def test_it_is_standard_normal_and_every_site_has_its_own(self):
+        """From gradients of one everywhere, and one head: spos = 0.3 + 0.3 * 0.1 + sqrt(0.06) * noise."""
+        built = {}
+        for layer in (1, 2):
+            built[Site("E", layer, 1)] = [nn.Parameter(torch.ones(50, 50)) for _ in range(3)]
+            for weight in built[Site("E", layer, 1)]:
+                weight.grad = torch.ones(50, 50)
+        found = torch.stack(list(rewritten(NOISY, built).values())).flatten(1)  # (6, 2500)
+        noise = (found - 0.33) / 0.06**0.5
+        assert noise.mean().item() == pytest.approx(0, abs=0.03)  # 15000 numbers: four standard errors
+        assert noise.std().item() == pytest.approx(1, abs=0.025)
+        assert (torch.corrcoef(noise) - torch.eye(6)).abs().max() < 0.1  # five standard errors
+
+
+class TestErrors:
+    def refused(self, site, weight, arm=NOISY):
+        with pytest.raises(HeadroomError) as caught:
+            GradientRewriter({site: [nn.Parameter(weight)]}, arm, seed=1)
+        return str(caught.value)
+
+    def test_no_sites(self):
+        with pytest.raises(HeadroomError, match="there are no heads to repel"):
+            GradientRewriter({}, NOISY, seed=1)
+
+    def test_no_sites_that_the_arm_acts_on(self):
+        with pytest.raises(HeadroomError, match="there are no heads to repel"):
+            GradientRewriter(projections(["E1", "D1"]), SvgdArm(sites=("A",)), seed=1)
+
+    @pytest.mark.parametrize("number", [torch.float16, torch.bfloat16])
+    def test_half_precision(self, number):
+        message = self.refused(Site("D", 3, 4), torch.ones(8, 6, dtype=number))
+        assert message == f"heads that repel need float32 weights, and those of D3 are {number}"
+
+    @pytest.mark.parametrize(("heads", "rows"), [(4, 2), (4, 6), (3, 8), (4, 0)])
+    def test_rows_that_are_no_particles(self, heads, rows):
+        message = self.refused(Site("A", 2, heads), torch.ones(rows, 6))
+        assert message == f"A2: {rows} rows cannot be cut into {heads} particles"
+
+    def test_what_the_arm_leaves_alone_is_not_looked_at(self):
+        built = {**projections(["E1"]), Site("D", 1, 4): [nn.Parameter(torch.ones(6, 6, dtype=torch.bfloat16))]}
+        GradientRewriter(built, SvgdArm(sites=("E",)), seed=1).rewrite(0)

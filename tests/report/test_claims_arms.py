@@ -1,0 +1,279 @@
+"""Claims about arms get each of their verdicts from a small table for which the verdict is plain."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from headroom.report.arms import ArmDescription
+from headroom.report.claims.head_counts import heads_per_site, sweeps
+from headroom.report.claims.paired import compared as from_table
+from headroom.report.claims.paired import difference_of
+from headroom.report.claims.prunability import LESS, MORE, OPEN, SAME, effect_of
+from headroom.report.claims.update_cost import median_of
+from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, ClaimVerdict, Estimate
+from pandas import Series
+from report.claim_tables import Row, compared, scored, study
+from report.test_claims import verdict_of
+from scipy.stats import ttest_rel
+
+BASE = [30.0, 31.0, 29.0]
+ARMS = [
+    ArmDescription("baseline", "baseline"),
+    ArmDescription("svgd", "svgd"),
+    ArmDescription("spos", "spos"),
+    ArmDescription("smoothing", "smoothing"),
+    ArmDescription("noise", "noise"),
+    ArmDescription("svgd-first", "svgd", sites=("E1", "A1", "D1")),
+]
+
+
+def more(*gains: float) -> list[float]:
+    """Return scores that exceed those of the baseline, seed by seed, by these gains."""
+    return [base + gain for base, gain in zip(BASE, gains)]
+
+
+def expect(claim: str, verdict: str, directory: Path, arms: list[ArmDescription] = ARMS, **tables: Any) -> ClaimVerdict:
+    found = verdict_of(claim, study(directory, arms=arms, **tables))
+    assert found.verdict == verdict, found.ours
+    return found
+
+
+GAIN = more(0.8, 0.9, 0.7)
+"""A gain of 0.8 with an interval of 0.8 ± 4.303 · 0.1 / √3 = ± 0.248."""
+
+
+def alike(value: float, half: float) -> list[Row]:
+    return [compared("diversity_difference_z_cosine", value, half)]
+
+
+def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
+    both = scored(baseline=BASE, svgd=GAIN)
+    rows = [*alike(-0.06, 0.02), compared("diversity_difference_z_cka", 0.01, 0.05)]
+    over = [
+        {"epoch": epoch, "kind": "E", "layer": 1, "measure": "z_cosine", "value": value, "run": run}
+        for run, ends in (("translation.baseline.seed1", (0.2, 0.5)), ("translation.baseline.seed2", (0.2, 0.4)))
+        for epoch, value in enumerate(ends, start=1)
+    ]
+    found = expect("R1", HOLDS, tmp_path / "1", evaluation=both, repulsion=rows, diversity=over)
+    assert found.ours == (
+        "cosine of head outputs, svgd less baseline: −0.060 [−0.080, −0.040]; linear CKA of head outputs:"
+        " +0.010 [−0.040, 0.060]; from the first epoch to the last the cosine of head outputs of baseline changes by"
+        " +0.25 [−0.39, 0.89]"  # 12.706 * 0.0707 / √2
+    )
+    expect("R1", FAILS, tmp_path / "2", evaluation=both, repulsion=alike(0.06, 0.02))
+    expect("R1", UNDECIDED, tmp_path / "3", evaluation=both, repulsion=alike(-0.06, 0.07))
+    expect("R1", UNDECIDED, tmp_path / "4", evaluation=both, repulsion=[compared("diversity_difference_z_cosine", -9)])
+    expect("R1", NOT_RUN, tmp_path / "5", evaluation=both)
+    expect("R1", NOT_RUN, tmp_path / "6", evaluation=scored(baseline=BASE), repulsion=alike(-0.06, 0.02))
+
+
+def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
+    found = expect("R2", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN, spos=more(0.1, 0.1, 0.1)))
+    low, high = ttest_rel(GAIN, BASE).confidence_interval()
+    assert (round(low, 2), round(high, 2)) == (0.55, 1.05)
+    assert found.ours == (
+        "svgd less baseline: +0.80 [0.55, 1.05] BLEU on test; spos less baseline: +0.10 [0.10, 0.10] BLEU on test"
+    )
+    expect("R2", FAILS, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=more(-0.8, -0.9, -0.7)))
+    expect("R2", UNDECIDED, tmp_path / "3", evaluation=scored(baseline=BASE, svgd=more(0.8, -0.9, 0.7)))
+    expect("R2", NOT_RUN, tmp_path / "4", evaluation=scored(baseline=BASE, smoothing=GAIN))
+
+
+def test_r2_is_not_decided_by_one_seed(tmp_path: Path) -> None:
+    found = expect("R2", UNDECIDED, tmp_path / "1", evaluation=scored(baseline=[30], svgd=[99]))
+    assert found.ours == "svgd less baseline: +69.0 BLEU on test"
+    expect("R2", UNDECIDED, tmp_path / "2", evaluation=scored(baseline=[30, 31], svgd=[99]))  # one seed in common
+
+
+def test_r2_compares_models_of_one_shape(tmp_path: Path) -> None:
+    arms = [ArmDescription("baseline", "baseline"), ArmDescription("small", "svgd", heads=2)]
+    expect("R2", NOT_RUN, tmp_path / "1", arms, evaluation=scored(baseline=BASE, small=GAIN))
+    arms.append(ArmDescription("plain", "baseline", heads=2))
+    rows = scored(baseline=[99, 99, 99], small=GAIN, plain=BASE)
+    assert expect("R2", HOLDS, tmp_path / "2", arms, evaluation=rows).ours.startswith("small less plain: +0.80")
+
+
+def test_r3_allows_one_per_cent(tmp_path: Path) -> None:
+    # svgd has 30.8 on average: a loss of 0.308 is allowed
+    def against(*gains: float) -> list[Row]:
+        return scored(baseline=BASE, svgd=GAIN, spos=[value + gain for value, gain in zip(GAIN, gains)])
+
+    expect("R3", HOLDS, tmp_path / "1", evaluation=against(-0.2, -0.2, -0.2))
+    expect("R3", FAILS, tmp_path / "2", evaluation=against(-0.4, -0.4, -0.4))
+    found = expect("R3", UNDECIDED, tmp_path / "3", evaluation=against(-0.2, -0.3, -0.1))
+    assert found.ours == "spos less svgd: −0.20 [−0.45, 0.05] BLEU on test"
+    expect("R3", NOT_RUN, tmp_path / "4", evaluation=scored(baseline=BASE, svgd=GAIN))
+
+
+def test_r4_asks_first_layers_for_half_of_the_gain(tmp_path: Path) -> None:
+    def first(*gains: float, svgd: list[float] = GAIN) -> list[Row]:
+        return scored(baseline=BASE, svgd=svgd, svgd_first=[value + gain for value, gain in zip(svgd, gains)])
+
+    expect("R4", HOLDS, tmp_path / "1", evaluation=first(-0.3, -0.3, -0.3))  # the gain is 0.8
+    expect("R4", FAILS, tmp_path / "2", evaluation=first(-0.5, -0.5, -0.5))
+    expect("R4", UNDECIDED, tmp_path / "3", evaluation=first(-0.3, -0.6, 0.0))
+    found = expect("R4", UNDECIDED, tmp_path / "4", evaluation=first(0.0, 0.0, 0.0, svgd=more(0.8, -0.9, 0.7)))
+    assert found.ours.startswith("svgd less baseline: +0.20 [")  # no gain to keep comes first
+    expect("R4", NOT_RUN, tmp_path / "5", evaluation=scored(baseline=BASE, svgd=GAIN))
+
+
+def with_heads(method: str, *numbers: int) -> list[ArmDescription]:
+    return [ArmDescription(f"{method}-{number}", method, heads=number) for number in numbers]
+
+
+def test_r5_asks_whether_the_largest_number_is_worse_than_the_best(tmp_path: Path) -> None:
+    arms = [*with_heads("baseline", 2, 4, 16), *with_heads("svgd", 4, 16)]
+    small, best = [29.0, 30.0, 28.0], more(0.5, 0.6, 0.4)
+    worse = scored(baseline_2=small, baseline_4=best, baseline_16=BASE)
+    found = expect("R5", HOLDS, tmp_path / "1", arms, evaluation=worse)
+    # two comparisons: the 98.75th percentile of t with 2 degrees is 6.205; times 0.1 / √3
+    assert found.ours == "baseline-2, 16 heads less 4, the best of the others: −0.50 [−0.86, −0.14] BLEU on test"
+    expect("R5", FAILS, tmp_path / "2", arms, evaluation=scored(baseline_2=small, baseline_4=BASE, baseline_16=best))
+    same = scored(baseline_2=small, baseline_4=BASE, baseline_16=BASE)
+    expect("R5", UNDECIDED, tmp_path / "3", arms, evaluation=same)
+    expect("R5", NOT_RUN, tmp_path / "4", arms, evaluation=scored(baseline_2=small, svgd_4=BASE))
+
+
+def test_r5_is_undecided_where_ways_to_train_speak_against_each_other(tmp_path: Path) -> None:
+    arms = [*with_heads("baseline", 4, 16), *with_heads("svgd", 4, 16)]
+    worse = {"baseline_4": more(0.5, 0.6, 0.4), "baseline_16": BASE}
+    expect("R5", HOLDS, tmp_path / "1", arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=BASE))
+    found = expect("R5", UNDECIDED, tmp_path / "2", arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=GAIN))
+    assert "svgd-4, 16 heads less 4" in found.ours
+
+
+def test_r5_corrects_for_the_choice_of_the_best(tmp_path: Path) -> None:
+    arms = with_heads("baseline", 1, 2, 4, 16)
+    best = more(0.5, 0.7, 0.3)  # 0.5 ± 4.303 * 0.2 / √3 = 0.497 excludes 0, corrected for three others it does not
+    rows = scored(baseline_1=[20, 21, 19], baseline_2=[25, 26, 24], baseline_4=best, baseline_16=BASE)
+    expect("R5", UNDECIDED, tmp_path / "1", arms, evaluation=rows)
+    tables = study(tmp_path / "2", arms=arms, evaluation=rows)
+    plain = difference_of(tables, "baseline-16", "baseline-4")
+    assert plain is not None
+    assert plain.high < 0
+
+
+def test_the_number_of_heads_is_counted_where_scores_were(tmp_path: Path) -> None:
+    arms = [ArmDescription("baseline", "baseline"), *with_heads("baseline", 2)]
+    heads = [
+        {"run": "translation.baseline.seed1", "kind": kind, "layer": 1, "head": head, "criterion": "gradient-example"}
+        for kind, amount in (("E", 3), ("D", 4))
+        for head in range(1, amount + 1)
+    ]
+    tables = study(tmp_path, arms=arms, evaluation=scored(baseline=BASE, baseline_2=BASE), scores=heads)
+    assert heads_per_site(tables) == {"baseline": 4, "baseline-2": 2}
+    (sweep,) = sweeps(tables)
+    assert sweep.arms == {2: "baseline-2", 4: "baseline"}
+    assert sweep.first.name == "baseline"
+
+
+def rounds(*ratios: float) -> list[Row]:
+    """Return updates of the baseline that take 2 s, and of svgd."""
+    return [
+        {"arm": arm, "repeat": repeat, "seconds": 2 * factor, "ratio": factor}
+        for repeat, ratio in enumerate(ratios)
+        for arm, factor in (("baseline", 1.0), ("svgd", ratio))
+    ]
+
+
+def test_r6_takes_the_median_of_rounds(tmp_path: Path) -> None:
+    both = scored(baseline=BASE, svgd=GAIN)
+    found = expect("R6", HOLDS, tmp_path / "1", evaluation=both, update_cost=rounds(1.0, 1.01, 1.02, 1.03, 1.04, 1.04))
+    assert found.ours == "an update of svgd takes 1.02 [1.00, 1.04] times as long as one of baseline"
+    expect("R6", FAILS, tmp_path / "2", evaluation=both, update_cost=rounds(*[1.06] * 6))
+    expect("R6", UNDECIDED, tmp_path / "3", evaluation=both, update_cost=rounds(1.0, *[1.04] * 4, 1.2))
+    expect("R6", UNDECIDED, tmp_path / "4", evaluation=both, update_cost=rounds(*[1.0] * 5))  # too few for an interval
+    expect("R6", NOT_RUN, tmp_path / "5", evaluation=both)
+
+
+def test_a_median_has_an_interval_from_order_statistics() -> None:
+    assert median_of(Series(range(1, 11), dtype=float)) == Estimate(5.5, 2.0, 9.0)  # 1 + 10 of 1024 ways below: 1.1 %
+    assert median_of(Series(range(1, 7), dtype=float)) == Estimate(3.5, 1.0, 6.0)  # 1 of 64: 1.6 %
+
+
+def test_r7_asks_every_control(tmp_path: Path) -> None:
+    rows = scored(baseline=BASE, svgd=GAIN, smoothing=BASE, noise=more(0.1, 0.1, 0.1))
+    likeness = [compared("diversity_difference_z_cosine", value, 0.01, arm=arm) for arm, value in
+                (("svgd", -0.06), ("noise", 0.02))]  # fmt: skip
+    found = expect("R7", HOLDS, tmp_path / "1", evaluation=rows, repulsion=likeness)
+    assert found.ours == (
+        "svgd less smoothing: +0.80 [0.55, 1.05] BLEU on test; svgd less noise: +0.70 [0.45, 0.95] BLEU on test;"
+        " svgd less baseline: +0.80 [0.55, 1.05] BLEU on test; cosine of head outputs, svgd less baseline:"
+        " −0.060 [−0.070, −0.050]; cosine of head outputs, noise less baseline: +0.020 [0.010, 0.030]"
+    )
+    as_good = scored(baseline=BASE, svgd=more(0.8, 0.8, 0.8), smoothing=more(0.7, 0.7, 0.7))
+    found = expect("R7", FAILS, tmp_path / "2", evaluation=as_good)  # it is worse, but has 0.7 of 0.8
+    assert found.ours.startswith("svgd less smoothing: +0.10 [0.10, 0.10]")
+    expect("R7", FAILS, tmp_path / "3", evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=BASE, noise=GAIN))
+    expect("R7", UNDECIDED, tmp_path / "4", evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=more(0.0, 1.5, -0.3)))
+
+
+def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:
+    rows = scored(baseline=BASE, svgd=more(0.8, -0.9, 0.7), smoothing=[1, 2, 3])
+    assert expect("R7", UNDECIDED, tmp_path / "1", evaluation=rows).ours.startswith("svgd less baseline: +0.20 [")
+    expect("R7", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN, spos=BASE))
+    elsewhere = [*ARMS[:2], ArmDescription("smoothing", "smoothing", sites=("E",))]
+    expect("R7", NOT_RUN, tmp_path / "3", elsewhere, evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=BASE))
+
+
+def pruning(area: float, share: float, half: float = 0.01) -> list[Row]:
+    return [
+        compared("curve_area_difference", area, half),
+        compared("removable_share_difference", share, half),
+        compared("importance_gini_difference", -0.1, 0.05),
+        compared("curve_area_difference", 9, 1, metric="chrf"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("area", "share", "verdict", "word"),
+    [
+        (-0.05, -0.2, HOLDS, LESS),
+        (-0.05, 0.0, HOLDS, LESS),
+        (0.05, 0.0, FAILS, MORE),
+        (0.0, 0.01, FAILS, SAME),
+        (-0.05, 0.2, UNDECIDED, OPEN),
+    ],
+)
+def test_r8_answers_whichever_way_it_falls(tmp_path: Path, area: float, share: float, verdict: str, word: str) -> None:
+    found = expect("R8", verdict, tmp_path, evaluation=scored(baseline=BASE, svgd=GAIN), repulsion=pruning(area, share))
+    assert found.ours.startswith(f"{word}: area under the pruning curve ")
+    assert found.ours.endswith("Gini coefficient of importance −0.10 [−0.15, −0.05]")
+
+
+def test_r8_has_bounds_below_which_nothing_matters() -> None:
+    assert effect_of(Estimate(-0.015, -0.019, -0.011), Estimate(-0.04, -0.049, -0.031)) == SAME
+    assert effect_of(Estimate(-0.015, -0.021, -0.011), Estimate(-0.04, -0.049, -0.031)) == LESS
+    assert effect_of(Estimate(-0.015, -0.021, 0.011), None) == OPEN
+    assert effect_of(Estimate(-0.5), Estimate(-0.5)) == OPEN  # one seed: no intervals
+
+
+def test_r8_without_a_removable_share(tmp_path: Path) -> None:
+    rows = [compared("curve_area_difference", -0.05, 0.01), compared("removable_share_difference", float("nan"))]
+    found = expect("R8", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN), repulsion=rows)
+    assert found.ours == "less prunable: area under the pruning curve −5.0 [−6.0, −4.0] % of the full score"
+    expect("R8", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN), repulsion=rows[1:])
+
+
+def test_classifiers_with_arms_are_asked_too(tmp_path: Path) -> None:
+    names = ("baseline", "svgd")
+    rows = [row | {"run": row["run"].replace("translation", "sst2"), "metric": "accuracy"}
+            for row in scored(baseline=BASE, svgd=GAIN)]  # fmt: skip
+    tables = study(tmp_path, evaluation=rows, repulsion=[row | {"task": "sst2"} for row in alike(-0.06, 0.02)])
+    assert {tables.arms[0], tables.arms[1]} == set(names)
+    found = verdict_of("R2", tables)
+    assert (found.verdict, found.task) == (HOLDS, "sst2")
+    assert found.ours == "svgd less baseline: +0.80 [0.55, 1.05] points of accuracy on test"
+    assert "no number known here" in found.paper
+    assert verdict_of("R1", tables).verdict == HOLDS
+    assert verdict_of("R6", tables).verdict == NOT_RUN
+
+
+def test_the_table_is_asked_for_the_main_metric_and_set(tmp_path: Path) -> None:
+    rows = [compared("metric_difference", 1), compared("metric_difference", 2, set="far")]
+    rows += [compared("metric_difference", 3, metric="chrf")]
+    tables = study(tmp_path, repulsion=rows)
+    found = from_table(tables, "metric_difference", "svgd", "baseline")
+    assert found is not None
+    assert found.value == 1
+    assert from_table(tables, "metric_mean", "svgd") is None

@@ -1,0 +1,102 @@
+"""Tables of many runs read as one, with the task, the arm and the seed that the name of each run tells."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.tables import number, read_table
+
+MAIN_ORDER = "gradient-example"
+"""The criterion, raw, by which arms are compared in what can be removed; its order is the main one of curves."""
+
+_RUN = r"^(?P<task>[^.]+)\.(?P<arm>[^.]+)\.seed(?P<seed>\d+)$"
+_NUMBERS = ("value", "low", "high", "full")
+
+
+def arms_by_task(given: Iterable[Sequence[str]]) -> dict[str, list[str]]:
+    """Return the arms of every task, in order, from words such as `translation baseline svgd`.
+
+    Raises:
+        HeadroomError: If a task has no arm or is given twice.
+    """
+    arms: dict[str, list[str]] = {}
+    for task, *own in given:
+        if not own:
+            raise HeadroomError(f"--arms {task}: name the arms after the task, e.g. --arms {task} baseline svgd")
+        if task in arms:
+            raise HeadroomError(f"--arms {task}: the task is given twice; name all of its arms at once")
+        arms[task] = own
+    return arms
+
+
+def read_runs(paths: Sequence[Path], columns: Sequence[str]) -> pandas.DataFrame:
+    """Read tables of many runs into one.
+
+    Returns:
+        The rows of all tables, with columns `task`, `arm` and `seed`, and with measurements as numbers.
+
+    Raises:
+        HeadroomError: If a table cannot be read, or has a run that is not named `<task>.<arm>.seed<number>`.
+    """
+    frames = [_with_names(read_table(path, columns), path) for path in paths]
+    filled = [frame for frame in frames if len(frame)]
+    if not filled:
+        return pandas.DataFrame(columns=[*columns, "task", "arm", "seed"])
+    table = pandas.concat(filled, ignore_index=True)
+    return table.assign(**{name: number(table, name) for name in _NUMBERS if name in columns})
+
+
+def check_arms(table: pandas.DataFrame, arms: Mapping[str, Sequence[str]]) -> None:
+    """Check that every run of a table is of an arm of its task.
+
+    Raises:
+        HeadroomError: Naming the first run that is not.
+    """
+    for _, (run, task, arm) in table[["run", "task", "arm"]].drop_duplicates().iterrows():
+        if task not in arms:
+            raise HeadroomError(f"run '{run}' is of none of the tasks {', '.join(arms)}; give its arms with --arms")
+        if arm not in arms[task]:
+            raise HeadroomError(f"run '{run}' is of none of the arms {', '.join(arms[task])} of {task}")
+
+
+def last_epoch(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of each run's last epoch."""
+    return table[table["epoch"] == table.groupby("run")["epoch"].transform("max")]
+
+
+def main_scores(table: pandas.DataFrame) -> pandas.DataFrame:
+    """Return those rows of score tables by which arms are compared: by the main order, at the last epoch."""
+    return last_epoch(table[(table["criterion"] == MAIN_ORDER) & (table["normalised"] == "raw")])
+
+
+def groups(rows: pandas.DataFrame, *columns: str) -> Iterator[tuple[tuple[str, ...], pandas.DataFrame]]:
+    """Yield the values of the columns, as text, and the rows that have them, in order of appearance."""
+    for values, group in rows.groupby(list(columns), sort=False, dropna=False):
+        yield tuple(str(value) for value in values), group
+
+
+def by_arm(rows: pandas.DataFrame) -> dict[str, "pandas.Series[Any]"]:
+    """Return the column `value` by arm, (seeds,), indexed by seed; one row per arm and seed."""
+    return {str(arm): group.set_index("seed")["value"] for arm, group in rows.groupby("arm")}
+
+
+def joint_signature(signatures: Iterable[str]) -> str:
+    """Return one signature for a number made from several: `seed:1|n:9` and `seed:2|n:9` give `seed:1,2|n:9`."""
+    parts: dict[str, list[str]] = {}
+    for part in (part for one in dict.fromkeys(signatures) for part in one.split("|")):
+        key, colon, value = part.partition(":")
+        known = parts.setdefault(key, [])
+        if colon and value not in known:
+            known.append(value)
+    return "|".join(f"{key}:{','.join(values)}" if values else key for key, values in parts.items())
+
+
+def _with_names(frame: pandas.DataFrame, path: Path) -> pandas.DataFrame:
+    parts = frame["run"].astype(str).str.extract(_RUN)
+    bad = parts["seed"].isna()
+    if bad.any():
+        raise HeadroomError(f"{path}: '{frame['run'][bad].iloc[0]}' is not named <task>.<arm>.seed<number>")
+    return frame.assign(task=parts["task"], arm=parts["arm"], seed=parts["seed"].astype(int))

@@ -1,0 +1,140 @@
+"""How alike the heads of a site are, as functions of tensors; gradients flow through all of them.
+
+Each is a mean over the pairs of different heads, NaN with a single head. The degenerate value, at which all heads
+are the same, is 1 for the cosines, the kernel and CKA, and 0 for distances. Products of attention weights have no
+such value: heads that are the same have the sum of their squared weights, which is 1 if all of them look at one
+position and 1 / positions if they look evenly at all; heads that look at different positions have 0.
+
+Sources: Li et al. 2018 (the three disagreements, there with a minus, and over all pairs, a head's with itself
+included); Kornblith et al. 2019 (linear CKA); An et al. 2020 (the kernel).
+"""
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from headroom.methods.repulsion import bandwidth, kernel, squared_distances
+
+_SHORTEST = 1e-8
+"""Vectors shorter than this have no direction: what dropout leaves of a head is rounding."""
+
+
+def mean_over_pairs(square: Tensor) -> Tensor:
+    """Return the mean over the entries off the diagonal of matrices, (..., heads, heads) to (...)."""
+    heads = square.shape[-1]
+    if heads < 2:
+        return square.new_full(square.shape[:-2], torch.nan)
+    return (square.sum((-2, -1)) - square.diagonal(dim1=-2, dim2=-1).sum(-1)) / (heads * (heads - 1))
+
+
+def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
+    """Return the mean cosine over all pairs of heads.
+
+    Args:
+        vectors: One vector per head, (..., heads, features). A head of zeros (shorter than 1e-8) has cosine 0 with any
+            other, and gets no gradient.
+
+    Returns:
+        (...).
+    """
+    heads = vectors.shape[-2]
+    if heads < 2:
+        return vectors.new_full(vectors.shape[:-2], torch.nan)
+    there = vectors.detach().norm(dim=-1, keepdim=True) > _SHORTEST
+    directions = torch.where(there, functional.normalize(torch.where(there, vectors, 1), dim=-1), 0)
+    lengths = there.sum((-2, -1))  # heads that are not zero
+    return (directions.sum(-2).square().sum(-1) - lengths) / (heads * (heads - 1))
+
+
+def mean_pairwise_distance(vectors: Tensor) -> Tensor:
+    """Return the mean Euclidean distance over all pairs of heads, (systems, heads, features) to (systems,)."""
+    # not the root of the squares: its gradient is not finite where heads are the same
+    return mean_over_pairs(torch.cdist(vectors, vectors, compute_mode="donot_use_mm_for_euclid_dist"))
+
+
+def mean_kernel(vectors: Tensor) -> Tensor:
+    """Return the mean value of the kernel by which heads repel each other, over all pairs.
+
+    The median heuristic fits its width to the heads, so that it falls to no fixed value however far they are apart;
+    no gradient flows through the width. Heads that are all the same have 1.
+
+    Args:
+        vectors: (systems, heads, features).
+
+    Returns:
+        (systems,).
+    """
+    squared = squared_distances(vectors)
+    return mean_over_pairs(kernel(squared, bandwidth(squared.detach())))
+
+
+def cosines_at(vectors: Tensor, real: Tensor) -> Tensor:
+    """Return the mean cosine between heads at each real position: of outputs z, or of values.
+
+    Args:
+        vectors: (T, B, H, d).
+        real: Which positions count, (B, T).
+
+    Returns:
+        (positions,).
+    """
+    return mean_pairwise_cosine(vectors[real.T])
+
+
+def kernels_at(vectors: Tensor, real: Tensor) -> Tensor:
+    """Return the mean kernel value between heads at each real position, (T, B, H, d) and (B, T) to (positions,)."""
+    return mean_kernel(vectors[real.T])
+
+
+def map_cosines(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
+    """Return the mean cosine between the heads' attention maps of each example.
+
+    Args:
+        maps: Attention weights, (B, H, T, S).
+        queries: Which query positions are real, (B, T).
+        keys: Which key positions are real, (B, S).
+
+    Returns:
+        (B,).
+    """
+    real = (queries[:, :, None] & keys[:, None, :])[:, None]  # (B, 1, T, S)
+    return mean_pairwise_cosine((maps * real).flatten(2))
+
+
+def map_products(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
+    """Return the mean over pairs of heads of the summed product of their attention weights, at each real query.
+
+    Args:
+        maps: Attention weights, (B, H, T, S).
+        queries: Which query positions are real, (B, T).
+        keys: Which key positions are real, (B, S).
+
+    Returns:
+        (queries,), from 0 to 1.
+    """
+    weights = (maps * keys[:, None, None, :]).transpose(1, 2)[queries]  # (queries, H, S)
+    return mean_over_pairs(weights @ weights.transpose(1, 2))
+
+
+def linear_cka(products: Tensor, sums: Tensor, count: int) -> Tensor:
+    """Return the mean over pairs of heads of the linear CKA of their outputs.
+
+    With Z_i the outputs of head i, tokens in rows and columns centred, CKA is
+    ||Z_i' Z_j||^2 / (||Z_i' Z_i|| ||Z_j' Z_j||) in Frobenius norms, from 0 to 1. It does not mind what a linear layer
+    after the head undoes: rotations, reflections, a common factor and a shift. The fewer tokens there are for each
+    feature of a head, the nearer it is to 1 whatever the heads do.
+
+    Args:
+        products: Sums over tokens of the products of any two features of any two heads, (H, d, H, d), in float64.
+        sums: Sums over tokens, (H, d), in float64.
+        count: Number of tokens.
+
+    Returns:
+        (). A head whose outputs are the same for every token is like no other.
+    """
+    centred = products - torch.einsum("id,je->idje", sums, sums) / count  # (H, d, H, d)
+    squares = centred.square().sum((1, 3))  # (H, H), squared norms
+    rounding = (torch.finfo(products.dtype).eps * count) ** 2 * products.square().sum((1, 3)).diagonal()
+    varies = squares.diagonal() > rounding  # else there is nothing left but the rounding error of the sums
+    norms = torch.where(varies, squares.diagonal(), 1).sqrt()  # (H,)
+    return mean_over_pairs(squares / torch.outer(norms, norms) * (varies[:, None] & varies))

@@ -1,0 +1,152 @@
+"""The arms that act on the forward pass: penalties on heads that are alike, and heads dropped at random.
+
+Everything is computed at the sites themselves while the model runs: values and attention weights at their
+projections, outputs at z, where heads are dropped too. Nothing is added to the model.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Site
+from headroom.methods.likeness import cosines_at, kernels_at, map_products
+from headroom.models.gates import Gates
+from headroom.models.maps import MapObserver
+from headroom.models.regularisation import RealPositions, Regulariser
+from headroom.models.sites import AttentionSite
+from headroom.models.values import has_values, shown_values
+from headroom.settings.arms import (
+    DisagreementPositionArm,
+    DisagreementSubspaceArm,
+    DropHeadArm,
+    ForwardArm,
+    HeadMaskArm,
+    PenaltyArm,
+    RepulsionLossArm,
+)
+
+Maps = Callable[[Sequence[AttentionSite], MapObserver], AbstractContextManager[None]]
+"""The engine's way to show attention weights within a block."""
+
+
+def regulariser(
+    arm: ForwardArm, sites: Sequence[AttentionSite], maps: Maps, *, seed: int, batch_first: bool
+) -> Regulariser:
+    """Return what an arm does to the forward pass.
+
+    Args:
+        arm: The arm.
+        sites: Live sites of the model in training; hooks are put on those that the arm acts on.
+        maps: Shows their attention weights.
+        seed: Of heads dropped at random.
+        batch_first: Whether the engine has (B, T, ...) rather than (T, B, ...).
+
+    Raises:
+        HeadroomError: If no site is left to act on: penalties need at least two heads.
+    """
+    least = 2 if isinstance(arm, PenaltyArm) else 1
+    chosen = [live for live in sites if arm.acts_on(live.site) and len(live.kept) >= least]
+    if not chosen:
+        raise HeadroomError(f"{arm.method}: no site of {', '.join(arm.sites)} has {least} heads or more")
+    without = [live.site for live in chosen if not has_values(live)]
+    if isinstance(arm, DisagreementSubspaceArm) and without:
+        raise HeadroomError(f"{arm.method}: the heads of {without[0]} have no values of their own")
+    gates = Gates(sites=chosen, batch_first=batch_first)
+    if isinstance(arm, PenaltyArm):
+        return Penalty(arm, chosen, gates, maps, batch_first=batch_first)
+    return HeadDropping(arm, chosen, gates, seed=seed)
+
+
+class Penalty:
+    """The mean over sites of how alike their heads are, times a weight."""
+
+    def __init__(
+        self, arm: PenaltyArm, sites: Sequence[AttentionSite], gates: Gates, maps: Maps, *, batch_first: bool
+    ) -> None:
+        self._arm = arm
+        self._sites = sites
+        self._gates = gates
+        self._maps = maps
+        self._batch_first = batch_first
+
+    def __call__(self, forward: Callable[[], Any], real: RealPositions, **when: int) -> tuple[Any, Any]:  # noqa: ARG002
+        """Run the forward pass and return the term with it; see `Regulariser`."""
+        terms: list[Tensor] = []
+        with self._watching(real, terms):
+            result = forward()
+        return result, self._arm.weight * torch.stack(terms).mean()
+
+    def _watching(self, real: RealPositions, terms: list[Tensor]) -> AbstractContextManager[None]:
+        """Collect the term of every site within a block: a mean over real positions."""
+        if isinstance(self._arm, DisagreementPositionArm):
+
+            def see_maps(site: Site, maps: Tensor) -> None:
+                terms.append(map_products(maps, *real[site.kind]).mean())
+
+            return self._maps(self._sites, see_maps)
+        if isinstance(self._arm, DisagreementSubspaceArm):
+
+            def see_values(site: Site, values: Tensor) -> None:
+                terms.append(cosines_at(values, real[site.kind][1]).mean())
+
+            return shown_values(self._sites, see_values, batch_first=self._batch_first)
+        measure = kernels_at if isinstance(self._arm, RepulsionLossArm) else cosines_at
+
+        def see_outputs(site: Site, z: Tensor) -> None:
+            terms.append(measure(z, real[site.kind][0]).mean())
+
+        return self._gates.observed(see_outputs)
+
+
+class HeadDropping:
+    """HeadMask and DropHead: gates on z that are drawn anew for every batch, from their own generator."""
+
+    def __init__(self, arm: HeadMaskArm | DropHeadArm, sites: Sequence[AttentionSite], gates: Gates, *, seed: int):
+        for live in sites:
+            if isinstance(arm, HeadMaskArm) and arm.masked >= len(live.kept):
+                raise HeadroomError(f"headmask: {arm.masked} of the {len(live.kept)} heads of {live.site} leave none")
+        self._arm = arm
+        self._sites = sites
+        self._gates = gates
+        self._seed = seed
+
+    def __call__(self, forward: Callable[[], Any], real: RealPositions, *, update: int, batch: int) -> tuple[Any, Any]:
+        """Run the forward pass without some heads; see `Regulariser`."""
+        generator = torch.Generator().manual_seed((self._seed * 1_000_003 + update) * 1_009 + batch)
+        gates = {}
+        for live in self._sites:
+            examples = len(real[live.site.kind][0])
+            drawn = self._draw(live, examples, generator)
+            gates[live.site] = drawn.to(real[live.site.kind][0].device)
+        self._gates.set(gates)
+        try:
+            return forward(), 0.0
+        finally:
+            self._gates.clear()
+
+    def _draw(self, live: AttentionSite, examples: int, generator: torch.Generator) -> Tensor:
+        if isinstance(self._arm, HeadMaskArm):
+            return masked_heads(live.site.heads, self._arm.masked, generator)
+        return dropped_heads(examples, live.site.heads, self._arm.rate, generator)
+
+
+def masked_heads(heads: int, masked: int, generator: torch.Generator) -> Tensor:
+    """Return a gate (heads,) that is 0 for this many heads drawn at random, 1 for the others (Sun et al. 2020)."""
+    gate = torch.ones(heads)
+    gate[torch.randperm(heads, generator=generator)[:masked]] = 0
+    return gate
+
+
+def dropped_heads(examples: int, heads: int, rate: float, generator: torch.Generator) -> Tensor:
+    """Return gates (examples, heads) for DropHead (Zhou et al. 2020, section 3.1).
+
+    Each head is 0 with probability `rate`, and otherwise as large as it takes for the gates of an example to sum
+    to the number of heads. An example that would lose all its heads keeps them.
+    """
+    kept = (torch.rand(examples, heads, generator=generator) >= rate).float()
+    kept[kept.sum(1) == 0] = 1
+    return kept * heads / kept.sum(1, keepdim=True)

@@ -1,0 +1,107 @@
+"""R5: whether more heads are always better, with repulsion and without."""
+
+from dataclasses import dataclass
+
+import numpy
+
+from headroom.report.arms import BASELINE, REPULSIVE, ArmDescription
+from headroom.report.claims.paired import difference_of, points_on, scores_by_seed
+from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading
+from headroom.report.selection import last_epochs
+from headroom.report.study_tables import StudyTables, arm_of
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Arms that differ in nothing but their number of heads.
+
+    Attributes:
+        first: The one that the study names first; it stands for the way to train.
+        arms: Names of arms by the number of heads of a site, in rising order.
+    """
+
+    first: ArmDescription
+    arms: dict[int, str]
+
+
+def heads_per_site(tables: StudyTables) -> dict[str, int]:
+    """Return the number of heads that the largest site of every arm has: as scored, else as the arm says."""
+    said = {arm.name: arm.heads for arm in tables.described_arms if arm.heads}
+    rows = last_epochs(tables.scores)
+    if rows.empty:
+        return said
+    sites = rows.groupby([rows["run"].map(arm_of), "kind", "layer"])["head"].nunique()
+    return said | {str(arm): int(number) for arm, number in sites.groupby(level=0).max().items()}
+
+
+def sweeps(tables: StudyTables) -> list[Sweep]:
+    """Return the ways to train, baseline or repulsive, that were tried with two numbers of heads or more."""
+    numbers = heads_per_site(tables)
+    scored = scores_by_seed(tables)
+    found: dict[object, Sweep] = {}
+    for arm in tables.described_arms:
+        if arm.method in (BASELINE, *REPULSIVE) and arm.name in numbers and arm.name in scored:
+            way = arm.method, arm.sites, arm.attention_dropout, arm.others
+            sweep = found.setdefault(way, Sweep(arm, {}))
+            sweep.arms.setdefault(numbers[arm.name], arm.name)
+    return [Sweep(one.first, dict(sorted(one.arms.items()))) for one in found.values() if len(one.arms) > 1]
+
+
+def read_sweep(tables: StudyTables, sweep: Sweep) -> tuple[str, Measured] | None:
+    """Return what one way to train says, and the difference between the largest number and the best of the others.
+
+    The interval of the difference is corrected for the number of others. None if none of them shares a seed with the
+    largest number.
+    """
+    *smaller, largest = sweep.arms
+    means = {number: float(scores_by_seed(tables)[arm].mean()) for number, arm in sweep.arms.items()}
+    less = {
+        number: (
+            difference_of(tables, sweep.arms[largest], sweep.arms[number], comparisons=len(smaller)),
+            difference_of(tables, sweep.arms[largest], sweep.arms[number]),
+        )
+        for number in smaller
+    }
+    known = {number: (wide, plain) for number, (wide, plain) in less.items() if wide and plain}
+    if not known:
+        return None
+    best = max(known, key=lambda number: means[number])
+    words = f"{sweep.first.name}, {largest} heads less {best}, the best of the others: {{}} {points_on(tables)}"
+    wide = known[best][0]
+    return _verdict(wide, [plain for _, plain in known.values()]), Measured(words, wide, signed=True)
+
+
+def _verdict(best: Estimate, others: list[Estimate]) -> str:
+    if best.high < 0:
+        return HOLDS
+    return FAILS if all(one.low > 0 for one in others) else UNDECIDED
+
+
+def _read(tables: StudyTables) -> list[Reading]:
+    found = [one for one in (read_sweep(tables, sweep) for sweep in sweeps(tables)) if one is not None]
+    if not found:
+        return []
+    verdicts, measured = zip(*found)
+    seen = numpy.unique([verdict for verdict in verdicts if verdict != UNDECIDED])
+    return [Reading(str(seen[0]) if len(seen) == 1 else UNDECIDED, tuple(measured))]
+
+
+CLAIMS = (
+    Claim(
+        id="R5",
+        claim="More heads are not always better.",
+        paper={
+            "translation": "a trade-off, argued in section 4.2; no number known here",
+            "classification": "a trade-off, argued in section 4.2; no number known here",
+        },
+        rule="Arms that differ in nothing but their number of heads (the width is the same), apart for ordinary"
+        " training and for repulsion. Scores of the last epoch on `test`, differences paired by seed, 95 % t-intervals"
+        " over seeds. A way to train speaks for the claim if the largest number is worse than the best of the smaller"
+        " ones, the interval of the difference, corrected for their number (Bonferroni), being below 0; against it if"
+        " the largest number is better than each smaller one, all intervals being above 0. Holds if some way speaks for"
+        " it and none against it, does not hold if some speaks against it and none for it; else undecided.",
+        section="repulsion",
+        read=_read,
+        together=True,
+    ),
+)

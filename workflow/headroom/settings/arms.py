@@ -1,0 +1,289 @@
+"""Arms: the ways to train. Ordinary training, heads as particles that repel each other, and their controls."""
+
+import argparse
+import re
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args
+
+from pydantic import Field, PositiveFloat, PositiveInt, TypeAdapter, ValidationError, field_validator
+from pydantic_core import ErrorDetails
+
+from headroom.ground.errors import HeadroomError
+from headroom.ground.heads import Site
+from headroom.settings.base import Settings
+from headroom.settings.model import ModelSettings
+
+_SITES = re.compile(r"all|first|[EAD]([1-9]\d*)?")
+
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class AnyArm(Settings):
+    """What every arm can change besides its method."""
+
+    heads: PositiveInt | None = Field(
+        None, description="heads of every site in this arm alone, at the same width; unset for those of the model"
+    )
+    attention_dropout: float | None = Field(
+        None, ge=0, lt=1, description="dropout on attention weights in this arm alone; unset for that of the model"
+    )
+
+
+class BaselineArm(AnyArm):
+    """Ordinary training."""
+
+    method: Literal["baseline"] = Field("baseline", description="ordinary training")
+
+
+class AtSites(AnyArm):
+    """An arm that does something to the heads of some sites."""
+
+    sites: tuple[str, ...] = Field(
+        ("all",),
+        min_length=1,
+        description="sites it acts on: `all`, `first` (layer 1 of every kind), a kind (E, A, D) or a site (E2)",
+    )
+
+    @field_validator("sites")
+    @classmethod
+    def _are_sites(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
+        if wrong := [word for word in sites if not _SITES.fullmatch(word)]:
+            raise ValueError(f"'{wrong[0]}' names no sites: write all, first, a kind (E, A, D) or a site such as E2")
+        if len(set(sites)) < len(sites):
+            raise ValueError("sites are named twice")
+        return sites
+
+    def acts_on(self, site: Site) -> bool:
+        """Return whether the arm acts on a site."""
+        return any(_names(word, site) for word in self.sites)
+
+
+class ParticleArm(AtSites):
+    """The gradients of heads are rewritten as if the heads of a site were particles."""
+
+    stepsize: PositiveFloat = Field(
+        0.01,
+        allow_inf_nan=False,
+        description="factor on the rewritten gradient; Adam all but cancels it, gradient clipping does not",
+    )
+    strength: float = Field(
+        1.0, ge=0, le=1, description="share of the rewriting: 0 is the plain gradient to the bit, 1 the full update"
+    )
+    particles: Literal["separate", "joined"] = Field(
+        "separate",
+        description="what a particle is: a head's part of one projection (query, key and value are separate systems), "
+        "or of all three together",
+    )
+    median: Literal["pairs", "with-diagonal"] = Field(
+        "pairs",
+        description="distances that set the kernel's width: those of pairs, or with each head's distance 0 to itself "
+        "as in the code released with the paper",
+    )
+
+
+class RepellingArm(ParticleArm):
+    """Gradients are rewritten with a force between heads."""
+
+    alpha: Weight = Field(0.01, description="weight of the repulsion against the loss gradient")
+
+
+class SvgdArm(RepellingArm):
+    """Repulsive attention (An et al. 2020) by Stein variational gradient descent."""
+
+    method: Literal["svgd"] = Field("svgd", description="heads share gradients and repel each other")
+
+
+class SposArm(RepellingArm):
+    """Repulsive attention (An et al. 2020) by stochastic particle optimisation: svgd with noise."""
+
+    method: Literal["spos"] = Field("spos", description="svgd, the head's own gradient, and noise")
+    beta: Weight = Field(
+        0.00001,
+        description="weight of the own gradient; the noise is sqrt(2 beta stepsize) times the median of the "
+        "gradient's entries",
+    )
+
+
+class SmoothingArm(ParticleArm):
+    """Control: svgd without repulsion, alpha 0. Heads share gradients."""
+
+    method: Literal["smoothing"] = Field("smoothing", description="svgd with alpha 0")
+
+
+class RepulsionOnlyArm(RepellingArm):
+    """Control: svgd with the identity as kernel on the gradient. Heads repel each other and share nothing."""
+
+    method: Literal["repulsion-only"] = Field("repulsion-only", description="the own gradient and repulsion")
+
+
+class ScaledArm(RepellingArm):
+    """Control: the own gradient, as long as its part in the update of svgd."""
+
+    method: Literal["scaled"] = Field("scaled", description="the gradient times the factor that svgd implies")
+
+
+class NoiseArm(RepellingArm):
+    """Control: what svgd adds to the gradient is replaced by isotropic noise of the same length."""
+
+    method: Literal["noise"] = Field("noise", description="svgd's length, a random direction")
+
+
+class PenaltyArm(AtSites):
+    """A term is added to the loss."""
+
+    weight: Weight = Field(0.1, description="weight of the term, which is a mean over sites, against nats per target")
+
+
+class DisagreementSubspaceArm(PenaltyArm):
+    """Disagreement regularisation (Li et al. 2018) of the heads' values."""
+
+    method: Literal["disagreement-subspace"] = Field(
+        "disagreement-subspace", description="adds the mean cosine between the values of heads"
+    )
+
+
+class DisagreementPositionArm(PenaltyArm):
+    """Disagreement regularisation (Li et al. 2018) of the heads' attention weights."""
+
+    method: Literal["disagreement-position"] = Field(
+        "disagreement-position", description="adds the mean product of the attention weights of heads"
+    )
+
+
+class DisagreementOutputArm(PenaltyArm):
+    """Disagreement regularisation (Li et al. 2018) of the heads' outputs."""
+
+    method: Literal["disagreement-output"] = Field(
+        "disagreement-output", description="adds the mean cosine between the outputs of heads"
+    )
+
+
+class RepulsionLossArm(PenaltyArm):
+    """Repulsion as a loss: the kernel between the outputs of heads."""
+
+    method: Literal["repulsion-loss"] = Field(
+        "repulsion-loss", description="adds the mean kernel value between the outputs of heads"
+    )
+
+
+class HeadMaskArm(AtSites):
+    """HeadMask (Sun et al. 2020): some heads of every site, drawn anew for each batch, are masked in training."""
+
+    method: Literal["headmask"] = Field("headmask", description="masks random heads of a site, batch by batch")
+    masked: PositiveInt = Field(1, description="heads of a site that are masked at a time")
+
+
+class DropHeadArm(AtSites):
+    """DropHead (Zhou et al. 2020): dropout of whole heads, example by example; the others are scaled up."""
+
+    method: Literal["drophead"] = Field("drophead", description="drops whole heads, example by example")
+    rate: float = Field(0.1, ge=0, lt=1, description="probability that a head is dropped")
+
+
+GradientArm = SvgdArm | SposArm | SmoothingArm | RepulsionOnlyArm | ScaledArm | NoiseArm
+DisagreementArm = DisagreementSubspaceArm | DisagreementPositionArm | DisagreementOutputArm | RepulsionLossArm
+DroppingArm = HeadMaskArm | DropHeadArm
+ForwardArm = DisagreementArm | DroppingArm
+"""Arms that act on the forward pass; those of `GradientArm` act on gradients."""
+
+Arm = Union[BaselineArm, GradientArm, ForwardArm]  # noqa: UP007
+ArmSettings = Annotated[Arm, Field(discriminator="method")]
+"""One entry of the section `arms`: `{method: baseline}` or `{method: svgd, alpha: 0.01, ...}`."""
+
+ARMS: Mapping[str, Any] = {arm.model_fields["method"].default: arm for arm in get_args(Arm)}
+"""The model of every method."""
+
+
+def check_arm(name: str, arm: Arm, sites: Sequence[Site]) -> None:
+    """Check that the model of a task can be trained so.
+
+    Args:
+        name: The arm's name.
+        arm: Its settings.
+        sites: The sites of the model, with the heads that it has in this arm.
+
+    Raises:
+        ValueError: If a site named does not exist, or has too few heads for what the arm does.
+    """
+    if not isinstance(arm, AtSites):
+        return
+    for word in arm.sites:
+        if not any(_names(word, site) for site in sites):
+            raise ValueError(f"{name}.sites: the model has no site {word}; it has {', '.join(map(str, sites))}")
+    chosen = [site for site in sites if arm.acts_on(site)]
+    if not isinstance(arm, DroppingArm) and all(site.heads == 1 for site in chosen):
+        raise ValueError(f"{name}.heads: a head alone at its site has no other that {arm.method} could tell it from")
+    if isinstance(arm, HeadMaskArm) and (small := [site for site in chosen if site.heads <= arm.masked]):
+        raise ValueError(f"{name}.masked: {arm.masked} of the {small[0].heads} heads of {small[0]} would leave none")
+
+
+def add_arm(parser: argparse.ArgumentParser) -> None:
+    """Add `--arm` to a stage's command line."""
+    parser.add_argument(
+        "--arm",
+        nargs="+",
+        default=["baseline", "method=baseline"],
+        metavar=("NAME", "KEY=VALUE"),
+        help="way to train, e.g. svgd method=svgd alpha=0.01 sites=E,A",
+    )
+
+
+def arm_from(arguments: argparse.Namespace) -> Arm:
+    """Return the arm given on the command line; errors as of `parse_arm`."""
+    return parse_arm(arguments.arm)[1]
+
+
+def parse_arm(words: Sequence[str]) -> tuple[str, Arm]:
+    """Return the name and the settings of an arm written as `svgd method=svgd alpha=0.01 sites=E,A`.
+
+    Raises:
+        HeadroomError: If a setting is not of that form, unknown or wrong.
+    """
+    name, *settings = words
+    given: dict[str, object] = {}
+    for word in settings:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise HeadroomError(f"arm {name}: '{word}' is not a setting; write key=value, e.g. method=svgd")
+        if key in given:
+            raise HeadroomError(f"arm {name}: {key} is given twice")
+        given[key] = value.split(",") if key == "sites" else value
+    try:
+        return name, TypeAdapter(ArmSettings).validate_python(given)
+    except ValidationError as error:
+        raise HeadroomError(f"arm {name}{_explained(error.errors()[0], given)}") from error
+
+
+def format_arm(name: str, arm: Arm) -> list[str]:
+    """Return an arm as words; the inverse of `parse_arm`."""
+    settings = arm.model_dump(exclude_none=True).items()
+    return [name, *(f"{key}={','.join(v) if isinstance(v, tuple) else v}" for key, v in settings)]
+
+
+def _explained(error: ErrorDetails, given: Mapping[str, object]) -> str:
+    if error["type"] == "union_tag_not_found":
+        return f": method is missing; write method=..., one of {', '.join(ARMS)}"
+    if error["type"] == "union_tag_invalid":
+        return f": the method '{given['method']}' is unknown; choose one of {', '.join(ARMS)}"
+    place = ".".join(str(part) for part in error["loc"][1:])  # behind the method
+    if error["type"] == "extra_forbidden":
+        return f": {place} has no meaning with method {given['method']}; leave it out"
+    return f", {place}: {error['msg'].removeprefix('Value error, ')} (found: {error['input']!r})"
+
+
+def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
+    """Return the shape of a model in an arm.
+
+    Raises:
+        HeadroomError: If the arm's heads do not divide the width.
+    """
+    if arm.heads and model.width % arm.heads:
+        raise HeadroomError(f"heads: width {model.width} is not a multiple of heads {arm.heads}")
+    given = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
+    return ModelSettings.model_validate({**model.model_dump(), **given})
+
+
+def _names(word: str, site: Site) -> bool:
+    if word == "first":
+        return site.layer == 1
+    return word in ("all", site.kind, f"{site.kind}{site.layer}")

@@ -1,0 +1,21 @@
+# Do runs of other seeds and other arms find the same heads important?
+rule overlap:
+    input:
+        code=sources("headroom.overlap"),
+        scores=[path for task in ARMED for path in tables("scores", RUNS_OF[task])],
+    output:
+        f"{RESULTS}/overlaps.csv",
+    log:
+        f"{LOGS}/overlap.log",
+    benchmark:
+        f"{BENCHMARKS}/overlap.tsv"
+    conda:
+        "../../envs/plain.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=15,
+    params:
+        study=study.study,
+    shell:
+        "python -m headroom.overlap --study {params.study} --scores {input.scores} --output {output} > {log} 2>&1"
