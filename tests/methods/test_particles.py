@@ -100,12 +100,12 @@ def test_joined_heads_are_other_particles_than_separate_ones():
 @pytest.mark.parametrize(
     ("sites", "touched"),
     [
-        (("all",), {"E1", "E2", "A1", "D1", "D2"}),
-        (("first",), {"E1", "A1", "D1"}),
-        (("E",), {"E1", "E2"}),
-        (("A", "D"), {"A1", "D1", "D2"}),
-        (("D2",), {"D2"}),
-        (("E", "D1"), {"E1", "E2", "D1"}),
+        (("all",), ["E1", "E2", "A1", "D1", "D2"]),
+        (("first",), ["E1", "A1", "D1"]),
+        (("E",), ["E1", "E2"]),
+        (("A", "D"), ["A1", "D1", "D2"]),
+        (("D2",), ["D2"]),
+        (("E", "D1"), ["E1", "E2", "D1"]),
     ],
     ids=",".join,
 )

@@ -22,6 +22,12 @@ FIGURES = {
     "retention": "Learned gates",
     "timing": "Removal",
     "repulsion": "Repulsion",
+    "head_diversity": "Repulsion",
+    "head_counts": "Repulsion",
+    "arm_pruning": "Repulsion",
+    "overlaps": "Repulsion",
+    "updates": "Repulsion",
+    "update_cost": "Repulsion",
 }
 PER_DETAILED_RUN = (
     "ablation",

@@ -46,9 +46,9 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         alt=finding,
         shows=finding,
         how="Faint dots are seeds, the strong mark is their mean with its 95 % t-interval (of a single seed: over"
-        " the examples), cut off where the axis ends; higher is better. Right: each arm less ordinary training with as"
-        " many heads and the same dropout, paired by seed; such training of another model less the first baseline. R2,"
-        " R3, R4 and R7 rest on these scores.",
+        " the examples), cut off where the axis ends; higher is better. Less its baseline: each arm less ordinary"
+        " training with as many heads and the same dropout, paired by seed; such training of another model less the"
+        " first baseline. R2, R3, R4 and R7 rest on these scores.",
         tables=(_scores_table(tables, known, against), _arms_table(tables)),
     )
 
