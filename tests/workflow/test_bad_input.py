@@ -131,6 +131,14 @@ WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ),
     (
         {"classification.entailment.released": {"path": "mine"}, "seeds": [1]},
+        ("classification.entailment.arms: a released model is not trained again; give one arm",),
+    ),
+    (
+        {
+            "classification.entailment.released": {"path": "mine"},
+            "classification.entailment.arms": {"baseline": {"method": "baseline"}},
+            "seeds": [1],
+        },
         ("classification.entailment.encoder: the model at classification.entailment.released has its own",),
     ),
     (

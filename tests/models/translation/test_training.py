@@ -34,7 +34,7 @@ def arguments(data, *, seed=1, model=MODEL, training_settings=TRAINING, device="
         training=training_settings,
         seed=seed,
         device=device,
-        optimizer=["--optimizer", "adam"],
+        arm=["--optimizer", "adam"],
     )
 
 

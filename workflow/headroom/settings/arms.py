@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args
 
 from pydantic import Field, PositiveFloat, PositiveInt, TypeAdapter, ValidationError, field_validator
-from pydantic_core import ErrorDetails
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
@@ -260,7 +259,7 @@ def format_arm(name: str, arm: Arm) -> list[str]:
     return [name, *(f"{key}={','.join(v) if isinstance(v, tuple) else v}" for key, v in settings)]
 
 
-def _explained(error: ErrorDetails, given: Mapping[str, object]) -> str:
+def _explained(error: Mapping[str, Any], given: Mapping[str, object]) -> str:
     if error["type"] == "union_tag_not_found":
         return f": method is missing; write method=..., one of {', '.join(ARMS)}"
     if error["type"] == "union_tag_invalid":
