@@ -9,6 +9,7 @@ from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, 
 from headroom.settings.fine_tuning import FineTuningSettings
 from safetensors.torch import load_file
 from slow_repulsion import slow_update
+from toy_encoder import toy_configuration, toy_model
 from toy_fine_tuning import examples, same, write_toy_encoder
 
 TRAIN, VALID = examples(60, 0), examples(20, 1)
@@ -119,3 +120,11 @@ def test_bfloat16(encoder, tmp_path, method):
     found = trained(encoder, tmp_path, ARMS[method](), epochs=1, precision="bfloat16")
     assert all(weight.isfinite().all() and weight.dtype == torch.float32 for weight in found.values())
     assert not same(found, trained(encoder, tmp_path / "plain", BaselineArm(), epochs=1, precision="bfloat16"))
+
+
+def test_projections_of_relative_positions_are_no_particles():
+    """DeBERTa v2 has them beside query, key and value."""
+    model = toy_model(toy_configuration("deberta-v2"))
+    found = training.head_gradients(model, training.Changes(), 0.0)
+    names = {name for name, weight in model.named_parameters() if any(weight is one for one in found.weights)}
+    assert {name.split(".")[-2] for name in names} == {"query_proj", "key_proj", "value_proj"}

@@ -71,7 +71,7 @@ def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence
         pad_token_id=tokenizer.pad_token_id,
         architectures=["BertForSequenceClassification"],
     )
-    return StartingPoint(_with_labels(config, labels), tokenizer, None)
+    return StartingPoint(with_labels(config, labels), tokenizer, None)
 
 
 def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
@@ -82,7 +82,7 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
             one that this project knows.
     """
     _check_files(directory)
-    config = _with_labels(_read_config(directory), labels)
+    config = with_labels(_read_config(directory), labels)
     tokenizer = read_tokenizer(directory)
     model, report = _load_model(directory, config)
     _check_weights(directory, model, report)
@@ -121,7 +121,8 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
         raise HeadroomError(f"cannot write {output}: {first_line(error)}") from error
 
 
-def _with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
+def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
+    """Return the configuration, made one of a classifier of these labels."""
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: index for index, label in enumerate(labels)}
     config.problem_type = "single_label_classification"

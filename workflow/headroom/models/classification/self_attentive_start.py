@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from transformers import BertTokenizer
 
 from headroom.data.wordpieces import learn_wordpieces
-from headroom.models.classification.encoder import StartingPoint
+from headroom.models.classification.encoder import StartingPoint, with_labels
 from headroom.models.classification.self_attentive import SelfAttentiveConfig
 from headroom.settings.encoder import SelfAttentiveEncoder
 
@@ -28,11 +28,8 @@ def self_attentive_start(
         fully_connected_size=settings.fully_connected,
         dropout=settings.dropout,
         penalty=settings.penalty,
-        id2label=dict(enumerate(labels)),
-        label2id={label: index for index, label in enumerate(labels)},
-        problem_type="single_label_classification",
         architectures=["SelfAttentiveForSequenceClassification"],
     )
     tokenizer = BertTokenizer(vocab=pieces, model_max_length=config.max_position_embeddings)
     config.pad_token_id = tokenizer.pad_token_id
-    return StartingPoint(config, tokenizer, None)
+    return StartingPoint(with_labels(config, labels), tokenizer, None)

@@ -198,7 +198,8 @@ def build_model(encoder: Path, seed: int, changes: Changes = Changes()) -> PreTr
 def head_gradients(model: Any, changes: Changes, clip_norm: float) -> HeadGradients:
     """Return what looks after the gradients of the heads of a model in training."""
     projections = {
-        live.site: [getattr(live.attention, name).weight for name in live.inputs] for live in find_sites(model)
+        live.site: [getattr(live.attention, name).weight for name in live.inputs[:3]]  # none of relative positions
+        for live in find_sites(model)
     }
     rewrite = changes.rewriter and changes.rewriter(projections)
     return HeadGradients([weight for found in projections.values() for weight in found], rewrite, clip_norm)
