@@ -27,14 +27,14 @@ def named(found: list[Replicates]) -> dict[str, float]:
 
 def test_random_draws_are_averaged_and_orders_named() -> None:
     rows = [
-        *curve([20.0] * 5, order="random", normalised=""),
+        *curve([20.0, 20, 20, 20, 0], order="random", normalised=""),
         *curve([20.0, 0, 0, 0, 0], order="random", normalised="", draw=1),
-        *curve([20.0] * 5, normalised="layer", ranking="rescored"),
+        *curve([20.0, 20, 20, 20, 0], normalised="layer", ranking="rescored"),
     ]
     found = named(list(arm_quantities.curve_quantities(pandas.DataFrame(rows))))
     assert found == {
-        "curve_area_random test accuracy": pytest.approx((1 + 0.125) / 2),
-        "curve_area_gradient-example.layer.rescored test accuracy": 1,
+        "curve_area_random test accuracy": pytest.approx((0.875 + 0.125) / 2),
+        "curve_area_gradient-example.layer.rescored test accuracy": 0.875,
     }
 
 

@@ -4,7 +4,7 @@ import math
 
 import pandas
 import pytest
-from headroom.methods.curve_summaries import curve_area, removable_share
+from headroom.methods.curve_summaries import above_chance, curve_area, removable_share
 
 
 def curve(values: list[float], *, full: float = 20.0, removed: list[int] | None = None) -> pandas.DataFrame:
@@ -53,6 +53,35 @@ def test_a_curve_may_start_with_heads_gone() -> None:
     assert removable_share(curve([5.0, 19.9], removed=[1, 2])) == 0
 
 
-@pytest.mark.parametrize("full", [0.0, -4.0, float("nan")])
+@pytest.mark.parametrize("full", [0.0, -4.0, 0.99, float("nan")])
 def test_a_model_without_a_score_has_no_share(full: float) -> None:
     assert math.isnan(removable_share(curve([full, full, full], full=full)))
+    assert math.isnan(curve_area(curve([full, full, full], full=full)))
+
+
+def of_run(task: str, values: list[float], **names: object) -> pandas.DataFrame:
+    fixed = {"task": task, "run": f"{task}.baseline.seed1", "epoch": 3, "set": "test", "metric": "accuracy"}
+    return curve(values, full=values[0]).assign(**fixed | names)
+
+
+def test_chance_is_what_a_classifier_scores_without_heads() -> None:
+    rows = pandas.concat([of_run("sst2", [90.0, 80, 50, 50, 50]), of_run("sst2", [90.0, 50, 60, 60, 60], set="far")])
+    found = above_chance(rows)
+    assert list(found["value"]) == [40, 30, 0, 0, 0, 30, -10, 0, 0, 0]
+    assert list(found["full"]) == [40] * 5 + [30] * 5
+
+
+def test_draws_share_their_chance() -> None:
+    rows = pandas.concat([of_run("sst2", [90.0, 80, 50, 50, 52]), of_run("sst2", [90.0, 80, 50, 50, 48])])
+    assert set(above_chance(rows)["full"]) == {40}
+
+
+def test_translations_and_curves_that_keep_heads_stay_as_they_are() -> None:
+    for rows in (of_run("translation", [30.0, 20, 2, 1, 1]), of_run("sst2", [90.0, 80, 50])):
+        assert above_chance(rows).equals(rows)
+
+
+def test_a_classifier_at_chance_has_nothing_to_remove() -> None:
+    rows = above_chance(of_run("sst2", [50.5, 50, 51, 50, 50]))
+    assert math.isnan(removable_share(rows))
+    assert math.isnan(curve_area(rows))

@@ -12,7 +12,7 @@ import pandas
 from headroom.ground.bootstrap import LOWER_IS_BETTER
 from headroom.methods.arm_tables import MAIN_ORDER, by_arm, groups, joint_signature, last_epoch, main_scores
 from headroom.methods.concentration import entropy, gini
-from headroom.methods.curve_summaries import curve_area, removable_share
+from headroom.methods.curve_summaries import above_chance, curve_area, removable_share
 
 INPUT_COLUMNS = {
     "evaluation": ("run", "epoch", "set", "metric", "value", "low", "high", "signature"),
@@ -133,12 +133,12 @@ def _replicates(
 
 
 def _whole_curves(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return the last epoch's curves over all kinds of heads.
+    """Return the last epoch's curves over all kinds of heads, scores of classifiers above chance.
 
     Left out are metrics of which less is better: a share of the full model's loss has no ceiling.
     """
     rows = last_epoch(table)
-    return rows[(rows["scope"] == "all") & ~rows["metric"].isin(LOWER_IS_BETTER)]
+    return above_chance(rows[(rows["scope"] == "all") & ~rows["metric"].isin(LOWER_IS_BETTER)])
 
 
 def _summaries(

@@ -72,9 +72,10 @@ CLAIMS = (
         },
         rule="Pruning curves of the last epoch over all heads, every model by its own raw gradient scores. Two numbers:"
         " the area under the curve (its mean height as a share of the model’s own full score), and the removable share"
-        " (the largest share of heads that can go with every step up to it at 99 % of the full score or more). Each is"
-        " the repulsive arm’s (svgd, else spos, at all sites) less that of the baseline with as many heads and the same"
-        " dropout, paired by seed, with a 95 % t-interval over seeds. Changes within ±2 % of the score and within ±5 %"
+        " (the largest share of heads that can go with every step up to it at 99 % of the full score or more); of"
+        " classifiers, the score above chance, which is what the model scores without any head. Each is the repulsive"
+        " arm’s (svgd, else spos, at all sites) less that of the baseline with as many heads and the same dropout,"
+        " paired by seed, with a 95 % t-interval over seeds. Changes within ±2 % of the score and within ±5 %"
         " of all heads do not matter. Does not hold if both intervals are within these bounds (nothing changes that"
         " matters), or if one is above 0 and none below (more prunable). Holds if one is below 0 and none above (less"
         " prunable). Else undecided, as it is with one seed. The Gini coefficient of importance (lower is more even) is"

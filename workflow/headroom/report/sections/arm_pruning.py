@@ -17,6 +17,7 @@ from headroom.report.sections.arm_numbers import (
 )
 from headroom.report.selection import last_arm_curves
 from headroom.report.study_tables import StudyTables
+from headroom.report.tasks import kind_of
 
 NUMBERS = {
     "area (%)": ("curve_area", "curve_area_difference", 100.0),
@@ -32,7 +33,8 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
     rows = last_arm_curves(tables)
     if rows.empty:
         return None
-    label = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]} (% of own full)"
+    above = " above chance" if kind_of(tables.task) == "classification" else ""
+    label = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]}{above} (% of own full)"
     panels = [Row("Pruning by gradient", (figures.pruning(rows, arms_with_lines(tables), tables.arms, label=label),))]
     for title, name, axis in (
         ("Area under the curve", "area (%)", "points of the full score"),
@@ -52,8 +54,9 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         shows=finding,
         how="Every model loses heads in the order of its own gradient scores; curves are in % of its own full score,"
         " faint lines are seeds. The area is the mean height of the curve. The removable share is the largest share of"
-        " heads that can go with every step up to it at 99 % of the full score or more. Dots: differences paired by"
-        " seed with 95 % t-intervals, cut off where the axis ends; to the left is less prunable. R8 rests on these two."
+        " heads that can go with every step up to it at 99 % of the full score or more; of classifiers, scores above"
+        " chance (what is left without any head). Dots: differences paired by seed with 95 % t-intervals, cut off"
+        " where the axis ends; to the left is less prunable. R8 rests on these two."
         f"{without_lines(tables)}",
         tables=tuple(_tables(tables)),
     )
