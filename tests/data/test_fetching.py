@@ -1,17 +1,19 @@
-"""Fetching from mirrors and from a server on this machine."""
+"""Fetching from mirrors, in a directory or on the network, and from where a file is published."""
 
 import gzip
 import hashlib
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import logging
 
 import pytest
-from headroom.data import fetching
+from bad_server import Answer
+from headroom.data import unpacking
 from headroom.data.catalogue import CatalogueFile
 from headroom.data.fetching import fetch, unpacked_lines
+from headroom.data.transfer import Patience
 from headroom.ground.errors import HeadroomError
 
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
+HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
 
 
 def catalogued(url="http://127.0.0.1:9/nowhere", content=CONTENT):
@@ -28,62 +30,31 @@ def catalogued(url="http://127.0.0.1:9/nowhere", content=CONTENT):
     )
 
 
-@pytest.fixture
-def server():
-    """Yield (url, answers, requests): a server that gives its answers in turn, the last one again and again."""
-    answers, asked = [], []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self):
-            status, body, announced = answers.pop(0) if len(answers) > 1 else answers[0]
-            asked.append(self.path)
-            self.send_response(status)
-            self.send_header("Content-Length", str(announced))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments):
-            pass
-
-    running = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{running.server_port}/text.gz", answers, asked
-    running.shutdown()
-    running.server_close()
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch):
-    """Let every pause between two tries be short, and the time for an answer too."""
-    monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
-    monkeypatch.setattr(fetching, "TIMEOUT", 2.0)
-
-
 def left(directory):
     """Return the names of all files below a directory."""
     return sorted(path.name for path in directory.rglob("*") if path.is_file())
 
 
 def test_mirror_is_tried_first(tmp_path, server):
-    url, answers, asked = server
-    answers.append((200, CONTENT, len(CONTENT)))
+    url = server.gives(Answer(CONTENT))
     mirror = tmp_path / "mirror"
     (mirror / "set").mkdir(parents=True)
     (mirror / "set/text.gz").write_bytes(CONTENT)
     path = fetch(catalogued(url), tmp_path / "out", mirror=mirror)
     assert path == tmp_path / "out/set/text.gz"
     assert path.read_bytes() == CONTENT
-    assert asked == []
+    assert server.asked == []
 
 
-def test_file_that_the_mirror_lacks_is_downloaded(tmp_path, server):
-    url, answers, asked = server
-    answers.append((200, CONTENT, len(CONTENT)))
+def test_file_that_the_mirror_lacks_is_downloaded(tmp_path, server, caplog):
+    caplog.set_level(logging.INFO)
+    url = server.gives(Answer(CONTENT))
     (tmp_path / "mirror").mkdir()
     path = fetch(catalogued(url), tmp_path / "out", mirror=tmp_path / "mirror")
     assert path.read_bytes() == CONTENT
+    assert f"downloading {url} ({len(CONTENT)} bytes; licence: none)" in caplog.text
     fetch(catalogued(url), tmp_path / "out")
-    assert len(asked) == 1, "a file that is there is not fetched again"
+    assert len(server.asked) == 1, "a file that is there is not fetched again"
 
 
 @pytest.mark.parametrize("broken", [CONTENT[:-3], CONTENT[:-1] + b"?"])
@@ -100,52 +71,52 @@ def test_broken_file_in_the_mirror_is_an_error_with_both_checksums(tmp_path, bro
     assert left(tmp_path / "out") == []
 
 
-def test_mirror_that_is_no_directory_is_named(tmp_path):
-    with pytest.raises(HeadroomError, match=r"mirror .*nowhere is not a directory"):
-        fetch(catalogued(), tmp_path / "out", mirror=tmp_path / "nowhere")
+def test_without_its_mirror_a_study_downloads(tmp_path, server, caplog):
+    path = fetch(catalogued(server.gives(Answer(CONTENT))), tmp_path / "out", mirror=tmp_path / "nowhere")
+    assert path.read_bytes() == CONTENT
+    assert f"the mirror {tmp_path / 'nowhere'} is not a directory here" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("bad", "tries"), [(Answer(status=404), 1), (Answer(status=503), 3), (Answer(CONTENT[:-1] + b"?"), 1)]
+)
+def test_mirror_on_the_network_is_tried_first_and_then_the_publisher(tmp_path, server, bad, tries):
+    url = server.gives(*[bad] * tries, Answer(CONTENT))
+    mirror = f"{server.address}/our/mirror/"
+    path = fetch(catalogued(url), tmp_path / "out", mirror=mirror, patience=HURRIED)
+    assert path.read_bytes() == CONTENT
+    assert [asked.path for asked in server.asked] == ["/our/mirror/set/text.gz"] * tries + ["/text.gz"]
+
+
+def test_mirror_on_the_network_is_enough(tmp_path, server):
+    server.gives(Answer(CONTENT))
+    assert fetch(catalogued(), tmp_path / "out", mirror=server.address, patience=HURRIED).read_bytes() == CONTENT
+    assert [asked.path for asked in server.asked] == ["/set/text.gz"]
 
 
 def test_interrupted_and_refused_downloads_are_tried_again(tmp_path, server):
-    url, answers, asked = server
-    answers += [
-        (200, CONTENT[:10], len(CONTENT)),
-        (503, b"", 0),
-        (200, CONTENT, len(CONTENT)),
-    ]
-    assert fetch(catalogued(url), tmp_path / "out").read_bytes() == CONTENT
-    assert len(asked) == 3
+    url = server.gives(Answer(CONTENT, cut=10), Answer(status=503), Answer(CONTENT))
+    assert fetch(catalogued(url), tmp_path / "out", patience=HURRIED).read_bytes() == CONTENT
+    assert len(server.asked) == 3
     assert left(tmp_path / "out") == ["text.gz"]
 
 
 def test_corrupt_download_is_an_error_with_both_checksums_and_leaves_nothing(tmp_path, server):
-    url, answers, asked = server
-    answers.append((200, b"<html>blocked</html>", 20))
     with pytest.raises(HeadroomError) as caught:
-        fetch(catalogued(url), tmp_path / "out")
+        fetch(catalogued(server.gives(Answer(b"<html>blocked</html>"))), tmp_path / "out")
     message = str(caught.value)
     assert "set/text.gz" in message
     assert f"expected sha256 {hashlib.sha256(CONTENT).hexdigest()}" in message
     assert f"found {hashlib.sha256(b'<html>blocked</html>').hexdigest()}" in message
     assert message.count("\n") <= 1
     assert left(tmp_path / "out") == []
-    assert len(asked) == 1 + fetching.RETRIES
 
 
 def test_failed_download_keeps_an_older_file_out_of_use(tmp_path, server):
-    url, answers, _ = server
-    answers.append((404, b"", 0))
     (tmp_path / "out/set").mkdir(parents=True)
     (tmp_path / "out/set/text.gz").write_bytes(b"stale")
-    with pytest.raises(HeadroomError, match=r"cannot download set/text\.gz from http://127.*status 404") as caught:
-        fetch(catalogued(url), tmp_path / "out")
-    assert str(caught.value).count("\n") <= 1
-    assert "mirror" in str(caught.value)
-
-
-def test_no_network_is_one_clear_line(tmp_path):
-    with pytest.raises(HeadroomError, match=r"cannot download set/text\.gz from http://127\.0\.0\.1:9/nowhere: .*"):
-        fetch(catalogued(), tmp_path / "out")
-    assert left(tmp_path / "out") == []
+    with pytest.raises(HeadroomError, match=r"cannot download text\.gz from http://127.*status 404;\n.*set/text\.gz"):
+        fetch(catalogued(server.gives(Answer(status=404))), tmp_path / "out")
 
 
 def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
@@ -157,3 +128,10 @@ def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
     path.write_bytes(b"no gzip")
     with pytest.raises(HeadroomError, match=r"cannot unpack .*text\.gz"):
         unpacked_lines(path, catalogued())
+
+
+def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "LEAST", 100_000)
+    (tmp_path / "text.gz").write_bytes(gzip.compress(bytes(10_000_000)))
+    with pytest.raises(HeadroomError, match=r"text\.gz unpacks to \d+ bytes, 1\d\d times its size: it is no honest"):
+        unpacked_lines(tmp_path / "text.gz", catalogued())

@@ -3,6 +3,7 @@
 import zipfile
 
 import pytest
+from headroom.data import unpacking
 from headroom.data.labelled import LabelledText
 from headroom.data.labelled_catalogue import LabelledDataset, Rows
 from headroom.data.labelled_files import chosen_rows, read_set
@@ -176,6 +177,22 @@ class TestArchive:
         assert self.read(fetched).first == ["a"]
         assert [path.name for path in tmp_path.rglob("*")] == ["packed.zip"]
         assert not (tmp_path.parent / "escaped.tsv").exists()
+
+    def test_a_bomb_is_refused_before_it_unpacks(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(unpacking, "LEAST", 100_000)
+        with zipfile.ZipFile(tmp_path / "packed.zip", "w", zipfile.ZIP_DEFLATED) as packed:
+            packed.writestr("deep/in.tsv", b"1\ta\n" * 2_000_000)
+        with pytest.raises(HeadroomError, match=r"packed\.zip unpacks to \d+ bytes, \d+ times its size"):
+            self.read({"set/packed.zip": tmp_path / "packed.zip"})
+
+    def test_a_locked_member_is_named(self, archive, tmp_path):
+        fetched = archive({"deep/in.tsv": b"1\ta\n"})
+        content = bytearray((tmp_path / "packed.zip").read_bytes())
+        for mark, place in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+            content[content.index(mark) + place] |= 1
+        (tmp_path / "packed.zip").write_bytes(content)
+        with pytest.raises(HeadroomError, match=r"cannot unpack 'deep/in\.tsv' of .*packed\.zip: .*encrypted"):
+            self.read(fetched)
 
     @pytest.mark.parametrize("member", ["../escaped.tsv", "/tmp/escaped.tsv", "deep/../../escaped.tsv", ""])
     def test_a_catalogue_cannot_name_them(self, member):

@@ -84,7 +84,11 @@ def test_the_generated_treebank_comes_back(tmp_path):
         (row(4, "slept", 0, "root"), 6, r"line 14: tree and text do not align: 'slept' is not in the text, .*'sleep"),
         ("# text = I don't sleep. Now", 1, r"line 16: tree and text do not align: no word of the tree is 'Now'"),
         (row(7, "I", 4, "nsubj"), 2, r"line 8: the words of the sentence are not numbered 1, 2, 3"),
-        ("1 I", 2, r"line 8: no sentence in CoNLL-U"),
+        ("1 I", 2, r"line 10: no word in CoNLL-U: expected a number and nine more columns"),
+        (row(1, "I", 4, "nsubj").rpartition("\t")[0], 2, r"line 10: no word in CoNLL-U"),
+        (row(1, "", 4, "nsubj"), 2, r"line 10: no word in CoNLL-U"),
+        (row("01", "I", 4, "nsubj"), 2, r"line 10: no word in CoNLL-U"),
+        (row(1, "I", "four", "nsubj"), 2, r"line 8: no sentence in CoNLL-U"),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_line(changed, place, message, tmp_path):

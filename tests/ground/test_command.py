@@ -1,6 +1,10 @@
 """Command lines: flags follow the settings, errors are one line."""
 
 import argparse
+import errno
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from typing import Literal
 
@@ -9,6 +13,7 @@ from headroom.ground import command
 from headroom.ground.errors import HeadroomError
 from headroom.settings.base import Settings
 from pydantic import Field, PositiveInt
+from whole_project import ROOT
 
 
 class ExampleSettings(Settings):
@@ -88,6 +93,9 @@ def test_settings_beside_other_flags_take_only_their_own() -> None:
     assert command.settings_from(given, ExampleSettings).epochs == 2
 
 
+OUT_OF_MEMORY = "error: out of memory: give the job more memory or a smaller batch\n"
+
+
 def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], None]:
     def main(arguments: Sequence[str] | None = None) -> None:
         raise error
@@ -99,7 +107,19 @@ def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], No
     ("error", "status", "shown"),
     [
         (HeadroomError("no head E9:1; the model has 3 layers"), 2, "error: no head E9:1; the model has 3 layers\n"),
-        (MemoryError(), 2, "error: out of memory: give the job more memory or a smaller batch\n"),
+        (MemoryError(), 2, OUT_OF_MEMORY),
+        (RuntimeError("[...] DefaultCPUAllocator: can't allocate memory: you tried"), 2, OUT_OF_MEMORY),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), 2, OUT_OF_MEMORY),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "results/a"),
+            28,
+            "error: no space left on the disk: free some at results/a and run the same command again\n",
+        ),
+        (
+            Exception("No space left on device (os error 28)"),
+            28,
+            "error: no space left on the disk: free some and run the same command again\n",
+        ),
         (KeyboardInterrupt(), 130, ""),
     ],
 )
@@ -112,9 +132,29 @@ def test_errors_end_a_stage_in_one_line(
     assert capsys.readouterr().err == shown
 
 
-def test_programming_errors_keep_their_traceback() -> None:
-    with pytest.raises(ValueError, match="ours"):
-        command.run(failing(ValueError("ours")))
+def test_a_full_disk_shows_in_the_status_though_the_log_is_on_it() -> None:
+    lines = (
+        "import errno, logging",
+        "from headroom.ground.command import run",
+        "def main(arguments):",
+        "    logging.getLogger('headroom').info('begun')",
+        "    raise OSError(errno.ENOSPC, 'No space left on device')",
+        "run(main)",
+    )
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", "\n".join(lines)],
+            env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+            stdout=full,
+            stderr=full,
+        )
+    assert ended.returncode == command.FULL_DISK
+
+
+@pytest.mark.parametrize("error", [ValueError("ours"), OSError(errno.EACCES, "Permission denied")])
+def test_programming_errors_keep_their_traceback(error: Exception) -> None:
+    with pytest.raises(type(error), match=r"ours|Permission"):
+        command.run(failing(error))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Files are either whole or absent; lines end at newlines and nowhere else."""
 
+import errno
 import hashlib
 import stat
 from pathlib import Path
@@ -33,6 +34,53 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
         interrupted()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_of_the_file_goes(tmp_path: Path) -> None:
+    left = [tmp_path / ".a.csv.1b_d5f7h.csv", tmp_path / ".a.csv.1b_d5f7h.csv.tmp"]
+    others = [tmp_path / ".b.csv.1b_d5f7h.csv", tmp_path / "a.csv.1b_d5f7h.csv", tmp_path / ".a.csv"]
+    for path in [*left, *others]:
+        path.write_text("half")
+    write_lines(tmp_path / "a.csv", ["whole"])
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a.csv", *others])
+
+
+def test_what_a_library_left_beside_the_temporary_file_goes(tmp_path: Path) -> None:
+    def failing() -> None:
+        with atomic_path(tmp_path / "a.pt") as temporary:
+            Path(f"{temporary}.tmp").write_text("half")
+            raise ValueError("full")
+
+    with pytest.raises(ValueError, match="full"):
+        failing()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        RuntimeError("[enforce fail at inline_container.cc:659] . unexpected pos 64 vs 0"),
+    ],
+)
+def test_a_full_disk_is_a_clear_error(tmp_path: Path, error: Exception) -> None:
+    def failing() -> None:
+        with atomic_path(tmp_path / "file"):
+            raise error
+
+    with pytest.raises(HeadroomError, match=r"^cannot write .*file: no space left on the disk; free some there"):
+        failing()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_errors_of_the_block_are_its_own(tmp_path: Path) -> None:
+    def failing() -> None:
+        with atomic_path(tmp_path / "file"):
+            raise RuntimeError("ours")
+
+    with pytest.raises(RuntimeError, match=r"^ours$"):
+        failing()
 
 
 def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:

@@ -42,6 +42,9 @@ def test_a_map_is_read(tmp_path: Path) -> None:
     [
         ({"weights": [[0.3, 0.7]]}, "E2:3 on sentence 1 needs a row per query"),
         ({"weights": [[0.3], [0.7]]}, "a weight per key"),
+        ({"weights": [[0.3, 0.7], [float("inf"), 0.1]]}, "a weight per key, all numbers"),
+        ({"weights": [[0.3, 0.7], [float("nan"), 0.1]]}, "a weight per key, all numbers"),
+        ({"sentence": float("inf")}, "has no attention maps as headroom.trace writes them"),
         ({"head": "X1"}, "'X1' is not a head"),
         ({"queries": None}, "has no attention maps as headroom.trace writes them"),
     ],

@@ -94,7 +94,7 @@ def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):
     ],
 )
 def test_what_cannot_be_adopted_is_named_and_leaves_nothing(release, archive, tmp_path, monkeypatch, flags, message):
-    monkeypatch.setattr("pooch.core.time.sleep", lambda _: None)
+    monkeypatch.setattr("urllib3.util.retry.time.sleep", lambda _: None)
     places = {"RELEASE": str(release.directory), "ARCHIVE": str(archive)}
     given = [*(places.get(flag, flag) for flag in flags), *output(tmp_path)]
     with pytest.raises(HeadroomError, match=message) as caught:

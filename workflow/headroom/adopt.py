@@ -11,7 +11,7 @@ from headroom.data.archives import DamagedArchiveError, checked_archive, extract
 from headroom.data.moses import CODES, MOSES, MosesPieces, write_moses
 from headroom.ground.command import add_settings, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path
+from headroom.ground.files import atomic_path, cannot_write
 from headroom.models.translation import engine as _engine  # noqa: F401  (imports fairseq quietly)
 from headroom.models.translation.released import adopt
 from headroom.settings.released import ReleasedModel
@@ -25,7 +25,7 @@ _log = logging.getLogger("headroom.adopt")
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
     parser = stage_parser("headroom.adopt", __doc__)
-    parser.add_argument("--mirror", type=Path, help="directory with released/<archive>, tried before the network")
+    parser.add_argument("--mirror", help="directory or address with released/<archive>, tried before the network")
     parser.add_argument("--vocabulary", type=Path, required=True, help=f"directory for {', '.join(FILES)}")
     parser.add_argument("--checkpoint", type=Path, required=True, help="where the checkpoint goes, e.g. epoch1.pt")
     add_settings(parser, ReleasedModel)
@@ -42,8 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         given.vocabulary.mkdir(parents=True, exist_ok=True)
         (given.vocabulary / MOSES).unlink(missing_ok=True)
+        for left in given.vocabulary.glob(".adopt.*"):  # by a kill
+            shutil.rmtree(left)
     except OSError as error:
-        raise HeadroomError(f"cannot write {given.vocabulary}: {error.strerror}") from error
+        raise cannot_write(given.vocabulary, error) from error
     with tempfile.TemporaryDirectory(dir=given.vocabulary, prefix=".adopt.") as name:
         files = _released_files(settings, Path(name), given.vocabulary / "downloads", given.mirror)
         source, target = (files[name] for name in settings.dictionaries)
@@ -58,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _log.info("wrote %s: %s", given.checkpoint, ", ".join(f"{value} {name}" for name, value in about.items()))
 
 
-def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirror: Path | None) -> dict[str, Path]:
+def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirror: str | None) -> dict[str, Path]:
     """Return where every file of the release is, by its name: in a directory, or extracted into `place`."""
     names = (settings.checkpoint_file, *settings.dictionaries, settings.codes_file)
     directory = Path(settings.path or "")

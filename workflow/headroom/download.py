@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
     parser = stage_parser("headroom.download", __doc__)
-    parser.add_argument("--mirror", type=Path, help="directory laid out <dataset>/<file>, tried first")
+    parser.add_argument("--mirror", help="directory or address laid out <dataset>/<file>, tried first")
     parser.add_argument("--catalogue", type=Path, default=CATALOGUE, help="the catalogue of data sets")
     parser.add_argument("--output", type=Path, required=True, help="directory of the corpus")
     add_settings(parser, CatalogueCorpus)
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _log.info("wrote %s to %s", dataset.title, given.output)
 
 
-def _read(dataset: Dataset, name: str, directory: Path, mirror: Path | None) -> ParallelText:
+def _read(dataset: Dataset, name: str, directory: Path, mirror: str | None) -> ParallelText:
     """Fetch both sides of a set and return its pairs."""
     files = [dataset.file(name, side) for side in SIDES]
     paths = [fetch(file, directory, mirror=mirror) for file in files]

@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
     parser = stage_parser("headroom.download_labelled", __doc__)
-    parser.add_argument("--mirror", type=Path, help="directory laid out <dataset>/<file>, tried first")
+    parser.add_argument("--mirror", help="directory or address laid out <dataset>/<file>, tried first")
     parser.add_argument("--catalogue", type=Path, default=CATALOGUE, help="the catalogue of labelled data sets")
     parser.add_argument("--output", type=Path, required=True, help="directory of the corpus")
     add_settings(parser, LabelledCatalogueCorpus)

@@ -18,7 +18,7 @@ _log = logging.getLogger("headroom.download_treebank")
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
     parser = stage_parser("headroom.download_treebank", __doc__ or "")
-    parser.add_argument("--mirror", type=Path, help="directory laid out <treebank>/<file>, tried first")
+    parser.add_argument("--mirror", help="directory or address laid out <treebank>/<file>, tried first")
     parser.add_argument("--catalogue", type=Path, default=CATALOGUE, help="the catalogue of treebanks")
     parser.add_argument("--output", type=Path, required=True, help="treebank to write, in CoNLL-U")
     add_relations(parser)

@@ -15,8 +15,8 @@ from pathlib import Path
 from headroom.data.parallel import SIDES, ParallelText, read_corpus_record, read_parallel
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.ground.command import add_settings, run, settings_from, stage_parser
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path, read_lines, sha256, write_lines
+from headroom.ground.errors import HeadroomError, disk_is_full
+from headroom.ground.files import atomic_path, cannot_write, read_lines, sha256, write_lines
 from headroom.settings.corpus import VocabularySettings
 
 BINARISED = tuple(
@@ -57,12 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _clear(output: Path) -> None:
-    """Make the output directory; the record of an earlier set goes before its files do."""
+    """Make the output directory; the record of an earlier set goes before its files do, and what a kill left."""
     try:
         output.mkdir(parents=True, exist_ok=True)
         (output / "prepared.json").unlink(missing_ok=True)
+        for left in output.glob(".prepare.*"):
+            shutil.rmtree(left)
     except OSError as error:
-        raise HeadroomError(f"cannot write {output}: {error.strerror}") from error
+        raise cannot_write(output, error) from error
 
 
 def _read(corpus: Path) -> dict[str, ParallelText]:
@@ -100,9 +102,14 @@ def _preprocess(directory: Path) -> str:
     ]  # fmt: skip
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode < 0:
+        raise HeadroomError(f"fairseq-preprocess was killed by signal {-done.returncode}: was there too little memory?")
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().split("\n")[-1]
-        raise HeadroomError(f"fairseq-preprocess ended with status {done.returncode}: {last}")
+        failure = RuntimeError(f"fairseq-preprocess ended with status {done.returncode}: {last}")
+        if disk_is_full(failure):
+            raise cannot_write(directory.parent, failure) from failure
+        raise HeadroomError(str(failure))
     return done.stdout + done.stderr
 
 

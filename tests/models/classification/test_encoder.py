@@ -224,7 +224,7 @@ class TestWriting:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("headroom.models.classification.encoder.save_file", full)
-        with pytest.raises(HeadroomError, match=r"cannot write .*out: .*No space left"):
+        with pytest.raises(HeadroomError, match=r"cannot write .*out: .*no space left on the disk"):
             prepared(source, tmp_path / "out")
         assert names(tmp_path / "out") == []
 

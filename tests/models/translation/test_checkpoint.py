@@ -1,6 +1,7 @@
 """Checkpoints are read as data, refused in one line when damaged, and written in fairseq's form."""
 
 import argparse
+import copy
 import pickle
 import zipfile
 
@@ -80,6 +81,34 @@ def test_code_in_a_file_is_not_run(tmp_path, form):
         torch.save(content, tmp_path / "bad.pt", _use_new_zipfile_serialization=form == "torch")
     assert "not a checkpoint" in refused(tmp_path / "bad.pt")
     assert not (tmp_path / "ran").exists()
+
+
+def packed(path, output):
+    """Write a checkpoint's parts compressed, which torch can read and never writes."""
+    with zipfile.ZipFile(path) as plain, zipfile.ZipFile(output, "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in plain.infolist():
+            archive.writestr(part.filename, plain.read(part))
+
+
+def test_a_small_file_that_takes_much_memory_is_refused(tmp_path):
+    torch.save({"model": {"weight": torch.zeros(10_000_000)}, "cfg": {"_name": None}}, tmp_path / "plain.pt")
+    packed(tmp_path / "plain.pt", tmp_path / "bomb.pt")
+    assert (tmp_path / "bomb.pt").stat().st_size < 100_000
+    assert torch.load(tmp_path / "bomb.pt", weights_only=True)["model"]["weight"].numel() == 10_000_000
+    assert "it is packed, as torch does not write it" in refused(tmp_path / "bomb.pt")
+
+
+def test_parts_that_lie_upon_each_other_are_refused(tmp_path):
+    torch.save({"model": {"weight": torch.zeros(10_000)}, "cfg": {"_name": None}}, tmp_path / "bomb.pt")
+    assert load_state(tmp_path / "bomb.pt")
+    with zipfile.ZipFile(tmp_path / "bomb.pt", "a") as archive:
+        (weight,) = [part for part in archive.infolist() if part.file_size == 40_000]
+        for number in range(9):
+            again = copy.copy(weight)
+            again.filename = f"{weight.filename}.{number}"
+            archive.filelist.append(again)
+        archive.writestr("last", b"")
+    assert "it is packed" in refused(tmp_path / "bomb.pt")
 
 
 def test_a_checkpoint_of_fairseq_before_its_configuration_had_a_form_is_refused(tmp_path):

@@ -2,6 +2,7 @@
 
 import argparse
 import shutil
+import zipfile
 
 import pytest
 import torch
@@ -166,6 +167,19 @@ def test_code_in_a_checkpoint_is_not_run(release, tmp_path, place):
         take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
     assert "\n" not in str(caught.value)
     assert [path.name for path in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_a_packed_checkpoint_is_not_unpacked(release, tmp_path):
+    state = old_checkpoint(release.model, argparse.Namespace(**{**TRAINED_WITH, **SHAPE}))
+    torch.save(state, tmp_path / "plain.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "plain.pt") as plain,
+        zipfile.ZipFile(tmp_path / "model.pt", "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for part in plain.infolist():
+            archive.writestr(part.filename, plain.read(part))
+    with pytest.raises(HeadroomError, match=r"model\.pt is .*not a checkpoint of data alone \(it is packed"):
+        take(tmp_path / "model.pt", release, tmp_path / "epoch1.pt")
 
 
 def _changed(release, **changed):

@@ -3,21 +3,23 @@
 import logging
 import shutil
 import tarfile
-import zlib
 from collections.abc import Mapping
-from lzma import LZMAError
+from contextlib import closing
 from pathlib import Path, PurePosixPath
+from typing import Any, cast
 from urllib.parse import urlsplit
 
-import pooch
-import requests
-
-from headroom.data import fetching
+from headroom.data.mirrors import addresses, in_mirror
+from headroom.data.transfer import PATIENCE, Patience, download
+from headroom.data.unpacking import FAULTS, Unpacked, check_size
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path, sha256
 
 MIRROR = "released"
 """The folder of a mirror in which archives lie."""
+
+MOST_MEMBERS = 10_000
+"""Members that an archive may have; released models have about ten."""
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +28,9 @@ class DamagedArchiveError(HeadroomError):
     """An archive that cannot be unpacked: to be fetched again."""
 
 
-def fetch_archive(url: str, directory: Path | str, *, expected: str | None, mirror: Path | str | None) -> Path:
+def fetch_archive(
+    url: str, directory: Path | str, *, expected: str | None, mirror: Path | str | None, patience: Patience = PATIENCE
+) -> Path:
     """Return the path of an archive below `directory`, fetching it unless it is there already.
 
     The mirror is tried first: `<mirror>/released/<name of the archive>` is used where it lies. What comes
@@ -36,22 +40,23 @@ def fetch_archive(url: str, directory: Path | str, *, expected: str | None, mirr
         url: Where it is published.
         directory: Where a download goes.
         expected: Its SHA-256; if it is not known, the one found is logged.
-        mirror: A directory with `released/`, or None.
+        mirror: A directory with `released/`, the address of one, or None.
+        patience: How long is waited.
 
     Raises:
-        HeadroomError: If it cannot be had or its checksum is wrong; then no part of it is left behind.
+        HeadroomError: If it cannot be had or its checksum is wrong; then no part of it is left behind but what
+            a later call can go on from.
     """
     name = PurePosixPath(urlsplit(url).path).name
-    if not name:
+    if name in ("", ".."):
         raise HeadroomError(f"key url: {url} names no file")
-    if mirror is not None and not Path(mirror).is_dir():
-        raise HeadroomError(f"the mirror {mirror} is not a directory")
-    mirrored = Path(mirror) / MIRROR / name if mirror is not None else None
-    if mirrored is not None and mirrored.is_file():
+    place = f"{MIRROR}/{name}"
+    if mirrored := in_mirror(mirror, place):
         return checked_archive(mirrored, expected)
     path = Path(directory) / name
     if not path.is_file():
-        _download(url, path)
+        _log.info("downloading %s", url)
+        download(addresses(mirror, place, url), path, place=place, expected=expected, patience=patience)
     try:
         return checked_archive(path, expected)
     except HeadroomError:
@@ -88,51 +93,34 @@ def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
 
     Raises:
         DamagedArchiveError: If it cannot be unpacked.
-        HeadroomError: If a file is missing, there twice, or a link.
+        HeadroomError: If a file is missing, there twice, or a link, or if the archive unpacks to too much.
     """
     found: list[str] = []
     try:
-        with tarfile.open(archive, "r|*") as tar:
-            for member in tar:
+        with closing(Unpacked(archive)) as stream, tarfile.open(fileobj=cast(Any, stream), mode="r|") as tar:
+            for number, member in enumerate(tar, 1):
                 name = PurePosixPath(member.name).name
+                if number > MOST_MEMBERS:
+                    raise HeadroomError(f"{archive} has more than {MOST_MEMBERS} members: it is no released model")
                 if name not in wanted:
                     continue
                 if name in found:
                     raise HeadroomError(f"{archive} has two files called {name}: expected one")
-                stream = tar.extractfile(member) if member.isfile() else None
-                if stream is None:
-                    raise HeadroomError(f"{archive}: {member.name} is not a regular file")
-                with atomic_path(wanted[name]) as temporary, open(temporary, "wb") as copy:
-                    shutil.copyfileobj(stream, copy, 2**20)
+                _copy(tar, member, archive, wanted[name])
                 found.append(name)
-    except (tarfile.TarError, EOFError, OSError, zlib.error, LZMAError) as error:
+    except (tarfile.TarError, *FAULTS, ValueError, RecursionError) as error:  # the last two of made-up headers
         raise DamagedArchiveError(f"cannot unpack {archive}: {error}; fetch it again") from error
     if missing := [name for name in wanted if name not in found]:
         raise HeadroomError(f"{archive} has no file called {missing[0]}")
 
 
-def _download(url: str, path: Path) -> None:
-    pooch.get_logger().setLevel(logging.WARNING)
-    _log.info("downloading %s", url)
-    # The library loads into a temporary file and moves it into place only when it is whole.
-    source = pooch.create(
-        path=path.parent,
-        base_url="",
-        registry={path.name: None},
-        urls={path.name: url},
-        retry_if_failed=fetching.RETRIES,
-    )
-    try:
-        source.fetch(path.name, downloader=pooch.HTTPDownloader(timeout=fetching.TIMEOUT))
-    except (requests.RequestException, ValueError, OSError) as error:
-        raise HeadroomError(
-            f"cannot download {path.name} from {url}: {_reason(error)};\n"
-            f"check the network, or name a mirror that has {MIRROR}/{path.name}"
-        ) from error
-
-
-def _reason(error: Exception) -> str:
-    """Return why a download failed, in one line."""
-    if isinstance(error, requests.HTTPError) and error.response is not None:
-        return f"status {error.response.status_code}"
-    return " ".join(str(error).split())[-160:]
+def _copy(tar: tarfile.TarFile, member: tarfile.TarInfo, archive: Path, place: Path) -> None:
+    """Write one member, if it is a plain file that fits on the disk."""
+    stream = tar.extractfile(member) if member.isfile() and not member.issparse() else None
+    if stream is None:
+        raise HeadroomError(f"{archive}: {member.name} is not a regular file")
+    check_size(archive, member.size)
+    with atomic_path(place) as temporary, open(temporary, "wb") as copy:
+        if member.size > (free := shutil.disk_usage(temporary.parent).free):
+            raise HeadroomError(f"cannot write {place}: it takes {member.size} bytes, and {free} are free")
+        shutil.copyfileobj(stream, copy, 2**20)

@@ -157,7 +157,7 @@ def write_labelled_corpus(
 ) -> None:
     r"""Check every set, write them all and then `corpus.json`.
 
-    Tabs and ends of lines ("\r", "\n") inside a sentence become one space.
+    Tabs, ends of lines ("\r", "\n") and NUL inside a sentence become one space.
 
     Args:
         directory: Where the corpus goes.
@@ -223,7 +223,7 @@ def _places(header: Sequence[str], path: Path | str) -> list[int]:
 
 
 def _plain(text: LabelledText) -> LabelledText:
-    first, *second = ([re.sub(r"[\t\r\n]+", " ", line).strip() for line in side] for side in text.sides)
+    first, *second = ([re.sub(r"[\0\t\r\n]+", " ", line).strip() for line in side] for side in text.sides)
     return LabelledText(first, second[0] if second else None, text.labels)
 
 

@@ -10,7 +10,8 @@ from headroom.data.catalogue import REQUIRED
 from headroom.data.published import PublishedFile, read_entries
 from headroom.ground.errors import HeadroomError
 from headroom.settings.base import Settings
-from headroom.settings.labelled import Labels, Metrics, check_far_names, check_task
+from headroom.settings.labelled import Labels, Metrics, check_task
+from headroom.settings.sets import check_far_names
 
 CATALOGUE = Path(__file__).with_name("labelled_catalogue.yaml")
 

@@ -1,7 +1,6 @@
 """Read labelled examples from files as they were published: tables, aligned files, members of archives."""
 
 import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from headroom.data.fetching import unpacked_lines
 from headroom.data.labelled import LabelledText, checked, split_rows
 from headroom.data.labelled_catalogue import Column, Columns, Identifiers, LabelledDataset, Rows
 from headroom.data.published import PublishedFile
+from headroom.data.unpacking import FAULTS, read_all
 from headroom.ground.errors import HeadroomError
 
 
@@ -92,11 +92,11 @@ def raw_lines(path: Path, file: PublishedFile, member: str | None = None) -> lis
 
 def _member_lines(path: Path, member: str) -> list[str]:
     try:
-        with zipfile.ZipFile(path) as archive:
-            text = archive.read(member).decode("utf-8")
+        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+            text = read_all(path, stream).decode("utf-8")
     except KeyError as error:
         raise HeadroomError(f"{path} has no member '{member}'") from error
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, UnicodeDecodeError) as error:
+    except (zipfile.BadZipFile, *FAULTS, UnicodeDecodeError, RuntimeError) as error:  # the last for locked members
         raise HeadroomError(f"cannot unpack '{member}' of {path}: {error}") from error
     return text.removesuffix("\n").split("\n")
 

@@ -44,13 +44,13 @@ class Origin:
 
 
 def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
-    """Read two aligned files, one sentence a line; white space at the ends of lines is dropped.
+    """Read two aligned files, one sentence a line; white space at the ends of lines and a mark in front are dropped.
 
     Raises:
         HeadroomError: If a file is missing, empty or not UTF-8, has an empty line, or has another number
             of lines than its partner.
     """
-    text = ParallelText(*([line.strip() for line in read_lines(path)] for path in (source, target)))
+    text = ParallelText(*([line.strip() for line in _without_mark(read_lines(path))] for path in (source, target)))
     return checked(text, str(source), str(target))
 
 
@@ -79,6 +79,11 @@ def checked(text: ParallelText, source_name: str, target_name: str) -> ParallelT
         if empty:
             raise HeadroomError(f"{name}, line {empty} is empty: remove the pair from both files")
     return text
+
+
+def _without_mark(lines: list[str]) -> list[str]:
+    """Return lines without the byte order mark that some programs write in front of UTF-8."""
+    return [lines[0].removeprefix("\ufeff"), *lines[1:]] if lines else []
 
 
 def halves(valid: ParallelText, name: str = "valid") -> dict[str, ParallelText]:

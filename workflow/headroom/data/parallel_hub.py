@@ -63,8 +63,8 @@ def _text(settings: ParallelHubCorpus, name: str, table: Any) -> ParallelText:
 
 
 def _plain(text: Any) -> str:
-    r"""Return a sentence on one line: ends of lines ("\r", "\n") inside it become one space."""
-    return re.sub(r"[\r\n]+", " ", str(text or "")).strip()
+    r"""Return a sentence on one line: ends of lines ("\r", "\n") and NUL inside it become one space."""
+    return re.sub(r"[\0\r\n]+", " ", str(text or "")).strip()
 
 
 def _listed(names: Any) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import sentencepiece
 
-from headroom.ground.errors import HeadroomError
+from headroom.ground.errors import HeadroomError, disk_is_full, out_of_memory
 from headroom.ground.files import atomic_path
 from headroom.settings.corpus import VocabularySettings
 
@@ -66,6 +66,8 @@ def train_pieces(sentences: Sequence[str], path: Path | str, settings: Vocabular
                 minloglevel=2,
             )
         except RuntimeError as error:
+            if disk_is_full(error) or out_of_memory(error):
+                raise
             raise HeadroomError(_reason(str(error), settings)) from error
 
 

@@ -1,6 +1,7 @@
 """Dependency trees read from CoNLL-U, each word with its place in the plain text of its sentence."""
 
 import argparse
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,9 @@ from conllu.exceptions import ParseException
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import read_lines
+
+_ROW = re.compile(r"(0|[1-9][0-9]{0,5})([-.][1-9][0-9]{0,5})?(\t[^\t]+){9}")
+"""A word, or several written as one (8-9), or an empty node (8.1)."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +47,16 @@ def read_trees(path: Path | str) -> list[ParsedSentence]:
     """Read the sentences of a CoNLL-U file (https://universaldependencies.org/format.html).
 
     Multiword tokens say where their words stand in the text; empty nodes (8.1) are passed over. The text is that of
-    the comment `# text =`, or else the forms with a space between them where `SpaceAfter=No` does not deny it.
+    the comment `# text =`, or else the forms with a space between them where `SpaceAfter=No` does not deny it. Lines
+    may end as on Windows, and a byte order mark may stand in front.
 
     Raises:
         HeadroomError: If the file is missing or has no sentence, if a sentence has no tree, a governor that it does
             not have, or a word that is not in its text; names the line.
     """
-    sentences = [_sentence(rows, path, first) for first, rows in _blocks(read_lines(path))]
+    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
+    sentences = [_sentence(rows, path, first) for first, rows in _blocks(lines)]
     if not sentences:
         raise HeadroomError(f"{path} has no sentence: expected trees in CoNLL-U")
     return sentences
@@ -98,6 +105,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _sentence(rows: list[str], path: Path | str, first: int) -> ParsedSentence:
     """Return the sentence of a block of lines."""
+    _check_rows(rows, path, first)
     lines = {index: first + place for place, index in enumerate(row.split("\t")[0] for row in rows) if index.isdigit()}
     try:
         tokens = conllu.parse("\n".join(rows))[0]
@@ -117,6 +125,16 @@ def _sentence(rows: list[str], path: Path | str, first: int) -> ParsedSentence:
             for word in words
         ),
     )
+
+
+def _check_rows(rows: Sequence[str], path: Path | str, first: int) -> None:
+    """Raise HeadroomError, naming the line, unless every row has the columns of a word."""
+    for number, row in enumerate(rows, first):
+        if not row.startswith("#") and not _ROW.fullmatch(row):
+            raise HeadroomError(
+                f"{path}, line {number}: no word in CoNLL-U: expected a number and nine more columns, none empty, "
+                "with single tabs between them"
+            )
 
 
 def _check_tree(words: Sequence[conllu.Token], where: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 import logging
+import os
 import re
 import sys
 import types
@@ -11,9 +12,13 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from headroom.ground.errors import HeadroomError
+from headroom.ground.errors import HeadroomError, disk_is_full, out_of_memory
+from headroom.ground.visible import visible
 
 Model = TypeVar("Model", bound=BaseModel)
+
+FULL_DISK = 28
+"""Exit status of a stage that had no space left, of which its log may say nothing: it is on the same disk."""
 
 
 def stage_parser(module: str, description: str) -> argparse.ArgumentParser:
@@ -55,6 +60,15 @@ def add_translation_model(parser: argparse.ArgumentParser, *, several: bool = Fa
         help="directory with sentencepiece.model, dict.source.txt and dict.target.txt",
     )
     parser.add_argument("--corpus", required=True, help="directory with <set>.source and <set>.target")
+
+
+def add_until(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that cuts a training into jobs."""
+    parser.add_argument(
+        "--until",
+        type=_epoch,
+        help="stop after this epoch without handing checkpoints over, so that another job goes on; unset for the end",
+    )
 
 
 def epoch_of(checkpoint: str) -> int:
@@ -101,24 +115,50 @@ def settings_from(arguments: argparse.Namespace, model: type[Model]) -> Model:
 
 
 def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:
-    """Run a stage's `main`; a HeadroomError ends it with its message on standard error and status 2."""
+    """Run a stage's `main`; what a user can act on ends it with a line on standard error and a status.
+
+    The status is `FULL_DISK` if there was no space left, 2 for everything else.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
     if not sys.warnoptions:  # deprecations inside libraries: nothing that a user of a stage can act on
         for category in (UserWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
     try:
         main(arguments)
-    except HeadroomError as error:
-        sys.exit(_failure(str(error)))
     except KeyboardInterrupt:
         sys.exit(130)
-    except MemoryError:
-        sys.exit(_failure("out of memory: give the job more memory or a smaller batch"))
+    except Exception as error:
+        message = _message(error)
+        if message is None:  # a programming error keeps its traceback
+            raise
+        sys.exit(_failure(message, FULL_DISK if disk_is_full(error) else 2))
 
 
-def _failure(message: str) -> int:
-    print(f"error: {message}", file=sys.stderr)
-    return 2
+def _message(error: Exception) -> str | None:
+    """Return what an error says to a user, None if it is none that users can act on."""
+    if isinstance(error, HeadroomError):
+        return str(error)
+    if out_of_memory(error):
+        return "out of memory: give the job more memory or a smaller batch"
+    if disk_is_full(error):
+        place = getattr(error, "filename", None)
+        at = f" at {place}" if place else ""
+        return f"no space left on the disk: free some{at} and run the same command again"
+    return None
+
+
+def _epoch(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise HeadroomError(f"--until {text}: must be the number of an epoch, 1 or more")
+    return int(text)
+
+
+def _failure(message: str, status: int) -> int:
+    try:
+        print(f"error: {visible(message)}", file=sys.stderr)
+    except OSError:  # a log on the full disk: without this, Python would end with a status of its own
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    return status
 
 
 def _shape(annotation: Any) -> tuple[bool, list[str] | None]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from headroom.ground.visible import visible
 from headroom.report import palette, svg
 
 WIDTH = 292.0
@@ -87,7 +88,7 @@ def panel(name: str, *, x_label: str, y_label: str, width: float = WIDTH, height
         drawn.axes.set_ylabel(y_label)
         stream = io.StringIO()
         figure.savefig(stream, format="svg")
-        drawn.markup = Markup(svg.themed(svg.clean(stream.getvalue(), name)))
+        drawn.markup = Markup(svg.themed(svg.clean(visible(stream.getvalue()), name)))
 
 
 def full_line(axes: Axes, value: float, *, vertical: bool = False) -> None:

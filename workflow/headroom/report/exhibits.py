@@ -1,5 +1,6 @@
 """What a report is made of: sections with exhibits (a figure, its caption, the table behind it)."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -151,7 +152,7 @@ class Section:
 
 def of_another_task(section: Section, task: str) -> Section:
     """Return a section whose names of figures, files and ids end with `-<task>`, for all tasks but the first."""
-    suffix = f"-{task}"
+    suffix = "-" + re.sub(r"[^\w-]", "-", task)
     exhibits = tuple(_renamed(exhibit, suffix) for exhibit in section.exhibits)
     return replace(section, exhibits=exhibits, task=task)
 

@@ -1,6 +1,7 @@
 """Attention maps of a few heads on a few sentences, as the stage that traces them wrote them."""
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,7 +56,7 @@ def _read(path: Path) -> list[AttentionMap]:
         return [_map(content["run"], one) for one in content["maps"]]
     except HeadroomError as error:
         raise HeadroomError(f"{path}: {error}") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise HeadroomError(f"{path} has no attention maps as headroom.trace writes them: {error!r}") from error
 
 
@@ -71,7 +72,10 @@ def _map(run: str, one: dict[str, Any]) -> AttentionMap:
         weights=tuple(tuple(map(float, row)) for row in one["weights"]),
     )
     sizes = {len(row) for row in made.weights}
-    if not made.keys or len(made.weights) != len(made.queries) or sizes != {len(made.keys)}:
+    finite = all(math.isfinite(weight) for row in made.weights for weight in row)
+    if not made.keys or len(made.weights) != len(made.queries) or sizes != {len(made.keys)} or not finite:
         place = f"the map of {made.head} on sentence {made.sentence}"
-        raise HeadroomError(f"{place} needs a row per query and a weight per key; run headroom.trace again")
+        raise HeadroomError(
+            f"{place} needs a row per query and a weight per key, all numbers; run headroom.trace again"
+        )
     return made

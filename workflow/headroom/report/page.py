@@ -11,6 +11,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
+from headroom.ground.visible import visible
 from headroom.report import palette, svg
 from headroom.report.claims import PAPERS, ClaimVerdict
 from headroom.report.exhibits import Exhibit, Section, of_another_task
@@ -121,7 +122,7 @@ def render(
     provenance: Provenance,
     motif: Sequence[str] = (),
 ) -> str:
-    """Return the page as HTML; every text is escaped, only drawings and our own style are markup."""
+    """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
     loader = jinja2.FileSystemLoader(SOURCES)
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["prose"] = prose
@@ -133,7 +134,7 @@ def render(
         for letter, authors in PAPERS.items()
     ]
     tally = Counter(one.verdict for one in verdicts)
-    return environment.get_template("page.html.j2").render(
+    page = environment.get_template("page.html.j2").render(
         study=study,
         question=QUESTION,
         findings=findings,
@@ -157,6 +158,7 @@ def render(
         width_of=lambda panel: f"{svg.size(panel)[0]:g}",
         version=_version(),
     )
+    return visible(page)
 
 
 def prose(text: str) -> Markup:

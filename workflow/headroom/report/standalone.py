@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from headroom.ground.visible import visible
 from headroom.report import palette, svg
 from headroom.report.exhibits import Exhibit, Key, Row
 
@@ -31,7 +32,7 @@ def standalone(exhibit: Exhibit) -> str:
         f' font-family="sans-serif" font-size="12" fill="{palette.INK.light}">'
     )
     ground = f'<rect width="{width:g}" height="{top:g}" fill="{palette.PAPER.light}"/>'
-    return f"{opening}{ground}{svg.plain(''.join(parts))}</svg>\n"
+    return f"{opening}{ground}{svg.plain(visible(''.join(parts)))}</svg>\n"
 
 
 def _across(rows: Sequence[Row]) -> list[list[Row]]:

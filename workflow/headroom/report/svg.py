@@ -1,7 +1,7 @@
 """Clean SVG: no metadata, ids that are unique in the page, fonts and colours that follow the page."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lxml import etree  # type: ignore[import-untyped]
 
@@ -14,6 +14,7 @@ HEAD = "head:"
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _ID = re.compile(r"""(\bid="|\bhref="#|url\(#)([^")]+)("|\))""")
+_TAG = re.compile(r"<[^<>]+>")
 _DECIMALS = re.compile(r"-?\d+\.\d{2,}")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 _FONT = re.compile(r"font-family:[^;]*;?|font-stretch:[^;]*;?")
@@ -52,22 +53,31 @@ def clean(source: str, prefix: str) -> str:
 def themed(source: str) -> str:
     """Return clean SVG with every colour of the palette as a CSS variable of the page."""
     variables = {colour.light.lower(): f"var(--{colour.variable})" for colour in palette.ALL}
-    return _COLOUR.sub(lambda match: variables.get(match[0].lower(), match[0]), source)
+    return _in_tags(source, _COLOUR, lambda match: variables.get(match[0].lower(), match[0]))
 
 
 def with_suffix(source: str, suffix: str) -> str:
     """Return SVG whose ids, and the references to them, end with a suffix.
 
     So a panel can stand in one page with the same panel of another task.
+
+    Args:
+        source: Clean SVG.
+        suffix: Letters, digits, hyphens and underscores.
     """
-    return _ID.sub(lambda match: f"{match[1]}{match[2]}{suffix}{match[3]}", source)
+    return _in_tags(source, _ID, lambda match: f"{match[1]}{match[2]}{suffix}{match[3]}")
 
 
 def plain(source: str) -> str:
     """Return SVG with the light values in place of the page's variables: for files that stand alone."""
     values = {colour.variable: colour.light for colour in palette.ALL}
-    source = source.replace("currentColor", palette.INK.light)
-    return re.sub(r"var\(--([a-z0-9-]+)\)", lambda match: values[match[1]], source)
+    source = _in_tags(source, re.compile("currentColor"), lambda _: palette.INK.light)
+    return _in_tags(source, re.compile(r"var\(--([a-z0-9-]+)\)"), lambda match: values.get(match[1], match[0]))
+
+
+def _in_tags(source: str, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> str:
+    """Return markup with replacements in its tags; what looks the same in a text stays as it is."""
+    return _TAG.sub(lambda tag: pattern.sub(replacement, tag[0]), source)
 
 
 def size(source: str) -> tuple[float, float]:

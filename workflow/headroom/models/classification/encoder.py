@@ -24,7 +24,8 @@ from transformers import (
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
 from headroom.data.wordpieces import learn_wordpieces
-from headroom.ground.errors import HeadroomError
+from headroom.ground.errors import HeadroomError, disk_is_full
+from headroom.ground.files import cannot_write
 from headroom.models.classification.checkpoint import read_tokenizer
 from headroom.models.classification.inputs import POSITIONS, longest_input, plain
 from headroom.models.classification.sites import find_sites
@@ -118,7 +119,11 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
                 (Path(place) / name).chmod(0o644)
                 os.replace(Path(place) / name, output / name)
     except (OSError, SafetensorError) as error:
-        raise HeadroomError(f"cannot write {output}: {first_line(error)}") from error
+        raise cannot_write(output, error) from error
+    except Exception as error:
+        if not disk_is_full(error):  # tokenizers have no type for it
+            raise
+        raise cannot_write(output, error) from error
 
 
 def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
@@ -164,6 +169,7 @@ def _load_model(directory: Path, config: PreTrainedConfig) -> tuple[PreTrainedMo
             config=config,
             dtype=torch.float32,
             use_safetensors=True,
+            trust_remote_code=False,
             local_files_only=True,
             ignore_mismatched_sizes=True,
             output_loading_info=True,

@@ -22,7 +22,7 @@ def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
     Raises:
         HeadroomError: If the encoder cannot read inputs of this length.
     """
-    tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
     if max_length > tokenizer.model_max_length:
         raise HeadroomError(f"--max-length {max_length}: the encoder reads at most {tokenizer.model_max_length} pieces")
     tokenizer.model_max_length = max_length
@@ -51,19 +51,30 @@ class GroupedBatches(Sampler[list[int]]):
     """Batches of examples of about equal length, in an order that is a function of seed and epoch alone.
 
     Examples are shuffled and sorted by length within pools of 50 batches, then the batches are shuffled;
-    the batch that is not full is the last.
+    the batch that is not full is the last. Processes that train together each have a part of every batch; one
+    for which the last batch is too small has its first example, which counts for another (`has_part`).
     """
 
-    def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int):
+    def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int, part: int = 0, parts: int = 1):
         self.lengths = numpy.asarray(lengths)
         self.batch_size = batch_size
         self.seed = seed
+        self.part = part
+        self.parts = parts
         self.epoch = 0
 
     def __len__(self) -> int:
         return math.ceil(len(self.lengths) / self.batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
+        for batch in self._batches():
+            yield batch[self.part :: self.parts] or batch[:1]
+
+    def has_part(self, number: int) -> bool:
+        """Return whether a batch of an epoch, counted from 0, has examples for this part."""
+        return self.part < min(self.batch_size, len(self.lengths) - number * self.batch_size)
+
+    def _batches(self) -> Iterator[list[int]]:
         random = numpy.random.default_rng((self.seed, self.epoch))
         order = random.permutation(len(self.lengths))
         full, pool = len(order) // self.batch_size * self.batch_size, 50 * self.batch_size

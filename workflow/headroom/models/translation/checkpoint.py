@@ -1,12 +1,13 @@
 """Checkpoints in fairseq's form: read as data, written whole."""
 
 import argparse
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from headroom.ground.errors import HeadroomError
+from headroom.ground.errors import HeadroomError, out_of_memory
 from headroom.ground.files import atomic_path
 
 DESCRIPTOR = "headroom"
@@ -23,15 +24,33 @@ def load_state(path: Path | str) -> dict[str, Any]:
         HeadroomError: If the file is missing, truncated or is not a fairseq checkpoint.
     """
     try:
+        refuse_packed(path)
         state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise HeadroomError(f"no checkpoint at {path}") from error
     except Exception as error:  # torch raises many types for damaged files
+        if out_of_memory(error):  # the file may be whole: a training must not start over
+            raise
         reason = str(error).strip().split("\n")[0][:160]
         raise HeadroomError(f"{path} is truncated or not a checkpoint ({reason}); train or copy it again") from error
     if not isinstance(state, dict) or "model" not in state or not state.get("cfg"):
         raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks the keys 'model' and 'cfg'")
     return state
+
+
+def refuse_packed(path: Path | str) -> None:
+    """Refuse a checkpoint that takes more memory than its file is large: torch writes its parts as they are.
+
+    Raises:
+        ValueError: If parts are compressed, or lie upon each other.
+    """
+    if not zipfile.is_zipfile(path):  # the form of old versions of torch, which has no parts
+        return
+    with zipfile.ZipFile(path) as archive:
+        parts = archive.infolist()
+    stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
+    if not stored or sum(part.file_size for part in parts) > Path(path).stat().st_size:
+        raise ValueError("it is packed, as torch does not write it")
 
 
 def is_whole(path: Path) -> bool:

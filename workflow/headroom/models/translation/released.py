@@ -14,7 +14,7 @@ from fairseq.tasks.translation import TranslationTask
 from omegaconf import OmegaConf
 
 from headroom.ground.errors import HeadroomError
-from headroom.models.translation.checkpoint import save_model
+from headroom.models.translation.checkpoint import refuse_packed, save_model
 from headroom.models.translation.sites import find_sites
 
 
@@ -82,6 +82,7 @@ def _read(path: Path) -> dict[str, Any]:
     """Read a checkpoint onto the CPU as data: no code in it is run (`weights_only`)."""
     try:
         with torch.serialization.safe_globals(list(_METERS)):  # besides those that `checkpoint` allows for good
+            refuse_packed(path)
             state = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise HeadroomError(f"no checkpoint at {path}") from error

@@ -1,0 +1,139 @@
+"""Snakemake at work on one job, which stops at a given moment to be struck there."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from faults.moments import Moment
+from whole_project import TINY, Project, environment
+
+INJECTED = Path(__file__).parent / "injected"
+PATIENCE = 240.0
+"""Seconds until a job must have come to its moment, or to its end, on a busy machine."""
+
+_STAND_IN = """#!/bin/sh
+# Stands for `python` in the jobs of a disturbed run: one stage gets what stops it.
+if [ "$2" = "{stage}" ]; then export PYTHONPATH="$PYTHONPATH:{injected}" {variables}; fi
+exec "{python}" "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """Snakemake, in a process group of its own, and the process of its job, which is stopped."""
+
+    snakemake: "subprocess.Popen[bytes]"
+    job: int
+    said: Path
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to Snakemake and its jobs, as a terminal does, or the end of a machine."""
+        os.killpg(self.snakemake.pid, number)
+
+    def go_on(self) -> None:
+        """Let the job go on from where it was stopped."""
+        os.kill(self.job, signal.SIGCONT)
+
+    def end(self) -> int:
+        """Wait until Snakemake and the job have ended; return Snakemake's exit status."""
+        status = self.snakemake.wait(PATIENCE)
+        wait_until_ended(self.job)
+        return status
+
+    @property
+    def output(self) -> str:
+        """All that Snakemake and its jobs have said so far."""
+        return self.said.read_text(errors="replace")
+
+
+@contextmanager
+def disturbed(
+    project: Project, moment: Moment, place: Path, variables: Mapping[str, str] | None = None
+) -> Iterator[Disturbed]:
+    """Run Snakemake until its job has stopped at a moment.
+
+    Args:
+        project: Where.
+        moment: When, and what Snakemake is asked for.
+        place: An empty directory outside of the project.
+        variables: More environment variables for the job.
+
+    Raises:
+        AssertionError: If the job ends without coming to the moment.
+    """
+    said, stopped = place / "said.txt", place / "stopped"
+    given = {**(variables or {}), "HEADROOM_STOP": moment.stop, "HEADROOM_STOPPED": str(stopped)}
+    stand_in(place / "bin" / "python", moment.stage, given)
+    command = ["snakemake", moment.target, "--cores", "2", "--configfile", TINY]
+    jobs = environment()
+    jobs["PATH"] = f"{place / 'bin'}{os.pathsep}{jobs['PATH']}"
+    with open(said, "wb") as stream:
+        running = subprocess.Popen(
+            command, cwd=project.root, env=jobs, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
+            start_new_session=True,
+        )  # fmt: skip
+    job = 0
+    try:
+        job = wait_for_stop(stopped, running, said)
+        yield Disturbed(running, job, said)
+    finally:
+        with suppress(ProcessLookupError):  # has ended, as it should
+            os.killpg(running.pid, signal.SIGKILL)
+        if job:  # may have been left alone
+            with suppress(ProcessLookupError):
+                os.kill(job, signal.SIGKILL)
+        running.wait()
+
+
+def stand_in(path: Path, stage: str, variables: Mapping[str, str]) -> None:
+    """Write the command that starts jobs in place of `python`."""
+    path.parent.mkdir()
+    words = " ".join(f"{name}='{value}'" for name, value in variables.items())
+    python = Path(sys.prefix) / "bin" / "python"
+    path.write_text(_STAND_IN.format(stage=stage, injected=INJECTED, variables=words, python=python))
+    path.chmod(0o755)
+
+
+def wait_for_stop(stopped: Path, running: "subprocess.Popen[bytes]", said: Path) -> int:
+    """Return the number of the process that has stopped at its moment."""
+    latest = time.monotonic() + PATIENCE
+    while True:
+        note = stopped.read_text() if stopped.exists() else ""
+        if note and state_of(int(note)) == "T":
+            return int(note)
+        assert running.poll() is None, f"ended before its moment:\n{said.read_text()}"
+        assert time.monotonic() < latest, f"did not come to its moment:\n{said.read_text()}"
+        time.sleep(0.01)
+
+
+def wait_until_ended(process: int) -> None:
+    """Return when a process is gone, or waits for nothing but to be forgotten."""
+    latest = time.monotonic() + PATIENCE
+    while state_of(process) not in ("", "Z", "X"):
+        assert time.monotonic() < latest, f"process {process} did not end"
+        time.sleep(0.01)
+
+
+def state_of(process: int) -> str:
+    """Return the letter of a process's state, as Linux has it; nothing if there is no such process."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
+def forget(project: Project, moment: Moment) -> None:
+    """Remove what a job has made, as if it had never run."""
+    for pattern in moment.outputs:
+        for path in project.root.glob(pattern):
+            if path.is_file():
+                path.unlink()
+    if moment.work:
+        shutil.rmtree(project.root / moment.work)

@@ -1,0 +1,149 @@
+"""The moments at which jobs are struck, each fixed by what the job calls or writes and not by a clock."""
+
+from dataclasses import dataclass
+
+RESULTS = "results/tiny"
+TRAINED, TUNED = "translation.svgd.seed2", "entailment.baseline.seed2"
+TRANSLATOR, CLASSIFIER = "translation.baseline.seed1", "entailment.baseline.seed1"
+
+FAULTS = (
+    *("SIGTERM to Snakemake", "SIGKILL to Snakemake", "SIGKILL to all", "Ctrl-C"),
+    *("SIGTERM to the job", "SIGKILL to the job", "MemoryError", "killed for memory", "disk full"),
+)
+"""The columns of the table that `make test-faults` prints."""
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A stage and where in it the job is stopped.
+
+    Attributes:
+        name: The row of the table that `make test-faults` prints.
+        stage: The module that is stopped.
+        stop: Where, in the words of `injected/sitecustomize.py`.
+        target: The output that Snakemake is asked for.
+        outputs: Patterns of what the job makes, below the project.
+        log: The job's log.
+        work: The directory of resumable state, for trainings.
+        epoch: For trainings: the epoch after which a rerun must go on.
+    """
+
+    name: str
+    stage: str
+    stop: str
+    target: str
+    outputs: tuple[str, ...]
+    log: str
+    work: str = ""
+    epoch: int = 0
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _moment(name: str, stage: str, stop: str, log: str, outputs: tuple[str, ...]) -> Moment:
+    """Return a moment of a stage that has nothing to resume; the first output is asked for."""
+    made = tuple(output if output.startswith("reports/") else f"{RESULTS}/{output}" for output in outputs)
+    return Moment(name, f"headroom.{stage}", stop, made[0], made, f"logs/tiny/{log}.log")
+
+
+def _training(name: str, stage: str, stop: str, run: str, epoch: int) -> Moment:
+    """Return a moment of a training."""
+    target = f"{RESULTS}/training/{run}.csv"
+    made = (target, f"{RESULTS}/runs/{run}/**/*")
+    return Moment(
+        name, f"headroom.{stage}", stop, target, made, f"logs/tiny/{stage}/{run}.log", f"work/tiny/{run}", epoch
+    )
+
+
+GENERATE = _moment(
+    "generate: a text half written",
+    "generate",
+    "write */.check.target.*",
+    "translation/generate",
+    ("translation/corpus/corpus.json", "translation/corpus/*"),
+)
+PREPARE = _moment(
+    "prepare: two of eleven files in place",
+    "prepare",
+    "place */binarised/dict.target.txt",
+    "translation/prepare",
+    ("translation/binarised/prepared.json", "translation/binarised/*"),
+)
+PREPARE_ENCODER = _moment(
+    "prepare_encoder: the tokenizer half written",
+    "prepare_encoder",
+    "write */.encoder.*/tokenizer_config.json",
+    "entailment/prepare_encoder",
+    ("entailment/encoder/config.json", "entailment/encoder/*"),
+)
+# The tiny translation has 21 updates in an epoch, the tiny classification 10.
+TRAIN_EPOCH = _training(
+    "train: in the middle of epoch 2", "train", "call fairseq.trainer:Trainer.train_step@30", TRAINED, 1
+)
+TRAIN_STATE = _training("train: a checkpoint half written", "train", "write */.state2.pt.*", TRAINED, 1)
+TRAIN_HANDOVER = _training("train: one of two models handed over", "train", "place */runs/*/epoch2.pt", TRAINED, 2)
+TUNE_EPOCH = _training(
+    "fine_tune: in the middle of epoch 2", "fine_tune", "call transformers.trainer:Trainer.training_step@15", TUNED, 1
+)
+TUNE_STATE = _training(
+    "fine_tune: a checkpoint half written", "fine_tune", "write */states/*/trainer_state.json@2", TUNED, 1
+)
+TUNE_HANDOVER = _training(
+    "fine_tune: one of two models handed over", "fine_tune", "place */runs/*/epoch2/model.safetensors", TUNED, 2
+)
+ABLATE = _moment(
+    "ablate: in the middle of the sweep",
+    "ablate",
+    "call headroom.methods.judging:Judge._outcome@6",
+    f"ablate/{CLASSIFIER}",
+    (f"ablation/{CLASSIFIER}.csv", f"halves/{CLASSIFIER}.ablation.csv"),
+)
+CURVES = _moment(
+    "curves: in the middle of the sweep",
+    "prune",
+    "call headroom.methods.judging:Judge._outcome@5",
+    f"curves/{TRANSLATOR}.all",
+    (f"curves/{TRANSLATOR}.all.csv",),
+)
+GATE = _moment(
+    "gate: while gates learn",
+    "gate",
+    "call headroom.methods.continued_training:_step@3",
+    f"gate/{TRANSLATOR}.hard-concrete.E",
+    (
+        f"pruned/{TRANSLATOR}.hard-concrete.E.csv",
+        f"gates/{TRANSLATOR}.hard-concrete.E.csv",
+        f"pruned_models/{TRANSLATOR}/hard-concrete.E/**/*",
+    ),
+)
+GATE_MODEL = _moment(
+    "gate: a pruned model half written",
+    "gate",
+    "write */new/.headroom.json.*",
+    f"gate/{CLASSIFIER}.exact.all",
+    (
+        f"pruned/{CLASSIFIER}.exact.all.csv",
+        f"gates/{CLASSIFIER}.exact.all.csv",
+        f"pruned_models/{CLASSIFIER}/exact.all/**/*",
+    ),
+)
+TABLE = _moment(
+    "settle: a table half written",
+    "settle",
+    f"write */settling/.{TUNED}.csv.*",
+    f"settle/{TUNED}",
+    (f"settling/{TUNED}.csv",),
+)
+REPORT = _moment(
+    "report: the page in place, a figure half written",
+    "report",
+    "write */figures/.curves.svg.*",
+    "report",
+    ("reports/tiny.html", "figures/*", "benchmarks/report.tsv"),
+)
+
+MOMENTS = (
+    *(GENERATE, PREPARE, PREPARE_ENCODER, TRAIN_EPOCH, TRAIN_STATE, TRAIN_HANDOVER),
+    *(TUNE_EPOCH, TUNE_STATE, TUNE_HANDOVER, ABLATE, CURVES, GATE, GATE_MODEL, TABLE, REPORT),
+)

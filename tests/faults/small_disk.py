@@ -1,0 +1,63 @@
+"""A small disk in place of a directory, which can be filled to the last byte."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOM = 16 * 2**20
+"""Bytes that are free on the small disk until it is filled."""
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A disk in memory, mounted over a directory."""
+
+    place: Path
+
+    @property
+    def ballast(self) -> Path:
+        return self.place / "ballast"
+
+    def fill(self) -> None:
+        """Leave no room for another byte."""
+        with open(self.ballast, "wb", buffering=0) as stream:
+            try:
+                while True:
+                    stream.write(bytes(2**20))
+            except OSError:
+                assert shutil.disk_usage(self.place).free == 0
+
+    def free(self) -> None:
+        """Give the room back."""
+        self.ballast.unlink()
+
+
+@contextmanager
+def small_disk(place: Path, aside: Path) -> Iterator[SmallDisk]:
+    """Mount a small disk over a directory, with the directory's content on it.
+
+    Args:
+        place: The directory; it is made if needed.
+        aside: A path on another disk where the content is kept meanwhile.
+    """
+    if os.geteuid() != 0:
+        pytest.skip("a small disk can be mounted by root alone")
+    place.mkdir(parents=True, exist_ok=True)
+    shutil.copytree(place, aside, symlinks=True)
+    size = sum(path.stat().st_blocks * 512 for path in aside.rglob("*")) + ROOM
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "headroom-test", str(place)], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+    try:
+        shutil.copytree(aside, place, symlinks=True, dirs_exist_ok=True)
+        yield SmallDisk(place)
+    finally:
+        subprocess.run(["umount", "--lazy", str(place)], check=True)
