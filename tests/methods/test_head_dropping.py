@@ -42,9 +42,9 @@ class Drawn:
             live.output(torch.ones(self.examples, 3, 2 * live.site.heads))
         return "loss"
 
-    def __call__(self, update=0, batch=0):
+    def __call__(self, update=0, batch=0, part=0):
         real = torch.ones(self.examples, 3, dtype=torch.bool)
-        found = self.dropping(self.forward, dict.fromkeys("EAD", (real, real)), update=update, batch=batch)
+        found = self.dropping(self.forward, dict.fromkeys("EAD", (real, real)), update=update, batch=batch, part=part)
         assert found == ("loss", 0.0)
         return dict(self.seen)
 
@@ -72,6 +72,12 @@ class TestDropping:
         later = Drawn(arm, seed=3)
         later(update=2), later(update=7, batch=0)  # what was drawn before: a resumed training has not
         assert alike(first, later(update=7, batch=1))
+
+    @both
+    def test_parts_of_a_batch_share_a_mask_and_examples_have_their_own(self, arm):
+        first, second = (Drawn(arm, seed=3)(update=7, batch=1, part=part) for part in (0, 1))
+        assert alike(first, second) == (arm.method == "headmask")
+        assert alike(first, Drawn(arm, seed=3)(update=7, batch=1))
 
     @both
     def test_the_global_random_numbers_stay_where_they_are(self, arm):

@@ -51,6 +51,17 @@ def test_a_task_alone():
             "classification.rte.scores.examples: 11 is more than the 10 examples of `choose`",
         ),
         ({"classification": {"rte": {"encoder": {"source": "new", "heads": 7}}}}, "key classification.rte.encoder"),
+        ({"gpus": 0, "translation": {}}, "key gpus: input should be greater than 0 (found: 0)"),
+        ({"gpus": 2, "translation": {}}, "gpus: 2 of them need device: cuda, and it is auto; leave gpus out"),
+        ({"gpus": 2, "device": "cpu", "translation": {}}, "gpus: 2 of them need device: cuda, and it is cpu"),
+        (
+            {"gpus": 2, "device": "cuda", "translation": {"training": {"update_frequency": 3}}},
+            "translation.training.update_frequency: 2 gpus cannot share 3; make it a multiple of 2, and max_tokens so",
+        ),
+        (
+            {"gpus": 3, "device": "cuda", "classification": {"rte": {"training": {"batch_size": 32}}}},
+            "classification.rte.training.batch_size: 3 gpus cannot share 32; make it a multiple of 3",
+        ),
     ],
 )
 def test_mistakes_name_the_key(configuration, message):
@@ -58,3 +69,9 @@ def test_mistakes_name_the_key(configuration, message):
         load_study(configuration)
     assert message in str(caught.value)
     assert str(caught.value).count("\n") == 0
+
+
+def test_gpus_share_what_can_be_shared():
+    training = {"translation": {"training": {"update_frequency": 4}}, "classification": {"rte": {}}}
+    assert load_study({"gpus": 2, "device": "cuda", **training}).gpus == 2
+    assert load_study({"device": "cpu", **training}).gpus == 1

@@ -90,6 +90,32 @@ def test_a_finished_run_is_not_repeated_and_other_settings_start_clean(made, tmp
     assert len(read_table(tmp_path / "losses.csv")) == len(MEASURES)
 
 
+def test_a_training_in_jobs_is_the_training_in_one(tmp_path, made, caplog):
+    caplog.set_level(logging.INFO, logger="headroom")
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    fine_tune.main(arguments(made, whole, epochs=3))
+    for until in (1, 2):
+        fine_tune.main(arguments(made, cut, "--until", str(until), epochs=3))
+        assert read_table(cut / "losses.csv")["epoch"].max() == until
+        assert not (cut / "run").exists()
+    caplog.clear()
+    fine_tune.main(arguments(made, cut, epochs=3))
+    assert "going on after epoch 2" in caplog.text
+    assert all(same(weights(cut, epoch), weights(whole, epoch)) for epoch in (1, 2, 3))
+    one, other = (read_table(place / "losses.csv") for place in (whole, cut))
+    assert list(one["measure"]) == list(other["measure"])
+    loss = one["measure"] == "valid_loss"
+    assert list(one["value"][loss]) == list(other["value"][loss])
+
+
+@pytest.mark.parametrize("until", ["0", "-1", "1.5", "two"])
+def test_a_job_ends_with_an_epoch(until, tmp_path, made, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(fine_tune.main, arguments(made, tmp_path, f"--until={until}"))
+    assert ended.value.code == 2
+    assert f"--until {until}: must be the number of an epoch, 1 or more" in capsys.readouterr().err
+
+
 def test_a_changed_number_of_epochs_starts_clean(made, tmp_path, caplog):
     """The rate falls to zero at the last epoch, so the first differs too."""
     caplog.set_level(logging.INFO, logger="headroom")

@@ -10,7 +10,7 @@ from headroom.ground.command import run
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table
 from headroom.models.translation.checkpoint import load_state
-from headroom.models.translation.training import Progress
+from headroom.models.translation.records import Progress
 from toy_fairseq import write_data
 from toy_run import SHAPE
 
@@ -68,6 +68,32 @@ def test_more_epochs_go_on_and_other_settings_start_clean(data, tmp_path, caplog
     left = {path.name for path in (tmp_path / "work").iterdir()}
     assert left == {"notes.txt", "fingerprint", "epoch1.pt", "epoch1.json", "state1.pt"}
     assert len(read_table(tmp_path / "losses.csv")) == len(MEASURES)
+
+
+def test_a_training_in_jobs_is_the_training_in_one(tmp_path, data, caplog):
+    caplog.set_level(logging.INFO, logger="headroom")
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    train.main(arguments(data, whole, epochs=3))
+    for until in (1, 2):
+        train.main(arguments(data, cut, "--until", str(until), epochs=3))
+        assert read_table(cut / "losses.csv")["epoch"].max() == until
+        assert not (cut / "run").exists()
+    caplog.clear()
+    train.main(arguments(data, cut, epochs=3))
+    assert "going on after epoch 2" in caplog.text
+    assert all(same(weights(cut, epoch), weights(whole, epoch)) for epoch in (1, 2, 3))
+    one, other = (read_table(place / "losses.csv") for place in (whole, cut))
+    assert list(one["measure"]) == list(other["measure"])
+    loss = one["measure"] == "valid_loss"
+    assert list(one["value"][loss]) == list(other["value"][loss])
+
+
+@pytest.mark.parametrize("until", ["0", "-1", "1.5", "two"])
+def test_a_job_ends_with_an_epoch(until, tmp_path, data, capsys):
+    with pytest.raises(SystemExit) as ended:
+        run(train.main, arguments(data, tmp_path, f"--until={until}"))
+    assert ended.value.code == 2
+    assert f"--until {until}: must be the number of an epoch, 1 or more" in capsys.readouterr().err
 
 
 def test_what_training_did_not_write_is_never_removed(tmp_path):

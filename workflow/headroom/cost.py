@@ -14,7 +14,8 @@ from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import signature, write_table
 from headroom.methods.fairseq_arms import arm_arguments
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.models.translation.training import build_trainer, configuration, fairseq_arguments
+from headroom.models.translation.arguments import fairseq_arguments
+from headroom.models.translation.training import build_trainer, configuration
 from headroom.settings.arms import Arm, parse_arm, shaped
 from headroom.settings.cost import CostSettings
 from headroom.settings.model import ModelSettings

@@ -134,8 +134,12 @@ def _type(entry: Schema, root: Schema) -> str:
     if entry.get("type") == "array":
         return f"list of {_type(entry.get('items', {}), root)}"
     kind = str(entry.get("type", "any"))
-    bounds = [f"{sign} {entry[key]:g}" for key, sign in BOUNDS.items() if key in entry]
+    bounds = [f"{sign} {_bound(entry[key])}" for key, sign in BOUNDS.items() if key in entry]
     return " ".join(["none" if kind == "null" else kind, *bounds])
+
+
+def _bound(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"
 
 
 def _table(rows: Iterator[tuple[str, str, str, str]]) -> list[str]:

@@ -8,22 +8,25 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
 
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
-from headroom.ground.command import add_run, add_settings, run, settings_from, stage_parser
+from headroom.ground.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path, sha256
 from headroom.ground.tables import signature, write_table
 from headroom.methods.trainer_arms import changes_of
 from headroom.models.classification.examples import load_tokenizer
-from headroom.models.classification.records import EpochRecord, Progress
+from headroom.models.classification.records import EpochRecord, Notify, Progress, read_record
 from headroom.models.classification.states import CONFIGURATION, MODEL_FILES, TOKENIZER, claim, link
-from headroom.models.classification.training import Task, fine_tune, training_arguments
+from headroom.models.classification.training import Task, check_training, fine_tune
 from headroom.models.device import pick_device
+from headroom.models.processes import check_processes, run_together
 from headroom.settings.arms import add_arm, arm_from
 from headroom.settings.fine_tuning import FineTuningSettings
 
@@ -45,6 +48,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--output", required=True, help="table of losses, accuracy and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of fresh weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        help="processes that share every batch, on CUDA each on a GPU of its own",
+    )
+    add_until(parser)
     add_arm(parser)
     add_settings(parser, FineTuningSettings)
     return parser
@@ -55,21 +65,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser().parse_args(arguments)
     settings = settings_from(given, FineTuningSettings)
     task = read_task(given.corpus, given.encoder)
-    training_arguments(settings, seed=given.seed, device=given.device, work=given.work)  # refuses what cannot be
+    check_processes(given.processes, given.device)
+    check_training(settings, seed=given.seed, device=given.device, processes=given.processes)
     load_tokenizer(given.encoder, settings.max_length)
     if claim(given.work, fingerprint(settings, given)):
         logger.info("%s holds training of other settings, data or code: starting clean", given.work)
-    records = fine_tune(
-        task=task,
-        settings=settings,
-        seed=given.seed,
+    last = min(given.until or settings.epochs, settings.epochs)
+    training = {"settings": settings, "until": last, "seed": given.seed, "device": given.device, "work": given.work}
+    run_together(
+        partial(take_part, task=task, changes=changes_of(arm_from(given), given.seed), **training),
+        count=given.processes,
         device=given.device,
-        work=given.work,
-        notify=progress_lines(settings.epochs),
-        changes=changes_of(arm_from(given), given.seed),
+        notify=progress_lines(last),
     )
-    hand_over(given.work, given.checkpoints, settings.epochs)
+    records = [read_record(given.work, epoch) for epoch in range(1, last + 1)]
+    if not given.until:
+        hand_over(given.work, given.checkpoints, last)
     write_table(given.output, _rows(records, given, settings), COLUMNS)
+
+
+def take_part(notify: Notify, **training: Any) -> None:
+    """Fine-tune, in this process or as one of several."""
+    fine_tune(notify=notify, **training)
 
 
 def read_task(corpus: Path, encoder: Path) -> Task:
@@ -122,6 +139,7 @@ def fingerprint(settings: FineTuningSettings, given: argparse.Namespace) -> str:
         "arm": arm_from(given).model_dump(),
         "seed": given.seed,
         "device": pick_device(given.device).type,
+        "processes": given.processes,
         "files": {path.name: sha256(path) for path in files},
         "code": [sha256(path) for path in sources],
         "versions": [torch.__version__, transformers.__version__],
@@ -166,12 +184,14 @@ def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
 def _rows(
     records: list[EpochRecord], given: argparse.Namespace, settings: FineTuningSettings
 ) -> list[dict[str, object]]:
+    several = {"processes": given.processes} if given.processes > 1 else {}
     about = signature(
         seed=given.seed,
         arm=given.arm[0],
         learning_rate=settings.learning_rate,
         batch_size=settings.batch_size,
         max_length=settings.max_length,
+        **several,
         torch=torch.__version__,
         transformers=transformers.__version__,
     )

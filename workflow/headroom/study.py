@@ -1,15 +1,18 @@
 """The configuration of a study as a whole: defaults, checks and the names that follow from it."""
 
 import json
-import re
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from pathlib import Path
+from typing import Annotated, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic_core import ErrorDetails
+import yaml
+from pydantic import Field, PositiveInt, ValidationError, field_validator, model_validator
 
+from headroom.ground.command import run, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.settings.base import Settings
+from headroom.settings.mistakes import check_texts, explained, one_line
 from headroom.settings.sampling import SamplingSettings
 from headroom.settings.sentence_pairs import GeneratedPairs
 from headroom.settings.task import (
@@ -22,11 +25,17 @@ from headroom.settings.task import (
     check_idle,
     check_sizes,
     check_training_text,
+    is_name,
 )
 from headroom.settings.training import Device
 from headroom.settings.treebank import check_treebank
 
+Seed = Annotated[int, Field(ge=0, lt=2**32)]
+"""What every library takes as a seed."""
+
 TRANSLATION = "translation"
+TAKEN = (TRANSLATION, "pruned", "benchmarks")
+"""What no classification task can be called: rules and directories of results have these names."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +54,29 @@ class Study(Settings):
     """One study: tasks, seeds and experiments."""
 
     study: str = Field(
-        "starter", pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$", description="name; results go to results/<study>/"
+        "starter",
+        max_length=100,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
+        description="name; results go to results/<study>/",
     )
     device: Device = Field("auto", description="where to compute: auto takes CUDA where there is one")
-    mirror: str | None = Field(
-        None, description="directory laid out as <dataset>/<file> that downloads are tried from first"
+    gpus: PositiveInt = Field(
+        1,
+        le=64,
+        description="GPUs that each training uses; more than 1 need device: cuda. They share the batches of every "
+        "update, which is the same whatever their number: update_frequency of translation and batch_size of "
+        "classification have to be multiples of it",
     )
-    seeds: tuple[int, ...] = Field((1, 2), description="one run per task, arm and seed", min_length=1)
+    mirror: str | None = Field(
+        None, description="directory or http(s) address, laid out as <dataset>/<file>, that downloads are tried from first"
+    )
+    seeds: tuple[Seed, ...] = Field((1, 2), description="one run per task, arm and seed", min_length=1)
+    shards: PositiveInt = Field(
+        1, le=1000, description="jobs that every sweep over heads is cut into, for clusters; the tables are the same"
+    )
+    epochs_per_job: PositiveInt | None = Field(
+        None, description="epochs that one job trains at most, for time limits; unset for all. The models are the same"
+    )
     sampling: SamplingSettings = Field(default_factory=SamplingSettings, description="significance")
     translation: TranslationSettings | None = Field(None, description="the translation task; unset for none")
     classification: dict[str, ClassificationSettings] = Field(
@@ -62,7 +87,7 @@ class Study(Settings):
     @classmethod
     def _plain_names(cls, tasks: dict[str, ClassificationSettings]) -> dict[str, ClassificationSettings]:
         for name in tasks:
-            if name == TRANSLATION or not name.replace("-", "").isalnum():
+            if name in TAKEN or not is_name(name):
                 raise ValueError(f"'{name}' cannot name a classification task; use letters, digits and hyphens")
         return tasks
 
@@ -79,6 +104,20 @@ class Study(Settings):
                 raise ValueError(
                     f"{_place(name)}.experiments.detailed_seeds: {task.experiments.detailed_seeds} is more than the "
                     f"{len(self.seeds)} of seeds"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _gpus_can_share(self) -> Self:
+        if self.gpus > 1 and self.device != "cuda":
+            raise ValueError(f"gpus: {self.gpus} of them need device: cuda, and it is {self.device}; leave gpus out")
+        for name, task in self.tasks.items():
+            key = "update_frequency" if name == TRANSLATION else "batch_size"
+            if not task.released and (size := getattr(task.training, key)) % self.gpus:
+                advice = ", and max_tokens so much smaller" if name == TRANSLATION else ""
+                raise ValueError(
+                    f"{_place(name)}.training.{key}: {self.gpus} gpus cannot share {size}; make it a multiple of "
+                    f"{self.gpus}{advice}"
                 )
         return self
 
@@ -104,7 +143,7 @@ class Study(Settings):
 
     def used(self) -> str:
         """Return the configuration as JSON, defaults filled in: all that results depend on, and nothing idle."""
-        whole = self.model_dump(mode="json", exclude={"mirror"})
+        whole = self.model_dump(mode="json", exclude={"mirror", "shards", "epochs_per_job"})
         for name, task in self.tasks.items():
             section = whole[TRANSLATION] if name == TRANSLATION else whole["classification"][name]
             for idle in (OF_TRAINING if name == TRANSLATION else OF_FINE_TUNING) if task.released else ():
@@ -130,41 +169,49 @@ def _place(task: str) -> str:
     return task if task == TRANSLATION else f"classification.{task}"
 
 
-def load_study(configuration: dict[str, object]) -> Study:
+def load_study(configuration: object) -> Study:
     """Check a configuration and fill in the defaults.
 
     Raises:
         HeadroomError: Naming the first key that is wrong, its value and what is expected.
     """
     try:
-        return Study.model_validate(configuration)
+        study = Study.model_validate(configuration)
     except ValidationError as error:
-        raise HeadroomError(f"configuration{_explained(error.errors()[0])}") from None
+        raise HeadroomError(explained(error.errors()[0])) from None
+    except UnicodeEncodeError:  # half of a surrogate pair, which nothing can be checked with
+        check_texts(configuration)
+        raise
+    check_texts(study.model_dump(mode="json"))
+    return study
 
 
-def _explained(error: ErrorDetails) -> str:
-    whole_section = error["type"] == "value_error" and isinstance(error.get("input"), dict)
-    key, found = _key(error), "" if whole_section else f"(found: {error.get('input')!r:.80})"
-    message = re.sub(" or instance of .*", "", error["msg"].removeprefix("Value error, "))
-    message = message.replace("valid dictionary", "section of keys").replace("valid tuple", "list")
-    if not key:  # a check of several sections: the message names the key itself
-        return f": {message}"
-    if error["type"] == "extra_forbidden":
-        message, found = "no such key; see docs/configuration.md for all keys", ""
-    elif error["type"] == "union_tag_invalid":
-        message, found = f"'{error['ctx']['tag']}' is unknown; choose one of {error['ctx']['expected_tags']}", ""
-    elif error["type"] == "union_tag_not_found":
-        message, found = "missing; see docs/configuration.md for what it can be", ""
-    return f", key {key}: {message[:1].lower()}{message[1:]} {found}".rstrip()
+def read_study(path: str) -> Study:
+    """Read a study's file and check it.
+
+    Raises:
+        HeadroomError: If it is no file of UTF-8 text in YAML, naming the line; and as of `load_study`.
+    """
+    try:
+        return load_study(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+    except OSError as error:
+        raise HeadroomError(f"{path}: {error.strerror}; studies are config.yaml and those in studies/") from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise HeadroomError(f"{path}, line {line} is not UTF-8: save the file in this encoding") from None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise HeadroomError(one_line(f"{path}, line {line} is not YAML: {error.problem}")) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # characters and values that YAML cannot have
+        raise HeadroomError(one_line(f"{path} is not YAML: {error}")) from None
 
 
-def _key(error: ErrorDetails) -> str:
-    """Return the key as it is written in the configuration: without the tag of a section's variant."""
-    places = [str(part) for part in error["loc"]]
-    sections = [place for place in ("corpus", "encoder", "arms", "treebank") if place in places[:3]]
-    if sections:
-        variant = places.index(sections[0]) + (2 if sections[0] == "arms" else 1)
-        del places[variant : variant + 1]
-    if error["type"].startswith("union_tag"):
-        places.append(error["ctx"]["discriminator"].strip("'"))
-    return ".".join(places)
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the name of the study that a file describes."""
+    parser = stage_parser("headroom.study", "Check a study and print its name.")
+    parser.add_argument("study", help="path of the configuration")
+    print(read_study(parser.parse_args(arguments).study).study)
+
+
+if __name__ == "__main__":
+    run(main)

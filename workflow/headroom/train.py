@@ -11,17 +11,22 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
-from headroom.ground.command import add_run, add_settings, run, settings_from, stage_parser
+from headroom.ground.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path, read_lines, sha256
 from headroom.ground.tables import signature, write_table
 from headroom.methods.fairseq_arms import arm_arguments
+from headroom.models.processes import check_processes, run_together
+from headroom.models.translation.arguments import fairseq_arguments
 from headroom.models.translation.engine import VERSION as ENGINE_VERSION
-from headroom.models.translation.training import EpochRecord, Progress, fairseq_arguments, train
+from headroom.models.translation.records import EpochRecord, Notify, Progress, read_record
+from headroom.models.translation.training import train
 from headroom.settings.arms import add_arm, arm_from, shaped
 from headroom.settings.model import ModelSettings
 from headroom.settings.training import TrainingSettings
@@ -45,6 +50,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--profile", help="file with names of heads that the model shall not have; unset for all heads")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
+    parser.add_argument(
+        "--processes",
+        type=int,
+        default=1,
+        help="processes that share the batches of every update, on CUDA each on a GPU of its own",
+    )
+    add_until(parser)
     add_arm(parser)
     add_settings(parser, ModelSettings)
     add_settings(parser, TrainingSettings)
@@ -57,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arm, training = arm_from(given), settings_from(given, TrainingSettings)
     model = shaped(settings_from(given, ModelSettings), arm)
     data, work = Path(given.data), Path(given.work)
+    check_processes(given.processes, given.device)
     command = fairseq_arguments(
         data=data,
         model=model,
@@ -64,18 +77,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
         seed=given.seed,
         device=given.device,
         arm=arm_arguments(arm, given.seed),
+        processes=given.processes,
     )
+    last = min(given.until or training.epochs, training.epochs)
     profile = read_profile(given.profile)
     claim_work(work, fingerprint([*command, *([f"profile {profile}"] if profile else [])], data))
-    records = train(
-        arguments=command,
-        epochs=training.epochs,
-        work=work,
-        notify=progress_lines(training.epochs),
-        profile=profile,
+    run_together(
+        partial(take_part, arguments=command, epochs=last, work=work, profile=profile),
+        count=given.processes,
+        device=given.device,
+        notify=progress_lines(last),
     )
-    hand_over(work, Path(given.checkpoints), training.epochs)
+    records = [read_record(work, epoch) for epoch in range(1, last + 1)]
+    if not given.until:
+        hand_over(work, Path(given.checkpoints), last)
     write_table(given.output, _rows(records, given, training), COLUMNS)
+
+
+def take_part(notify: Notify, **training: Any) -> None:
+    """Train, in this process or as one of several, which import this module, and with it the arms, for this."""
+    train(notify=notify, **training)
 
 
 def read_profile(path: str | None) -> str:
@@ -163,7 +184,10 @@ def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
 
 
 def _rows(records: list[EpochRecord], given: argparse.Namespace, training: TrainingSettings) -> list[dict[str, object]]:
-    about = signature(seed=given.seed, arm=given.arm[0], max_tokens=training.max_tokens, torch=torch.__version__)
+    several = {"processes": given.processes} if given.processes > 1 else {}
+    about = signature(
+        seed=given.seed, arm=given.arm[0], max_tokens=training.max_tokens, **several, torch=torch.__version__
+    )
     leading = {"study": given.study, "run": given.run}
     return [
         {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": about}

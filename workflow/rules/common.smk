@@ -2,13 +2,42 @@
 import os
 import re
 import shlex
+import shutil
 import sys
+import tarfile
+import tempfile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.sourcecache import HostingProviderFile, LocalSourceFile
 
-WORKFLOW = Path(str(workflow.current_basedir)).resolve().parent
+
+def unpacked(place):
+    """Return a copy of a hosted workflow/: Snakemake fetches its rules one by one, jobs need the whole package."""
+    commit = place.hosted_repo.repo.commit(place.ref)
+    copy, folder = Path(".snakemake/headroom"), os.path.dirname(place.path)
+    stamp = copy / "commit"
+    if not stamp.exists() or stamp.read_text() != commit.hexsha:
+        shutil.rmtree(copy, ignore_errors=True)
+        with tempfile.TemporaryFile() as stream:
+            commit.repo.archive(stream, commit.hexsha, path=folder)
+            stream.seek(0)
+            with tarfile.open(fileobj=stream) as archive:
+                archive.extractall(copy, filter="data")
+        stamp.write_text(commit.hexsha)
+    return copy / folder
+
+
+here = workflow.current_basedir
+if not isinstance(here, (LocalSourceFile, HostingProviderFile)):
+    raise WorkflowError("headroom's rules need its package: name the workflow/Snakefile of a clone, or github(...)")
+WORKFLOW = (Path(here.path).parent if here.is_local else unpacked(here)).resolve()
 sys.path.insert(0, str(WORKFLOW))
+
+if workflow.modifier.path_modifier.replace_prefix("results/") != "results/":
+    raise WorkflowError(
+        "headroom cannot be a module with `prefix` or `replace_prefix`: leave it out, `study` keeps files apart"
+    )
 
 try:
     import grimp
@@ -18,7 +47,8 @@ try:
     from headroom.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(
-        f"the module '{error.name}' is missing: run `make study`, or `source .venv/bin/activate` first"
+        f"the module '{error.name}' is missing: run `make study`, or `source .venv/bin/activate` first; "
+        "an environment of your own needs snakemake, grimp and pydantic"
     ) from None
 
 try:
@@ -51,7 +81,8 @@ for place, task in CORPORA.items():
         found = f"there is no file {task.treebank.path} in {os.getcwd()}"
         raise WorkflowError(f"configuration, key {place}.treebank.path: {found}")
 
-shell.prefix(f"export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; ")
+# Snakemake's own prefix, which this one replaces, is the strict mode
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; ")
 
 RUNS = study.runs()
 DETAILED = study.detailed_runs()
@@ -64,6 +95,8 @@ LOGS = f"logs/{study.study}"
 BENCHMARKS = f"{RESULTS}/benchmarks"
 SPLITS = ("train", "choose", "check", "test")
 GPU = int(study.device == "cuda")
+TRAINING_GPUS = GPU * study.gpus
+TRAINING_DEVICE = study.device if study.gpus == 1 else f"{study.device} --processes {study.gpus}"
 WHOLE_MACHINE = 1024  # threads; Snakemake lowers it to the cores there are
 
 # template, style and script of the page; the captions (.rst) are Snakemake's own
@@ -87,6 +120,7 @@ def any_of(names):
 
 wildcard_constraints:
     run=any_of(RUNS),
+    shard="[0-9]+",
     scope="all|E|A|D",
 
 
@@ -105,6 +139,11 @@ def sources(*stages, data=()):
 def _module_file(name):
     path = WORKFLOW / Path(*name.split("."))
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def memory(megabytes):
+    """Return what Snakemake asks for a job's memory: as much again for every time that it is tried."""
+    return lambda wildcards, attempt: megabytes * attempt
 
 
 def flags(settings, leave_out=()):
@@ -232,6 +271,55 @@ def all_files(run):
 def tables(name, runs):
     """Return one table per run."""
     return [f"{RESULTS}/{name}/{run}.csv" for run in runs]
+
+
+def shard_of(table):
+    """Return the file that a shard of the sweep behind a table is written to."""
+    return f"{RESULTS}/shards/{study.shards}/{table}.{{shard}}.npz"
+
+
+def shards_of(table):
+    """Return the files of all shards of the sweep behind a table; none if one job does it all."""
+    numbers = range(1, study.shards + 1) if study.shards > 1 else ()
+    return [shard_of(table).replace("{shard}", str(number)) for number in numbers]
+
+
+def shard_flags(wildcards, output):
+    """Return the flags of a job that judges a shard."""
+    return f"--output {output[0]} --shard {wildcards.shard}/{study.shards}"
+
+
+def merged_table(wildcards, input, output):
+    """Return the flags of the job that writes the table of a sweep, from its shards if it has any."""
+    return " ".join([f"--output {output[0]}", *(["--merge", *input.shards] if study.shards > 1 else [])])
+
+
+def ends_of_jobs(task):
+    """Return the epochs at which the jobs of a training end: one after another, the last one with the last epoch."""
+    step = study.epochs_per_job or task.epochs
+    return [*range(step, task.epochs, step), task.epochs]
+
+
+def job_of(step, end, task):
+    """Return the name of a step of training that is cut into jobs: its own for the last, `train_until_4` before."""
+    return step if end == task.epochs else f"{step}_until_{end}"
+
+
+def training_so_far(end, task):
+    """Return the table of a training that is to go on after the job that ends there."""
+    return (
+        f"{RESULTS}/training_so_far/{{run}}.epoch{end}.csv" if end < task.epochs else f"{RESULTS}/training/{{run}}.csv"
+    )
+
+
+def earlier_job(end, task):
+    """Return what the job that ends there waits for: the table of the job before it; nothing if it is the first."""
+    return [training_so_far(other, task) for other in ends_of_jobs(task) if other < end][-1:]
+
+
+def until(end, task):
+    """Return the flag of a job that ends before the last epoch."""
+    return f" --until {end}" if end < task.epochs else ""
 
 
 def directory_of(name):

@@ -29,7 +29,7 @@ for name in ENCODERS:
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
         params:
             corpus=directory_of("texts"),
@@ -39,48 +39,52 @@ for name in ENCODERS:
             "python -m headroom.prepare_encoder --corpus {params.corpus} --output {params.directory} "
             "{params.settings} > {log} 2>&1"
 
-    rule:
-        name:
-            f"fine_tune_{name.replace('-', '_')}"
-        input:
-            texts=texts(name, "train", "choose", "check"),
-            encoder=ENCODERS[name],
-            code=sources("headroom.fine_tune"),
-        output:
-            checkpoints=[
-                f"{RESULTS}/runs/{{run}}/epoch{epoch}/{file}"
-                for epoch in range(1, task.epochs + 1)
-                for file in CLASSIFIER
-            ],
-            table=f"{RESULTS}/training/{{run}}.csv",
-        log:
-            f"{LOGS}/fine_tune/{{run}}.log",
-        benchmark:
-            f"{BENCHMARKS}/fine_tune/{{run}}.tsv"
-        wildcard_constraints:
-            run=any_of(RUNS_OF[name]),
-        priority: 50
-        conda:
-            "../../envs/torch.yaml"
-        threads: 1
-        resources:
-            mem_mb=6000,
-            runtime=24 * 60,
-            gpu=GPU,
-        params:
-            study=study.study,
-            corpus=directory_of("texts"),
-            encoder=directory_of("encoder"),
-            work=f"work/{study.study}/{{run}}",
-            directory=f"{RESULTS}/runs/{{run}}",
-            seed=lambda wildcards: RUNS[wildcards.run].seed,
-            arm=of_run(arm_of),
-            settings=flags(task.training),
-            device=study.device,
-        shell:
-            "python -m headroom.fine_tune --study {params.study} --run {wildcards.run} --corpus {params.corpus} "
-            "--encoder {params.encoder} --work {params.work} --checkpoints {params.directory} --output {output.table} "
-            "--device {params.device} --seed {params.seed} {params.arm} {params.settings} > {log} 2>&1"
+    for end in ends_of_jobs(task):
+
+        rule:
+            name:
+                job_of(f"fine_tune_{name.replace('-', '_')}", end, task)
+            input:
+                texts=texts(name, "train", "choose", "check"),
+                encoder=ENCODERS[name],
+                code=sources("headroom.fine_tune"),
+                earlier=earlier_job(end, task),
+            output:
+                checkpoints=[
+                    f"{RESULTS}/runs/{{run}}/epoch{epoch}/{file}"
+                    for epoch in range(1, task.epochs + 1)
+                    for file in CLASSIFIER
+                    if end == task.epochs
+                ],
+                table=training_so_far(end, task),
+            log:
+                f"{LOGS}/{job_of('fine_tune', end, task)}/{{run}}.log",
+            benchmark:
+                f"{BENCHMARKS}/{job_of('fine_tune', end, task)}/{{run}}.tsv"
+            wildcard_constraints:
+                run=any_of(RUNS_OF[name]),
+            priority: 50
+            conda:
+                "../../envs/torch.yaml"
+            threads: 1
+            resources:
+                mem_mb=memory(6000 * study.gpus),
+                runtime=24 * 60,
+                gpu=TRAINING_GPUS,
+            params:
+                study=study.study,
+                corpus=directory_of("texts"),
+                encoder=directory_of("encoder"),
+                work=f"work/{study.study}/{{run}}",
+                directory=f"{RESULTS}/runs/{{run}}",
+                seed=lambda wildcards: RUNS[wildcards.run].seed,
+                arm=of_run(arm_of),
+                settings=flags(task.training) + until(end, task),
+                device=TRAINING_DEVICE,
+            shell:
+                "python -m headroom.fine_tune --study {params.study} --run {wildcards.run} --corpus {params.corpus} "
+                "--encoder {params.encoder} --work {params.work} --checkpoints {params.directory} --output {output.table} "
+                "--device {params.device} --seed {params.seed} {params.arm} {params.settings} > {log} 2>&1"
 
 
 for name, task in classification.items():
@@ -105,7 +109,7 @@ for name, task in classification.items():
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=6000,
+            mem_mb=memory(6000),
             runtime=60,
         params:
             corpus=directory_of("texts"),

@@ -24,9 +24,9 @@ if any(SCRATCH.values()):
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000 * study.gpus),
             runtime=24 * 60,
-            gpu=GPU,
+            gpu=TRAINING_GPUS,
         params:
             study=study.study,
             data=directory_of("binarised"),
@@ -35,7 +35,7 @@ if any(SCRATCH.values()):
             seed=lambda wildcards: RUNS[wildcards.run].seed,
             model=flags(translation.model),
             training=flags(translation.training),
-            device=study.device,
+            device=TRAINING_DEVICE,
             directory=f"{RESULTS}/scratch/{{run}}.{{strength}}",
         shell:
             "python -m headroom.train --study {params.study} --run {wildcards.run} --data {params.data} "
@@ -62,7 +62,7 @@ if any(SCRATCH.values()):
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
             gpu=GPU,
         params:

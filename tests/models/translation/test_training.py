@@ -6,6 +6,7 @@ import pytest
 import torch
 from headroom.ground.errors import HeadroomError
 from headroom.models.translation import training
+from headroom.models.translation.arguments import fairseq_arguments
 from headroom.models.translation.checkpoint import is_whole, load_state
 from headroom.settings.model import ModelSettings
 from headroom.settings.training import TrainingSettings
@@ -28,7 +29,7 @@ def data(tmp_path_factory):
 
 
 def arguments(data, *, seed=1, model=MODEL, training_settings=TRAINING, device="cpu"):
-    return training.fairseq_arguments(
+    return fairseq_arguments(
         data=data,
         model=model,
         training=training_settings,
@@ -230,3 +231,23 @@ def test_arguments_are_those_of_the_settings(data):
     assert found.criterion.label_smoothing == 0.2
     assert found.optimizer.weight_decay == 0.1
     assert found.task.source_lang == "source"
+
+
+def test_gradients_that_are_no_numbers_end_the_training_with_a_reason(data, tmp_path):
+    settings = TrainingSettings(**{**TRAINING.model_dump(), "learning_rate": 1e30})
+    with pytest.raises(
+        HeadroomError, match=r"the gradients of update \d are not finite: lower training\.learning_rate"
+    ):
+        run(data, tmp_path, epochs=1, training_settings=settings)
+    assert not list(tmp_path.glob("*.pt"))
+
+
+def test_a_gpu_whose_memory_is_too_small_ends_the_training(data, tmp_path, monkeypatch):
+    """fairseq would go on without the batch, and say so nowhere."""
+
+    def fail(*_, **__):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr("headroom.models.translation.task.TranslationTask.train_step", fail)
+    with pytest.raises(HeadroomError, match=r"out of GPU memory: make training\.max_tokens smaller"):
+        run(data, tmp_path, epochs=1)

@@ -25,7 +25,8 @@ class GradientRewriter:
         Args:
             projections: Of all sites of the model.
             arm: The method, its settings, and the sites that it acts on.
-            seed: Of methods with noise, which is a function of seed and update: a resumed training sees the same.
+            seed: Of methods with noise, which is a function of seed and update: a resumed training sees the same, and
+                so does every process of those that train together.
 
         Raises:
             HeadroomError: If there are none, weights are not float32, or cannot be cut into heads.

@@ -16,6 +16,7 @@ from headroom.ground.heads import Site
 from headroom.methods.likeness import cosines_at, kernels_at, map_products
 from headroom.models.gates import Gates
 from headroom.models.maps import MapObserver
+from headroom.models.processes import own_seed
 from headroom.models.regularisation import RealPositions, Regulariser
 from headroom.models.sites import AttentionSite
 from headroom.models.values import has_values, shown_values
@@ -103,7 +104,10 @@ class Penalty:
 
 
 class HeadDropping:
-    """HeadMask and DropHead: gates on z that are drawn anew for every batch, from their own generator."""
+    """HeadMask and DropHead: gates on z that are drawn anew for every batch, from their own generator.
+
+    HeadMask's are those of a whole batch, whichever part of it this is; DropHead's are of each example.
+    """
 
     def __init__(self, arm: HeadMaskArm | DropHeadArm, sites: Sequence[AttentionSite], gates: Gates, *, seed: int):
         for live in sites:
@@ -114,9 +118,12 @@ class HeadDropping:
         self._gates = gates
         self._seed = seed
 
-    def __call__(self, forward: Callable[[], Any], real: RealPositions, *, update: int, batch: int) -> tuple[Any, Any]:
+    def __call__(
+        self, forward: Callable[[], Any], real: RealPositions, *, update: int, batch: int, part: int = 0
+    ) -> tuple[Any, Any]:
         """Run the forward pass without some heads; see `Regulariser`."""
-        generator = torch.Generator().manual_seed((self._seed * 1_000_003 + update) * 1_009 + batch)
+        seed = (self._seed * 1_000_003 + update) * 1_009 + batch
+        generator = torch.Generator().manual_seed(own_seed(seed, part if isinstance(self._arm, DropHeadArm) else 0))
         gates = {}
         for live in self._sites:
             examples = len(real[live.site.kind][0])

@@ -4,6 +4,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Settings(BaseModel):
-    """A section of the configuration: unknown keys are errors, values do not change after checking."""
+    """A section of the configuration: unknown keys are errors, numbers are finite, values stay as checked."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)

@@ -6,6 +6,7 @@ from pydantic import Field, field_validator
 
 from headroom.settings.base import Settings
 from headroom.settings.online_text import ParallelHubCorpus, SacrebleuCorpus
+from headroom.settings.sets import check_far_names
 
 SPLITS = ("train", "choose", "check", "test")
 """The sets of every corpus: training, the two halves of the validation set, test."""
@@ -34,6 +35,12 @@ class CatalogueCorpus(Settings):
     dataset: Literal["multi30k"] = Field("multi30k", description="name of the data set in the catalogue")
     far: tuple[str, ...] = Field(("mscoco", "newstest2015"), description="the catalogue's far-domain sets to fetch too")
 
+    @field_validator("far")
+    @classmethod
+    def _once_each(cls, far: tuple[str, ...]) -> tuple[str, ...]:
+        check_far_names(far)
+        return far
+
     @property
     def far_names(self) -> tuple[str, ...]:
         """The names of the far-domain sets."""
@@ -61,12 +68,7 @@ class FilesCorpus(Settings):
     @field_validator("far")
     @classmethod
     def _free_names(cls, far: dict[str, Pair]) -> dict[str, Pair]:
-        taken = [name for name in far if name in (*SPLITS, "valid") or not name.isidentifier()]
-        if taken:
-            raise ValueError(
-                f"'{taken[0]}' cannot name a far-domain set: use letters, digits and _, and none of "
-                f"{', '.join((*SPLITS, 'valid'))}"
-            )
+        check_far_names(far)
         return far
 
     @property

@@ -15,7 +15,7 @@ class NewEncoder(Settings):
     """A BERT of this shape with fresh weights, and a WordPiece vocabulary learned from the training text."""
 
     source: Literal["new"] = Field("new", description="initialised from a configuration")
-    layers: PositiveInt = Field(4, description="encoder layers")
+    layers: PositiveInt = Field(4, le=1000, description="encoder layers")
     heads: PositiveInt = Field(8, description="heads of every layer")
     width: PositiveInt = Field(
         64, validate_default=True, description="width of embeddings and layers; a multiple of `heads`"

@@ -10,7 +10,7 @@ from headroom.settings.base import Settings
 class FineTuningSettings(Settings):
     """Fine-tuning with transformers' Trainer: AdamW, linear warm-up and decay (Michel et al. 2019: the defaults)."""
 
-    epochs: PositiveInt = Field(3, description="passes over the training data; each leaves a checkpoint")
+    epochs: PositiveInt = Field(3, le=1000, description="passes over the training data; each leaves a checkpoint")
     learning_rate: PositiveFloat = Field(2e-5, description="peak learning rate")
     batch_size: PositiveInt = Field(32, description="examples per update")
     max_length: PositiveInt = Field(128, description="longest input in pieces; what is longer is cut")

@@ -46,7 +46,8 @@ class GateSettings(GateTrainingSettings):
     @model_validator(mode="after")
     def _can_be_run(self) -> Self:
         for name in ("penalties", "kept_shares", "kept_heads"):
-            if len(set(getattr(self, name))) < len(getattr(self, name)):
+            written = [f"{value:g}" if isinstance(value, float) else str(value) for value in getattr(self, name)]
+            if len(set(written)) < len(written):  # files are named by what is written
                 raise ValueError(f"{name}: a value is given twice")
         if wrong := [share for share in self.kept_shares if not 0 <= share <= 1]:
             raise ValueError(f"kept_shares: {wrong[0]} is no share of the heads; give numbers from 0 to 1")

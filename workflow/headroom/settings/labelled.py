@@ -1,13 +1,13 @@
 """Where labelled text comes from: sentences or sentence pairs with a label each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Literal, Self, Union
 
 from pydantic import Field, field_validator, model_validator
 
 from headroom.settings.base import Settings
-from headroom.settings.corpus import SPLITS
 from headroom.settings.sentence_pairs import GeneratedPairs
+from headroom.settings.sets import check_far_names
 
 Metric = Literal["accuracy", "f1", "matthews"]
 
@@ -32,19 +32,6 @@ def check_task(labels: Sequence[str], metrics: Sequence[str]) -> None:
         raise ValueError(f"the metric f1 needs two labels, the second is the positive class; here are {len(labels)}")
 
 
-def check_far_names(names: Iterable[str]) -> None:
-    """Check names that a user gives to far-domain sets.
-
-    Raises:
-        ValueError: If a name is that of another set or cannot be the name of a file.
-    """
-    if taken := [name for name in names if name in (*SPLITS, "valid") or not name.isidentifier()]:
-        raise ValueError(
-            f"'{taken[0]}' cannot name a far-domain set: use letters, digits and _, and none of "
-            f"{', '.join((*SPLITS, 'valid'))}"
-        )
-
-
 class LabelledCatalogueCorpus(Settings):
     """A public labelled data set of the catalogue, from a mirror or by download, checked against its checksums."""
 
@@ -56,6 +43,12 @@ class LabelledCatalogueCorpus(Settings):
         (),
         description="the catalogue's far-domain sets to fetch too: out_of_domain of cola, mnli_matched of snli",
     )
+
+    @field_validator("far")
+    @classmethod
+    def _once_each(cls, far: tuple[str, ...]) -> tuple[str, ...]:
+        check_far_names(far)
+        return far
 
     @property
     def far_names(self) -> tuple[str, ...]:

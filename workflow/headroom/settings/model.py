@@ -10,8 +10,8 @@ from headroom.settings.base import Settings
 class ModelSettings(Settings):
     """A Transformer for translation (fairseq's `transformer`)."""
 
-    encoder_layers: PositiveInt = Field(3, description="encoder layers")
-    decoder_layers: PositiveInt = Field(3, description="decoder layers")
+    encoder_layers: PositiveInt = Field(3, le=1000, description="encoder layers")
+    decoder_layers: PositiveInt = Field(3, le=1000, description="decoder layers")
     heads: PositiveInt = Field(8, description="heads of every attention site")
     width: PositiveInt = Field(64, description="width of embeddings and layers; a multiple of `heads`")
     feed_forward: PositiveInt = Field(128, description="width of the feed-forward sub-layers")

@@ -7,13 +7,16 @@ SPLITS = ("train", "choose", "check", "test")
 
 
 def check_far_names(names: Iterable[str]) -> None:
-    """Check names that a user gives to far-domain sets.
+    """Check the names of far-domain sets.
 
     Raises:
-        ValueError: If a name is that of another set or cannot be the name of a file.
+        ValueError: If a name is that of another set, cannot be the name of a file, or is given twice.
     """
+    names = list(names)
     if taken := [name for name in names if name in (*SPLITS, "valid") or not name.isidentifier()]:
         raise ValueError(
             f"'{taken[0]}' cannot name a far-domain set: use letters, digits and _, and none of "
             f"{', '.join((*SPLITS, 'valid'))}"
         )
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"the far-domain set {repeated[0]} is given twice")

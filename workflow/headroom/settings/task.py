@@ -50,6 +50,9 @@ def _both_arms() -> dict[str, Arm]:
     return {"baseline": BaselineArm(), "svgd": SvgdArm()}
 
 
+LONGEST_NAME = 60
+"""Characters of the name of an arm or a task; file names are made of both."""
+
 OF_TRAINING = ("vocabulary", "model", "training", "cost")
 """Sections of translation that a released model has no use for."""
 OF_FINE_TUNING = ("encoder", "training")
@@ -201,8 +204,13 @@ def check_arms_of_classifier(place: str, task: ClassificationSettings) -> None:
 
 def check_arm_name(place: str, name: str) -> None:
     """Raise ValueError, naming the key, if this cannot name an arm."""
-    if not name.replace("-", "").isalnum():
+    if not is_name(name):
         raise ValueError(f"{place}.arms: '{name}' is not a name; use letters, digits and hyphens")
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can name an arm or a task: it becomes part of file names and of command lines."""
+    return text.replace("-", "").isalnum() and not text.startswith("-") and len(text) <= LONGEST_NAME
 
 
 def check_one_arm(place: str, arms: Mapping[str, Arm]) -> None:

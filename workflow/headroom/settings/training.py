@@ -12,7 +12,7 @@ Device = Literal["auto", "cpu", "cuda"]
 class TrainingSettings(Settings):
     """Training with fairseq: label-smoothed cross-entropy, Adam, inverse square root schedule."""
 
-    epochs: PositiveInt = Field(10, description="passes over the training data; each leaves a checkpoint")
+    epochs: PositiveInt = Field(10, le=1000, description="passes over the training data; each leaves a checkpoint")
     learning_rate: PositiveFloat = Field(3e-3, description="peak learning rate")
     warmup_updates: PositiveInt = Field(400, description="updates of linear warm-up")
     max_tokens: PositiveInt = Field(768, description="tokens in a batch, padding included")

@@ -4,6 +4,7 @@ A directory holds `config.json`, `model.safetensors` and a tokenizer. A sliced m
 `headroom.json`, that says which heads are gone: {"removed": "E1:3 E2:1"}.
 """
 
+import glob
 import json
 import os
 import re
@@ -21,8 +22,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import write_lines
+from headroom.ground.errors import HeadroomError, disk_is_full
+from headroom.ground.files import cannot_write, write_lines
 from headroom.models.classification import self_attentive  # noqa: F401 (makes the model known to transformers)
 from headroom.models.classification.inputs import plain
 
@@ -149,7 +150,8 @@ def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, remove
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Yield a temporary directory beside `path` that takes its place when the block ends without an error.
 
-    A directory that is there already is replaced if it is empty or was written by `save_classifier`.
+    A directory that is there already is replaced if it is empty or was written by `save_classifier`. What a killed
+    process left beside it is removed.
 
     Raises:
         HeadroomError: If it cannot be written, or if the directory holds other things.
@@ -160,6 +162,8 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
         if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
             raise HeadroomError(f"{path} exists and is no model written by this project; choose another directory")
         path.parent.mkdir(parents=True, exist_ok=True)
+        for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+            shutil.rmtree(left)
         temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
         whole = temporary / "new"
         whole.mkdir()
@@ -171,7 +175,11 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
             path.rename(temporary / "old")
         whole.rename(path)
     except (OSError, SafetensorError) as error:
-        raise HeadroomError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise cannot_write(path, error) from error
+    except Exception as error:
+        if not disk_is_full(error):  # tokenizers have no type for it
+            raise
+        raise cannot_write(path, error) from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)

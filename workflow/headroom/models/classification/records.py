@@ -16,6 +16,7 @@ from transformers import TrainerCallback, TrainingArguments
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
 from headroom.models.classification.states import keep_model, mark_whole
+from headroom.models.processes import check_replicas, this_process, wait_for_all
 from headroom.models.projections import gradient_norm
 
 Notify = Callable[["Progress"], None]
@@ -117,7 +118,7 @@ class Recorder(TrainerCallback):
                 f"the loss of update {state.global_step} (epoch {self.epoch}) is {logs['loss']}: "
                 "lower fine_tuning.learning_rate, or use precision float32"
             )
-        size = min(args.train_batch_size, self.examples - self.seen)
+        size = min(args.train_batch_size * args.world_size, self.examples - self.seen)
         self.update += 1
         self.seen += size
         self.loss += logs["loss"] * size
@@ -127,8 +128,9 @@ class Recorder(TrainerCallback):
         speed = self.seen / seconds
         self.notify(Progress(self.epoch, self.update, self.updates, self.loss / self.seen, speed, left))
 
-    def on_epoch_end(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_epoch_end(self, args: TrainingArguments, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
         self.seconds = time.perf_counter() - self.start
+        check_replicas(model.parameters())
         state.log_history.clear()  # one entry per update, saved with each state
 
     def on_evaluate(
@@ -137,7 +139,7 @@ class Recorder(TrainerCallback):
         self.record = EpochRecord(
             epoch=self.epoch,
             train_loss=self.loss / self.seen,
-            valid_loss=float(metrics["eval_loss"]),
+            valid_loss=float(metrics["eval_nats"]),
             valid_accuracy=float(metrics["eval_accuracy"]),
             seconds=self.seconds,
             examples_per_second=self.seen / self.seconds,
@@ -150,6 +152,10 @@ class Recorder(TrainerCallback):
         )
 
     def on_save(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
+        """Let the first process finish the state, to which each has added its generators."""
+        wait_for_all()
+        if this_process() > 0:
+            return
         directory = self.work / "states" / f"checkpoint-{state.global_step}"
         (directory / "training_args.bin").unlink()  # a pickle that nobody reads
         with atomic_path(self.work / f"epoch{self.epoch}.json") as temporary:

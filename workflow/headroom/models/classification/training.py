@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from torch.utils.data import DataLoader
 from transformers import (
     AutoConfig,
     AutoModelForSequenceClassification,
@@ -24,12 +23,13 @@ from transformers import (
 
 from headroom.data.labelled import LabelledText
 from headroom.ground.errors import HeadroomError
-from headroom.models.classification.examples import GroupedBatches, encode, length, load_tokenizer
-from headroom.models.classification.inputs import real_positions
+from headroom.models.classification.examples import encode, length, load_tokenizer
 from headroom.models.classification.records import EpochRecord, HeadGradients, Notify, Recorder, read_record
 from headroom.models.classification.sites import find_sites
 from headroom.models.classification.states import WEIGHTS, discard_after, last_whole_epoch
+from headroom.models.classification.trainer import GroupingTrainer, StopAfter
 from headroom.models.device import pick_device
+from headroom.models.processes import own_seed, process_count, this_process, wait_for_all
 from headroom.models.projections import Projections
 from headroom.models.regularisation import Regulariser
 from headroom.models.sites import AttentionSite
@@ -78,14 +78,17 @@ def fine_tune(
     device: str,
     work: Path,
     notify: Notify,
+    until: int | None = None,
     changes: Changes = Changes(),
     callbacks: Sequence[TrainerCallback] = (),
 ) -> list[EpochRecord]:
-    """Train to the last epoch, going on from whatever whole state `work` holds.
+    """Train to the last epoch or to an earlier one, going on from whatever whole state `work` holds.
 
     After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
     state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
     CPU, ends with the same bits: the order of the data is a function of seed and epoch, the rest is in the state.
+    Of processes that train together (`headroom.models.processes`) each has a part of every batch, and the first one
+    writes.
 
     Args:
         task: Encoder and data.
@@ -94,6 +97,7 @@ def fine_tune(
         device: `auto`, `cpu` or `cuda`.
         work: Directory of this run alone.
         notify: Called with the progress after each update.
+        until: The epoch to stop after; None for the last.
         changes: What the arm changes.
         callbacks: More callbacks of the Trainer.
 
@@ -105,37 +109,38 @@ def fine_tune(
     """
     arguments = training_arguments(settings, seed=seed, device=device, work=work)
     last, state = last_whole_epoch(work)
-    discard_after(work, last)
+    wait_for_all()  # each has to see what there is before the first one tidies up
+    if this_process() == 0:
+        discard_after(work, last)
     if last:
         logger.info("going on after epoch %d", last)
-    if last < settings.epochs:
+    until = min(until or settings.epochs, settings.epochs)
+    if last < until:
         trainer = build_trainer(task, settings, arguments, changes)
         gradients = head_gradients(trainer.model, changes, settings.clip_norm)
         recorder = Recorder(work, examples=len(task.train), gradients=gradients, notify=notify)
-        for callback in (gradients, recorder, *callbacks):
+        for callback in (gradients, recorder, StopAfter(until), *callbacks):
             trainer.add_callback(callback)
+        torch.manual_seed(own_seed(seed, this_process()))  # of dropout
         _train(trainer, state, work)
-    return [read_record(work, epoch) for epoch in range(1, settings.epochs + 1)]
+    wait_for_all()
+    return [read_record(work, epoch) for epoch in range(1, until + 1)]
 
 
 def training_arguments(settings: FineTuningSettings, *, seed: int, device: str, work: Path) -> TrainingArguments:
-    """Return the Trainer's arguments.
+    """Return the Trainer's arguments, for one of the processes that train together.
 
     Raises:
-        HeadroomError: If the seed is out of range, or the device cannot compute with the precision.
+        HeadroomError: If they cannot be; see `check_training`.
     """
+    check_training(settings, seed=seed, device=device, processes=process_count())
     on_cpu = pick_device(device).type == "cpu"
-    if settings.precision == "float16" and on_cpu:
-        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
-    if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
-        raise HeadroomError("precision bfloat16: this GPU cannot compute with it; use float16 or float32")
-    if not 0 <= seed < 2**32:
-        raise HeadroomError(f"--seed {seed}: must be from 0 to {2**32 - 1}")
     arguments = TrainingArguments(
         output_dir=str(work / "states"),
         num_train_epochs=settings.epochs,
-        per_device_train_batch_size=settings.batch_size,
+        per_device_train_batch_size=settings.batch_size // process_count(),
         per_device_eval_batch_size=settings.batch_size,
+        average_tokens_across_devices=False,  # would multiply a loss that is a mean already
         learning_rate=settings.learning_rate,
         lr_scheduler_type="linear",
         warmup_steps=settings.warmup_share,  # below 1: a share of all updates
@@ -153,10 +158,27 @@ def training_arguments(settings: FineTuningSettings, *, seed: int, device: str, 
         logging_nan_inf_filter=False,
         disable_tqdm=True,
         log_level="error",
+        log_level_replica="error",
         report_to="none",
     )
     arguments._n_gpu = min(arguments.n_gpu, 1)  # several GPUs would multiply the batch
     return arguments
+
+
+def check_training(settings: FineTuningSettings, *, seed: int, device: str, processes: int) -> None:
+    """Raise HeadroomError if the seed is out of range, or device or processes cannot do what settings say."""
+    on_cpu = pick_device(device).type == "cpu"
+    if settings.precision == "float16" and on_cpu:
+        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
+    if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
+        raise HeadroomError("precision bfloat16: this GPU cannot compute with it; use float16 or float32")
+    if not 0 <= seed < 2**32:
+        raise HeadroomError(f"--seed {seed}: must be from 0 to {2**32 - 1}")
+    if settings.batch_size % processes:
+        raise HeadroomError(
+            f"{processes} processes cannot share a batch of {settings.batch_size}: make batch_size a multiple of "
+            f"{processes}"
+        )
 
 
 def build_trainer(
@@ -169,14 +191,14 @@ def build_trainer(
     model = build_model(task.encoder, arguments.seed, changes)
     train = encode(task.train, tokenizer, model.config)
     valid = sorted(encode(task.valid, tokenizer, model.config), key=length)  # less padding; the mean does not mind
-    trainer = _GroupingTrainer(
+    trainer = GroupingTrainer(
         model=model,
         args=arguments,
         data_collator=DataCollatorWithPadding(tokenizer),
         train_dataset=train,
         eval_dataset=valid,
         processing_class=tokenizer,
-        compute_metrics=_accuracy,
+        compute_metrics=_judged,
         regulariser=changes.regulariser and changes.regulariser(find_sites(model)),
     )
     trainer.remove_callback(PrinterCallback)
@@ -186,12 +208,20 @@ def build_trainer(
 def build_model(encoder: Path, seed: int, changes: Changes = Changes()) -> PreTrainedModel:
     """Return a classifier; the weights that the directory does not have are fresh and depend on the seed alone."""
     set_seed(seed)
-    config = AutoConfig.from_pretrained(encoder, local_files_only=True, **changes.configuration)
+    config = AutoConfig.from_pretrained(
+        encoder, local_files_only=True, trust_remote_code=False, **changes.configuration
+    )
     attention = {"attn_implementation": "eager"} if changes.needs_maps else {}
     if not (encoder / WEIGHTS).is_file():
         return AutoModelForSequenceClassification.from_config(config, **attention)
     return AutoModelForSequenceClassification.from_pretrained(
-        encoder, config=config, local_files_only=True, use_safetensors=True, dtype=torch.float32, **attention
+        encoder,
+        config=config,
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+        dtype=torch.float32,
+        **attention,
     )
 
 
@@ -203,38 +233,6 @@ def head_gradients(model: Any, changes: Changes, clip_norm: float) -> HeadGradie
     }
     rewrite = changes.rewriter and changes.rewriter(projections)
     return HeadGradients([weight for found in projections.values() for weight in found], rewrite, clip_norm)
-
-
-class _GroupingTrainer(Trainer):
-    """The Trainer with `GroupedBatches`, since its own grouping orders the batches by length, and a regulariser."""
-
-    def __init__(self, *, regulariser: Regulariser | None, **parts: Any) -> None:
-        super().__init__(**parts)
-        self._regulariser = regulariser
-
-    def compute_loss(self, model: Any, inputs: Any, *rest: Any, **options: Any) -> Any:
-        """Return the loss of a batch in training, with the term of the arm; in evaluation the Trainer's own."""
-        compute = super().compute_loss
-        if self._regulariser is None or not model.training:
-            return compute(model, inputs, *rest, **options)
-        real = real_positions(model, inputs["attention_mask"])
-        loss, term = self._regulariser(
-            lambda: compute(model, inputs, *rest, **options), real, update=self.state.global_step, batch=0
-        )
-        return loss + term
-
-    def get_train_dataloader(self) -> DataLoader:
-        examples: Any = self.train_dataset
-        batches = GroupedBatches(
-            [length(example) for example in examples], batch_size=self.args.train_batch_size, seed=self.args.seed
-        )
-        loader = DataLoader(
-            examples,
-            batch_sampler=batches,
-            collate_fn=self.data_collator,
-            pin_memory=self.args.dataloader_pin_memory,
-        )
-        return self.accelerator.prepare(loader)
 
 
 def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
@@ -251,6 +249,10 @@ def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
         raise
 
 
-def _accuracy(prediction: EvalPrediction) -> dict[str, float]:
-    logits: Any = prediction.predictions
-    return {"accuracy": float((logits.argmax(axis=-1) == prediction.label_ids).mean())}
+def _judged(prediction: EvalPrediction) -> dict[str, float]:
+    """Return accuracy and loss over all examples; the Trainer's own loss counts some twice if processes share them."""
+    logits, labels = torch.tensor(prediction.predictions), torch.tensor(prediction.label_ids)
+    return {
+        "accuracy": float((logits.argmax(-1) == labels).double().mean()),
+        "nats": float(torch.nn.functional.cross_entropy(logits.double(), labels)),
+    }

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site
+from headroom.models.processes import process_count, this_process
 from headroom.models.translation.sites import find_sites
 
 from fairseq.dataclass import ChoiceEnum  # isort: skip
@@ -45,7 +46,7 @@ class HeadroomTranslationTask(TranslationTask):
 
     Attributes:
         update: Number of updates before the one in progress.
-        batch: Number of batches of that update before the one in progress.
+        batch: Number of batches of that update before the one in progress, those of other processes among them.
     """
 
     update, batch = -1, -1
@@ -70,7 +71,7 @@ class HeadroomTranslationTask(TranslationTask):
         ignore_grad: bool = False,
     ) -> Any:
         """Run forward and backward of one batch; see fairseq's task."""
-        self.batch = self.batch + 1 if update_num == self.update else 0
+        self.batch = self.batch + process_count() if update_num == self.update else this_process()
         self.update = update_num
         return super().train_step(
             sample, model, self._in_precision(model, criterion), optimizer, update_num, ignore_grad

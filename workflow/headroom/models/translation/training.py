@@ -1,11 +1,8 @@
 """Training with fairseq: its Trainer, its iterators and its semantics, in a loop that can be killed."""
 
-import json
 import logging
 import math
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,127 +17,19 @@ from torch import Tensor
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
 from headroom.ground.heads import parse_profile
-from headroom.models.device import pick_device
+from headroom.models.processes import check_replicas, own_seed, this_process, wait_for_all
 from headroom.models.projections import gradient_norm
 from headroom.models.removal import remove_heads
 from headroom.models.sites import site_names
 from headroom.models.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
+from headroom.models.translation.records import EpochRecord, Notify, Progress, read_record, write_record
 from headroom.models.translation.sites import find_sites
 from headroom.models.translation.task import site_of
-from headroom.settings.model import ModelSettings
-from headroom.settings.training import TrainingSettings
 
 logger = logging.getLogger(__name__)
 
-Notify = Callable[["Progress"], None]
-
 PLAIN_NORM = "plain_head_gnorm"
 """Under this name an optimizer that rewrites the gradients of heads logs their norm before."""
-
-
-@dataclass(frozen=True)
-class EpochRecord:
-    """What one epoch cost and gained. Losses are in nats per target piece, without label smoothing.
-
-    Norms are means over updates: of all gradients before clipping; of those of the heads' query, key and value
-    weights as the optimizer is handed them, and as the loss has them where an arm rewrites them.
-    """
-
-    epoch: int
-    train_loss: float
-    valid_loss: float
-    seconds: float
-    words_per_second: float
-    updates: int
-    gradient_norm: float
-    head_gradient_norm: float
-    plain_head_gradient_norm: float | None
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where training stands within an epoch."""
-
-    epoch: int
-    update: int
-    updates: int
-    loss: float
-    words_per_second: float
-    seconds_left: float
-
-
-def fairseq_arguments(
-    *,
-    data: Path,
-    model: ModelSettings,
-    training: TrainingSettings,
-    seed: int,
-    device: str,
-    arm: list[str],
-) -> list[str]:
-    """Return the command line that `fairseq-train` would be given for a run.
-
-    Args:
-        data: The directory that `headroom.prepare` wrote.
-        model: The model's shape.
-        training: How it is trained.
-        seed: Seed of initial weights, data order and dropout.
-        device: `auto`, `cpu` or `cuda`.
-        arm: The arm's own arguments: optimizer, criterion and their flags.
-
-    Raises:
-        HeadroomError: If CUDA is needed and there is none.
-    """
-    on_cpu = pick_device(device).type == "cpu"
-    if training.precision == "float16" and on_cpu:
-        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
-    flags = {"seed": seed, **_model_flags(model), **_training_flags(training)}
-    switches = ["no-progress-bar", *(["cpu"] if on_cpu else []), *(["amp"] if training.precision == "float16" else [])]
-    switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
-    switches += ["share-all-embeddings"] if model.share_embeddings else []
-    named = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
-    return [str(data), *named, *(f"--{name}" for name in switches), *arm]
-
-
-def _model_flags(model: ModelSettings) -> dict[str, Any]:
-    both_sides = {
-        "attention-heads": model.heads,
-        "embed-dim": model.width,
-        "ffn-embed-dim": model.feed_forward,
-    }
-    return {
-        "task": "headroom_translation",
-        "source-lang": "source",
-        "target-lang": "target",
-        "arch": "transformer",
-        "encoder-layers": model.encoder_layers,
-        "decoder-layers": model.decoder_layers,
-        **{f"{side}-{name}": value for side in ("encoder", "decoder") for name, value in both_sides.items()},
-        "dropout": model.dropout,
-        "attention-dropout": model.attention_dropout,
-    }
-
-
-def _training_flags(training: TrainingSettings) -> dict[str, Any]:
-    return {
-        "criterion": "label_smoothed_cross_entropy",
-        "label-smoothing": training.label_smoothing,
-        "adam-betas": "(0.9, 0.98)",
-        "weight-decay": training.weight_decay,
-        "clip-norm": training.clip_norm,
-        "lr": training.learning_rate,
-        "lr-scheduler": "inverse_sqrt",
-        "warmup-updates": training.warmup_updates,
-        "warmup-init-lr": 1e-7,
-        "max-tokens": training.max_tokens,
-        "update-freq": training.update_frequency,
-        # Cut each epoch into batches anew, by seed and epoch alone: fairseq keeps the cut of the epoch that a
-        # process began with, so that a resumed training would see other batches than an uninterrupted one.
-        "update-epoch-batch-itr": True,
-        "num-workers": 0,
-        "log-format": "none",
-        **({"precision": "bfloat16"} if training.precision == "bfloat16" else {}),
-    }
 
 
 def configuration(arguments: list[str]) -> Any:
@@ -168,7 +57,27 @@ def build_trainer(cfg: Any, profile: str = "") -> Trainer:
     if profile:
         _slice(model, profile)
     task.load_dataset("valid", combine=False, epoch=1)
-    return Trainer(cfg, task, model, task.build_criterion(cfg.criterion))
+    return _Trainer(cfg, task, model, task.build_criterion(cfg.criterion))
+
+
+class _Trainer(Trainer):
+    """fairseq's Trainer, but that processes draw their own dropout, and that it says why gradients end a training."""
+
+    def _set_seed(self) -> None:
+        utils.set_torch_seed(own_seed(self.cfg.common.seed + self.get_num_updates(), this_process()))
+
+    def clip_grad_norm(self, clip_norm: float) -> Tensor:
+        try:
+            norm: Tensor = super().clip_grad_norm(clip_norm)
+            finite = bool(torch.isfinite(norm)) or self.cfg.common.amp  # which makes its loss scale smaller
+        except FloatingPointError:  # until it cannot
+            finite = False
+        if not finite:  # fairseq's own search for the reason fails on the way
+            raise HeadroomError(
+                f"the gradients of update {self.get_num_updates() + 1} are not finite: lower training.learning_rate, "
+                "or use precision float32"
+            )
+        return norm
 
 
 def _slice(model: Any, profile: str) -> None:
@@ -186,7 +95,8 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, prof
     After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and
     `state<e>.pt` (all that is needed to go on), in this order and each whole or absent; the two newest
     states are kept. Killed at any moment, a rerun repeats at most one epoch and ends with the same bits,
-    because fairseq reseeds from the seed and the number of updates and restores the data order.
+    because fairseq reseeds from the seed and the number of updates and restores the data order. Of processes that
+    train together (`headroom.models.processes`) the first one writes.
 
     Args:
         arguments: From `fairseq_arguments`.
@@ -197,9 +107,13 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, prof
 
     Returns:
         One record per epoch, from the first.
+
+    Raises:
+        HeadroomError: If the GPU's memory is too small, or gradients are not finite.
     """
     work.mkdir(parents=True, exist_ok=True)
     cfg = configuration(arguments)
+    cfg.distributed_training.distributed_rank = this_process()
     trainer = build_trainer(cfg, profile)
     last = last_whole_epoch(work)
     if last:
@@ -208,12 +122,16 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, prof
     else:
         cfg.checkpoint.restore_file = str(work / "none.pt")
     cfg.checkpoint.save_dir = str(work)
+    cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
     _, epoch_iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)
     for epoch in range(last + 1, epochs + 1):
         record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify)
-        _save_epoch(trainer, epoch_iterator, record, work, profile)
+        check_replicas(trainer.model.parameters())
+        if this_process() == 0:
+            _save_epoch(trainer, epoch_iterator, record, work, profile)
         trainer.lr_step(epoch, record.valid_loss)
         epoch_iterator = trainer.get_train_iterator(epoch_iterator.next_epoch_idx, load_dataset=False)
+    wait_for_all()
     return [read_record(work, epoch) for epoch in range(1, epochs + 1)]
 
 
@@ -227,11 +145,6 @@ def last_whole_epoch(work: Path) -> int:
     return 0
 
 
-def read_record(work: Path, epoch: int) -> EpochRecord:
-    """Return the record that `train` left of an epoch."""
-    return EpochRecord(**json.loads((work / f"epoch{epoch}.json").read_text("utf-8")))
-
-
 def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int, notify: Notify) -> EpochRecord:
     frequency = trainer.cfg.optimization.update_freq
     batches = epoch_iterator.next_epoch_itr(shuffle=True)
@@ -239,12 +152,12 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
     trainer.begin_epoch(epoch)
     heads = [weight for weight in trainer.model.parameters() if site_of(weight) is not None]
     norms: list[Tensor] = []
-    start, words = time.perf_counter(), 0
+    start = time.perf_counter()
     with metrics.aggregate(new_root=True) as meters:
         for update, samples in enumerate(groups, start=1):
-            trainer.train_step(samples)
+            _update(trainer, samples)
             norms.append(gradient_norm(heads))  # gradients stay until the next update
-            words += sum(sample["ntokens"] for sample in samples)
+            words = float(meters["wpb"].sum)  # of all processes
             seconds = time.perf_counter() - start
             left = seconds / update * (len(groups) * (epochs - epoch + 1) - update)
             loss = _nats(meters)
@@ -263,6 +176,18 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
     )
 
 
+def _update(trainer: Trainer, samples: list[dict[str, Any]]) -> None:
+    # A process without a batch where others still have one gets an empty one. fairseq lets the last batch decide
+    # whether all of this process's count, so only one that is alone may be empty.
+    samples = [sample for sample in samples if sample] or samples[:1]
+    try:
+        trainer.train_step(samples, raise_oom=True)
+    except torch.OutOfMemoryError as error:
+        raise HeadroomError(
+            "out of GPU memory: make training.max_tokens smaller, and update_frequency larger by as much"
+        ) from error
+
+
 def _valid_loss(trainer: Trainer) -> float:
     trainer.begin_valid_epoch(1)
     with metrics.aggregate(new_root=True) as meters:
@@ -277,8 +202,7 @@ def _nats(meters: Any) -> float:
 
 
 def _save_epoch(trainer: Trainer, epoch_iterator: Any, record: EpochRecord, work: Path, profile: str) -> None:
-    with atomic_path(work / f"epoch{record.epoch}.json") as temporary:
-        temporary.write_text(json.dumps(asdict(record)), "utf-8")
+    write_record(record, work)
     trainer.consolidate_optimizer()
     extra_state = {"train_iterator": epoch_iterator.state_dict(), "val_loss": record.valid_loss}
     state = work / f"state{record.epoch}.pt"

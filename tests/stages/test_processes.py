@@ -1,0 +1,114 @@
+"""Training stages with several processes: one of them killed, an error in one, and what goes on afterwards."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import headroom
+import psutil
+import pytest
+from headroom.ground.tables import read_table
+from headroom.models.classification import states
+from headroom.models.translation import training
+from toy_fairseq import write_data
+from toy_fine_tuning import write_corpus, write_toy_encoder
+from toy_run import SHAPE
+
+pytestmark = pytest.mark.long
+
+
+@pytest.fixture(params=["train", "fine_tune"])
+def stage(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Data, by the stage that trains on it, as flags."""
+    place = tmp_path_factory.mktemp("made")
+    data, corpus = write_data(place / "data"), write_corpus(place / "corpus")
+    encoder = write_toy_encoder(place / "encoder")
+    return {
+        "train": ["--data", str(data), *SHAPE, "--max-tokens", "40", "--update-frequency", "2"],
+        "fine_tune": ["--corpus", str(corpus), "--encoder", str(encoder), "--batch-size", "8", "--max-length", "12"],
+    }
+
+
+def start(stage, made, place, *more, epochs):
+    command = [
+        *(sys.executable, "-m", f"headroom.{stage}", "--device", "cpu", "--processes", "2", "--arm", "mine"),
+        *("method=spos", "--work", str(place / "work"), "--checkpoints", str(place / "run")),
+        *("--output", str(place / "losses.csv"), "--epochs", str(epochs), *made[stage], *more),
+    ]
+    path = str(Path(headroom.__file__).parents[1])
+    place.mkdir(exist_ok=True)
+    with open(place / "log", "w") as log:
+        return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, stdout=log, stderr=subprocess.STDOUT)
+
+
+def finish(stage, made, place, *more, epochs):
+    status = start(stage, made, place, *more, epochs=epochs).wait(300)
+    assert status == 0, (place / "log").read_text()
+
+
+def workers(started):
+    children = psutil.Process(started.pid).children(recursive=True)
+    return [child for child in children if "--multiprocessing-fork" in " ".join(child.cmdline())]
+
+
+def wait_until(condition, seconds=120):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(stage, made, tmp_path):
+    cut, log = tmp_path / "cut", tmp_path / "cut" / "log"
+    started = start(stage, made, cut, epochs=12)
+    wait_until(lambda: "epoch 2/12" in log.read_text())
+    both = workers(started)
+    assert len(both) == 2
+    both[1].send_signal(signal.SIGKILL)
+    assert started.wait(30) == 2
+    assert not any(process.is_running() for process in both)
+    said = log.read_text()
+    assert said.splitlines()[-1].startswith("error: process ")
+    assert "of 2 that train together was killed (for want of memory?), and so all were ended" in said
+    assert "Traceback" not in said
+    assert not (cut / "run").exists()
+    find = training.last_whole_epoch if stage == "train" else lambda work: states.last_whole_epoch(work)[0]
+    done = find(cut / "work")
+    assert 1 <= done < 12
+
+    epochs = done + 1 if stage == "train" else 12  # a classifier's rate depends on the number of epochs
+    finish(stage, made, cut, epochs=epochs)
+    assert f"going on after epoch {done}" in log.read_text()
+    finish(stage, made, tmp_path / "whole", epochs=epochs)
+    for epoch in range(1, epochs + 1):
+        for name in ("epoch{}.pt",) if stage == "train" else ("epoch{}/model.safetensors", "epoch{}/config.json"):
+            file = Path("run") / name.format(epoch)
+            assert (cut / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
+
+
+def test_another_number_of_processes_starts_clean(stage, made, tmp_path):
+    finish(stage, made, tmp_path, epochs=1)
+    assert "|processes:2|" in read_table(tmp_path / "losses.csv")["signature"][0]
+    finish(stage, made, tmp_path, "--processes", "1", epochs=1)
+    assert "other settings, data or code: starting clean" in (tmp_path / "log").read_text()
+    assert "processes" not in read_table(tmp_path / "losses.csv")["signature"][0]
+
+
+def test_an_error_in_the_processes_is_one_line(stage, made, tmp_path):
+    """A rate at which the loss is soon no number: every process finds that out."""
+    started = start(stage, made, tmp_path, "--learning-rate", "1e30", epochs=3)
+    assert started.wait(120) == 2
+    said = (tmp_path / "log").read_text()
+    assert "Traceback" not in said
+    errors = [line for line in said.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1
+    assert "learning_rate" in errors[0]
+    assert not list(tmp_path.rglob("crash.pt"))
