@@ -20,7 +20,7 @@ command -v "$python" > /dev/null || fail "$python was not found: install Python 
 "$python" -c 'import venv, ensurepip' 2> /dev/null \
   || fail "$python lacks its venv module: install it (Debian, Ubuntu: apt install python3-venv)"
 
-# fairseq has no ready-made wheel. It is compiled once per version of Python, torch and numpy, and kept.
+# fairseq is compiled once (torch.post-deploy.sh) and its wheel kept here; building needs a compiler.
 tag=$("$python" -c 'import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
 wheels=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/headroom/wheels/$tag-${torch/==/}-${numpy/==/}
 wheel=$(find "$wheels" -name "fairseq_fixed-${fairseq#*==}-*.whl" 2> /dev/null | head -n 1 || true)
@@ -50,16 +50,7 @@ pip=(.venv/bin/python -m pip --disable-pip-version-check -qq)
 say "installing $(grep -c == envs/requirements.txt) packages (a minute or two; with the CUDA build more, about 3 GB)"
 "${pip[@]}" install -r envs/requirements.txt
 
-if [ -z "$wheel" ]; then
-  say "building $fairseq (three minutes, once; kept in $wheels)"
-  mkdir -p "$wheels"
-  build=$(mktemp -d "$wheels/build.XXXXXX")
-  trap 'rm -rf "$build"' EXIT
-  "${pip[@]}" wheel --no-deps --no-build-isolation --no-cache-dir --wheel-dir "$build" "$fairseq"
-  mv "$build"/*.whl "$wheels/"
-  wheel=$(find "$wheels" -maxdepth 1 -name "fairseq_fixed-*.whl")
-fi
-"${pip[@]}" install --no-deps "$wheel"
+PATH="$place/.venv/bin:$PATH" bash envs/torch.post-deploy.sh  # fairseq, as in the conda environment
 
 # `python -m headroom.<stage>` works inside the environment from any directory.
 echo "$place/workflow" > "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/headroom.pth"

@@ -1,5 +1,6 @@
 """Copies of the project in which tests run the whole workflow, each on its own."""
 
+import copy
 import os
 import re
 import shutil
@@ -63,14 +64,18 @@ class Project:
         Args:
             changes: Values by dotted key, e.g. `{"training.epochs": 3}`.
         """
-        study = yaml.safe_load((self.root / TINY).read_text())
+        return self.write_study(yaml.safe_load((self.root / TINY).read_text()), changes)
+
+    def write_study(self, study: Mapping[str, Any], changes: Mapping[str, Any]) -> str:
+        """Write a study with some keys changed, values by dotted key, and return the path of that configuration."""
+        changed = copy.deepcopy(dict(study))
         for key, value in changes.items():
             *sections, last = key.split(".")
-            place = study
+            place = changed
             for section in sections:
                 place = place.setdefault(section, {})
             place[last] = value
-        (self.root / "changed.yaml").write_text(yaml.safe_dump(study, sort_keys=False))
+        (self.root / "changed.yaml").write_text(yaml.safe_dump(changed, sort_keys=False))
         return "changed.yaml"
 
     def copy(self, root: Path) -> "Project":

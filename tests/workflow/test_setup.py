@@ -1,5 +1,6 @@
 import functools
 import importlib.metadata
+import importlib.util
 import os
 import re
 import shutil
@@ -8,6 +9,8 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import grimp
 import pytest
@@ -69,9 +72,38 @@ class TestLock:
         assert in_conda.items() <= lock().items()
         assert {canonicalize_name(wanted.name) for wanted in top_level(f"{name}.in")} <= in_conda.keys()
 
+    @pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="what Python 3.11 needs is known to Python 3.11 alone")
+    @pytest.mark.parametrize("name", ["plain", "torch"])
+    def test_conda_environments_pin_all_that_their_libraries_need(self, name: str) -> None:
+        lines: list[str] = yaml.safe_load((ENVS / f"{name}.yaml").read_text())["dependencies"][-1]["pip"]
+        assert lines == lock_program().closure(top_level(f"{name}.in"), installed_here())
+
+    @pytest.mark.parametrize("name", ["plain", "torch"])
+    def test_conda_itself_gives_python_and_pip_alone(self, name: str) -> None:
+        *from_conda, _ = yaml.safe_load((ENVS / f"{name}.yaml").read_text())["dependencies"]
+        assert from_conda == ["python =3.11", "pip"]  # the oldest Python that the project promises to run on
+        assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text()
+        assert "Python ≥ 3.11" in (ROOT / "README.md").read_text()
+
     def test_conda_builds_the_same_fairseq(self) -> None:
         script = (ENVS / "torch.post-deploy.sh").read_text()
         assert re.findall(r"fairseq-fixed==\S+", script) == [f"fairseq-fixed=={fairseq()['fairseq-fixed']}"]
+
+
+def lock_program() -> ModuleType:
+    """Return envs/lock.py, which is no part of a package."""
+    spec = importlib.util.spec_from_file_location("lock", ENVS / "lock.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def installed_here() -> dict[str, dict[str, Any]]:
+    """Return what the libraries of this environment say of themselves, as pip's reports have it."""
+    found = importlib.metadata.distributions()
+    return {canonicalize_name(one.name): {"version": one.version, "requires_dist": one.requires or []} for one in found}
 
 
 @functools.cache
@@ -233,6 +265,7 @@ class TestEnvironment:
         assert not (python.parent.parent / "stray").exists()
         assert installed(python) == ["2.0", "1.0", "1.0"]
 
+        (project / "bin" / "c++").unlink()  # what was built once needs no compiler
         python.unlink()  # the interpreter was removed
         assert ready().stdout.startswith("headroom: making .venv")
         assert installed(python) == ["2.0", "1.0", "1.0"]
@@ -245,6 +278,8 @@ class TestEnvironment:
 def write_lock(project: Path, torch: str) -> None:
     (project / "envs" / "requirements.txt").write_text(f"torch=={torch}\nnumpy==1.0\n")
     (project / "envs" / "fairseq.txt").write_text("fairseq-fixed==1.0\n")
+    script = project / "envs" / "torch.post-deploy.sh"
+    script.write_text(re.sub(r"(fairseq-fixed)==\S+", r"\1==1.0", script.read_text()))
 
 
 def installed(python: Path) -> list[str]:

@@ -1,0 +1,202 @@
+"""Valid configurations with a few things changed for the worse: dropped, renamed, of another type, extreme."""
+
+import copy
+import datetime
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from headroom.study import load_study
+from hypothesis import strategies as st
+from whole_project import ROOT, TINY
+
+Place = tuple[Any, ...]
+"""Where something stands: the keys of the sections it is in, and its own; or its index in a list."""
+
+STUDIES = [ROOT / "config.yaml", ROOT / TINY, *sorted((ROOT / "studies").glob("*.yaml"))]
+
+NUMBERS = [0, 1, -1, 2, 3, 7, 1000, 1001, 2**31, 2**63, 10**30, -(10**30), 0.0, -0.5, 0.5, 1.5, 1e-300, 1e300, -1e-5]
+NUMBERS += [0.1234567, 100000000.0, math.nan, math.inf, -math.inf]
+TEXTS = ["", " ", "x", "many", "none", "null", "yes", "1e3", "1", "0.5", "12:30", "2026-01-01", "~", "*", "all"]
+TEXTS += [
+    "../..",
+    "..",
+    ".",
+    "/",
+    "a b",
+    "it's",
+    'say "so"',
+    "a;b",
+    "$HOME",
+    "`id`",
+    "-x",
+    "--flag",
+    "{run}",
+    "{",
+    "}}",
+]
+TEXTS += ["line\nbreak", "a\tb", "\x00", "\x1b[31mred", "\u202e", "\u2028", "\ud800", "käse", "日本語", "😀", "²"]
+TEXTS += ["x" * 300, "y" * 20_000, "a.b.c", "results/tiny/roles/x.csv", "<script>", "pruned", "translation", "E1:1"]
+OTHERS: list[Any] = [None, True, False, datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 12, 30), b"bytes"]
+OTHERS += [
+    [],
+    {},
+    [None],
+    [[]],
+    [{}],
+    {"a": 1},
+    {1: 2},
+    {None: None},
+    ["a", "a"],
+    [1, 1],
+    list(range(50)),
+    {"source": 5},
+]
+VALUES = [*NUMBERS, *TEXTS, *OTHERS]
+NAMES: list[Any] = [
+    "",
+    "x",
+    "Seeds",
+    "translation",
+    "source",
+    "a.b",
+    "two words",
+    "line\nbreak",
+    "käse",
+    "n" * 5000,
+    "-x",
+]
+NAMES += [
+    1,
+    0.5,
+    None,
+    True,
+    (1, 2),
+    datetime.date(2026, 1, 1),
+    "\ud800",
+    "__class__",
+    "model_config",
+    "used",
+    "pruned",
+]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A configuration, and the places in it that were changed."""
+
+    configuration: Any
+    changed: tuple[Place, ...]
+
+
+def originals() -> list[dict[str, Any]]:
+    """Return the project's studies as they are written, and two of them with every default filled in."""
+    written: list[dict[str, Any]] = [yaml.safe_load(path.read_text()) for path in STUDIES]
+    return written + [load_study(study).model_dump(mode="json") for study in written[:2]]
+
+
+ORIGINALS = originals()
+
+
+@st.composite
+def mutants(draw: st.DrawFn) -> Mutant:
+    """Draw a study of the project and change one to three things in it, at any depth."""
+    configuration: Any = copy.deepcopy(draw(st.sampled_from(ORIGINALS)))
+    changed: list[Place] = []
+    for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3]))):
+        if not (places := list(places_in(configuration))):
+            break
+        place = draw(st.sampled_from(places))
+        changed += CHANGES[draw(st.sampled_from(list(CHANGES)))](draw, configuration, place)
+    return Mutant(configuration, tuple(changed))
+
+
+def places_in(section: Any, above: Place = ()) -> Iterator[Place]:
+    """Yield the place of everything within a section or list."""
+    entries = section.items() if isinstance(section, dict) else enumerate(section) if isinstance(section, list) else ()
+    for key, value in entries:
+        yield (*above, key)
+        yield from places_in(value, (*above, key))
+
+
+def found(configuration: Any, place: Place) -> Any:
+    """Return what stands at a place."""
+    for key in place:
+        configuration = configuration[key]
+    return configuration
+
+
+def _drop(draw: st.DrawFn, configuration: Any, place: Place) -> list[Place]:
+    del found(configuration, place[:-1])[place[-1]]
+    return [place]
+
+
+def _replace(draw: st.DrawFn, configuration: Any, place: Place) -> list[Place]:
+    found(configuration, place[:-1])[place[-1]] = copy.deepcopy(draw(st.sampled_from(VALUES)))
+    return [place]
+
+
+def _rename(draw: st.DrawFn, configuration: Any, place: Place) -> list[Place]:
+    section = found(configuration, place[:-1])
+    if isinstance(section, list):
+        return _replace(draw, configuration, place)
+    other = draw(st.sampled_from([*NAMES, f"{place[-1]}s", str(place[-1])[1:]]))
+    section[other] = section.pop(place[-1])
+    return [place, (*place[:-1], other)]
+
+
+def _add(draw: st.DrawFn, configuration: Any, place: Place) -> list[Place]:
+    section, value = found(configuration, place), copy.deepcopy(draw(st.sampled_from(VALUES)))
+    if isinstance(section, dict):
+        other = draw(st.sampled_from(NAMES))
+        section[other] = value
+        return [(*place, other)]
+    if isinstance(section, list):
+        section.append(draw(st.sampled_from([value, *section])))
+        return [(*place, len(section) - 1)]
+    found(configuration, place[:-1])[place[-1]] = draw(st.sampled_from([[section], [section, section], {"a": section}]))
+    return [place]
+
+
+def _move(draw: st.DrawFn, configuration: Any, place: Place) -> list[Place]:
+    """Put here what stands elsewhere."""
+    elsewhere = draw(st.sampled_from(list(places_in(configuration))))
+    found(configuration, place[:-1])[place[-1]] = copy.deepcopy(found(configuration, elsewhere))
+    return [place]
+
+
+def _negate(draw: st.DrawFn, configuration: Any, place: Place) -> list[Place]:
+    """Make numbers negative, empty the rest."""
+    value = found(configuration, place)
+    empty = type(value)() if isinstance(value, str | list | dict) else None
+    found(configuration, place[:-1])[place[-1]] = -value if isinstance(value, int | float) else empty
+    return [place]
+
+
+CHANGES = {"drop": _drop, "replace": _replace, "rename": _rename, "add": _add, "move": _move, "negate": _negate}
+
+
+BROKEN: dict[str, tuple[bytes, str]] = {
+    "tab": (b"study: x\n\tseeds: [1]\n", "study.yaml, line 2 is not YAML"),
+    "bracket": (b"seeds: [1\nstudy: x\n", "study.yaml, line 2 is not YAML"),
+    "anchor": (b"study: *x\n", "study.yaml, line 1 is not YAML: found undefined alias 'x'"),
+    "tag": (b"study: !python x\n", "study.yaml, line 1 is not YAML: could not determine a constructor"),
+    "two documents": (b"study: x\n---\nstudy: y\n", "study.yaml, line 2 is not YAML"),
+    "control character": (b"study: \x07\n", "study.yaml is not YAML: unacceptable character"),
+    "Latin-1": ("study: x\n# K\u00e4se\n".encode("latin-1"), "study.yaml, line 2 is not UTF-8"),
+    "UTF-16": ("study: x\n".encode("utf-16"), "study.yaml, line 1 is not UTF-8"),
+    "date": (b"study: 2026-13-45\n", "study.yaml is not YAML: month must be in 1..12"),
+    "digits": (b"seeds: [" + b"1" * 5000 + b"]\n", "study.yaml is not YAML: Exceeds the limit"),
+    "depth": (b"seeds: " + b"[" * 3000 + b"]" * 3000 + b"\n", "study.yaml is not YAML: maximum recursion depth"),
+    "anchor in itself": (b"translation: &a {model: *a}\n", "key translation.model.model: no such key"),
+    "list": (b"- study\n", "configuration: Input should be a section of keys"),
+    "word": (b"study\n", "configuration: Input should be a section of keys"),
+    "nothing": (b"# a comment\n", "configuration: Input should be a section of keys"),
+    "yes": (b"study: yes\n", "key study: input should be a valid string (found: True)"),
+    "number": (b"study: 12:30\n", "key study: input should be a valid string (found: 750)"),
+    "exponent": (b"translation: {training: {epochs: 1e3}}\n", "key translation.training.epochs: "),
+    "name": (b"classification: {no: {}}\n", "key classification.False: a key is text; write it in quotes"),
+}
+"""Files that are no study: their content, and what is said of them."""

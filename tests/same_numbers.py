@@ -1,0 +1,31 @@
+"""Are the tables of two runs of one study the same, but for what a clock has measured?"""
+
+import csv
+from pathlib import Path
+
+CLOCKED_TABLES = ("benchmarks", "timing", "timing_samples", "update_cost")
+CLOCKED_MEASURES = {"seconds", "words_per_second", "examples_per_second"}
+
+
+def differing(first: Path, second: Path) -> list[str]:
+    """Return the tables that are not the same in two directories of results, or in one of them alone.
+
+    Raises:
+        AssertionError: There is no table in the first: nothing would be compared.
+    """
+    names = tables_of(first)
+    assert names, f"no tables in {first}"
+    unlike = [name for name in names & tables_of(second) if rows(first / name) != rows(second / name)]
+    return sorted([*unlike, *(names ^ tables_of(second))])
+
+
+def tables_of(results: Path) -> set[str]:
+    """Return the tables of a study, without those of times."""
+    paths = (path.relative_to(results) for path in results.rglob("*.csv"))
+    return {str(path) for path in paths if path.parts[0].removesuffix(".csv") not in CLOCKED_TABLES}
+
+
+def rows(table: Path) -> list[dict[str, str]]:
+    """Return the rows of a table, without those of times."""
+    with open(table, encoding="utf-8", newline="") as stream:
+        return [row for row in csv.DictReader(stream) if row.get("measure") not in CLOCKED_MEASURES]

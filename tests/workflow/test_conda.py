@@ -1,0 +1,140 @@
+"""`snakemake --use-conda`, for real: environments made of envs/*.yaml by a stand-in for conda (stand_in_conda.py)."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from same_numbers import differing
+from stand_in_conda import set_up
+from whole_project import ROOT, TINY, Ended, Finished, Project, environment, new_project
+
+CORPUS = "results/tiny/translation/corpus/corpus.json"
+PINNED = "python =3.11"
+
+
+def why_not() -> str | None:
+    """Return why no environment can be made here, or nothing."""
+    here = f"python ={sys.version_info.major}.{sys.version_info.minor}"
+    if here != PINNED:
+        return f"envs/*.yaml ask for {PINNED}; the only interpreter that the stand-in for conda can offer is {here}"
+    pip = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--no-deps", "--ignore-installed"]
+    quickly = ["--retries", "0", "--timeout", "10"]
+    asked = subprocess.run([*pip, *quickly, pins("plain")[0]], capture_output=True, text=True)
+    return f"pip reaches no index: {asked.stderr.strip().splitlines()[-1]}" if asked.returncode else None
+
+
+def pins(name: str) -> list[str]:
+    """Return what an environment takes from pip."""
+    described = yaml.safe_load((ROOT / "envs" / f"{name}.yaml").read_text())
+    assert PINNED in described["dependencies"]
+    lines: list[str] = described["dependencies"][-1]["pip"]
+    return lines
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a PATH with conda and with a `python` that refuses to work: jobs must bring their own."""
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(reason)
+    root = tmp_path_factory.mktemp("conda")
+    trap = root / "trap" / "python"
+    trap.parent.mkdir()
+    trap.write_text("#!/bin/sh\necho 'this python is not of a conda environment' >&2\nexit 1\n")
+    trap.chmod(0o755)
+    return os.pathsep.join([str(set_up(root)), str(trap.parent), os.environ["PATH"]])
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return new_project(tmp_path / "project")
+
+
+@pytest.fixture(scope="module")
+def snakemake(path: str) -> Callable[..., Ended]:
+    """Return a function that runs this environment's Snakemake on the tiny study, with that PATH and more variables."""
+
+    def call(project: Project, *arguments: str, **more: str) -> Ended:
+        start = time.monotonic()
+        command = [str(Path(sys.executable).parent / "snakemake"), *arguments, "--cores", "2", "--configfile", TINY]
+        seen = subprocess.run(
+            command,
+            cwd=project.root,
+            env=environment() | {"PATH": path} | more,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        return Ended(seen.returncode, seen.stdout, time.monotonic() - start)
+
+    return call
+
+
+def made(project: Project) -> dict[str, Path]:
+    """Return the environments of a project by the name of their file in envs/."""
+    listed = {path.with_suffix(""): path.read_text() for path in (project.root / ".snakemake" / "conda").glob("*.yaml")}
+    names = {path.read_text(): path.stem for path in (ROOT / "envs").glob("*.yaml")}
+    return {names[text]: place for place, text in listed.items()}
+
+
+def asked(environment: Path, question: str) -> str:
+    """Return what the Python of an environment answers."""
+    code = f"import sys, importlib.util, importlib.metadata as metadata; print({question})"
+    python = environment / "bin" / "python"
+    return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_job_runs_in_the_environment_made_of_its_file(project: Project, snakemake: Callable[..., Ended]) -> None:
+    seen = snakemake(project, CORPUS, "--use-conda", PIP_COMPILE="0")  # half the time, for one job
+    assert seen.status == 0, seen.output
+    assert "Activating conda environment" in seen.output
+    assert (project.root / CORPUS).exists()
+
+    (place,) = made(project).values()
+    assert asked(place, "sys.prefix") == str(place)
+    assert asked(place, "importlib.util.find_spec('torch')") == "None"
+    have = asked(place, "*('=='.join((d.metadata['Name'], d.version)) for d in metadata.distributions())")
+    assert {normal(pin) for pin in pins("plain")} <= {normal(pin) for pin in have.split()}
+
+    again = snakemake(project, CORPUS, "--use-conda")
+    assert again.status == 0, again.output
+    assert "Nothing to be done" in again.output
+    assert "Creating conda environment" not in again.output
+
+
+def test_job_outside_would_have_failed(project: Project, snakemake: Callable[..., Ended]) -> None:
+    seen = snakemake(project, CORPUS)
+    assert seen.status == 1
+    assert "this python is not of a conda environment" in seen.output
+
+
+def normal(pin: str) -> str:
+    return pin.replace("-", "_").lower()
+
+
+@pytest.mark.long
+def test_whole_study_has_the_same_numbers(
+    finished: Finished, project: Project, snakemake: Callable[..., Ended]
+) -> None:
+    if not fairseq_can_be_built():
+        pytest.skip("fairseq has no wheel in the cache and cannot be built: there is no C++ compiler")
+    seen = snakemake(project, "--use-conda")
+    assert seen.status == 0, seen.output
+    assert sorted(made(project)) == ["plain", "torch"]
+    assert asked(made(project)["torch"], "metadata.version('fairseq-fixed')") == "0.12.3.1"
+    assert differing(finished.project.root / "results" / "tiny", project.root / "results" / "tiny") == []
+    for name in ("runs/translation.svgd.seed2/epoch2.pt", "runs/entailment.baseline.seed1/epoch2/model.safetensors"):
+        first, second = (place / "results" / "tiny" / name for place in (finished.project.root, project.root))
+        assert first.read_bytes() == second.read_bytes()
+
+
+def fairseq_can_be_built() -> bool:
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headroom" / "wheels"
+    return bool(shutil.which(os.environ.get("CXX", "c++"))) or any(cache.rglob("fairseq_fixed-*.whl"))

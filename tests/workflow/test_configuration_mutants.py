@@ -1,0 +1,157 @@
+"""Every wrong configuration is told in a line or two that name the key; every right one gets its dry run."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+from configuration_mutants import BROKEN, Mutant, Place, mutants
+from headroom.ground.errors import HeadroomError
+from headroom.settings.mistakes import one_line
+from headroom.study import load_study, read_study
+from hypothesis import HealthCheck, Phase, given, settings
+from plans import said
+from whole_project import ROOT, Project, new_project
+
+ENOUGH = 500
+FRAME = re.compile(r"^(WorkflowError.*:|Using workflow specific profile .*| +File \".*\", line \d+, in .*)?$")
+"""What Snakemake prints around a message."""
+
+Check = Callable[[Mutant], None]
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return the project before any run."""
+    return new_project(tmp_path_factory.mktemp("bare") / "project")
+
+
+def try_mutants(number: int, check: Check) -> None:
+    """Check that many mutants, the same ones every time."""
+    tried = 0
+
+    @given(mutants())
+    @settings(
+        max_examples=number,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    def each(mutant: Mutant) -> None:
+        nonlocal tried
+        tried += 1
+        check(mutant)
+
+    each()
+    assert tried >= number
+
+
+def is_told_well(message: str, mutant: Mutant) -> None:
+    """Check that a message is short, can be printed, and names the key."""
+    assert message.isprintable()
+    assert len(message) <= 450
+    assert message.startswith("configuration"), message
+    assert names_the_key(message, mutant), (message, mutant.changed)
+
+
+def names_the_key(message: str, mutant: Mutant) -> bool:
+    """Return whether a message names what was changed, what it is part of, or what was checked against it."""
+    if not isinstance(mutant.configuration, dict):
+        return message == "configuration: Input should be a section of keys"
+    text = re.sub(r"^configuration(, key |: )", "", message)
+    key = text.partition(": ")[0]
+    of_one_value = " (found: " in text or "no such key" in text
+    for place in mutant.changed:
+        parts = [one_line(str(part)[:60]) or '""' for part in without_places_in_lists(place)]
+        changed = ".".join(parts)
+        if key.startswith(changed) or changed.startswith(key):
+            return True
+        if parts[-1] in ("source", "method") and key.startswith(".".join(parts[:-1])):
+            return True  # another form of the section, which has other keys
+        if any(part in text for part in (parts[-1:] if of_one_value else parts)):
+            return True
+    return False
+
+
+def without_places_in_lists(place: Place) -> Place:
+    """Return a place up to the first list: what is in one moves when something before it goes."""
+    inside = [index for index, part in enumerate(place) if isinstance(part, int) and index]
+    return place[: inside[0]] if inside else place
+
+
+def as_file(project: Project, mutant: Mutant) -> str:
+    """Write a mutant as a study and return its path."""
+    (project.root / "mutant.yaml").write_text(yaml.dump(mutant.configuration, allow_unicode=False, sort_keys=False))
+    return "mutant.yaml"
+
+
+def message_in(output: str) -> str:
+    """Return what a dry run says that failed, without what Snakemake prints around it."""
+    assert "Traceback" not in output, output
+    lines = [line for line in output.split("\n") if not FRAME.match(line)]
+    assert len(lines) in (1, 2), output
+    return " ".join(lines)
+
+
+def test_mutants_are_taken_or_told() -> None:
+    told = 0
+
+    def check(mutant: Mutant) -> None:
+        nonlocal told
+        try:
+            load_study(mutant.configuration)
+        except HeadroomError as error:
+            told += 1
+            is_told_well(str(error), mutant)
+
+    try_mutants(1000, check)
+    assert told >= ENOUGH
+
+
+def test_some_mutants_in_a_terminal(bare: Project) -> None:
+    def check(mutant: Mutant) -> None:
+        ended = bare.snakemake("-n", "-q", study=as_file(bare, mutant))
+        if ended.status:
+            is_told_well(message_in(ended.output), mutant)
+
+    try_mutants(25, check)
+
+
+@pytest.mark.long
+def test_many_mutants_in_a_dry_run(bare: Project) -> None:
+    def check(mutant: Mutant) -> None:
+        if output := said(bare.root, as_file(bare, mutant)):
+            is_told_well(message_in(output), mutant)
+
+    try_mutants(ENOUGH, check)
+
+
+@pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)
+def test_a_file_that_is_no_study(content: bytes, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_bytes(content)
+    with pytest.raises(HeadroomError) as caught:
+        read_study(str(path))
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_study_with_everything_odd_that_is_right(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    path.write_text(
+        "\ufeffstudy: odd # comment\nseeds: &one [0x1]\nsampling: {resamples: 1_000}\n"
+        "translation: {timing: &timing {repeats: 3}, arms: {baseline: {method: baseline}}}\n"
+        'classification: {"käse-1": {timing: {<<: *timing, shares: *one}}}\n'
+    )
+    found = read_study(str(path))
+    assert list(found.runs()) == ["translation.baseline.seed1", "käse-1.baseline.seed1"]
+    assert found.classification["käse-1"].timing.repeats == 3
+    assert found.sampling.resamples == 1000
+
+
+def test_every_study_of_the_project_is_read() -> None:
+    for path in [ROOT / "config.yaml", *(ROOT / "studies").glob("*.yaml")]:
+        assert read_study(str(path)).runs(), path

@@ -1,0 +1,41 @@
+"""The file for container images, as Snakemake writes it from the conda environments. No container is run here."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from stand_in_conda import set_up
+from whole_project import ROOT, Project, new_project
+
+DOCKERFILE = "envs/Dockerfile"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    return new_project(tmp_path_factory.mktemp("containers") / "project")
+
+
+def test_dockerfile_is_up_to_date(project: Project, tmp_path: Path) -> None:
+    path = f"PATH={set_up(tmp_path)}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    (project.root / DOCKERFILE).unlink()
+    ended = project.run("env", path, "python", "envs/containerize.py")
+    assert ended.status == 0, ended.output
+    written = (project.root / DOCKERFILE).read_text()
+    assert written == (ROOT / DOCKERFILE).read_text(), f"{DOCKERFILE} is not that of envs/*: run `make container`"
+
+
+def test_dockerfile_makes_every_environment_and_deploys_what_follows() -> None:
+    text = (ROOT / DOCKERFILE).read_text()
+    made = dict(re.findall(r"^COPY (envs/\w+\.yaml) (/conda-envs/\w+)/environment.yaml$", text, flags=re.M))
+    assert sorted(made) == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "envs").glob("*.yaml"))
+    for name, prefix in made.items():
+        assert f"conda env create --prefix {prefix} --file {prefix}/environment.yaml" in text
+        script = Path(name).with_suffix(".post-deploy.sh")
+        deployed = (
+            f"COPY {script} {prefix}/post-deploy.sh\nRUN XDG_CACHE_HOME=/tmp/cache conda run --prefix {prefix} bash"
+        )
+        assert (deployed in text) == (ROOT / script).exists()
+        if (ROOT / script).exists():
+            assert text.index(deployed) > text.index(f"conda env create --prefix {prefix}")

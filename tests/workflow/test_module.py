@@ -1,0 +1,218 @@
+"""The workflow as part of others: as a module of a clone, and deployed from its host, as the catalogue tells users."""
+
+import importlib.metadata
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import grimp
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from whole_project import ROOT, TINY, Ended, Project, environment, new_project, planned
+
+OUTER = """
+configfile: "config/config.yaml"
+
+module headroom:
+    snakefile: "{snakefile}"
+    config: config["headroom"]
+    {more}
+
+use rule * from headroom as headroom_*
+
+rule all:
+    default_target: True
+    input: "own/lines.txt"
+
+rule count_lines:
+    input: "results/tiny/translation/corpus/train.source"
+    output: "own/lines.txt"
+    shell: "wc -l < {{input}} > {{output}}"
+
+rule fall_over:
+    output: "own/nothing.txt"
+    shell: "false | true > {{output}}"
+"""
+DEPLOYED = """
+from snakemake.utils import min_version
+
+min_version("6.10.0")
+
+configfile: "config/config.yaml"
+
+module headroom:
+    snakefile: github("somebody/headroom", path="workflow/Snakefile", tag="v1.0.0")
+    config: config
+
+use rule * from headroom
+"""
+CORPUS = "results/tiny/translation/corpus/train.source"
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return the project in a directory of its own, to which other workflows refer."""
+    return new_project(tmp_path_factory.mktemp("clone") / "headroom")
+
+
+@pytest.fixture
+def outer(clone: Project, tmp_path: Path) -> Project:
+    """Return another project, which has this one as a module."""
+    return write_outer(tmp_path / "outer", clone)
+
+
+def write_outer(root: Path, clone: Project, more: str = "") -> Project:
+    (root / "workflow").mkdir(parents=True)
+    (root / "config").mkdir()
+    snakefile = OUTER.format(snakefile=clone.root / "workflow" / "Snakefile", more=more)
+    (root / "workflow" / "Snakefile").write_text(snakefile)
+    study = yaml.safe_load((ROOT / TINY).read_text())
+    (root / "config" / "config.yaml").write_text(yaml.safe_dump({"headroom": study}))
+    return Project(root)
+
+
+def files_of(project: Project) -> set[str]:
+    """Return the files of a project, without what Python has compiled."""
+    paths = (path for path in project.root.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {str(path.relative_to(project.root)) for path in paths}
+
+
+class TestModule:
+    def test_plans_what_the_project_itself_plans(self, outer: Project, clone: Project) -> None:
+        own = planned(clone.snakemake("-n"))
+        theirs = planned(outer.snakemake("-n", "headroom_all", study=None))
+        theirs.pop("headroom_all")
+        assert theirs == {f"headroom_{rule}": count for rule, count in own.items()}
+
+    def test_works_in_the_directory_of_the_other(self, outer: Project, clone: Project) -> None:
+        before = files_of(clone)
+        ended = outer.snakemake(study=None)
+        assert ended.status == 0, ended.output
+        assert planned(outer.snakemake("-n", study=None)) == {}
+        assert (outer.root / "own" / "lines.txt").read_text().strip() == "600"
+        assert (outer.root / "logs/tiny/translation/generate.log").exists()
+        assert files_of(clone) == before
+
+    def test_reruns_what_an_edit_of_the_clone_changes(self, tmp_path: Path) -> None:
+        clone = new_project(tmp_path / "headroom")
+        other = write_outer(tmp_path / "other", clone)
+        assert other.snakemake(study=None).status == 0
+        stage = clone.root / "workflow/headroom/generate.py"
+        stage.touch()
+        assert planned(other.snakemake("-n", study=None)) == {}
+        stage.write_text(stage.read_text() + "\n# edited\n")
+        assert planned(other.snakemake("-n", study=None)) == {"headroom_generate": 1, "count_lines": 1}
+
+    def test_keeps_the_strict_mode_of_the_others_rules(self, outer: Project) -> None:
+        ended = outer.snakemake("own/nothing.txt", study=None)
+        assert ended.status == 1
+        assert not (outer.root / "own" / "nothing.txt").exists()
+
+    @pytest.mark.parametrize("more", ['prefix: "sub"', 'replace_prefix: {"results/": "sub/"}'])
+    def test_prefix_is_refused(self, clone: Project, tmp_path: Path, more: str) -> None:
+        ended = write_outer(tmp_path / "outer", clone, more).snakemake("-n", study=None)
+        assert ended.status == 1
+        assert "headroom cannot be a module with `prefix` or `replace_prefix`" in ended.output
+        assert "Traceback" not in ended.output
+
+    def test_mistake_in_its_configuration_names_the_key(self, outer: Project) -> None:
+        config = outer.root / "config" / "config.yaml"
+        config.write_text(config.read_text().replace("vocabulary:", "vocabularies:"))
+        ended = outer.snakemake("-n", study=None)
+        assert ended.status == 1
+        assert "translation.vocabularies" in ended.output
+        assert "Traceback" not in ended.output
+
+
+class TestDeployed:
+    """As `snakedeploy deploy-workflow` leaves it: a copy of config/, a Snakefile that names a repository and a tag."""
+
+    @pytest.fixture
+    def repository(self, tmp_path: Path) -> Path:
+        """Return a git repository of the project as it is now, tagged v1.0.0."""
+        root = new_project(tmp_path / "repository").root
+        author = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+        for command in (["init", "-q"], ["add", "-A"], [*author, "commit", "-qm", "all"], ["tag", "v1.0.0"]):
+            subprocess.run(["git", *command], cwd=root, check=True)
+        return root
+
+    @pytest.fixture
+    def deployed(self, repository: Path, tmp_path: Path) -> Project:
+        project = Project(tmp_path / "deployed")
+        (project.root / "workflow").mkdir(parents=True)
+        (project.root / "workflow" / "Snakefile").write_text(DEPLOYED)
+        shutil.copytree(repository / "config", project.root / "config")
+        return project
+
+    def test_runs_from_the_repository(self, deployed: Project, repository: Path, tmp_path: Path) -> None:
+        config = deployed.root / "config" / "config.yaml"
+        assert config.read_text() == (ROOT / "config.yaml").read_text()
+        config.write_text((ROOT / TINY).read_text())
+        inside = hosted(repository, tmp_path / "cache")
+        ended = snakemake(deployed, inside, CORPUS, "--cores", "2")
+        assert ended.status == 0, ended.output
+        assert (deployed.root / CORPUS).exists()
+        plan = snakemake(deployed, inside, "-n")  # every rule finds its environment, captions and sources
+        assert plan.status == 0, plan.output
+        assert "generate" not in planned(plan)
+        assert planned(plan)["report"] == 1
+
+
+def hosted(repository: Path, cache: Path) -> dict[str, str]:
+    """Return an environment in which git finds a repository in the place of the hosting provider."""
+    told = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{repository}.insteadOf"}
+    told |= {"GIT_CONFIG_VALUE_0": "https://github.com/somebody/headroom", "XDG_CACHE_HOME": str(cache)}
+    return {key: value for key, value in environment().items() if key != "GITHUB_TOKEN"} | told
+
+
+def snakemake(project: Project, inside: Mapping[str, str], *arguments: str) -> Ended:
+    ended = subprocess.run(
+        ["snakemake", *arguments], cwd=project.root, env=inside, capture_output=True, text=True, timeout=300
+    )
+    return Ended(ended.returncode, ended.stdout + ended.stderr, 0.0)
+
+
+class TestCatalogue:
+    """What the Snakemake workflow catalogue asks of a workflow with standardized usage, README and lint apart."""
+
+    def test_files_are_where_it_looks(self) -> None:
+        assert (ROOT / "workflow" / "Snakefile").is_file()
+        assert (ROOT / "config" / "README.md").is_file()
+        assert (ROOT / "workflow" / "schemas" / "config.schema.yaml").is_file()
+        assert all(path.suffix == ".smk" for path in (ROOT / "workflow" / "rules").iterdir())
+
+    def test_settings_are_those_it_reads(self) -> None:
+        usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+        assert sorted(usage) == ["mandatory-flags", "report", "software-stack-deployment"]
+        assert sorted(usage["mandatory-flags"]) == ["desc", "flags"]
+        assert usage["report"] is True
+        assert usage["software-stack-deployment"] == {"conda": True, "apptainer": False, "apptainer+conda": False}
+
+    def test_says_what_must_be_installed_beside_snakemake(self) -> None:
+        settings = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
+        command = re.search(r"`pip install ([\w -]+)`", settings["usage"]["mandatory-flags"]["desc"])
+        assert command is not None
+        there = {name for asked in ("snakemake", *command[1].split()) for name in (asked, *required_by(asked))}
+        assert imported_by_rules() <= there
+
+
+def imported_by_rules() -> set[str]:
+    """Return the distributions that rules import when they are read, directly or through the package."""
+    text = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    modules = set(re.findall(r"^\s*(?:import|from) ([\w.]+)", text, flags=re.M))
+    graph = grimp.build_graph("headroom", include_external_packages=True, cache_dir=None)
+    own = {name for name in modules if name in graph.modules}
+    behind = {name for module in own for name in graph.find_upstream_modules(module) if graph.is_module_squashed(name)}
+    owners = importlib.metadata.packages_distributions()
+    roots = {name.partition(".")[0] for name in modules | behind}
+    return {canonicalize_name(owners[root][0]) for root in roots if root in owners}
+
+
+def required_by(distribution: str) -> set[str]:
+    """Return the distributions that one requires itself."""
+    wanted = map(Requirement, importlib.metadata.requires(distribution) or [])
+    return {canonicalize_name(item.name) for item in wanted if item.marker is None or item.marker.evaluate()}
