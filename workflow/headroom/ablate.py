@@ -11,6 +11,7 @@ from headroom.ground.tables import signature, write_table
 from headroom.methods.halves import COLUMNS as HALVES
 from headroom.methods.halves import ablation_on_halves
 from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import SingleHeadSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
@@ -30,6 +31,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--sets", nargs="+", default=["choose", "test"], help="evaluation sets")
     parser.add_argument("--output", required=True, help="table of effects")
     parser.add_argument("--halves", help="table of effects on halves of the first set; unset for none")
+    add_shards(parser)
     add_settings(parser, SingleHeadSettings)
     judging(task).add_judging(parser)
     return parser
@@ -42,10 +44,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples = settings_from(given, SingleHeadSettings).examples
     sets = [judging(task).load_set(given, name, examples=examples) for name in given.sets]
     model = loading(task).load_model(given, given.checkpoint)
+    heads = all_heads(model.sites)
+    known = read_shards(given.merge)
+    judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]
+    if given.shard:
+        alone = [frozenset([head]) for head in heads]
+        write_shard(given.output, {judge.set.name: judged_share(judge, alone, given.shard) for judge in judges})
+        return
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     rows: list[dict[str, Any]] = []
-    heads = all_heads(model.sites)
-    judges = [Judge(model, judged) for judged in sets]
     for judge in judges:
         rows += [{**leading, **row} for row in effects(judge, heads)]
         logger.info("ablated %d heads on %s", len(heads), judge.set.name)

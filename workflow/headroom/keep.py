@@ -9,6 +9,7 @@ from headroom.ground.command import add_run, add_settings, epoch_of, run, settin
 from headroom.ground.heads import Head, Site
 from headroom.ground.tables import write_table
 from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import SingleHeadSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
@@ -29,6 +30,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
         "--sets", nargs="+", default=["choose", "test"], help="sets that every head is tried on and that choose"
     )
     parser.add_argument("--output", required=True, help="table of effects")
+    add_shards(parser)
     add_settings(parser, SingleHeadSettings)
     judging(task).add_judging(parser)
     return parser
@@ -41,7 +43,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples = settings_from(given, SingleHeadSettings).examples
     sets = [judging(task).load_set(given, name, examples=examples) for name in given.sets]
     model = loading(task).load_model(given, given.checkpoint)
-    judges = {judged.name: Judge(model, judged) for judged in sets}
+    known = read_shards(given.merge)
+    judges = {judged.name: Judge(model, judged, known.get(judged.name)) for judged in sets}
+    if given.shard:
+        profiles = tried(model.sites)
+        write_shard(given.output, {name: judged_share(judge, profiles, given.shard) for name, judge in judges.items()})
+        return
     chosen = {name: [best_head(judge, site) for site in model.sites] for name, judge in judges.items()}
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     rows: list[dict[str, Any]] = []
@@ -49,6 +56,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         logger.info("chose %s on %s", " ".join(map(str, chosen[name])), name)
         rows += [{**leading, **row} for row in effects(judge, model.sites, chosen)]
     write_table(given.output, rows, COLUMNS)
+
+
+def tried(sites: Sequence[Site]) -> list[frozenset[Head]]:
+    """Return every profile that is judged: a head alone in its site, and alone in the model but for its site."""
+    heads = [(head, site) for site in sites for head in site.head_names()]
+    return [profile for head, site in heads for profile in (all_but(head, [site]), all_but(head, sites))]
 
 
 def all_but(head: Head, sites: Sequence[Site]) -> frozenset[Head]:

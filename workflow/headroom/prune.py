@@ -23,6 +23,7 @@ from headroom.methods.orders import (
     reverse,
     step_sizes,
 )
+from headroom.methods.shards import Judged, add_shards, judged_share, read_shards, write_shard
 from headroom.models.adapter import HeadModel
 from headroom.settings.pruning import PruningSettings
 from headroom.settings.scores import ScoreSettings
@@ -78,6 +79,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
         help=f"only the fixed raw order of {MAIN}, without controls (for curves at every epoch)",
     )
     parser.add_argument("--output", required=True, help="table of curves")
+    add_shards(parser)
     add_settings(parser, PruningSettings)
     add_settings(parser, ScoreSettings)
     judging(task).add_judging(parser)
@@ -90,19 +92,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser(task).parse_args(arguments)
     pruning, scoring = settings_from(given, PruningSettings), settings_from(given, ScoreSettings)
     judged = judging(task).load_set(given, given.judge_on, examples=pruning.test_examples)
+    known = read_shards(given.merge)
+    judged_by_epoch: dict[str, Judged] = {}
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
         model = loading(task).load_model(given, checkpoint)
-        judge = Judge(model, judged)
         epoch = epoch_of(checkpoint)
+        judge = Judge(model, judged, known.get(f"epoch {epoch}"))
         rescore = rescorer(task, given, scoring, model)
-        for scope in scopes(given.scopes, model.sites):
-            heads = all_heads(model.sites, scope)
-            for order in list(orders(given, pruning, judge, epoch, heads, rescore)):  # mistakes in tables show first
-                leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
-                rows += [{**leading, **row} for row in curve(judge, order, pruning.step)]
+        found = {  # all of them first, so that mistakes in tables show before anything is judged
+            scope: list(orders(given, pruning, judge, epoch, all_heads(model.sites, scope), rescore))
+            for scope in scopes(given.scopes, model.sites)
+        }
+        if given.shard:
+            profiles = [gone for own in found.values() for order in own for gone in steps(order, pruning.step)]
+            judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, profiles, given.shard)
+            continue
+        for scope, own in found.items():
+            leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
+            rows += [{**leading, **row} for order in own for row in curve(judge, order, pruning.step)]
             logger.info("epoch %d, scope %s: done", epoch, scope)
-    write_table(given.output, rows, COLUMNS)
+    if given.shard:
+        write_shard(given.output, judged_by_epoch)
+    else:
+        write_table(given.output, rows, COLUMNS)
 
 
 def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:
@@ -137,10 +150,14 @@ def orders(
     yield Order("reverse", reverse(least_important_first(main_scores, heads)))
 
 
+def steps(order: Order, step: float) -> list[frozenset[Head]]:
+    """Return the profiles of a curve."""
+    return [removed_first(order.heads, count) for count in step_sizes(len(order.heads), step)]
+
+
 def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
     """Return one curve; corrections are over its steps, per metric."""
     total = len(order.heads)
-    profiles = [removed_first(order.heads, count) for count in step_sizes(total, step)]
     name = {
         "order": order.order,
         "normalised": order.normalised,
@@ -154,7 +171,7 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
                 {**name, "heads_removed": len(gone), "heads_total": total, "removed": format_profile(gone)},
                 gone,
             )
-            for gone in profiles
+            for gone in steps(order, step)
         ],
     )
 

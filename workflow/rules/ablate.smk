@@ -4,6 +4,7 @@ rule ablate:
         data=lambda wildcards: data_of(wildcards.run, *ablated_sets(wildcards.run)),
         code=of_run(code_of, "headroom.ablate"),
         files=of_run(last_files),
+        shards=shards_of("ablation/{run}"),
     output:
         table=f"{RESULTS}/ablation/{{run}}.csv",
         halves=f"{RESULTS}/halves/{{run}}.ablation.csv",
@@ -16,7 +17,7 @@ rule ablate:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=600,
         gpu=GPU,
     params:
@@ -25,6 +26,26 @@ rule ablate:
         judging=of_run(judging_of),
         limit=lambda wildcards: slice_of(wildcards.run, "experiments", leave_out=["detailed_seeds", "far_sets"]),
         sets=of_run(ablated_sets),
+        halves=f"--halves {RESULTS}/halves/{{run}}.ablation.csv",
+        written=merged_table,
     shell:
         "python -m headroom.ablate {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
-        "{params.limit} {params.judging} --output {output.table} --halves {output.halves} > {log} 2>&1"
+        "{params.limit} {params.judging} {params.halves} {params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule ablate as ablate_shard with:
+        input:
+            data=lambda wildcards: data_of(wildcards.run, *ablated_sets(wildcards.run)),
+            code=of_run(code_of, "headroom.ablate"),
+            files=of_run(last_files),
+        output:
+            shard_of("ablation/{run}"),
+        log:
+            f"{LOGS}/ablate/{{run}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/ablate/{{run}}.shard{{shard}}.tsv"
+        params:
+            halves="",
+            written=shard_flags,

@@ -14,7 +14,7 @@ rule adopt:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=memory(8000),
         runtime=4 * 60,
     params:
         vocabulary=subpath(output[0], parent=True),

@@ -16,7 +16,7 @@ rule attribute:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=120,
         gpu=GPU,
     params:

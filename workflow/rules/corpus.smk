@@ -18,7 +18,7 @@ if translation.corpus.source == "generated":
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=15,
         params:
             directory=subpath(output[0], parent=True),
@@ -42,7 +42,7 @@ elif translation.corpus.source == "catalogue":
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),
@@ -69,7 +69,7 @@ elif translation.corpus.source == "sacrebleu":
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),
@@ -94,7 +94,7 @@ else:
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=30,
         params:
             directory=subpath(output[0], parent=True),

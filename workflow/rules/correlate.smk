@@ -18,7 +18,7 @@ rule correlate:
         "../../envs/plain.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=15,
     params:
         study=study.study,

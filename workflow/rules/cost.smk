@@ -14,7 +14,7 @@ rule cost:
         "../../envs/torch.yaml"
     threads: WHOLE_MACHINE
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=60,
         gpu=GPU,
     params:

@@ -14,7 +14,7 @@ rule count:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=30,
     params:
         place=of_run(place_of),

@@ -24,7 +24,7 @@ for task, way in dict.fromkeys((RUNS[run].task, way) for run in GATED for way in
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=600,
             gpu=GPU,
         params:
@@ -60,7 +60,7 @@ rule gate_controls:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=600,
         gpu=GPU,
     params:

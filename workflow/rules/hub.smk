@@ -15,7 +15,7 @@ if translation and translation.corpus.source == "hub":
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),
@@ -41,7 +41,7 @@ for name, task in labelled_from("hub"):
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),

@@ -4,6 +4,7 @@ rule keep:
         data=of_run(data_of, "choose", "test"),
         code=of_run(code_of, "headroom.keep"),
         files=of_run(last_files),
+        shards=shards_of("keep_one/{run}"),
     output:
         f"{RESULTS}/keep_one/{{run}}.csv",
     log:
@@ -14,7 +15,7 @@ rule keep:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=600,
         gpu=GPU,
     params:
@@ -22,6 +23,24 @@ rule keep:
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
         limit=lambda wildcards: slice_of(wildcards.run, "experiments", leave_out=["detailed_seeds", "far_sets"]),
+        written=merged_table,
     shell:
         "python -m headroom.keep {params.place} --checkpoint {params.checkpoint} --sets choose test "
-        "{params.limit} {params.judging} --output {output} > {log} 2>&1"
+        "{params.limit} {params.judging} {params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule keep as keep_shard with:
+        input:
+            data=of_run(data_of, "choose", "test"),
+            code=of_run(code_of, "headroom.keep"),
+            files=of_run(last_files),
+        output:
+            shard_of("keep_one/{run}"),
+        log:
+            f"{LOGS}/keep/{{run}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/keep/{{run}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags,

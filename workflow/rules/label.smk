@@ -15,7 +15,7 @@ rule label:
         "../../envs/plain.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=15,
     params:
         settings=of_run(part_of_roles, RuleSettings),
@@ -39,7 +39,7 @@ rule label_pruned:
         "../../envs/plain.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=15,
     params:
         settings=of_run(part_of_roles, RuleSettings),

@@ -16,7 +16,7 @@ for name, task in labelled_from("generated"):
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),
@@ -42,7 +42,7 @@ for name, task in labelled_from("catalogue"):
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),
@@ -72,7 +72,7 @@ for name, task in labelled_from("files"):
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
         params:
             directory=subpath(output[0], parent=True),

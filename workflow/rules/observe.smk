@@ -22,7 +22,7 @@ rule observe:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=120,
         gpu=GPU,
     params:
@@ -56,7 +56,7 @@ rule trace:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=30,
         gpu=GPU,
     params:

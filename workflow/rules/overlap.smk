@@ -13,7 +13,7 @@ rule overlap:
         "../../envs/plain.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
+        mem_mb=memory(2000),
         runtime=15,
     params:
         study=study.study,

@@ -15,7 +15,7 @@ rule prepare:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=60,
     params:
         corpus=directory_of("texts"),

@@ -6,6 +6,7 @@ rule curves:
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
+        shards=shards_of("curves/{run}.{scope}"),
     output:
         f"{RESULTS}/curves/{{run}}.{{scope}}.csv",
     log:
@@ -17,7 +18,7 @@ rule curves:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=600,
         gpu=GPU,
     params:
@@ -25,10 +26,30 @@ rule curves:
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
         settings=lambda wildcards: slice_of(wildcards.run, "pruning", "scores", leave_out=["scopes"]),
+        written=merged_table,
     shell:
         "python -m headroom.prune {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
         "--ablation {input.ablation} --scopes {wildcards.scope} {params.settings} {params.judging} "
-        "--output {output} > {log} 2>&1"
+        "{params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule curves as curves_shard with:
+        input:
+            data=of_run(data_of, "choose", "test"),
+            code=of_run(code_of, "headroom.prune"),
+            files=of_run(last_files),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+            ablation=f"{RESULTS}/ablation/{{run}}.csv",
+        output:
+            shard_of("curves/{run}.{scope}"),
+        log:
+            f"{LOGS}/curves/{{run}}.{{scope}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/curves/{{run}}.{{scope}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags,
 
 
 # The main order within every single site, at the last epoch of detailed runs.
@@ -38,6 +59,7 @@ rule site_curves:
         code=of_run(code_of, "headroom.prune"),
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
+        shards=shards_of("curves/{run}.sites"),
     output:
         f"{RESULTS}/curves/{{run}}.sites.csv",
     log:
@@ -48,7 +70,7 @@ rule site_curves:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=600,
         gpu=GPU,
     params:
@@ -56,10 +78,29 @@ rule site_curves:
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
         settings=of_run(main_order_of),
+        written=merged_table,
     shell:
         "python -m headroom.prune {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
         "--only-main true --scopes sites {params.settings} {params.judging} "
-        "--output {output} > {log} 2>&1"
+        "{params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule site_curves as site_curves_shard with:
+        input:
+            data=of_run(data_of, "choose", "test"),
+            code=of_run(code_of, "headroom.prune"),
+            files=of_run(last_files),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            shard_of("curves/{run}.sites"),
+        log:
+            f"{LOGS}/curves/{{run}}.sites.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/curves/{{run}}.sites.shard{{shard}}.tsv"
+        params:
+            written=shard_flags,
 
 
 # The main order at every epoch of detailed runs; at the last of the others, by which arms are compared.
@@ -69,6 +110,7 @@ rule dynamics:
         code=of_run(code_of, "headroom.prune"),
         files=lambda wildcards: files_of(dynamic_checkpoints(wildcards.run)),
         scores=f"{RESULTS}/scores/{{run}}.csv",
+        shards=shards_of("dynamics/{run}"),
     output:
         f"{RESULTS}/dynamics/{{run}}.csv",
     log:
@@ -80,7 +122,7 @@ rule dynamics:
         "../../envs/torch.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=600,
         gpu=GPU,
     params:
@@ -88,7 +130,26 @@ rule dynamics:
         checkpoints=of_run(dynamic_checkpoints),
         judging=of_run(judging_of),
         settings=of_run(main_order_of),
+        written=merged_table,
     shell:
         "python -m headroom.prune {params.place} --checkpoints {params.checkpoints} --scores {input.scores} "
         "--only-main true --scopes all {params.settings} {params.judging} "
-        "--output {output} > {log} 2>&1"
+        "{params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule dynamics as dynamics_shard with:
+        input:
+            data=of_run(data_of, "choose", "test"),
+            code=of_run(code_of, "headroom.prune"),
+            files=lambda wildcards: files_of(dynamic_checkpoints(wildcards.run)),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            shard_of("dynamics/{run}"),
+        log:
+            f"{LOGS}/dynamics/{{run}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/dynamics/{{run}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags,

@@ -20,7 +20,7 @@ if TRANSLATED:
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
             gpu=GPU,
         params:
@@ -56,7 +56,7 @@ if LABELLED:
             "../../envs/torch.yaml"
         threads: 1
         resources:
-            mem_mb=4000,
+            mem_mb=memory(4000),
             runtime=60,
             gpu=GPU,
         params:

@@ -13,7 +13,7 @@ rule settle:
         "../../envs/plain.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=memory(1000),
         runtime=15,
     params:
         study=study.study,

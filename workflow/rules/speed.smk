@@ -16,7 +16,7 @@ rule speed:
         "../../envs/torch.yaml"
     threads: WHOLE_MACHINE
     resources:
-        mem_mb=4000,
+        mem_mb=memory(4000),
         runtime=120,
         gpu=GPU,
     params:

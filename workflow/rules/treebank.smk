@@ -20,7 +20,7 @@ for name, task in trees_from("generated"):
                 "../../envs/plain.yaml"
             threads: 1
             resources:
-                mem_mb=2000,
+                mem_mb=memory(2000),
                 runtime=15,
             params:
                 relations=" ".join(task.roles.relations),
@@ -46,7 +46,7 @@ for name, task in trees_from("generated"):
                 "../../envs/plain.yaml"
             threads: 1
             resources:
-                mem_mb=2000,
+                mem_mb=memory(2000),
                 runtime=15,
             params:
                 seed=task.corpus.seed,
@@ -75,7 +75,7 @@ for name, task in trees_from("catalogue"):
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=30,
         params:
             relations=" ".join(task.roles.relations),
@@ -106,7 +106,7 @@ for name, task in trees_from("files"):
             "../../envs/plain.yaml"
         threads: 1
         resources:
-            mem_mb=2000,
+            mem_mb=memory(2000),
             runtime=15,
         params:
             relations=" ".join(task.roles.relations),

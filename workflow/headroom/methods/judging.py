@@ -1,7 +1,7 @@
 """Judging models on evaluation sets: every profile once, each compared with the full model, example by example."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -10,7 +10,11 @@ import numpy
 from headroom.ground import right_or_wrong
 from headroom.ground.bootstrap import Sample, paired_difference, tail_p
 from headroom.ground.corrections import benjamini_hochberg, holm
+from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Head
+
+Statistics = Mapping[str, numpy.ndarray]
+"""By metric, what each example of a set adds to it, (examples, k)."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,28 @@ class EvaluationSet(Protocol):
     def judge_without(self, model: Any, removed: frozenset[Head], full: Outcome) -> Outcome:
         """Return how a model does with heads masked; `full` is its outcome with all heads."""
 
+    def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
+        """Return answers and what they add to the metrics with the scores, also on every resample."""
+
     def signature(self, metric: str) -> str:
         """Return what affects a number measured on this set."""
 
 
 class Judge:
-    """A model on one set: every profile is judged once, however many orders come to it."""
+    """A model on one set: every profile is judged once, however many orders come to it.
 
-    def __init__(self, model: Any, evaluation_set: EvaluationSet) -> None:
+    Args:
+        model: The model.
+        evaluation_set: The set.
+        known: The statistics of profiles that were judged before.
+    """
+
+    def __init__(
+        self, model: Any, evaluation_set: EvaluationSet, known: Mapping[frozenset[Head], Statistics] | None = None
+    ) -> None:
         self.model = model
         self.set = evaluation_set
+        self.known = known or {}
         self.outcome = cache(self._outcome)
 
     @property
@@ -84,7 +100,17 @@ class Judge:
             yield columns, tail_p(before, after, difference)
 
     def _outcome(self, removed: frozenset[Head]) -> Outcome:
+        if removed in self.known:
+            return self.set.outcome([], replace(self.full.sample, statistics=self._judged_before(removed)))
         return self.set.judge_without(self.model, removed, self.full) if removed else self.set.judge(self.model)
+
+    def _judged_before(self, removed: frozenset[Head]) -> Statistics:
+        known, here = self.known[removed], self.full.sample.statistics
+        if {name: array.shape for name, array in known.items()} != {name: array.shape for name, array in here.items()}:
+            raise HeadroomError(
+                f"what was judged before is of other examples or metrics than {self.set.name}: judge all shards again"
+            )
+        return known
 
 
 def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset[Head]]]) -> list[dict[str, Any]]:

@@ -1,12 +1,13 @@
 """Evaluation sets of classification: predictions, losses, metrics."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy
 import torch
 
 from headroom.data.labelled import LabelledText
-from headroom.ground.bootstrap import resampled_indices, resampling_weights
+from headroom.ground.bootstrap import Sample, resampled_indices, resampling_weights
 from headroom.ground.classification_metrics import LabelSet, metric_signature
 from headroom.ground.heads import Head
 from headroom.ground.tables import signature
@@ -56,8 +57,11 @@ class LabelledSet:
             predicted[batch.positions] = logs.argmax(-1).cpu().numpy()
             nats[batch.positions] = -logs.gather(1, batch.labels[:, None]).squeeze(1).cpu().numpy()
         assert self._labels is not None  # since `batches`
-        sample = self._labels.sample(predicted, nats)
-        return Outcome(predicted.tolist(), sample, sample.scores(), sample.resampled(self._weights))
+        return self.outcome(predicted.tolist(), self._labels.sample(predicted, nats))
+
+    def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
+        """Return answers and what they add to the metrics with the scores, also on every resample."""
+        return Outcome(answers, sample, sample.scores(), sample.resampled(self._weights))
 
     def judge_without(self, model: ClassificationModel, removed: frozenset[Head], full: Outcome) -> Outcome:  # noqa: ARG002
         """Judge with heads masked."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 import torch
 
-from headroom.ground.bootstrap import resampled_indices, resampling_weights
+from headroom.ground.bootstrap import Sample, resampled_indices, resampling_weights
 from headroom.ground.heads import Head
 from headroom.ground.tables import signature
 from headroom.ground.translation_metrics import METRICS, ReferenceSet, metric_signature
@@ -66,8 +66,11 @@ class TranslatedSet:
             batch_nats, batch_tokens = model.losses(batch)
             nats[batch.positions] = batch_nats.double().cpu().numpy()
             tokens[batch.positions] = batch_tokens.cpu().numpy()
-        sample = self.references.sample(model.texts(pieces), nats, tokens)
-        return Outcome(pieces, sample, sample.scores(), sample.resampled(self._weights))
+        return self.outcome(pieces, self.references.sample(model.texts(pieces), nats, tokens))
+
+    def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
+        """Return answers and what they add to the metrics with the scores, also on every resample."""
+        return Outcome(answers, sample, sample.scores(), sample.resampled(self._weights))
 
     def judge_without(self, model: TranslationModel, removed: frozenset[Head], full: Outcome) -> Outcome:
         """Judge with heads masked, trying the full model's translations first (exact, and faster)."""

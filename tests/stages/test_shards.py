@@ -1,0 +1,89 @@
+"""A sweep in shards gives the table of the sweep in one job, byte for byte, and nothing is judged twice."""
+
+from pathlib import Path
+
+import pytest
+from headroom import ablate, keep, prune, score
+from headroom.ground.errors import HeadroomError
+from headroom.methods.judging import Judge
+from stages.stage_arguments import QUICK, looking_at
+
+SWEEPS = {
+    "ablate": (ablate, ["--sets", "check", "far"]),
+    "keep": (keep, ["--sets", "check", "far"]),
+    "prune": (prune, ["--judge-on", "far", "--score-on", "check", "--step", "0.5", "--random-draws", "2"]),
+}
+
+
+@pytest.fixture(scope="module")
+def scores(toy, lively_checkpoint, tmp_path_factory):
+    path = tmp_path_factory.mktemp("scores") / "scores.csv"
+    given = looking_at(toy, toy.checkpoints[0], lively_checkpoint, several=True)
+    score.main([*given, "--set", "check", "--examples", "6", "--batch-examples", "4", "--output", str(path)])
+    return path
+
+
+def arguments(name, toy, lively_checkpoint, scores):
+    several = name == "prune"
+    checkpoints = [toy.checkpoints[0], lively_checkpoint] if several else [lively_checkpoint]
+    own = ["--scores", str(scores), "--examples", "6", "--batch-examples", "4"] if several else []
+    return [*looking_at(toy, *checkpoints, several=several), *QUICK, *SWEEPS[name][1], *own]
+
+
+def judged_live(monkeypatch):
+    """Return a list that gets every profile that is judged and not known already."""
+    live, outcome = [], Judge._outcome
+
+    def watched(judge, removed):
+        live.extend([removed] if removed not in judge.known else [])
+        return outcome(judge, removed)
+
+    monkeypatch.setattr(Judge, "_outcome", watched)
+    return live
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_shards_merge_into_the_table_of_one_job(name, toy, lively_checkpoint, scores, tmp_path, monkeypatch):
+    stage, given = SWEEPS[name][0], arguments(name, toy, lively_checkpoint, scores)
+    stage.main([*given, "--output", str(tmp_path / "whole.csv")])
+    shards = [tmp_path / f"{number}.npz" for number in (1, 2, 3)]
+    for number, shard in enumerate(shards, 1):
+        stage.main([*given, "--shard", f"{number}/3", "--output", str(shard)])
+
+    live = judged_live(monkeypatch)
+    stage.main([*given, "--merge", *map(str, shards), "--output", str(tmp_path / "merged.csv")])
+    assert set(live) == {frozenset()}  # the full model alone
+    assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_halves_of_merged_ablations_are_the_same(toy, lively_checkpoint, tmp_path):
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check"]
+    tables = ["--output", str(tmp_path / "table.csv"), "--halves"]
+    ablate.main([*given, *tables, str(tmp_path / "whole.csv")])
+    ablate.main([*given, "--shard", "1/1", "--output", str(tmp_path / "shard.npz")])
+    ablate.main([*given, *tables, str(tmp_path / "merged.csv"), "--merge", str(tmp_path / "shard.npz")])
+    assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_a_missing_shard_is_judged_at_the_merge(toy, lively_checkpoint, tmp_path):
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
+    ablate.main([*given, "--output", str(tmp_path / "whole.csv")])
+    ablate.main([*given, "--shard", "2/5", "--output", str(tmp_path / "shard.npz")])
+    ablate.main([*given, "--merge", str(tmp_path / "shard.npz"), "--output", str(tmp_path / "merged.csv")])
+    assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+
+
+def test_shards_of_other_examples_are_refused(toy, lively_checkpoint, tmp_path):
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
+    ablate.main([*given, "--examples", "3", "--shard", "1/1", "--output", str(tmp_path / "shard.npz")])
+    with pytest.raises(HeadroomError, match="of other examples or metrics than far: judge all shards again"):
+        ablate.main([*given, "--merge", str(tmp_path / "shard.npz"), "--output", str(tmp_path / "merged.csv")])
+    assert not (tmp_path / "merged.csv").exists()
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/0", "-1/2", "1/2/3", ""])
+def test_a_wrong_share_is_told(text, toy, lively_checkpoint):
+    given = [*looking_at(toy, lively_checkpoint), "--output", "none.npz"]
+    with pytest.raises(HeadroomError, match="give a number from 1 to the count and the count"):
+        ablate.main([*given, f"--shard={text}"])
+    assert not Path("none.npz").exists()

@@ -1,0 +1,42 @@
+"""Work cut into more jobs gives the same: sweeps in shards, trainings of a few epochs a job."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from same_numbers import rows
+from whole_project import Finished, Project, planned
+
+RUNS = ("translation.baseline.seed1", "entailment.baseline.seed1")
+SWEEPS = ["ablation/{run}.csv", "halves/{run}.ablation.csv", "keep_one/{run}.csv", "curves/{run}.all.csv"]
+SWEEPS += ["curves/{run}.sites.csv", "dynamics/{run}.csv"]
+CHECKPOINTS = {
+    "translation.svgd.seed2": ["epoch1.pt", "epoch2.pt"],
+    "entailment.dropping.seed2": ["epoch1/model.safetensors", "epoch2/model.safetensors"],
+}
+
+
+@pytest.mark.parametrize("run", RUNS)
+def test_sweeps_in_shards_give_the_same_tables(run: str, study: Project, finished: Finished) -> None:
+    tables = [f"results/tiny/{table.format(run=run)}" for table in SWEEPS]
+    ended = study.snakemake(*tables, "--config", "shards=2")
+    assert ended.status == 0, ended.output
+    assert "ablate_shard" in ended.output
+    for table in tables:
+        assert (study.root / table).read_bytes() == (finished.project.root / table).read_bytes(), table
+    assert planned(study.snakemake("-n", *tables, "--config", "shards=2")) == {}
+
+
+@pytest.mark.parametrize("run", CHECKPOINTS)
+def test_trainings_in_jobs_give_the_same_models(run: str, study: Project, finished: Finished) -> None:
+    table = f"results/tiny/training/{run}.csv"
+    shutil.rmtree(study.root / "work" / "tiny" / run)  # else there is nothing to train
+    ended = study.snakemake(table, "--config", "epochs_per_job=1")
+    assert ended.status == 0, ended.output
+    step = "train" if run.startswith("translation") else "fine_tune"
+    log = Path("logs/tiny") / step / f"{run}.log"
+    assert "going on after epoch 1" in (study.root / log).read_text()
+    checkpoints = [f"results/tiny/runs/{run}/{name}" for name in CHECKPOINTS[run]]
+    for name in checkpoints:
+        assert (study.root / name).read_bytes() == (finished.project.root / name).read_bytes(), name
+    assert rows(study.root / table) == rows(finished.project.root / table)

@@ -1,0 +1,95 @@
+"""The workflow on a real Slurm: a whole study, a training that meets its time limit, a sweep in shards, a GPU."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import real_slurm
+from real_slurm import Slurm
+from same_numbers import differing
+from whole_project import TINY, Ended, Finished, Project, new_project
+
+pytestmark = pytest.mark.long
+
+RUN = "translation.baseline.seed1"
+# what a cluster without accounting needs, and a first look at jobs after 3 s instead of 10
+HERE = ["--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3"]
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    reason = real_slurm.missing()
+    if reason:
+        pytest.skip(f"no Slurm can be started here: {reason}")
+    with real_slurm.running(tmp_path_factory.mktemp("slurm")) as started:
+        yield started
+
+
+def submitted(slurm: Slurm, project: Project, *arguments: str, study: str = TINY) -> Ended:
+    """Run Snakemake with the profile for Slurm."""
+    command = ["snakemake", *arguments, "--profile", "profiles/slurm", *HERE, "--configfile", study]
+    return project.run(*slurm.inside(project.root, *command), timeout=3000)
+
+
+def jobs_of(slurm: Slurm, rule: str) -> list[str]:
+    """Return what Slurm knows of every job of a rule that it has seen, in order of submission."""
+    known = slurm.ask("scontrol", "--oneliner", "show", "job").splitlines()
+    return [job for job in known if re.search(rf"Comment=\S*{rule}", job)]
+
+
+def test_the_tiny_study_ends_with_the_numbers_of_one_machine(slurm: Slurm, finished: Finished, tmp_path: Path) -> None:
+    project = new_project(tmp_path / "project")
+    ended = submitted(slurm, project)
+    assert ended.status == 0, ended.output
+    assert (project.root / "reports" / "tiny.html").is_file()
+    assert differing(*(place.root / "results" / "tiny" for place in (project, finished.project))) == []
+    again = submitted(slurm, project, "-n")
+    assert "Nothing to be done" in again.output, again.output
+
+
+def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm, tmp_path: Path) -> None:
+    there, here = (new_project(tmp_path / name) for name in ("slurm", "local"))
+    longer = {
+        "translation.corpus.train": 6000,
+        "translation.model.width": 64,
+        "translation.training.epochs": 12,
+        "translation.training.max_tokens": 512,
+    }
+    checkpoints = [f"results/tiny/runs/{RUN}/epoch{epoch}.pt" for epoch in (1, 6, 12)]
+    ended = submitted(
+        slurm,
+        there,
+        *(checkpoints[-1], "--set-resources", "train:runtime=1", "--retries", "5"),
+        study=there.configure(longer),
+    )
+    assert ended.status == 0, ended.output
+    tries = jobs_of(slurm, "train")
+    assert "JobState=TIMEOUT" in tries[0]
+    assert "JobState=COMPLETED" in tries[-1]
+    assert "going on after epoch" in (there.root / "logs" / "tiny" / "train" / f"{RUN}.log").read_text()
+    memory = [int(re.findall(r"MinMemoryNode=(\d+)M", job)[0]) for job in tries]
+    assert memory == [4000 * number for number in range(1, len(tries) + 1)]
+
+    straight = here.snakemake(checkpoints[-1], study=here.configure(longer))
+    assert straight.status == 0, straight.output
+    for name in checkpoints:
+        assert (there.root / name).read_bytes() == (here.root / name).read_bytes()
+
+
+def test_a_sweep_in_an_array_of_shards_gives_the_same_table(slurm: Slurm, study: Project, finished: Finished) -> None:
+    tables = [f"results/tiny/{name}/{RUN}.csv" for name in ("ablation", "dynamics")]
+    ended = submitted(slurm, study, *tables, "--config", "shards=3")
+    assert ended.status == 0, ended.output
+    for table in tables:
+        assert (study.root / table).read_bytes() == (finished.project.root / table).read_bytes()
+    shards = jobs_of(slurm, "ablate_shard")
+    assert len(shards) == 3
+    assert len({re.findall(r"ArrayJobId=(\d+)", job)[0] for job in shards}) == 1
+
+
+def test_a_gpu_is_asked_for(slurm: Slurm, study: Project) -> None:
+    ended = submitted(slurm, study, "results/tiny/cost.csv", "--forcerun", "cost", "--set-resources", "cost:gpu=1")
+    assert ended.status == 0, ended.output
+    (job,) = jobs_of(slurm, "cost")
+    assert "gres/gpu:1" in job or "gres:gpu:1" in job
