@@ -68,7 +68,8 @@ class Study(Settings):
         "classification have to be multiples of it",
     )
     mirror: str | None = Field(
-        None, description="directory or http(s) address, laid out as <dataset>/<file>, that downloads are tried from first"
+        None,
+        description="directory or http(s) address, laid out as <dataset>/<file>, that downloads are tried from first",
     )
     seeds: tuple[Seed, ...] = Field((1, 2), description="one run per task, arm and seed", min_length=1)
     shards: PositiveInt = Field(
