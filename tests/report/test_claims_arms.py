@@ -43,26 +43,26 @@ GAIN = more(0.8, 0.9, 0.7)
 
 
 def alike(value: float, half: float) -> list[Row]:
-    return [compared("diversity_difference_z_cosine", value, half)]
+    return [compared("diversity_difference_z_cka", value, half)]
 
 
 def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
     both = scored(baseline=BASE, svgd=GAIN)
-    rows = [*alike(-0.06, 0.02), compared("diversity_difference_z_cka", 0.01, 0.05)]
+    rows = [*alike(-0.06, 0.02), compared("diversity_difference_z_cosine", 0.01, 0.05)]
     over = [
-        {"epoch": epoch, "kind": "E", "layer": 1, "measure": "z_cosine", "value": value, "run": run}
+        {"epoch": epoch, "kind": "E", "layer": 1, "measure": "z_cka", "value": value, "run": run}
         for run, ends in (("translation.baseline.seed1", (0.2, 0.5)), ("translation.baseline.seed2", (0.2, 0.4)))
         for epoch, value in enumerate(ends, start=1)
     ]
     found = expect("R1", HOLDS, tmp_path / "1", evaluation=both, repulsion=rows, diversity=over)
     assert found.ours == (
-        "cosine of head outputs, svgd less baseline: −0.060 [−0.080, −0.040]; linear CKA of head outputs:"
-        " +0.010 [−0.040, 0.060]; from the first epoch to the last the cosine of head outputs of baseline changes by"
-        " +0.25 [−0.39, 0.89]"  # 12.706 * 0.0707 / √2
+        "linear CKA of head outputs, svgd less baseline: −0.060 [−0.080, −0.040]; cosine of head outputs:"
+        " +0.010 [−0.040, 0.060]; from the first epoch to the last the linear CKA of head outputs of baseline changes"
+        " by +0.25 [−0.39, 0.89]"  # 12.706 * 0.0707 / √2
     )
     expect("R1", FAILS, tmp_path / "2", evaluation=both, repulsion=alike(0.06, 0.02))
     expect("R1", UNDECIDED, tmp_path / "3", evaluation=both, repulsion=alike(-0.06, 0.07))
-    expect("R1", UNDECIDED, tmp_path / "4", evaluation=both, repulsion=[compared("diversity_difference_z_cosine", -9)])
+    expect("R1", UNDECIDED, tmp_path / "4", evaluation=both, repulsion=[compared("diversity_difference_z_cka", -9)])
     expect("R1", NOT_RUN, tmp_path / "5", evaluation=both)
     expect("R1", NOT_RUN, tmp_path / "6", evaluation=scored(baseline=BASE), repulsion=alike(-0.06, 0.02))
 
@@ -193,13 +193,13 @@ def test_a_median_has_an_interval_from_order_statistics() -> None:
 
 def test_r7_asks_every_control(tmp_path: Path) -> None:
     rows = scored(baseline=BASE, svgd=GAIN, smoothing=BASE, noise=more(0.1, 0.1, 0.1))
-    likeness = [compared("diversity_difference_z_cosine", value, 0.01, arm=arm) for arm, value in
+    likeness = [compared("diversity_difference_z_cka", value, 0.01, arm=arm) for arm, value in
                 (("svgd", -0.06), ("noise", 0.02))]  # fmt: skip
     found = expect("R7", HOLDS, tmp_path / "1", evaluation=rows, repulsion=likeness)
     assert found.ours == (
         "svgd less smoothing: +0.80 [0.55, 1.05] BLEU on test; svgd less noise: +0.70 [0.45, 0.95] BLEU on test;"
-        " svgd less baseline: +0.80 [0.55, 1.05] BLEU on test; cosine of head outputs, svgd less baseline:"
-        " −0.060 [−0.070, −0.050]; cosine of head outputs, noise less baseline: +0.020 [0.010, 0.030]"
+        " svgd less baseline: +0.80 [0.55, 1.05] BLEU on test; linear CKA of head outputs, svgd less baseline:"
+        " −0.060 [−0.070, −0.050]; linear CKA of head outputs, noise less baseline: +0.020 [0.010, 0.030]"
     )
     as_good = scored(baseline=BASE, svgd=more(0.8, 0.8, 0.8), smoothing=more(0.7, 0.7, 0.7))
     found = expect("R7", FAILS, tmp_path / "2", evaluation=as_good)  # it is worse, but has 0.7 of 0.8

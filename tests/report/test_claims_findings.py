@@ -72,7 +72,7 @@ def test_what_repulsion_changed(tmp_path: Path) -> None:
     rows = [
         compared("curve_area_difference", 0.021, 0.011),
         compared("removable_share_difference", 0.1, 0.05),
-        compared("diversity_difference_z_cosine", -0.06, 0.02),
+        compared("diversity_difference_z_cka", -0.06, 0.02),
     ]
     cost = [
         {"arm": arm, "repeat": repeat, "seconds": seconds}
@@ -83,7 +83,7 @@ def test_what_repulsion_changed(tmp_path: Path) -> None:
     assert sentence(4, tmp_path, evaluation=both, repulsion=rows, update_cost=cost) == (
         "Training heads to repel each other (svgd) makes models more prunable: the area under the pruning curve changes"
         " by +2.1 [1.0, 3.2] % of the full score, the share of heads that can go by +10 [5, 15] %; it changes the score"
-        " by +0.80 [0.55, 1.05] BLEU on test, the mean cosine between outputs of heads by −0.060 [−0.080, −0.040] and"
+        " by +0.80 [0.55, 1.05] BLEU on test, linear CKA between outputs of heads by −0.060 [−0.080, −0.040] and"
         " the time of an update by +7.0 %."
     )
 

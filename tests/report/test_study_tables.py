@@ -47,6 +47,16 @@ def test_an_unknown_path_is_an_error() -> None:
         StudyTables(["results/starter/nonsense/run.csv"])
 
 
+@pytest.mark.parametrize("name", ["repulsion", "scores"])
+def test_a_study_may_be_called_as_a_table_is(name: str, tmp_path: Path) -> None:
+    written = write_example_study(tmp_path, only=("update_cost", "scores"))
+    (tmp_path / name).mkdir(exist_ok=True)
+    cost = next(path for path in written if path.stem == "update_cost").rename(tmp_path / name / "update_cost.csv")
+    found = StudyTables([cost])
+    assert found.has("update_cost")
+    assert not found.has(name)
+
+
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = write_example_study(tmp_path, only=("update_cost",))[0]
     path.write_text("study,arm\nexample,svgd\n", encoding="utf-8")

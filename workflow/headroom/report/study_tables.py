@@ -52,6 +52,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """The columns of every table, in order; `docs` describes what each means."""
 
+OF_STUDY = ("update_cost", "repulsion", "overlaps")
+"""Tables with one file for a whole study, `results/<study>/<table>.csv`; others have one per run, in a directory."""
+
 _TEXT = (
     "study run measure signature set set_a set_b metric decoding kind criterion normalised statistic scope"
     " order ranking removed check model part device arm seeds chosen_on measure target trees half role method setting"
@@ -226,9 +229,10 @@ def seed_of(run: str) -> int:
 
 
 def _table_name(path: Path) -> str:
-    for name in (path.parent.name, path.stem):
-        if name in COLUMNS:
-            return name
+    if path.stem in OF_STUDY:  # its directory has the study's name, which may be that of a table
+        return path.stem
+    if path.parent.name in COLUMNS:
+        return path.parent.name
     raise HeadroomError(f"{path} is no table of a study: its directory should be one of {', '.join(COLUMNS)}")
 
 

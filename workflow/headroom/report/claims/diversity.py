@@ -8,12 +8,12 @@ from headroom.report.claims.verdict import Claim, Estimate, Measured, Reading, b
 from headroom.report.selection import arm_rows, rows_where
 from headroom.report.study_tables import StudyTables
 
-LIKENESS = "z_cosine"
-"""The measure that decides: the outputs are what heads give to the model."""
+LIKENESS = "z_cka"
+"""The measure that decides: outputs are what heads give to the model, and every head has them in a basis of its own."""
 
-LIKENESS_WORDS = "cosine of head outputs"
+LIKENESS_WORDS = "linear CKA of head outputs"
 
-OTHERS = {"z_cka": "linear CKA of head outputs", "particle_cosine": "cosine of head weights"}
+OTHERS = {"z_cosine": "cosine of head outputs", "particle_cosine": "cosine of head weights"}
 """Measures that are told beside it."""
 
 
@@ -58,12 +58,12 @@ CLAIMS = (
             "translation": "yes (abstract: “can improve the learned feature diversity”); no number known here",
             "classification": "yes (abstract: “can improve the learned feature diversity”); no number known here",
         },
-        rule="The cosine between the outputs of heads of a site, mean over tokens, pairs of heads and sites, at the"
-        " last epoch: the repulsive arm (svgd, else spos, at all sites) less the baseline with as many heads and the"
-        " same dropout, paired by seed. Holds if the 95 % t-interval over seeds is below 0 (less alike), does not hold"
-        " if it is above; else undecided, as it is with one seed, which has no interval. Linear CKA, the cosine of"
-        " weights and how the baseline changes over its epochs are told and do not decide: the paper says that heads"
-        " may collapse, not that they do.",
+        rule="Linear CKA between the outputs of heads of a site, mean over pairs of heads and sites, at the last epoch:"
+        " the repulsive arm (svgd, else spos, at all sites) less the baseline with as many heads and the same dropout,"
+        " paired by seed. Holds if the 95 % t-interval over seeds is below 0 (less alike), does not hold if it is"
+        " above; else undecided, as it is with one seed, which has no interval. Cosines do not decide: each head has"
+        " its outputs in a basis of its own, so that they are near 0 even for heads that do the same. Nor does the"
+        " change over the baseline's epochs: the paper says that heads may collapse, not that they do.",
         section="repulsion",
         read=_read,
         together=True,

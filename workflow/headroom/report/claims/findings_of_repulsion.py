@@ -55,7 +55,7 @@ def _changes(tables: StudyTables, pair: Pair) -> list[str]:
     extra = Estimate(median_of(time).value - 1) if len(time) else None
     parts = [
         _by(quality, f"the score by {{}} {points_on(tables)}") if quality else "",
-        _by(likeness, "the mean cosine between outputs of heads by {}"),
+        _by(likeness, "linear CKA between outputs of heads by {}"),
         _by(extra, "the time of an update by {}", "share"),
     ]
     return [part for part in parts if part]

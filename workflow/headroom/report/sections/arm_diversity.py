@@ -50,7 +50,7 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         panels.append(Row(title, (figures.epochs(own, shown, tables.arms, name=name, label=label),)))
     less = less_reference(tables, f"diversity_difference_{LIKENESS}")
     if less:
-        label, name = f"cosine, less {reference_of(tables)}", "repulsion-likeness"
+        label, name = f"linear CKA, less {reference_of(tables)}", "repulsion-likeness"
         drawn = figures.dots([figures.Dots(less)], tables.arms, name=name, label=label, line=0)
         panels.append(Row("Outputs at the last epoch", (drawn,)))
     finding = _finding(tables, last_epochs(rows))
@@ -74,17 +74,18 @@ def _finding(tables: StudyTables, last: pandas.DataFrame) -> str:
     if pair is None:
         means = over_seeds(by_seed(rows_where(last, measure=LIKENESS)))
         values = "; ".join(f"{arm} {estimate(*one, digits=2)}" for arm, one in means.items())
-        return f"Mean cosine between outputs of heads at the last epoch: {values}."
+        return f"Linear CKA between outputs of heads at the last epoch: {values}."
     less = compared(tables, f"diversity_difference_{LIKENESS}", pair.arm.name, pair.reference.name)
     change = change_over_epochs(tables, pair.reference.name)
     parts = []
     if less is not None:
         word = "less alike" if less.high < 0 else "more alike" if less.low > 0 else "not clearly more or less alike"
         value = estimate(*less, signed=True, digits=2)
-        parts.append(f"Outputs of heads are {word} in {pair.arm.name} than in {pair.reference.name} (cosine {value}).")
+        names = f"{pair.arm.name} than in {pair.reference.name}"
+        parts.append(f"Outputs of heads are {word} in {names} (linear CKA {value}).")
     if change is not None:
         value = estimate(*change, signed=True, digits=2)
-        parts.append(f"From the first epoch to the last the cosine changes by {value} in {pair.reference.name}.")
+        parts.append(f"From the first epoch to the last it changes by {value} in {pair.reference.name}.")
     return " ".join(parts) or "Likeness of heads over the epochs, 0 for heads that have nothing in common."
 
 
