@@ -9,9 +9,9 @@ import pytest
 from headroom import fine_tune
 from headroom.ground.command import run
 from headroom.ground.tables import read_table
+from headroom.models import epochs
 from headroom.models.classification import states
 from headroom.models.classification.model import ClassificationModel
-from headroom.models.classification.records import Progress
 from headroom.settings.fine_tuning import FineTuningSettings
 from safetensors.torch import load_file
 from toy_fine_tuning import LABELS, same, write_corpus, write_toy_encoder
@@ -176,9 +176,9 @@ class TestFingerprint:
         assert self.found(copy) != self.found(made)
 
     def test_it_changes_with_code(self, made, monkeypatch):
-        before, sha256 = self.found(made), fine_tune.sha256
+        before, sha256 = self.found(made), epochs.sha256
         changed = "headroom/models/classification/training.py"
-        monkeypatch.setattr(fine_tune, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
+        monkeypatch.setattr(epochs, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
         assert self.found(made) != before
 
     def test_it_changes_with_versions(self, made, monkeypatch):
@@ -240,17 +240,3 @@ class TestMistakes:
         error = self.refused(made, tmp_path, capsys)
         assert "was prepared for the labels neutral, bad, good, and " in error
         assert "has good, bad, neutral: run headroom.prepare_encoder again" in error
-
-
-def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, monkeypatch):
-    caplog.set_level(logging.INFO, logger="headroom")
-    now = [0.0]
-    monkeypatch.setattr(fine_tune.time, "monotonic", lambda: now[0])
-    notify = fine_tune.progress_lines(2, every=5.0)
-    for update in range(1, 13):
-        now[0] += 1
-        notify(Progress(1, update, 12, 2.5, 1234.5, 75.0))
-    lines = [record.getMessage() for record in caplog.records]
-    assert lines == [
-        f"epoch 1/2  update {update}/12  loss 2.500  1,234 examples/s  1:15 left" for update in (5, 10, 12)
-    ]

@@ -9,8 +9,8 @@ from headroom import train
 from headroom.ground.command import run
 from headroom.ground.errors import HeadroomError
 from headroom.ground.tables import read_table
+from headroom.models import epochs
 from headroom.models.translation.checkpoint import load_state
-from headroom.models.translation.records import Progress
 from toy_fairseq import write_data
 from toy_run import SHAPE
 
@@ -138,8 +138,8 @@ class TestFingerprint:
     def test_it_changes_with_code(self, data, monkeypatch):
         before = train.fingerprint(["data"], data)
         changed = "headroom/models/translation/training.py"
-        sha256 = train.sha256
-        monkeypatch.setattr(train, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
+        sha256 = epochs.sha256
+        monkeypatch.setattr(epochs, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
         assert train.fingerprint(["data"], data) != before
 
     def test_it_changes_with_versions(self, data, monkeypatch):
@@ -172,23 +172,11 @@ def test_settings_of_another_method_are_refused(data, tmp_path):
         train.main(arguments(data, tmp_path, "--arm", "plain", "method=baseline", "alpha=0.1"))
 
 
-def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, monkeypatch):
-    caplog.set_level(logging.INFO, logger="headroom")
-    now = [0.0]
-    monkeypatch.setattr(train.time, "monotonic", lambda: now[0])
-    notify = train.progress_lines(2, every=5.0)
-    for update in range(1, 13):
-        now[0] += 1
-        notify(Progress(1, update, 12, 2.5, 1234.5, 75.0))
-    lines = [record.getMessage() for record in caplog.records]
-    assert lines == [f"epoch 1/2  update {update}/12  loss 2.500  1,234 words/s  1:15 left" for update in (5, 10, 12)]
-
-
 def test_checkpoints_are_handed_over_where_links_are_impossible(tmp_path, monkeypatch):
     def refuse(*_):
         raise OSError("no links here")
 
-    monkeypatch.setattr(train.os, "link", refuse)
+    monkeypatch.setattr(os, "link", refuse)
     (tmp_path / "epoch1.pt").write_bytes(b"model")
     train.hand_over(tmp_path, tmp_path / "run", 1)
     assert [(path.name, path.read_bytes()) for path in (tmp_path / "run").iterdir()] == [("epoch1.pt", b"model")]

@@ -4,10 +4,7 @@ import argparse
 import hashlib
 import json
 import logging
-import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,14 +15,15 @@ import transformers
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.ground.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path, sha256
+from headroom.ground.files import atomic_path, link, sha256
 from headroom.ground.tables import signature, write_table
 from headroom.methods.trainer_arms import changes_of
 from headroom.models.classification.examples import load_tokenizer
-from headroom.models.classification.records import EpochRecord, Notify, Progress, read_record
-from headroom.models.classification.states import CONFIGURATION, MODEL_FILES, TOKENIZER, claim, link
+from headroom.models.classification.records import read_record
+from headroom.models.classification.states import CONFIGURATION, MODEL_FILES, TOKENIZER, claim
 from headroom.models.classification.training import Task, check_training, fine_tune
 from headroom.models.device import pick_device
+from headroom.models.epochs import Notify, epoch_rows, loaded_code, progress_lines
 from headroom.models.processes import check_processes, run_together
 from headroom.settings.arms import add_arm, arm_from
 from headroom.settings.fine_tuning import FineTuningSettings
@@ -76,12 +74,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         partial(take_part, task=task, changes=changes_of(arm_from(given), given.seed), **training),
         count=given.processes,
         device=given.device,
-        notify=progress_lines(last),
+        notify=progress_lines(logger, last, "examples"),
     )
     records = [read_record(given.work, epoch) for epoch in range(1, last + 1)]
     if not given.until:
         hand_over(given.work, given.checkpoints, last)
-    write_table(given.output, _rows(records, given, settings), COLUMNS)
+    leading = {"study": given.study, "run": given.run}
+    write_table(given.output, epoch_rows(records, leading, signature_of(given, settings)), COLUMNS)
 
 
 def take_part(notify: Notify, **training: Any) -> None:
@@ -131,9 +130,6 @@ def fingerprint(settings: FineTuningSettings, given: argparse.Namespace) -> str:
     """
     files = [given.corpus / f"{name}.tsv" for name in _SETS]
     files += [given.encoder / name for name in MODEL_FILES if (given.encoder / name).is_file()]
-    sources = sorted(
-        str(module.__file__) for name, module in sys.modules.items() if name.startswith("headroom") and module.__file__
-    )
     parts = {
         "settings": settings.model_dump(),
         "arm": arm_from(given).model_dump(),
@@ -141,36 +137,10 @@ def fingerprint(settings: FineTuningSettings, given: argparse.Namespace) -> str:
         "device": pick_device(given.device).type,
         "processes": given.processes,
         "files": {path.name: sha256(path) for path in files},
-        "code": [sha256(path) for path in sources],
+        "code": loaded_code(),
         "versions": [torch.__version__, transformers.__version__],
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def progress_lines(epochs: int, every: float = 5.0) -> Callable[[Progress], None]:
-    """Return a function that logs progress when an epoch ends and every few seconds in between."""
-    last = time.monotonic()
-
-    def notify(progress: Progress) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last < every and progress.update < progress.updates:
-            return
-        last = now
-        minutes, seconds = divmod(round(progress.seconds_left), 60)
-        logger.info(
-            "epoch %d/%d  update %d/%d  loss %.3f  %s examples/s  %d:%02d left",
-            progress.epoch,
-            epochs,
-            progress.update,
-            progress.updates,
-            progress.loss,
-            f"{progress.examples_per_second:,.0f}",
-            minutes,
-            seconds,
-        )
-
-    return notify
 
 
 def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
@@ -181,11 +151,10 @@ def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
                 link(work / f"epoch{epoch}" / name, temporary)
 
 
-def _rows(
-    records: list[EpochRecord], given: argparse.Namespace, settings: FineTuningSettings
-) -> list[dict[str, object]]:
+def signature_of(given: argparse.Namespace, settings: FineTuningSettings) -> str:
+    """Return what affects the table."""
     several = {"processes": given.processes} if given.processes > 1 else {}
-    about = signature(
+    return signature(
         seed=given.seed,
         arm=given.arm[0],
         learning_rate=settings.learning_rate,
@@ -195,13 +164,6 @@ def _rows(
         torch=torch.__version__,
         transformers=transformers.__version__,
     )
-    leading = {"study": given.study, "run": given.run}
-    return [
-        {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": about}
-        for record in records
-        for measure, value in asdict(record).items()
-        if measure != "epoch" and value is not None
-    ]
 
 
 if __name__ == "__main__":

@@ -4,13 +4,8 @@ import argparse
 import hashlib
 import json
 import logging
-import os
 import re
-import shutil
-import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,13 +14,14 @@ import torch
 
 from headroom.ground.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path, read_lines, sha256
+from headroom.ground.files import atomic_path, link, read_lines, sha256
 from headroom.ground.tables import signature, write_table
 from headroom.methods.fairseq_arms import arm_arguments
+from headroom.models.epochs import Notify, epoch_rows, loaded_code, progress_lines
 from headroom.models.processes import check_processes, run_together
 from headroom.models.translation.arguments import fairseq_arguments
 from headroom.models.translation.engine import VERSION as ENGINE_VERSION
-from headroom.models.translation.records import EpochRecord, Notify, Progress, read_record
+from headroom.models.translation.records import read_record
 from headroom.models.translation.training import train
 from headroom.settings.arms import add_arm, arm_from, shaped
 from headroom.settings.model import ModelSettings
@@ -86,12 +82,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         partial(take_part, arguments=command, epochs=last, work=work, profile=profile),
         count=given.processes,
         device=given.device,
-        notify=progress_lines(last),
+        notify=progress_lines(logger, last, "words"),
     )
     records = [read_record(work, epoch) for epoch in range(1, last + 1)]
     if not given.until:
         hand_over(work, Path(given.checkpoints), last)
-    write_table(given.output, _rows(records, given, training), COLUMNS)
+    leading = {"study": given.study, "run": given.run}
+    write_table(given.output, epoch_rows(records, leading, signature_of(given, training)), COLUMNS)
 
 
 def take_part(notify: Notify, **training: Any) -> None:
@@ -116,13 +113,10 @@ def fingerprint(command: list[str], data: Path) -> str:
     if missing:
         raise HeadroomError(f"{data} has no {missing[0]}: give the directory that headroom.prepare wrote")
     files = sorted(path for path in data.iterdir() if path.is_file())
-    sources = sorted(
-        str(module.__file__) for name, module in sys.modules.items() if name.startswith("headroom") and module.__file__
-    )
     parts = {
         "command": command[1:],
         "data": {path.name: sha256(path) for path in files},
-        "code": [sha256(path) for path in sources],
+        "code": loaded_code(),
         "versions": [torch.__version__, ENGINE_VERSION],
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -145,56 +139,20 @@ def claim_work(work: Path, expected: str) -> None:
         temporary.write_text(expected, "utf-8")
 
 
-def progress_lines(epochs: int, every: float = 5.0) -> Callable[[Progress], None]:
-    """Return a function that logs progress when an epoch ends and every few seconds in between."""
-    last = time.monotonic()
-
-    def notify(progress: Progress) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last < every and progress.update < progress.updates:
-            return
-        last = now
-        minutes, seconds = divmod(round(progress.seconds_left), 60)
-        logger.info(
-            "epoch %d/%d  update %d/%d  loss %.3f  %s words/s  %d:%02d left",
-            progress.epoch,
-            epochs,
-            progress.update,
-            progress.updates,
-            progress.loss,
-            f"{progress.words_per_second:,.0f}",
-            minutes,
-            seconds,
-        )
-
-    return notify
-
-
 def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
     """Put every epoch's model into the outputs, as hard links where the file system has them."""
     for epoch in range(1, epochs + 1):
         source = work / f"epoch{epoch}.pt"
         with atomic_path(checkpoints / source.name) as temporary:
-            temporary.unlink()
-            try:
-                os.link(source, temporary)
-            except OSError:
-                shutil.copyfile(source, temporary)
+            link(source, temporary)
 
 
-def _rows(records: list[EpochRecord], given: argparse.Namespace, training: TrainingSettings) -> list[dict[str, object]]:
+def signature_of(given: argparse.Namespace, training: TrainingSettings) -> str:
+    """Return what affects the table."""
     several = {"processes": given.processes} if given.processes > 1 else {}
-    about = signature(
+    return signature(
         seed=given.seed, arm=given.arm[0], max_tokens=training.max_tokens, **several, torch=torch.__version__
     )
-    leading = {"study": given.study, "run": given.run}
-    return [
-        {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": about}
-        for record in records
-        for measure, value in asdict(record).items()
-        if measure != "epoch" and value is not None
-    ]
 
 
 if __name__ == "__main__":

@@ -19,8 +19,7 @@ rule adopt:
     params:
         vocabulary=subpath(output[0], parent=True),
         settings=flags(translation.released),
-    # where the bytes come from does not matter, their checksum does: the mirror is no param
+        mirror=mirror_flag,
     shell:
         "python -m headroom.adopt --vocabulary {params.vocabulary} --checkpoint {output.checkpoint} {params.settings} "
-        + (f"--mirror {shlex.quote(study.mirror)} " if study.mirror else "")
-        + "> {log} 2>&1"
+        "{params.mirror} > {log} 2>&1"

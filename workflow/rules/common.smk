@@ -171,6 +171,15 @@ def _word(value):
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def mirror_flag(wildcards, resources):
+    """Return the flag that names the mirror, if there is one.
+
+    Where bytes come from does not matter, their checksums do: another mirror reruns nothing, because Snakemake does not
+    compare what is computed from `resources`.
+    """
+    return f"--mirror {shlex.quote(study.mirror)}" if study.mirror else ""
+
+
 def of_run(function, *arguments):
     """Return what Snakemake calls with a job's wildcards: the function, given the job's run."""
     return lambda wildcards: function(wildcards.run, *arguments)
@@ -225,12 +234,15 @@ def place_of(run):
     return f"--study {study.study} --run {run} --task {kind_of(run)}{vocabulary} {where}"
 
 
+def answering_of(run):
+    """Return the flags that affect answers."""
+    return flags(task_of(run).decoding if run in TRANSLATED else task_of(run).labelling)
+
+
 def judging_of(run, final=False):
     """Return the flags that affect answers and scores; `final`: also those of final scores alone."""
-    task = task_of(run)
-    if run not in TRANSLATED:
-        return " ".join([flags(task.labelling), flags(study.sampling)])
-    return " ".join([*([flags(task.evaluation)] if final else []), flags(task.decoding), flags(study.sampling)])
+    search = flags(task_of(run).evaluation) if final and run in TRANSLATED else ""
+    return f"{search} {answering_of(run)} {flags(study.sampling)}".strip()
 
 
 def slice_of(run, *sections, leave_out=()):
@@ -394,10 +406,11 @@ WAYS = {run: task_of(run).gates.ways for run in GATED}
 SCRATCH = {run: [f"{value:g}" for value in task_of(run).gates.from_scratch] for run in GATED if run in TRANSLATED}
 
 
-def gates_of(run):
-    """Return the flags of gates: of a stage, not which stages there are."""
-    task, idle = task_of(run), ["ways", "from_scratch"]
-    return f"--seed {RUNS[run].seed} {flags(task.gates, leave_out=idle)}"
+def gates_of(run, way):
+    """Return the flags of a way of learning gates, or of `controls`: those that change what it does."""
+    idle = {"hard-concrete": ["kept_shares", "kept_heads", "random_draws"], "controls": ["penalties"]}
+    idle = idle.get(way.partition(".")[0], ["penalties", "random_draws"])
+    return f"--seed {RUNS[run].seed} {flags(task_of(run).gates, leave_out=['ways', 'from_scratch', *idle])}"
 
 
 def training_table(run):

@@ -31,7 +31,7 @@ for task, way in dict.fromkeys((RUNS[run].task, way) for run in GATED for way in
             place=of_run(place_of),
             checkpoint=of_run(checkpoint),
             judging=of_run(judging_of),
-            settings=of_run(gates_of),
+            settings=of_run(gates_of, way),
             way="--method {} --scope {}".format(*way.split(".")),
             models=f"{RESULTS}/pruned_models/{{run}}/{way}",
             training=lambda wildcards, input: f"--training {input.training}" if input.training else "",
@@ -67,7 +67,7 @@ rule gate_controls:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
-        settings=of_run(gates_of),
+        settings=of_run(gates_of, "controls"),
         training=lambda wildcards, input: f"--training {input.training}" if input.training else "",
     shell:
         "python -m headroom.gate {params.place} --checkpoint {params.checkpoint} --method controls "

@@ -47,11 +47,10 @@ for name, task in labelled_from("catalogue"):
         params:
             directory=subpath(output[0], parent=True),
             settings=flags(task.corpus, leave_out=["source"]),
-        # where the bytes come from does not matter, their checksums do: the mirror is no param
+            mirror=mirror_flag,
         shell:
             "python -m headroom.download_labelled --output {params.directory} {params.settings} "
-            + (f"--mirror {shlex.quote(study.mirror)} " if study.mirror else "")
-            + "> {log} 2>&1"
+            "{params.mirror} > {log} 2>&1"
 
 
 for name, task in labelled_from("files"):

@@ -26,12 +26,12 @@ if TRANSLATED:
         params:
             place=of_run(place_of),
             checkpoint=of_run(checkpoint),
-            judging=of_run(judging_of),
+            answering=of_run(answering_of),
             settings=of_run(slice_of, "removal"),
             sliced=lambda wildcards, output: output.sliced,
         shell:
             "python -m headroom.remove {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
-            "--sliced {params.sliced} {params.settings} {params.judging} --output {output.table} > {log} 2>&1"
+            "--sliced {params.sliced} {params.settings} {params.answering} --output {output.table} > {log} 2>&1"
 
 
 # A classifier is a directory; the descriptor says which heads are gone.
@@ -62,9 +62,9 @@ if LABELLED:
         params:
             place=of_run(place_of),
             checkpoint=of_run(checkpoint),
-            judging=of_run(judging_of),
+            answering=of_run(answering_of),
             settings=of_run(slice_of, "removal"),
             sliced=f"{RESULTS}/sliced/{{run}}",
         shell:
             "python -m headroom.remove {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
-            "--sliced {params.sliced} {params.settings} {params.judging} --output {output.table} > {log} 2>&1"
+            "--sliced {params.sliced} {params.settings} {params.answering} --output {output.table} > {log} 2>&1"

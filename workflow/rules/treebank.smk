@@ -80,11 +80,10 @@ for name, task in trees_from("catalogue"):
         params:
             relations=" ".join(task.roles.relations),
             settings=flags(task.treebank, leave_out=["source"]),
-        # where the bytes come from does not matter, their checksum does: the mirror is no param
+            mirror=mirror_flag,
         shell:
             "python -m headroom.download_treebank --output {output} {params.settings} --relations {params.relations} "
-            + (f"--mirror {shlex.quote(study.mirror)} " if study.mirror else "")
-            + "> {log} 2>&1"
+            "{params.mirror} > {log} 2>&1"
 
 
 for name, task in trees_from("files"):

@@ -320,7 +320,7 @@ class TestStates:
         def refuse(*_):
             raise OSError("no links here")
 
-        monkeypatch.setattr(states.os, "link", refuse)
+        monkeypatch.setattr(os, "link", refuse)
         state = tmp_path / "states" / "checkpoint-8"
         state.mkdir(parents=True)
         for name in MODEL:

@@ -8,6 +8,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -154,10 +155,10 @@ def _epoch(text: str) -> int:
 
 
 def _failure(message: str, status: int) -> int:
-    try:
+    with suppress(OSError):  # the log may be on the full disk
         print(f"error: {visible(message)}", file=sys.stderr)
-    except OSError:  # a log on the full disk: without this, Python would end with a status of its own
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    # What libraries do when Python ends fails too without memory or disk: it shall not hide the line or the status.
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     return status
 
 

@@ -16,10 +16,9 @@ from transformers import TrainerCallback, TrainingArguments
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
 from headroom.models.classification.states import keep_model, mark_whole
+from headroom.models.epochs import Notify, Progress
 from headroom.models.processes import check_replicas, this_process, wait_for_all
 from headroom.models.projections import gradient_norm
-
-Notify = Callable[["Progress"], None]
 
 
 @dataclass(frozen=True)
@@ -40,18 +39,6 @@ class EpochRecord:
     gradient_norm: float
     head_gradient_norm: float
     plain_head_gradient_norm: float | None
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where training stands within an epoch."""
-
-    epoch: int
-    update: int
-    updates: int
-    loss: float
-    examples_per_second: float
-    seconds_left: float
 
 
 def read_record(work: Path, epoch: int) -> EpochRecord:
@@ -116,7 +103,7 @@ class Recorder(TrainerCallback):
         if not math.isfinite(logs["loss"]):
             raise HeadroomError(
                 f"the loss of update {state.global_step} (epoch {self.epoch}) is {logs['loss']}: "
-                "lower fine_tuning.learning_rate, or use precision float32"
+                "lower training.learning_rate, or use precision float32"
             )
         size = min(args.train_batch_size * args.world_size, self.examples - self.seen)
         self.update += 1

@@ -6,14 +6,13 @@ states/checkpoint-<updates>/complete.json      our mark, written last: the epoch
 """
 
 import json
-import os
 import re
 import shutil
 import tempfile
 from pathlib import Path
 
 from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path, sha256
+from headroom.ground.files import atomic_path, link, sha256
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
 
@@ -84,15 +83,6 @@ def mark_whole(state: Path, epoch: int) -> None:
     for other in state.parent.glob("checkpoint-*"):
         if _marked_epoch(other) < epoch - 1:
             shutil.rmtree(other)
-
-
-def link(source: Path, target: Path) -> None:
-    """Make `target` a hard link to `source`, a copy where the file system has no links."""
-    target.unlink(missing_ok=True)
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def _has_model(work: Path, epoch: int) -> bool:

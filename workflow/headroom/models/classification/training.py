@@ -24,11 +24,12 @@ from transformers import (
 from headroom.data.labelled import LabelledText
 from headroom.ground.errors import HeadroomError
 from headroom.models.classification.examples import encode, length, load_tokenizer
-from headroom.models.classification.records import EpochRecord, HeadGradients, Notify, Recorder, read_record
+from headroom.models.classification.records import EpochRecord, HeadGradients, Recorder, read_record
 from headroom.models.classification.sites import find_sites
 from headroom.models.classification.states import WEIGHTS, discard_after, last_whole_epoch
 from headroom.models.classification.trainer import GroupingTrainer, StopAfter
 from headroom.models.device import pick_device
+from headroom.models.epochs import Notify
 from headroom.models.processes import own_seed, process_count, this_process, wait_for_all
 from headroom.models.projections import Projections
 from headroom.models.regularisation import Regulariser

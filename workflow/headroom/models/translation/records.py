@@ -1,13 +1,10 @@
 """What a training tells while it runs, and what it keeps of an epoch."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from headroom.ground.files import atomic_path
-
-Notify = Callable[["Progress"], None]
 
 
 @dataclass(frozen=True)
@@ -27,18 +24,6 @@ class EpochRecord:
     gradient_norm: float
     head_gradient_norm: float
     plain_head_gradient_norm: float | None
-
-
-@dataclass(frozen=True)
-class Progress:
-    """Where training stands within an epoch."""
-
-    epoch: int
-    update: int
-    updates: int
-    loss: float
-    words_per_second: float
-    seconds_left: float
 
 
 def write_record(record: EpochRecord, work: Path) -> None:

@@ -17,12 +17,13 @@ from torch import Tensor
 from headroom.ground.errors import HeadroomError
 from headroom.ground.files import atomic_path
 from headroom.ground.heads import parse_profile
+from headroom.models.epochs import Notify, Progress
 from headroom.models.processes import check_replicas, own_seed, this_process, wait_for_all
 from headroom.models.projections import gradient_norm
 from headroom.models.removal import remove_heads
 from headroom.models.sites import site_names
 from headroom.models.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
-from headroom.models.translation.records import EpochRecord, Notify, Progress, read_record, write_record
+from headroom.models.translation.records import EpochRecord, read_record, write_record
 from headroom.models.translation.sites import find_sites
 from headroom.models.translation.task import site_of
 

@@ -1,0 +1,176 @@
+"""What a changed key of a classification task reruns."""
+
+from reruns.jobs import (
+    CONTROLS,
+    ENCODER,
+    EVERY_PAIR,
+    FINE_TUNING,
+    GATES_LABELLED,
+    JUDGED_LABELLED,
+    LAST,
+    NEW_DETAILED,
+    POINTING,
+    REPORT,
+    RULES,
+    SCORES_LABELLED,
+    Row,
+    rows,
+)
+
+CLASSIFICATION = [
+    *rows(
+        EVERY_PAIR,
+        {"classification.entailment.corpus.seed (generated)": 2},
+    ),
+    *rows(
+        {"label_entailment": 1, **ENCODER},
+        {
+            "classification.entailment.corpus.train (generated)": 303,
+            "classification.entailment.corpus.valid (generated)": 42,
+            "classification.entailment.corpus.test (generated)": 21,
+            "classification.entailment.corpus.far (generated)": 21,
+        },
+    ),
+    Row(
+        "classification.entailment.corpus.source (generated)",
+        {
+            "classification.entailment.corpus": {"source": "catalogue", "dataset": "rte"},
+            "classification.entailment.treebank": {"source": "none"},
+        },
+        {"label_entailment": 1, **ENCODER},
+    ),
+    Row(
+        "classification.entailment.encoder.source (new)",
+        {"classification.entailment.encoder": {"source": "package"}},
+        ENCODER,
+    ),
+    *rows(
+        ENCODER,
+        {
+            "classification.entailment.encoder.layers (new)": 3,
+            "classification.entailment.encoder.heads (new)": 4,
+            "classification.entailment.encoder.width (new)": 32,
+            "classification.entailment.encoder.feed_forward (new)": 17,
+            "classification.entailment.encoder.dropout (new)": 0.2,
+            "classification.entailment.encoder.vocabulary (new)": 1999,
+        },
+    ),
+    *rows(
+        FINE_TUNING,
+        {
+            "classification.entailment.training.epochs": 3,
+            "classification.entailment.training.learning_rate": 0.002,
+            "classification.entailment.training.batch_size": 16,
+            "classification.entailment.training.max_length": 64,
+            "classification.entailment.training.warmup_share": 0.2,
+            "classification.entailment.training.weight_decay": 0.02,
+            "classification.entailment.training.clip_norm": 2.0,
+            "classification.entailment.training.precision": "bfloat16",
+        },
+    ),
+    *rows(
+        JUDGED_LABELLED,
+        {
+            "classification.entailment.labelling.examples_at_once": 8,
+            "classification.entailment.labelling.metrics": ["accuracy", "matthews"],
+        },
+    ),
+    *rows(
+        {"ablate": 1, "keep": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT},
+        {"classification.entailment.experiments.examples": 9},
+    ),
+    *rows(
+        {**NEW_DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1},
+        {"classification.entailment.experiments.detailed_seeds": 2},
+    ),
+    *rows(
+        {"ablate": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT},
+        {"classification.entailment.experiments.far_sets": []},
+    ),
+    *rows(
+        SCORES_LABELLED,
+        {"classification.entailment.scores.examples": 19, "classification.entailment.scores.batch_examples": 8},
+    ),
+    *rows(
+        {"attribute": 4, "correlate": 1, **REPORT},
+        {
+            "classification.entailment.relevance.examples": 3,
+            "classification.entailment.relevance.epsilon": 1e-5,
+            "classification.entailment.relevance.batch_examples": 2,
+        },
+    ),
+    *rows(
+        {"curves": 1, "site_curves": 1, "dynamics": 4, **LAST},
+        {"classification.entailment.pruning.step": 0.25, "classification.entailment.pruning.test_examples": 10},
+    ),
+    *rows(
+        {"curves": 1, **REPORT},
+        {
+            "classification.entailment.pruning.criteria": ["gradient-token"],
+            "classification.entailment.pruning.normalisations": ["layer"],
+            "classification.entailment.pruning.random_draws": 3,
+        },
+    ),
+    *rows({"remove_labelled": 1, **REPORT}, {"classification.entailment.removal.share": 0.25}),
+    *rows(
+        {**GATES_LABELLED, **CONTROLS},
+        {
+            "classification.entailment.gates.updates": 4,
+            "classification.entailment.gates.learning_rate": 0.01,
+            "classification.entailment.gates.gate_learning_rate": 0.2,
+            "classification.entailment.gates.batch_examples": 4,
+            "classification.entailment.gates.test_examples": 10,
+            "classification.entailment.gates.kept_shares": [0.25],
+            "classification.entailment.gates.kept_heads": [3],
+        },
+    ),
+    *rows(REPORT, {"classification.entailment.gates.penalties": [0.03, 0.1]}),  # of hard-concrete: not in its ways
+    *rows(CONTROLS, {"classification.entailment.gates.random_draws": 2}),
+    *rows(
+        {"gate_entailment_hard_concrete_all": 1, "observe_pruned": 3, "label_pruned": 1, "correlate": 1, **REPORT},
+        {"classification.entailment.gates.ways": ["exact.all", "hard-concrete.all"]},
+    ),
+    *rows(
+        {"speed": 1, **REPORT},
+        {
+            "classification.entailment.timing.shares": [0.25],
+            "classification.entailment.timing.batch_sizes": [1, 2],
+            "classification.entailment.timing.warmup": 2,
+            "classification.entailment.timing.repeats": 4,
+            "classification.entailment.timing.threads": 2,
+        },
+    ),
+    *rows(
+        {"diversify": 4, **LAST},
+        {"classification.entailment.diversity.examples": 10, "classification.entailment.diversity.batch_examples": 5},
+    ),
+    Row(
+        "classification.entailment.treebank.source (generated)",
+        {"classification.entailment.treebank": {"source": "none"}},
+        POINTING,
+    ),
+    Row(
+        "classification.entailment.treebank.sentences (generated)",
+        {"classification.entailment.treebank": {"source": "generated", "sentences": 900}},
+        {"treebank_entailment": 1, **POINTING},
+    ),
+    *rows({"treebank_entailment": 1, **POINTING}, {"classification.entailment.roles.relations": ["nsubj", "obj"]}),
+    *rows(
+        POINTING,
+        {
+            "classification.entailment.roles.frequent_tokens": 20,
+            "classification.entailment.roles.examples": 19,
+            "classification.entailment.roles.batch_examples": 5,
+        },
+    ),
+    *rows(
+        RULES,
+        {
+            "classification.entailment.roles.positional_share": 0.8,
+            "classification.entailment.roles.margin": 0.2,
+            "classification.entailment.roles.margin_unit": "relative",
+            "classification.entailment.roles.rare_share": 0.6,
+        },
+    ),
+    *rows({"trace": 1, **REPORT}, {"classification.entailment.roles.traced_sentences": 2}),
+]

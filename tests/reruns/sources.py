@@ -1,0 +1,279 @@
+"""What a changed key reruns in the studies of `reruns.studies`: of text, models and trees from elsewhere."""
+
+from collections.abc import Mapping
+
+from reruns.jobs import REPORT, Jobs, Row, rows
+from reruns.studies import OWN_TABLES, PAIRS
+
+OF_TREES = {"observe": 1, "label": 1, "trace": 1, "correlate": 1}
+SELF_ATTENTIVE = dict.fromkeys(
+    (
+        *("score", "evaluate", "dynamics", "settle", "diversify", "ablate", "keep", "agree", "count", "curves"),
+        *("site_curves", "speed", "correlate", "remove_labelled", "configuration", "report"),
+    ),
+    1,
+)
+LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "attribute": 1}
+TRANSLATED = {name: 1 for name in LABELLED if name != "remove_labelled"} | {"curves": 4, "remove": 1}
+LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "count"}
+"""What follows new text for a model that is not trained on it: its parameters stay."""
+
+PREPARED = {"prepare": 1, "train": 1, **TRANSLATED}
+
+
+def fine_tuned(task: str, following: Jobs = LABELLED) -> Jobs:
+    """Return the jobs of a new encoder of a task."""
+    return {f"prepare_encoder_{task}": 1, f"fine_tune_{task}": 1, **following}
+
+
+def labelled(task: str, following: Jobs = LABELLED) -> Jobs:
+    """Return the jobs of new text of a task."""
+    return {f"label_{task}": 1, **fine_tuned(task, following)}
+
+
+def adopted(task: str) -> Jobs:
+    """Return the jobs of another classifier that is trained already."""
+    return {f"adopt_{task}": 1, **LABELLED}
+
+
+OWN = [
+    Row(
+        "translation.corpus.source (files)",
+        {"translation.corpus": {"source": "generated"}, "translation.timing": {"batch_sizes": [1]}},
+        {"generate": 1, **PREPARED},
+    ),
+    *rows(
+        {"collect": 1, **PREPARED},
+        {
+            f"translation.corpus.{name}.{side} (files)": f"text/other.{side}"
+            for name in ("train", "valid", "test", "far.news")
+            for side in ("source", "target")
+        }
+        | {"translation.corpus.source_language (files)": "de", "translation.corpus.target_language (files)": "en"},
+    ),
+    Row("translation.treebank.source (files)", {"translation.treebank": {"source": "none"}}, {**OF_TREES, **REPORT}),
+    *rows(
+        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"translation.treebank.path (files)": "text/other.conllu"},
+    ),
+    Row(
+        "classification.reviews.corpus.source (files)",
+        {"classification.reviews.corpus": {"source": "catalogue"}},
+        labelled("reviews"),
+    ),
+    *rows(
+        labelled("reviews"),
+        {
+            "classification.reviews.corpus.train (files)": "text/other.tsv",
+            "classification.reviews.corpus.valid (files)": "text/other.tsv",
+            "classification.reviews.corpus.test (files)": "text/other.tsv",
+            "classification.reviews.corpus.far.books (files)": "text/other.tsv",
+            "classification.reviews.corpus.labels (files)": ["good", "bad"],
+            "classification.reviews.corpus.metrics (files)": ["matthews"],
+        },
+    ),
+    Row(
+        "classification.reviews.encoder.source (directory)",
+        {"classification.reviews.encoder": {"source": "package"}},
+        fine_tuned("reviews"),
+    ),
+    *rows(fine_tuned("reviews"), {"classification.reviews.encoder.path (directory)": "encoder2"}),
+    Row(
+        "classification.reviews.treebank.source (files)",
+        {"classification.reviews.treebank": {"source": "none"}},
+        {**OF_TREES, **REPORT},
+    ),
+    *rows(
+        {"treebank_reviews": 1, **OF_TREES, **REPORT},
+        {"classification.reviews.treebank.path (files)": "text/other.conllu"},
+    ),
+    Row(
+        "classification.hops.corpus.source (catalogue)",
+        {"classification.hops.corpus": {**OWN_TABLES, "train": "text/train.tsv"}},
+        labelled("hops", SELF_ATTENTIVE),
+    ),
+    *rows(
+        labelled("hops", SELF_ATTENTIVE),
+        {
+            "classification.hops.corpus.dataset (catalogue)": "rte",
+            "classification.hops.corpus.far (catalogue)": ["out_of_domain"],
+        },
+    ),
+    Row(
+        "classification.hops.encoder.source (self-attentive)",
+        {"classification.hops.encoder": {"source": "new"}},
+        fine_tuned("hops"),
+    ),
+    *rows(
+        fine_tuned("hops", SELF_ATTENTIVE),
+        {
+            "classification.hops.encoder.embedding (self-attentive)": 32,
+            "classification.hops.encoder.hidden (self-attentive)": 32,
+            "classification.hops.encoder.attention (self-attentive)": 32,
+            "classification.hops.encoder.hops (self-attentive)": 4,
+            "classification.hops.encoder.fully_connected (self-attentive)": 64,
+            "classification.hops.encoder.dropout (self-attentive)": 0.2,
+            "classification.hops.encoder.penalty (self-attentive)": 0.1,
+            "classification.hops.encoder.vocabulary (self-attentive)": 1000,
+        },
+    ),
+]
+
+FETCHED = [
+    *rows({}, {"mirror": "mirror"}),  # where the bytes come from does not matter, their checksums do
+    Row(
+        "translation.corpus.source (catalogue)",
+        {"translation.corpus": {"source": "files", **PAIRS}},
+        {"collect": 1, **PREPARED},
+    ),
+    *rows({"download": 1, **PREPARED}, {"translation.corpus.far (catalogue)": ["mscoco"]}),
+    Row(
+        "translation.treebank.source (catalogue)",
+        {"translation.treebank": {"source": "none"}},
+        {**OF_TREES, **REPORT},
+    ),
+    *rows(
+        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"translation.treebank.treebank (catalogue)": "ud-english-ewt"},
+    ),
+    Row(
+        "classification.hub.corpus.source (hub)",
+        {"classification.hub.corpus": {"source": "catalogue"}},
+        labelled("hub"),
+    ),
+    *rows(
+        labelled("hub"),
+        {
+            "classification.hub.corpus.dataset (hub)": "someone/other",
+            "classification.hub.corpus.name (hub)": "qnli",
+            "classification.hub.corpus.revision (hub)": "v1",
+            "classification.hub.corpus.sentences (hub)": ["premise", "hypothesis"],
+            "classification.hub.corpus.label (hub)": "class",
+            "classification.hub.corpus.train (hub)": "train[:98%]",
+            "classification.hub.corpus.valid (hub)": "train[98%:]",
+            "classification.hub.corpus.test (hub)": "validation",
+            "classification.hub.corpus.far.other (hub)": "train[:3%]",
+            "classification.hub.corpus.labels (hub)": ["bad", "good"],
+            "classification.hub.corpus.metrics (hub)": ["matthews"],
+        },
+    ),
+    Row(
+        "classification.hub.encoder.source (hub)",
+        {"classification.hub.encoder": {"source": "new"}},
+        fine_tuned("hub"),
+    ),
+    *rows(
+        fine_tuned("hub"),
+        {
+            "classification.hub.encoder.name (hub)": "google-bert/bert-base-cased",
+            "classification.hub.encoder.revision (hub)": "v1",
+        },
+    ),
+    Row(
+        "classification.hub.treebank.source (catalogue)",
+        {"classification.hub.treebank": {"source": "none"}},
+        {**OF_TREES, **REPORT},
+    ),
+    *rows(
+        {"treebank_hub": 1, **OF_TREES, **REPORT},
+        {"classification.hub.treebank.treebank (catalogue)": "ud-english-ewt"},
+    ),
+    Row(
+        "classification.packaged.treebank.source (none)",
+        {"classification.packaged.treebank": {"source": "catalogue"}},
+        {"treebank_packaged": 1, **OF_TREES, **REPORT},
+    ),
+    Row(
+        "classification.packaged.encoder.source (package)",
+        {"classification.packaged.encoder": {"source": "directory", "path": "encoder"}},
+        fine_tuned("packaged"),
+    ),
+    *rows(
+        fine_tuned("packaged"),
+        {
+            "classification.packaged.encoder.package (package)": "another_package",
+            "classification.packaged.encoder.directory (package)": "other",
+        },
+    ),
+]
+
+ONLINE = [
+    Row(
+        "translation.corpus.source (hub)",
+        {"translation.corpus": {"source": "catalogue"}},
+        {"download": 1, **PREPARED},
+    ),
+    *rows(
+        {"download": 1, **PREPARED},
+        {
+            "translation.corpus.dataset (hub)": "someone/other",
+            "translation.corpus.name (hub)": "fr-en",
+            "translation.corpus.revision (hub)": "v1",
+            "translation.corpus.source_language (hub)": "fr",
+            "translation.corpus.target_language (hub)": "fr",
+            "translation.corpus.column (hub)": "texts",
+            "translation.corpus.train (hub)": "train[:98%]",
+            "translation.corpus.valid (hub)": "train[98%:]",
+            "translation.corpus.test (hub)": "validation",
+            "translation.corpus.far.other (hub)": "train[:3%]",
+        },
+    ),
+    Row(
+        "translation.treebank.source (none)",
+        {"translation.treebank": {"source": "catalogue"}},
+        {"treebank_translation": 1, **OF_TREES, **REPORT},
+    ),
+]
+
+RELEASED = [
+    *rows({}, {"mirror": "mirror"}),
+    Row(
+        "translation.corpus.source (sacrebleu)",
+        {"translation.corpus": {"source": "files", **PAIRS}},
+        {"collect": 1, **LOOKED_AT},
+    ),
+    *rows(
+        {"download": 1, **LOOKED_AT},
+        {
+            "translation.corpus.pair (sacrebleu)": "en-de",
+            "translation.corpus.choose (sacrebleu)": "wmt11",
+            "translation.corpus.check (sacrebleu)": "wmt11",
+            "translation.corpus.test (sacrebleu)": "wmt11",
+            "translation.corpus.far.mtnt (sacrebleu)": "mtnt2019",
+        },
+    ),
+    *rows(
+        {"adopt": 1, **TRANSLATED},
+        {
+            "translation.released.url": "https://example.org/other.tar",
+            "translation.released.sha256": "1" * 64,
+            "translation.released.checkpoint_file": "other.pt",
+            "translation.released.codes_file": "codes",
+            "translation.released.source_language": "de",
+            "translation.released.target_language": "de",
+            "translation.released.normalise": False,
+            "translation.released.split_hyphens": False,
+        },
+    ),
+    *rows(
+        adopted("hub"),
+        {
+            "classification.hub.released.name": "someone/other",
+            "classification.hub.released.revision": "v1",
+        },
+    ),
+]
+
+ADOPTED = [
+    *rows({"adopt": 1, **TRANSLATED}, {"translation.released.path": "archive.tar"}),
+    *rows(adopted("reviews"), {"classification.reviews.released.path": "classifier2"}),
+]
+
+SOURCES: Mapping[str, list[Row]] = {
+    "own": OWN,
+    "fetched": FETCHED,
+    "online": ONLINE,
+    "released": RELEASED,
+    "adopted": ADOPTED,
+}
+"""The rows of every study."""

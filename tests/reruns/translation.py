@@ -1,0 +1,168 @@
+"""What a changed key of translation reruns."""
+
+from reruns.jobs import (
+    CONTROLS,
+    CORPUS,
+    EVERY_SET,
+    GATES,
+    JUDGED,
+    LAST,
+    MODEL,
+    NEW_DETAILED,
+    POINTING,
+    REPORT,
+    RULES,
+    SCORES,
+    SURVIVORS,
+    TRAINING,
+    Row,
+    rows,
+)
+
+TRANSLATION = [
+    *rows(
+        EVERY_SET,
+        {
+            "translation.corpus.seed (generated)": 2,
+            "translation.corpus.train (generated)": 601,
+            "translation.corpus.valid (generated)": 42,
+            "translation.corpus.test (generated)": 21,
+            "translation.corpus.far (generated)": 21,
+        },
+    ),
+    Row(
+        "translation.corpus.source (generated)",
+        {"translation.corpus": {"source": "catalogue", "far": []}, "translation.treebank": {"source": "none"}},
+        {"download": 1, **CORPUS},
+    ),
+    *rows(CORPUS, {"translation.vocabulary.size": 210, "translation.vocabulary.model_type": "unigram"}),
+    *rows(
+        MODEL,
+        {
+            "translation.model.encoder_layers": 3,
+            "translation.model.decoder_layers": 3,
+            "translation.model.heads": 4,
+            "translation.model.width": 32,
+            "translation.model.feed_forward": 33,
+            "translation.model.dropout": 0.1,
+            "translation.model.attention_dropout": 0.1,
+            "translation.model.pre_norm": True,
+            "translation.model.share_embeddings": False,
+            "translation.training.learning_rate": 0.004,
+            "translation.training.warmup_updates": 11,
+            "translation.training.max_tokens": 1025,
+            "translation.training.update_frequency": 2,
+            "translation.training.label_smoothing": 0.1,
+            "translation.training.weight_decay": 0.1,
+            "translation.training.clip_norm": 1.0,
+            "translation.training.precision": "bfloat16",
+        },
+    ),
+    *rows(TRAINING, {"translation.training.epochs": 3}),
+    *rows(
+        JUDGED,
+        {
+            "translation.decoding.length_factor": 2.0,
+            "translation.decoding.length_offset": 11,
+            "translation.decoding.sentences_at_once": 32,
+        },
+    ),
+    *rows({"evaluate": 4, **LAST}, {"translation.evaluation.beam": 4, "translation.evaluation.length_penalty": 0.6}),
+    *rows(
+        {"ablate": 1, "keep": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT},
+        {"translation.experiments.examples": 9},
+    ),
+    *rows({**NEW_DETAILED, **GATES, "curves": 2, "remove": 1}, {"translation.experiments.detailed_seeds": 2}),
+    *rows({"ablate": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT}, {"translation.experiments.far_sets": []}),
+    *rows(SCORES, {"translation.scores.examples": 19, "translation.scores.batch_examples": 8}),
+    *rows(
+        {"attribute": 4, "correlate": 1, **REPORT},
+        {
+            "translation.relevance.examples": 3,
+            "translation.relevance.epsilon": 1e-5,
+            "translation.relevance.batch_examples": 2,
+        },
+    ),
+    *rows(
+        {"curves": 2, "site_curves": 1, "dynamics": 4, **LAST},
+        {"translation.pruning.step": 0.25, "translation.pruning.test_examples": 10},
+    ),
+    *rows(
+        {"curves": 2, **REPORT},
+        {
+            "translation.pruning.criteria": ["gradient-token"],
+            "translation.pruning.normalisations": ["layer"],
+            "translation.pruning.random_draws": 3,
+        },
+    ),
+    *rows({"curves": 1, **REPORT}, {"translation.pruning.scopes": ["all", "A", "D"]}),
+    *rows({"remove": 1, **REPORT}, {"translation.removal.share": 0.25}),
+    *rows(
+        {**GATES, **CONTROLS},
+        {
+            "translation.gates.updates": 4,
+            "translation.gates.learning_rate": 0.01,
+            "translation.gates.gate_learning_rate": 0.2,
+            "translation.gates.batch_examples": 4,
+            "translation.gates.test_examples": 10,
+        },
+    ),
+    *rows({**GATES, "observe_pruned": 2, **REPORT}, {"translation.gates.penalties": [0.03, 0.1]}),
+    *rows(
+        CONTROLS,
+        {
+            "translation.gates.kept_shares": [0.25],
+            "translation.gates.kept_heads": [3],
+            "translation.gates.random_draws": 2,
+        },
+    ),
+    *rows(
+        {"gate_translation_exact_all": 1, "correlate": 1, **REPORT},
+        {"translation.gates.ways": ["hard-concrete.E", "hard-concrete.all", "exact.all"]},
+    ),
+    *rows(REPORT, {"translation.gates.from_scratch": []}),
+    *rows(
+        {"speed": 1, **REPORT},
+        {
+            "translation.timing.shares": [0.25],
+            "translation.timing.batch_sizes": [1, 2],
+            "translation.timing.warmup": 2,
+            "translation.timing.repeats": 4,
+            "translation.timing.threads": 2,
+        },
+    ),
+    *rows({"diversify": 4, **LAST}, {"translation.diversity.examples": 10, "translation.diversity.batch_examples": 5}),
+    *rows(
+        {"cost": 1, **REPORT},
+        {"translation.cost.warmup": 2, "translation.cost.repeats": 20, "translation.cost.threads": 2},
+    ),
+    Row(
+        "translation.treebank.source (generated)",
+        {"translation.treebank": {"source": "none"}},
+        {**POINTING, **SURVIVORS},
+    ),
+    Row(
+        "translation.treebank.sentences (generated)",  # of classifiers alone: translation has the trees of `check`
+        {"translation.treebank": {"source": "generated", "sentences": 900}},
+        REPORT,
+    ),
+    *rows({"treebank_translation": 1, **POINTING, **SURVIVORS}, {"translation.roles.relations": ["nsubj", "obj"]}),
+    *rows(
+        {**POINTING, **SURVIVORS},
+        {
+            "translation.roles.frequent_tokens": 20,
+            "translation.roles.examples": 19,
+            "translation.roles.batch_examples": 5,
+        },
+    ),
+    *rows(
+        {**RULES, "label_pruned": 1},
+        {
+            "translation.roles.positional_share": 0.8,
+            "translation.roles.margin": 0.2,
+            "translation.roles.margin_unit": "relative",
+            "translation.roles.rare_share": 0.6,
+        },
+    ),
+    *rows({"trace": 1, **REPORT}, {"translation.roles.traced_sentences": 2}),
+]

@@ -1,0 +1,41 @@
+"""What a changed key of the whole study reruns."""
+
+from reruns.jobs import (
+    EVERY_PAIR,
+    EVERY_SET,
+    FINE_TUNING,
+    MODEL,
+    NEW_ARM,
+    NEW_ARM_LABELLED,
+    SAMPLED,
+    SAMPLED_LABELLED,
+    SCORED,
+    TRAINING,
+    Row,
+    rows,
+    total,
+    without_configuration,
+)
+
+WHOLE_STUDY = [
+    Row("study", {"study": "other"}, total(EVERY_SET, EVERY_PAIR)),
+    *rows(total(MODEL, FINE_TUNING), {"device": "cpu"}),
+    *rows({}, {"mirror": "elsewhere"}),
+    *rows(
+        without_configuration(  # the models are the same, but wait for other jobs
+            total(TRAINING, FINE_TUNING, {"train_until_1": 4, "fine_tune_entailment_until_1": 4})
+        ),
+        {"epochs_per_job": 1},
+    ),
+    *rows(
+        {  # the tables are the same, but are made of other files
+            **{"ablate": 2, "keep": 2, "curves": 3, "site_curves": 2, "dynamics": 8, "agree": 2, "correlate": 2},
+            **{"ablate_shard": 4, "keep_shard": 4, "curves_shard": 6, "site_curves_shard": 4, "dynamics_shard": 16},
+            **{"compare": 1, "report": 1},
+        },
+        {"shards": 2},
+    ),
+    *rows(total(NEW_ARM, NEW_ARM_LABELLED), {"seeds": [1, 2, 3]}),
+    *rows(SCORED, {"seeds": [1]}),
+    *rows(total(SAMPLED, SAMPLED_LABELLED, {"observe": 8, "label": 8, "trace": 2}), {"sampling.resamples": 101}),
+]

@@ -1,0 +1,194 @@
+"""profiles/cluster-generic, for real: its scripts submit jobs to this machine, ask for them and cancel them."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from whole_project import TINY, Ended, Finished, Project, environment, new_project
+
+PROFILE = "profiles/cluster-generic"
+RUN = "translation.baseline.seed1"
+SCORES = f"results/tiny/scores/{RUN}.csv"
+PATIENCE = 240.0
+"""Seconds until what takes a few must have happened, on a busy machine."""
+
+
+def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Popen[bytes]":
+    """Start Snakemake with the profile; what it says goes to `said`."""
+    command = ["snakemake", *targets, "--profile", PROFILE, "--configfile", study]
+    with open(project.root / "said", "w") as stream:
+        return subprocess.Popen(
+            command,
+            cwd=project.root,
+            env=environment(),
+            stdout=stream,
+            stderr=stream,
+            start_new_session=True,
+            preexec_fn=hear_interrupts,
+        )
+
+
+def hear_interrupts() -> None:
+    """Let SIGINT interrupt: what a shell runs in the background, these tests included, starts deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def ended(project: Project, running: "subprocess.Popen[bytes]", within: float = PATIENCE) -> Ended:
+    """Wait until Snakemake has ended, and return how."""
+    start = time.monotonic()
+    try:
+        status = running.wait(within)
+    except subprocess.TimeoutExpired:
+        running.kill()
+        pytest.fail(f"Snakemake has not ended after {within:.0f} s:\n{(project.root / 'said').read_text()}")
+    return Ended(status, (project.root / "said").read_text(), time.monotonic() - start)
+
+
+def jobs_of(project: Project) -> list[Path]:
+    """Return the directories of the jobs that were submitted, oldest first."""
+    return sorted((project.root / "work" / "cluster").glob("job.*"), key=lambda path: path.stat().st_ctime)
+
+
+def wait_until(holds: Callable[[], bool], what: str) -> None:
+    latest = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < latest, f"not within {PATIENCE:.0f} s: {what}"
+        time.sleep(0.05)
+
+
+def living(group: int) -> list[str]:
+    """Return the living processes of a process group."""
+    listed = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
+    return [args for number, state, args in rows if int(number) == group and not state.startswith("Z")]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a fresh project with two studies of generated text: `long.yaml` takes minutes, `brief.yaml` seconds."""
+    project = new_project(tmp_path_factory.mktemp("cluster") / "project")
+    for name, sentences in {"long": 2_000_000, "brief": 20_000}.items():
+        changed = project.configure({"study": name, "translation.corpus.train": sentences})
+        (project.root / changed).rename(project.root / f"{name}.yaml")
+    return project
+
+
+@pytest.fixture
+def generating(project: Project) -> Iterator["subprocess.Popen[bytes]"]:
+    """Return Snakemake with one job that runs, and that would run for minutes."""
+    running = begin_generating(project, "long")
+    yield running
+    running.kill()
+    for job in jobs_of(project):
+        group = int((job / "group").read_text())
+        if living(group):
+            os.killpg(group, signal.SIGKILL)
+
+
+def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
+    """Start Snakemake on a study's text and what is made of it, and return when the text is being generated."""
+    shutil.rmtree(project.root / "work", ignore_errors=True)
+    log = project.root / "logs" / name / "translation" / "generate.log"
+    log.unlink(missing_ok=True)
+    running = submit(project, binarised(name), study=f"{name}.yaml")
+    wait_until(lambda: log.exists() or running.poll() is not None, "the job begins")
+    assert running.poll() is None, (project.root / "said").read_text()
+    return running
+
+
+def binarised(name: str) -> str:
+    return f"results/{name}/translation/binarised/dict.source.txt"
+
+
+def corpus(name: str) -> str:
+    return f"results/{name}/translation/corpus/corpus.json"
+
+
+def the_job(project: Project) -> tuple[Path, int]:
+    """Return the directory of the only job, and its process group."""
+    (job,) = jobs_of(project)
+    group = int((job / "group").read_text())
+    assert any("headroom.generate" in args for args in living(group))
+    return job, group
+
+
+def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -> None:
+    shutil.rmtree(project.root / "work", ignore_errors=True)
+    seen = ended(project, submit(project, SCORES), within=3 * PATIENCE)
+    assert seen.status == 0, seen.output
+    for name in (SCORES, f"results/tiny/runs/{RUN}/epoch2.pt"):
+        assert (project.root / name).read_bytes() == (finished.project.root / name).read_bytes()
+    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # generate, prepare, train, score
+    assert {(job / "status").read_text() for job in jobs_of(project)} == {"0\n"}
+
+    again = ended(project, submit(project, SCORES))
+    assert again.status == 0, again.output
+    assert "Nothing to be done" in again.output
+
+
+class TestWhatFails:
+    def test_failed_job_is_told_with_its_log(self, study: Project) -> None:
+        (study.root / f"results/tiny/runs/{RUN}/epoch2.pt").write_bytes(b"no checkpoint")
+        seen = ended(study, submit(study, SCORES))
+        assert seen.status == 1, seen.output
+        assert "Error in rule score" in seen.output
+        (job,) = jobs_of(study)
+        assert f"external_jobid: {job}" in seen.output  # where the rest of its output is
+        log = (study.root / f"logs/tiny/score/{RUN}.log").read_text().strip().splitlines()
+        assert log
+        assert log[-1] in seen.output
+
+    def test_killed_job_is_not_waited_for(self, project: Project, generating: "subprocess.Popen[bytes]") -> None:
+        job, group = the_job(project)
+        os.killpg(group, signal.SIGKILL)
+        seen = ended(project, generating)
+        assert seen.status == 1, seen.output
+        assert "Error in rule generate" in seen.output
+        assert not (job / "status").exists()
+        assert not living(group)
+        plan = project.snakemake("-n", binarised("long"), study="long.yaml")  # no lock, no complaint
+        assert plan.status == 0, plan.output
+        assert "generate" in plan.output
+
+
+class TestCancelling:
+    def test_interrupt_ends_the_jobs(self, project: Project, generating: "subprocess.Popen[bytes]") -> None:
+        _, group = the_job(project)
+        generating.send_signal(signal.SIGINT)
+        seen = ended(project, generating)
+        assert seen.status != 0
+        assert "Traceback" not in seen.output
+        wait_until(lambda: not living(group), "the job ends")
+        assert not (project.root / corpus("long")).exists()
+
+    def test_job_that_hears_nothing_is_killed(self, project: Project, tmp_path: Path) -> None:
+        script = tmp_path / "deaf"
+        script.write_text("trap '' TERM\ntouch began\nsleep 600 & sleep 600\n")
+        profile = project.root / PROFILE
+        submitted = subprocess.run([profile / "submit", script], cwd=tmp_path, capture_output=True, text=True)
+        job = submitted.stdout.strip()
+        wait_until(lambda: (tmp_path / "began").exists(), "the job begins")
+        assert asked(profile, job) == "running"
+        subprocess.run([profile / "cancel", job], check=True, timeout=2)  # Snakemake waits no longer
+        wait_until(lambda: asked(profile, job) == "failed", "the job ends")
+        assert not living(int(Path(job, "group").read_text()))
+
+    def test_termination_lets_jobs_finish_and_begins_no_other(self, project: Project) -> None:
+        running = begin_generating(project, "brief")
+        running.send_signal(signal.SIGTERM)
+        seen = ended(project, running)
+        assert "Will exit after finishing currently running jobs" in seen.output
+        assert (project.root / corpus("brief")).exists()
+        assert not (project.root / binarised("brief")).exists()
+        (job,) = jobs_of(project)
+        assert (job / "status").read_text() == "0\n"
+
+
+def asked(profile: Path, job: str) -> str:
+    """Return what the profile says of a job."""
+    return subprocess.run([profile / "status", job], capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,40 @@
+"""What `gpus` does to the workflow: trainings get more processes and more GPUs, all else stays."""
+
+import re
+
+import pytest
+from whole_project import new_project
+
+TRAININGS = ["train", "fine_tune_entailment", "train_layout"]
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory):
+    return new_project(tmp_path_factory.mktemp("gpus") / "project")
+
+
+def jobs(project, gpus):
+    """Return the commands and the numbers of GPUs of the jobs of a dry run, by rule."""
+    changes = {"device": "cuda", "gpus": gpus, "translation.training.update_frequency": 2}
+    ended = project.snakemake("-n", "-p", study=project.configure(changes))
+    assert ended.status == 0, ended.output
+    found = re.findall(r"^rule (\w+):\n(.*?)\n\n", ended.output, flags=re.M | re.S)
+    asked = {
+        name: [re.findall(r"(?:python -m .*|gpu=\d+)", text) for rule, text in found if rule == name]
+        for name, _ in found
+    }
+    return {name: sorted(commands) for name, commands in asked.items()}
+
+
+def test_trainings_get_the_gpus_and_nothing_else_changes(project):
+    one, two = (jobs(project, gpus) for gpus in (1, 2))
+    for name in TRAININGS:
+        many = [
+            [text.replace("gpu=1", "gpu=2").replace("cuda ", "cuda --processes 2 ") for text in job]
+            for job in one[name]
+        ]
+        assert two[name] == many != one[name]
+    others = set(one) - {*TRAININGS, "configuration"}  # which is written down for the report
+    assert {name: one[name] for name in others} == {name: two[name] for name in others}
+    assert set(one) == set(two)
+    assert len(others) > 20
