@@ -49,8 +49,7 @@ elif translation.corpus.source == "catalogue":
             settings=flags(translation.corpus, leave_out=["source"]),
             mirror=mirror_flag,
         shell:
-            "python -m headroom.download --output {params.directory} {params.settings} "
-            "{params.mirror} > {log} 2>&1"
+            "python -m headroom.download --output {params.directory} {params.settings} {params.mirror} > {log} 2>&1"
 
 elif translation.corpus.source == "sacrebleu":
 
