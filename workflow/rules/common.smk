@@ -444,6 +444,11 @@ def pruned_files(run, task, way, name):
     return [*files_of([place]), *descriptor, f"{os.path.dirname(place)}/profile.txt"]
 
 
+def all_pruned_files(run, task, way):
+    """Return the files of all models that a way of learning gates leaves of a run."""
+    return [file for name in pruned_names(task, way) for file in pruned_files(run, task, way, name)]
+
+
 def relabelled(run):
     """Return the way whose survivors get their roles anew: gates on the encoder, or on all heads without those."""
     ways = WAYS.get(run, ()) if run in TRANSFORMERS else ()

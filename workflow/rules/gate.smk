@@ -10,7 +10,7 @@ for task, way in dict.fromkeys((RUNS[run].task, way) for run in GATED for way in
             files=of_run(last_files),
             training=of_run(training_table),
         output:
-            models=[file for name in pruned_names(task, way) for file in pruned_files("{run}", task, way, name)],
+            models=all_pruned_files("{run}", task, way),
             learned=f"{RESULTS}/gates/{{run}}.{way}.csv",
             table=f"{RESULTS}/pruned/{{run}}.{way}.csv",
         log:

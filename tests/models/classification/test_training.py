@@ -462,7 +462,9 @@ class TestErrors:
             load_tokenizer(encoder, 513)
 
     def test_a_loss_that_is_not_a_number(self, encoder, tmp_path):
-        with pytest.raises(HeadroomError, match=r"^the loss of update \d+ \(epoch 1\) is nan: lower fine_tuning"):
+        with pytest.raises(
+            HeadroomError, match=r"^the loss of update \d+ \(epoch 1\) is nan: lower training.learning_rate"
+        ):
             run(encoder, tmp_path, learning_rate=1e30, clip_norm=0, warmup_share=0)
         assert states.last_whole_epoch(tmp_path) == (0, None)
 
@@ -471,7 +473,7 @@ class TestErrors:
         [
             (OSError(28, "No space left on device"), "cannot write .*: .*No space left on device"),
             (RuntimeError("[enforce fail at inline_container.cc:672]"), "cannot write .*: is the disk full"),
-            (torch.OutOfMemoryError("CUDA out of memory"), "out of GPU memory: lower fine_tuning"),
+            (torch.OutOfMemoryError("CUDA out of memory"), "out of GPU memory: lower training.learning_rate"),
         ],
         ids=["disk", "torch.save", "gpu"],
     )
