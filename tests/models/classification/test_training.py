@@ -473,7 +473,7 @@ class TestErrors:
         [
             (OSError(28, "No space left on device"), "cannot write .*: .*No space left on device"),
             (RuntimeError("[enforce fail at inline_container.cc:672]"), "cannot write .*: is the disk full"),
-            (torch.OutOfMemoryError("CUDA out of memory"), "out of GPU memory: lower training.learning_rate"),
+            (torch.OutOfMemoryError("CUDA out of memory"), "out of GPU memory: lower training.batch_size"),
         ],
         ids=["disk", "torch.save", "gpu"],
     )

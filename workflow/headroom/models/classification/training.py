@@ -241,7 +241,7 @@ def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
     try:
         trainer.train(resume_from_checkpoint=None if state is None else str(state))
     except torch.OutOfMemoryError as error:
-        raise HeadroomError("out of GPU memory: lower fine_tuning.batch_size or fine_tuning.max_length") from error
+        raise HeadroomError("out of GPU memory: lower training.batch_size or training.max_length") from error
     except (OSError, SafetensorError) as error:
         raise HeadroomError(f"cannot write {work}: {error}") from error
     except RuntimeError as error:
