@@ -4,6 +4,7 @@ import copy
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -96,6 +97,11 @@ def environment() -> dict[str, str]:
     """Return this process's environment with the commands of the virtual environment first on PATH."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("SNAKEMAKE", "PYTHONPATH"))}
     return inherited | {"PATH": f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def hear_interrupts() -> None:
+    """Let SIGINT interrupt: what a shell runs in the background, these tests included, starts deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def new_project(root: Path) -> Project:

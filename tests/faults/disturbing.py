@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faults.moments import Moment
-from whole_project import TINY, Project, environment
+from whole_project import TINY, Project, environment, hear_interrupts
 
 INJECTED = Path(__file__).parent / "injected"
 PATIENCE = 240.0
@@ -77,7 +77,7 @@ def disturbed(
     with open(said, "wb") as stream:
         running = subprocess.Popen(
             command, cwd=project.root, env=jobs, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream,
-            start_new_session=True,
+            start_new_session=True, preexec_fn=hear_interrupts,
         )  # fmt: skip
     job = 0
     try:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from whole_project import TINY, Ended, Finished, Project, environment, new_project
+from whole_project import TINY, Ended, Finished, Project, environment, hear_interrupts, new_project
 
 PROFILE = "profiles/cluster-generic"
 RUN = "translation.baseline.seed1"
@@ -31,11 +31,6 @@ def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Po
             start_new_session=True,
             preexec_fn=hear_interrupts,
         )
-
-
-def hear_interrupts() -> None:
-    """Let SIGINT interrupt: what a shell runs in the background, these tests included, starts deaf to it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(project: Project, running: "subprocess.Popen[bytes]", within: float = PATIENCE) -> Ended:

@@ -81,8 +81,14 @@ for place, task in CORPORA.items():
         found = f"there is no file {task.treebank.path} in {os.getcwd()}"
         raise WorkflowError(f"configuration, key {place}.treebank.path: {found}")
 
+# What a job's log cannot tell, because it is on the full disk or because the job was killed.
+LAST_WORDS = """trap 'case $? in
+  28) echo "error: no space left on the disk: free some and run the same command again" >&2;;
+  137) echo "error: the job was killed, most likely because it ran out of memory" >&2;;
+esac' EXIT
+"""
 # Snakemake's own prefix, which this one replaces, is the strict mode
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; ")
+shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; {LAST_WORDS}")
 
 RUNS = study.runs()
 DETAILED = study.detailed_runs()

@@ -471,11 +471,15 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("error", "match"),
         [
-            (OSError(28, "No space left on device"), "cannot write .*: .*No space left on device"),
-            (RuntimeError("[enforce fail at inline_container.cc:672]"), "cannot write .*: is the disk full"),
+            (OSError(28, "No space left on device"), "cannot write .*: no space left on the disk; free some"),
+            (
+                RuntimeError("[enforce fail] unexpected pos 64 vs 0"),
+                "cannot write .*: no space left on the disk; free some",
+            ),
+            (OSError(13, "Permission denied"), "cannot write .*: Permission denied"),
             (torch.OutOfMemoryError("CUDA out of memory"), "out of GPU memory: lower training.batch_size"),
         ],
-        ids=["disk", "torch.save", "gpu"],
+        ids=["disk", "torch.save", "rights", "gpu"],
     )
     def test_mishaps_of_the_machine(self, encoder, tmp_path, monkeypatch, error, match):
         def fail(*_):

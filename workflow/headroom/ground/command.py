@@ -1,8 +1,8 @@
 """Command lines of the stages: flags from typed settings, errors as one line."""
 
 import argparse
+import io
 import logging
-import os
 import re
 import sys
 import types
@@ -158,7 +158,8 @@ def _failure(message: str, status: int) -> int:
     with suppress(OSError):  # the log may be on the full disk
         print(f"error: {visible(message)}", file=sys.stderr)
     # What libraries do when Python ends fails too without memory or disk: it shall not hide the line or the status.
-    sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    with suppress(MemoryError):
+        sys.stderr = io.StringIO()
     return status
 
 

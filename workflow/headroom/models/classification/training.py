@@ -22,7 +22,8 @@ from transformers import (
 )
 
 from headroom.data.labelled import LabelledText
-from headroom.ground.errors import HeadroomError
+from headroom.ground.errors import HeadroomError, disk_is_full
+from headroom.ground.files import cannot_write
 from headroom.models.classification.examples import encode, length, load_tokenizer
 from headroom.models.classification.records import EpochRecord, HeadGradients, Recorder, read_record
 from headroom.models.classification.sites import find_sites
@@ -243,11 +244,11 @@ def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
     except torch.OutOfMemoryError as error:
         raise HeadroomError("out of GPU memory: lower training.batch_size or training.max_length") from error
     except (OSError, SafetensorError) as error:
-        raise HeadroomError(f"cannot write {work}: {error}") from error
-    except RuntimeError as error:
-        if "inline_container" in str(error):  # torch.save's way to say that the disk is full
-            raise HeadroomError(f"cannot write {work}: is the disk full?") from error
-        raise
+        raise cannot_write(work, error) from error
+    except RuntimeError as error:  # so torch says that it could not write
+        if not disk_is_full(error):
+            raise
+        raise cannot_write(work, error) from error
 
 
 def _judged(prediction: EvalPrediction) -> dict[str, float]:

@@ -46,5 +46,6 @@ _root.setLevel(_before[0])
 _root.handlers[:] = _before[1]
 for _name in ("fairseq", "fairseq_cli", "hydra"):
     logging.getLogger(_name).setLevel(logging.WARNING)
+logging.getLogger("fairseq.checkpoint_utils").setLevel(logging.CRITICAL)  # tracebacks of what is told in one line
 
 VERSION: str = fairseq.__version__
