@@ -3,6 +3,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import sys
 import tarfile
 import tempfile
@@ -41,6 +42,7 @@ if workflow.modifier.path_modifier.replace_prefix("results/") != "results/":
 
 try:
     import grimp
+    from headroom.ground.command import FULL_DISK
     from headroom.ground.errors import HeadroomError
     from headroom.settings.arms import format_arm
     from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
@@ -82,9 +84,9 @@ for place, task in CORPORA.items():
         raise WorkflowError(f"configuration, key {place}.treebank.path: {found}")
 
 # What a job's log cannot tell, because it is on the full disk or because the job was killed.
-LAST_WORDS = """trap 'case $? in
-  28) echo "error: no space left on the disk: free some and run the same command again" >&2;;
-  137) echo "error: the job was killed, most likely because it ran out of memory" >&2;;
+LAST_WORDS = f"""trap 'case $? in
+  {FULL_DISK}) echo "error: no space left on the disk: free some and run the same command again" >&2;;
+  {128 + signal.SIGKILL}) echo "error: the job was killed, most likely because it ran out of memory" >&2;;
 esac' EXIT
 """
 # Snakemake's own prefix, which this one replaces, is the strict mode

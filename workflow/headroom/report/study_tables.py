@@ -52,7 +52,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """The columns of every table, in order; `docs` describes what each means."""
 
-OF_STUDY = ("update_cost", "repulsion", "overlaps")
+_OF_STUDY = ("update_cost", "repulsion", "overlaps")
 """Tables with one file for a whole study, `results/<study>/<table>.csv`; others have one per run, in a directory."""
 
 _TEXT = (
@@ -229,7 +229,7 @@ def seed_of(run: str) -> int:
 
 
 def _table_name(path: Path) -> str:
-    if path.stem in OF_STUDY:  # its directory has the study's name, which may be that of a table
+    if path.stem in _OF_STUDY:  # its directory has the study's name, which may be that of a table
         return path.stem
     if path.parent.name in COLUMNS:
         return path.parent.name
