@@ -5,7 +5,7 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import pytest
@@ -130,6 +130,27 @@ def test_errors_end_a_stage_in_one_line(
         command.run(failing(error))
     assert ended.value.code == status
     assert capsys.readouterr().err == shown
+
+
+@pytest.mark.parametrize(("error", "told"), [(MemoryError, []), (ValueError, [ValueError])])
+def test_what_cannot_end_for_want_of_memory_is_not_told(
+    error: type[Exception], told: list[type[Exception]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sentences() -> Iterator[str]:
+        try:
+            yield "Ein Hund schläft."
+        finally:
+            raise error
+
+    def main(arguments: Sequence[str] | None = None) -> None:
+        for _ in sentences():
+            raise MemoryError
+
+    unraisable: list[type[Exception]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: unraisable.append(one.exc_type))
+    with pytest.raises(SystemExit):
+        command.run(main)
+    assert unraisable == told
 
 
 def test_a_full_disk_shows_in_the_status_though_the_log_is_on_it() -> None:

@@ -7,8 +7,8 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
@@ -125,7 +125,8 @@ def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] |
         for category in (UserWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
     try:
-        main(arguments)
+        with _silent_without_memory():
+            main(arguments)
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
@@ -133,6 +134,22 @@ def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] |
         if message is None:  # a programming error keeps its traceback
             raise
         sys.exit(_failure(message, FULL_DISK if disk_is_full(error) else 2))
+
+
+@contextmanager
+def _silent_without_memory() -> Iterator[None]:
+    """Keep Python from telling of each object, e.g. a generator, that it had no memory to end: one line says it."""
+    tell = sys.unraisablehook
+
+    def tell_the_rest(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(unraisable.exc_type, MemoryError):
+            tell(unraisable)
+
+    sys.unraisablehook = tell_the_rest
+    try:
+        yield
+    finally:
+        sys.unraisablehook = tell
 
 
 def _message(error: Exception) -> str | None:
