@@ -1,15 +1,20 @@
-"""Tiny classifiers of every family that can be used, written once."""
+"""Tiny classifiers of every family that can be used, written once; a tiny encoder, trained once."""
 
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
 import pytest
+from fine_tuning_runs import run
 from headroom.data.labelled import LabelledText
 from headroom.models.classification.model import ClassificationModel
+from headroom.models.classification.records import EpochRecord
+from headroom.models.epochs import Progress
 from toy_encoder import toy_text, write_encoder
+from toy_fine_tuning import write_toy_encoder
 
 Load = Callable[..., ClassificationModel]
+WholeRun = tuple[Path, list[Progress], list[EpochRecord]]
 
 
 @pytest.fixture(scope="session")
@@ -28,3 +33,17 @@ def load(written: Callable[[str], Path]) -> Load:
 def pairs() -> LabelledText:
     """Twelve pairs of sentences of different lengths."""
     return toy_text(pairs=True)
+
+
+@pytest.fixture(scope="package")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new encoder for the corpus of `toy_fine_tuning`."""
+    return write_toy_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="package")
+def whole(untrained: Path, tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
+    """An uninterrupted run: its directory, the progress it told of, and its records."""
+    work, told = tmp_path_factory.mktemp("whole"), list[Progress]()
+    found = run(untrained, work, notify=told.append)
+    return work, told, found
