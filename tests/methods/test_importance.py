@@ -43,7 +43,7 @@ class TestGateGradients:
 
         def losses(_):
             logits = exact.model(batch.source, batch.lengths, batch.previous)[0].transpose(1, 2)
-            pad = exact.target_dictionary.pad()
+            pad = exact.target.dictionary.pad()
             nats = torch.nn.functional.cross_entropy(logits, batch.target, ignore_index=pad, reduction="none")
             return nats.sum(1), None
 
@@ -81,10 +81,10 @@ class TestGateGradients:
         batch = lively.batches(*texts, sentences=12)[0]
         found = {str(site): gradient for site, gradient in gate_gradients(lively, batch).items()}
         assert found["E1"].shape == (*batch.source.T.shape, 4)
-        padding = batch.source.eq(lively.source_dictionary.pad()).T
+        padding = batch.source.eq(lively.source.dictionary.pad()).T
         assert not found["E1"][padding].any()
         assert found["E1"][~padding].any(-1).all()
-        padding = batch.target.eq(lively.target_dictionary.pad()).T
+        padding = batch.target.eq(lively.target.dictionary.pad()).T
         for name in ("A1", "A2", "D1", "D2"):
             assert not found[name][padding].any()
             assert found[name][~padding].any(-1).all()

@@ -7,7 +7,9 @@ import torch
 from headroom.ground.heads import Head, Site, parse_profile
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
 from headroom.models.classification.model import ClassificationModel
-from headroom.models.translation.model import Batch, TranslationModel
+from headroom.models.translation.batches import Batch
+from headroom.models.translation.languages import Language
+from headroom.models.translation.model import TranslationModel
 from headroom.models.translation.sites import find_sites
 from toy_encoder import toy_text, write_encoder
 from toy_fairseq import batch, make_trainer, write_data
@@ -48,7 +50,7 @@ class TestTranslation:
 
     def test_steps_are_the_pieces_of_the_reference_and_shares_sum_to_one(self, lively, texts):
         found = relevances(lively, lively.batches(*texts, sentences=5), epsilon=1e-6)
-        pieces = [len(lively.target_pieces.encode(text)) + 1 for text in texts[1]]  # and the end of the sentence
+        pieces = [len(lively.target.pieces.encode(text)) + 1 for text in texts[1]]  # and the end of the sentence
         assert found.steps.tolist() == pieces
         for shares in found.sums["relevance"].values():
             assert shares.sum(axis=1) == pytest.approx(found.steps)
@@ -93,10 +95,8 @@ def test_conserved_in_every_form_of_fairseqs_transformer(flags, tmp_path):
     trainer = make_trainer(write_data(tmp_path), *flags)
     model = trainer.model.eval().requires_grad_(False)
     spread(model)
-    dictionary = trainer.task.source_dictionary
-    adapter = TranslationModel(
-        model=model, sites=find_sites(model), dictionaries=(dictionary, dictionary), pieces=(None, None), state={}
-    )
+    language = Language(trainer.task.source_dictionary, None)
+    adapter = TranslationModel(model=model, sites=find_sites(model), languages=(language, language), state={})
     sample = batch(trainer, range(6))
     given = sample["net_input"]
     tensors = (given["src_tokens"], given["src_lengths"], given["prev_output_tokens"], sample["target"])

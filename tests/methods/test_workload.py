@@ -47,7 +47,7 @@ def by_hand(batch, steps, vocabulary, part):
 @pytest.mark.parametrize("part", PARTS)
 @torch.inference_mode()
 def test_the_full_model_by_hand(lively, work, part):
-    expected = by_hand(work.batch, work.steps, len(lively.target_dictionary), part)
+    expected = by_hand(work.batch, work.steps, len(lively.target.dictionary), part)
     assert work.multiply_adds(lively, part) == expected
 
 
@@ -98,7 +98,7 @@ def test_sentences_come_from_the_middle_of_the_lengths(lively, timed_on, texts):
     by_length = sorted(range(12), key=lambda i: (len(texts[0][i]), i))
     expected = {texts[0][i] for i in by_length[4:8]}
     batch = workload(lively, timed_on, 4).batch
-    pad, end = lively.source_dictionary.pad(), lively.source_dictionary.eos()
+    pad, end = lively.source.dictionary.pad(), lively.source.dictionary.eos()
     rows = [[piece for piece in row if piece not in (pad, end)] for row in batch.source.tolist()]
     assert set(lively.texts(rows)) == expected
 

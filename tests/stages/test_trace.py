@@ -94,7 +94,7 @@ def test_weights_are_those_of_the_model(toy, model, tmp_path):
         model.model.encoder(batch.source, src_lengths=batch.lengths)
     rows = maps["E1"][0, 2, :-1, :-1]
     words = [
-        sum(piece.startswith("▁") for piece in model.source_pieces.encode(text)[: place + 1]) - 1
+        sum(piece.startswith("▁") for piece in model.source.pieces.encode(text)[: place + 1]) - 1
         for place in range(len(rows))
     ]
     # the words of the generated text are those between spaces, but for the full stop at the end

@@ -33,8 +33,8 @@ class TestTranslation:
     def test_end_marks_begin_marks_and_padding_do_not_count(self, toy, model):
         pairs = read_pairs(toy.corpus, "check", 5)
         (batch,) = self.reader.example_batches(model, ParallelText(pairs.source, pairs.target), 5)
-        source = [len(model.source_pieces.encode(text)) for text in pairs.source]
-        target = [len(model.target_pieces.encode(text)) for text in pairs.target]
+        source = [len(model.source.pieces.encode(text)) for text in pairs.source]
+        target = [len(model.target.pieces.encode(text)) for text in pairs.target]
         assert batch.spans is None
         for kind, queries, keys in (("E", source, source), ("A", target, source), ("D", target, target)):
             found = [positions.sum(1).tolist() for positions in batch.ordinary[kind]]
@@ -69,12 +69,12 @@ class TestTranslation:
 
     def test_frequencies_are_those_of_the_training_text(self, toy, model, tmp_path):
         counts = self.reader.frequencies(translating(toy), model)
-        lines = model.source_pieces.encode_lines(read_lines(toy.corpus / "train.source"))
+        lines = model.source.pieces.encode_lines(read_lines(toy.corpus / "train.source"))
         pieces = [piece for line in lines for piece in line.split(" ")]
         assert int(counts.sum()) == len(pieces)
         for piece in set(pieces[:50]):
-            index = model.source_dictionary.index(piece)
-            if index != model.source_dictionary.unk():
+            index = model.source.dictionary.index(piece)
+            if index != model.source.dictionary.unk():
                 assert int(counts[index]) == pieces.count(piece)
         given = translating(toy)
         given.corpus = str(tmp_path)
@@ -155,7 +155,7 @@ class TestClassification:
 
 
 def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
-    monkeypatch.setattr(model.source_pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
+    monkeypatch.setattr(model.source.pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
     with pytest.raises(HeadroomError, match="cannot be brought to places"):
         observing("translation").sentence_batches(model, ["The dog sees a cat."], 1)
 

@@ -41,7 +41,7 @@ def test_decoder_maps_are_causal_and_padding_gets_nothing(model_and_batch):
     with attention_maps(model.live_sites, lambda site, weights: maps.update({str(site): weights})):
         model.losses(batch)
     assert maps["D1"].triu(1).abs().max() == 0
-    padding = batch.source.eq(model.source_dictionary.pad())
+    padding = batch.source.eq(model.source.dictionary.pad())
     for name in ("E1", "A2"):
         assert maps[name].transpose(1, 3)[padding].abs().sum() == 0
 

@@ -137,7 +137,7 @@ def test_fairseq_itself_loads_it(toy, model, texts):
     (loaded,), _, task = checkpoint_utils.load_model_ensemble_and_task(
         [str(toy.checkpoints[-1])], arg_overrides={"data": str(toy.data)}
     )
-    assert task.source_dictionary == model.source_dictionary
+    assert task.source_dictionary == model.source.dictionary
     batch = model.batches(*texts, sentences=12)[0]
     expected = model.model(batch.source, batch.lengths, batch.previous)[0]
     torch.testing.assert_close(loaded.eval()(batch.source, batch.lengths, batch.previous)[0], expected)

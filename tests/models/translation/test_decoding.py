@@ -20,19 +20,19 @@ def either(request, model, lively):
 def by_fairseq(model, batches, *, factor, offset, beam=1):
     """Translate with fairseq's generator as it comes."""
     generator = SequenceGenerator(
-        [model.model], model.target_dictionary, beam_size=beam, max_len_a=factor, max_len_b=offset
+        [model.model], model.target.dictionary, beam_size=beam, max_len_a=factor, max_len_b=offset
     )
     found = {}
     for batch in batches:
         sample = {"net_input": {"src_tokens": batch.source, "src_lengths": batch.lengths}}
         best = [hypotheses[0]["tokens"].tolist() for hypotheses in generator.generate([model.model], sample)]
         found.update(zip(batch.positions, best))
-    end = model.target_dictionary.eos()
+    end = model.target.dictionary.eos()
     return [pieces_until_end(found[position], end) for position in range(len(found))]
 
 
 def of_batch(model, batch, limit=9):
-    dictionary = model.target_dictionary
+    dictionary = model.target.dictionary
     return {
         "source": batch.source,
         "lengths": batch.lengths,
@@ -120,7 +120,7 @@ class TestGuesses:
         return wrong_guesses(lively.model, encoded=encoded, marks=known["marks"], guess=guess)
 
     def test_right_guesses_are_right(self, lively, batch, right):
-        end = lively.target_dictionary.eos()
+        end = lively.target.dictionary.eos()
         guess = torch.nn.functional.pad(right, (0, 1), value=end)
         rows = [pieces_until_end(row, end) for row in right.tolist()]
         # a translation cut at its limit does not end by itself: it counts as wrong
@@ -128,7 +128,7 @@ class TestGuesses:
 
     @pytest.mark.parametrize("spoil", ["first", "later", "shorter", "longer", "empty", "another"])
     def test_wrong_guesses_are_seen_and_change_nothing(self, lively, batch, right, spoil):
-        end, unknown = lively.target_dictionary.eos(), lively.target_dictionary.unk()
+        end, unknown = lively.target.dictionary.eos(), lively.target.dictionary.unk()
         guess = torch.nn.functional.pad(right, (0, 2), value=end)
         if spoil == "first":
             guess[::2, 0] = unknown

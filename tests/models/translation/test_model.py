@@ -21,7 +21,7 @@ def test_batches_cover_the_set_once_by_length(lively, texts):
 
 def test_rows_are_padded_as_the_model_was_trained(lively, texts):
     batch = lively.batches(*texts, sentences=12)[0]
-    pad, end = lively.source_dictionary.pad(), lively.source_dictionary.eos()
+    pad, end = lively.source.dictionary.pad(), lively.source.dictionary.eos()
     short = int(batch.lengths.argmin())
     width = batch.source.shape[1]
     assert batch.source[short, : width - batch.lengths[short]].eq(pad).all()  # source: on the left
@@ -36,7 +36,7 @@ def test_rows_are_padded_as_the_model_was_trained(lively, texts):
 
 def test_pieces_are_the_vocabularys_and_come_back_as_text(lively, texts):
     batch = lively.batches(texts[0], sentences=12)[0]
-    pad, end = lively.source_dictionary.pad(), lively.source_dictionary.eos()
+    pad, end = lively.source.dictionary.pad(), lively.source.dictionary.eos()
     rows = [[piece for piece in row if piece not in (pad, end)] for row in batch.source.tolist()]
     assert lively.texts(rows) == [texts[0][position] for position in batch.positions]
     assert batch.target is None
@@ -50,7 +50,7 @@ def test_losses_are_sums_of_negative_log_likelihoods_in_nats(lively, texts):
     logits = lively.model(batch.source, batch.lengths, batch.previous)[0].double()
     for row in (0, 5, 11):
         likely = logits[row].softmax(-1)
-        target = [piece for piece in batch.target[row].tolist() if piece != lively.target_dictionary.pad()]
+        target = [piece for piece in batch.target[row].tolist() if piece != lively.target.dictionary.pad()]
         expected = -sum(float(likely[place, piece].log()) for place, piece in enumerate(target))
         assert float(nats[row]) == pytest.approx(expected, rel=1e-5)
         assert int(pieces[row]) == len(target)

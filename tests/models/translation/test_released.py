@@ -135,10 +135,10 @@ def test_every_head_has_a_gradient(model, release):
 
 def test_texts_are_of_the_released_vocabulary(model, release):
     (batch,) = batches(model, release)
-    unknown = model.source_dictionary.unk()
+    unknown = model.source.dictionary.unk()
     assert not batch.source.eq(unknown).any()
     assert not batch.target.eq(unknown).any()
-    pad, end = model.target_dictionary.pad(), model.target_dictionary.eos()
+    pad, end = model.target.dictionary.pad(), model.target.dictionary.eos()
     rows = [[piece for piece in row if piece not in (pad, end)] for row in batch.target.tolist()]
     assert model.texts(rows) == [release.text.target[position] for position in batch.positions]
 

@@ -13,7 +13,8 @@ from headroom.ground.tables import signature
 from headroom.ground.translation_metrics import METRICS, ReferenceSet, metric_signature
 from headroom.methods.judging import Outcome
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation.model import Batch, TranslationModel
+from headroom.models.translation.batches import Batch
+from headroom.models.translation.model import TranslationModel
 from headroom.settings.decoding import DecodingSettings
 
 

@@ -9,7 +9,8 @@ from torch import nn
 
 from headroom.data.parallel import ParallelText
 from headroom.ground.errors import HeadroomError
-from headroom.models.translation.model import Batch, TranslationModel
+from headroom.models.translation.batches import Batch
+from headroom.models.translation.model import TranslationModel
 
 PARTS = ("encoder", "decoder", "generation")
 
@@ -100,7 +101,7 @@ def _generate(model: TranslationModel, batch: Batch, steps: int) -> None:
     """Decode greedily for a fixed number of steps, never stopping at an end mark."""
     encoded = model.model.encoder(batch.source, src_lengths=batch.lengths)
     state: dict[str, Any] = {}
-    output = batch.source.new_full((len(batch.positions), 1), model.target_dictionary.eos())
+    output = batch.source.new_full((len(batch.positions), 1), model.target.dictionary.eos())
     for _ in range(steps):
         logits = model.model.decoder(output, encoder_out=encoded, incremental_state=state)[0][:, -1]
         output = torch.cat([output, logits.argmax(-1, keepdim=True)], dim=1)

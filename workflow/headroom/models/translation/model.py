@@ -1,68 +1,43 @@
 """The fairseq adapter: a translation model with its vocabulary, behind the adapter protocol."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 import torch
-from fairseq.data import Dictionary, data_utils
 from fairseq.sequence_generator import SequenceGenerator
 from fairseq.tasks.translation import TranslationTask
 from omegaconf import OmegaConf
 from torch import Tensor
 
-from headroom.data.subwords import Subwords, load_subwords
 from headroom.ground.errors import HeadroomError
 from headroom.ground.heads import Site, format_profile, parse_profile
 from headroom.models.device import pick_device, seeded
 from headroom.models.gates import Gates
 from headroom.models.removal import remove_heads
 from headroom.models.sites import AttentionSite, site_names
+from headroom.models.translation.batches import Batch, cut
 from headroom.models.translation.checkpoint import DESCRIPTOR, load_state, save_model
 from headroom.models.translation.decoding import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.models.translation.languages import Language, load_languages
 from headroom.models.translation.sites import find_sites
 from headroom.settings.decoding import DecodingSettings
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Sentences padded to one length, and where they stood in the evaluation set.
-
-    Attributes:
-        positions: Indices into the set, in the order of the rows.
-        source: Source pieces, left-padded, (B, S).
-        lengths: Source lengths, (B,).
-        previous: Decoder input for teacher forcing, (B, T); None without references.
-        target: Reference pieces, right-padded, (B, T); None without references.
-        encoded: The encoder's output, if it is known already; see `TranslationModel.encoded`.
-    """
-
-    positions: list[int]
-    source: Tensor
-    lengths: Tensor
-    previous: Tensor | None
-    target: Tensor | None
-    encoded: Any = None
-
-
 class TranslationModel:
-    """A trained model, its sites and gates, and its vocabulary."""
+    """A trained model, its sites and gates, and its two languages."""
 
     def __init__(
         self,
         *,
         model: Any,
         sites: list[AttentionSite],
-        dictionaries: tuple[Dictionary, Dictionary],
-        pieces: tuple[Subwords, Subwords],
+        languages: tuple[Language, Language],
         state: dict[str, Any],
     ) -> None:
         self.model = model
-        self.source_dictionary, self.target_dictionary = dictionaries
-        self.source_pieces, self.target_pieces = pieces
-        self._text = lru_cache(maxsize=2**16)(self._decode)  # most sentences are translated alike many times
+        self.source, self.target = languages
         self._state = state
         for module in model.modules():
             if hasattr(module, "skip_embed_dim_check"):
@@ -78,7 +53,7 @@ class TranslationModel:
 
         Args:
             checkpoint: A fairseq checkpoint of a `transformer` model.
-            vocabulary: A directory with `dict.source.txt`, `dict.target.txt` and what `load_subwords` reads.
+            vocabulary: A directory that `load_languages` reads.
             device: `auto`, `cpu` or `cuda`.
             fresh: A seed for weights as they are before training, instead of those of the checkpoint; None for these.
 
@@ -86,11 +61,13 @@ class TranslationModel:
             HeadroomError: If a file is missing or damaged, or model and vocabulary do not fit.
         """
         state = load_state(checkpoint)
-        source, target = load_dictionary(vocabulary, "source"), load_dictionary(vocabulary, "target")
+        source, target = load_languages(vocabulary)
         configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
         try:
             with seeded(fresh):
-                model = TranslationTask(configuration.task, source, target).build_model(configuration.model)
+                model = TranslationTask(configuration.task, source.dictionary, target.dictionary).build_model(
+                    configuration.model
+                )
             sites = find_sites(model)
         except (AttributeError, KeyError, TypeError) as error:
             raise HeadroomError(f"{checkpoint} is not a model of fairseq's architecture `transformer`") from error
@@ -101,8 +78,7 @@ class TranslationModel:
                 model.load_state_dict(state["model"])
         except RuntimeError as error:
             raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
-        pieces = load_subwords(vocabulary)
-        loaded = cls(model=model, sites=sites, dictionaries=(source, target), pieces=pieces, state=state)
+        loaded = cls(model=model, sites=sites, languages=(source, target), state=state)
         loaded.model.eval().requires_grad_(False).to(pick_device(device))
         return loaded
 
@@ -146,11 +122,9 @@ class TranslationModel:
             targets: Their references, or None.
             sentences: Largest number of sentences in a batch.
         """
-        encoded = [_encode(text, self.source_pieces, self.source_dictionary) for text in sources]
-        references = [_encode(text, self.target_pieces, self.target_dictionary) for text in targets or []]
-        order = sorted(range(len(encoded)), key=lambda i: (len(encoded[i]), i))
-        chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
-        return [self._batch(chunk, encoded, references) for chunk in chunks]
+        numbered = dict(enumerate(map(self.source.numbers, sources)))
+        references = dict(enumerate(map(self.target.numbers, targets or [])))
+        return self._cut(numbered, references, sentences)
 
     def encoded(self, batch: Batch) -> Batch:
         """Return the batch with the encoder's output under the present gates, for whatever uses it several times."""
@@ -170,10 +144,10 @@ class TranslationModel:
         nats = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1).float(),
             batch.target.flatten(),
-            ignore_index=self.target_dictionary.pad(),
+            ignore_index=self.target.dictionary.pad(),
             reduction="none",
         )  # (B * T,)
-        return nats.view_as(batch.target).sum(1), batch.target.ne(self.target_dictionary.pad()).sum(1)
+        return nats.view_as(batch.target).sum(1), batch.target.ne(self.target.dictionary.pad()).sum(1)
 
     def logits(self, batch: Batch) -> Tensor:
         """Return the teacher-forced logits of a batch with references, (B, T, V)."""
@@ -185,7 +159,7 @@ class TranslationModel:
 
     def texts(self, translations: Sequence[list[int]]) -> list[str]:
         """Return translations as plain text."""
-        return [self._text(tuple(row)) for row in translations]
+        return [self.target.text(row) for row in translations]
 
     def translate_pieces(
         self,
@@ -209,7 +183,7 @@ class TranslationModel:
             The pieces of each translation, in the order of the evaluation set.
         """
         found: dict[int, list[int]] = {}
-        changed: list[tuple[int, Tensor]] = []
+        changed: dict[int, Tensor] = {}
         for batch in batches:
             if beam > 1:
                 found.update(zip(batch.positions, self._beam(batch, settings, beam, length_penalty)))
@@ -218,10 +192,10 @@ class TranslationModel:
             else:
                 found.update((position, guesses[position]) for position in batch.positions)
                 wrong = self._wrong(batch, guesses)
-                changed += [(batch.positions[row], _unpadded(batch, row)) for row in wrong]
+                changed.update((batch.positions[row], batch.unpadded(row)) for row in wrong)
                 if len(wrong) > len(batch.positions) / 2:
                     guesses = None  # looking at a guess costs a quarter of decoding it
-        for again in self._batches_of(changed, settings.sentences_at_once):
+        for again in self._cut(changed, {}, settings.sentences_at_once):
             found.update(zip(again.positions, self._greedy(again, settings)))
         return [found[position] for position in range(len(found))]
 
@@ -245,21 +219,13 @@ class TranslationModel:
 
     @property
     def _marks(self) -> Marks:
-        dictionary = self.target_dictionary
+        dictionary = self.target.dictionary
         return Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
-
-    def _batches_of(self, sentences: list[tuple[int, Tensor]], size: int) -> list[Batch]:
-        """Return sentences, each with its position in the set, in batches of similar length."""
-        ordered = sorted(sentences, key=lambda sentence: (len(sentence[1]), sentence[0]))
-        sources = dict(ordered)
-        positions = list(sources)
-        chunks = [positions[start : start + size] for start in range(0, len(positions), size)]
-        return [self._batch(chunk, sources, []) for chunk in chunks]
 
     def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
         generator = SequenceGenerator(
             [self.model],
-            self.target_dictionary,
+            self.target.dictionary,
             beam_size=beam,
             max_len_a=settings.length_factor,
             max_len_b=settings.length_offset,
@@ -271,45 +237,8 @@ class TranslationModel:
             attention: Any = live.attention
             if live.kept:
                 attention.set_beam_size(1)  # the generator leaves its beam size behind in every site
-        end = self.target_dictionary.eos()
+        end = self.target.dictionary.eos()
         return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
 
-    def _decode(self, row: tuple[int, ...]) -> str:
-        return self.target_pieces.decode([self.target_dictionary[index] for index in row])
-
-    def _batch(
-        self, positions: list[int], sources: Mapping[int, Tensor] | list[Tensor], targets: list[Tensor]
-    ) -> Batch:
-        pad, end, device = self.source_dictionary.pad(), self.source_dictionary.eos(), self.device
-        rows = [sources[position] for position in positions]
-        source = data_utils.collate_tokens(rows, pad, left_pad=True)
-        lengths = torch.tensor([len(row) for row in rows], device=device)
-        previous = target = None
-        if targets:
-            references = [targets[position] for position in positions]
-            target = data_utils.collate_tokens(references, pad, left_pad=False).to(device)
-            previous = data_utils.collate_tokens(
-                references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True
-            ).to(device)
-        return Batch(list(positions), source.to(device), lengths, previous, target)
-
-
-def _encode(text: str, pieces: Subwords, dictionary: Dictionary) -> Tensor:
-    line = " ".join(pieces.encode(text))
-    return dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
-
-
-def _unpadded(batch: Batch, row: int) -> Tensor:
-    return batch.source[row, -int(batch.lengths[row]) :].cpu()
-
-
-def load_dictionary(vocabulary: Path | str, side: str) -> Dictionary:
-    """Load `dict.<side>.txt` of a prepared data directory.
-
-    Raises:
-        HeadroomError: If it is missing.
-    """
-    path = Path(vocabulary) / f"dict.{side}.txt"
-    if not path.is_file():
-        raise HeadroomError(f"no dictionary at {path}: give the directory that `headroom.prepare` wrote")
-    return Dictionary.load(str(path))
+    def _cut(self, sources: Mapping[int, Tensor], targets: Mapping[int, Tensor], sentences: int) -> list[Batch]:
+        return cut(sources, targets, sentences=sentences, dictionary=self.source.dictionary, device=self.device)

@@ -14,7 +14,8 @@ from headroom.data.piece_spans import piece_spans
 from headroom.ground.files import read_lines
 from headroom.models.maps import MapBatch, MapObserver, padded_spans
 from headroom.models.translation.attention_maps import attention_maps
-from headroom.models.translation.model import Batch, TranslationModel
+from headroom.models.translation.batches import Batch
+from headroom.models.translation.model import TranslationModel
 
 __all__ = ["example_batches", "frequencies", "load", "sentence_batches"]
 
@@ -33,7 +34,7 @@ def example_batches(model: TranslationModel, examples: ParallelText, size: int) 
 def sentence_batches(model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
     """Return sentences of the source language in batches for the encoder."""
     batches = model.batches(sentences, sentences=size)
-    places = [piece_spans(model.source_pieces.encode(text), text) for text in sentences]
+    places = [piece_spans(model.source.pieces.encode(text), text) for text in sentences]
     return [_map_batch(model, batch, spans=[places[position] for position in batch.positions]) for batch in batches]
 
 
@@ -43,8 +44,8 @@ def frequencies(given: argparse.Namespace, model: TranslationModel) -> Tensor | 
     lines = read_lines(path) if path.is_file() else []
     if not lines:
         return None
-    pieces = Counter(piece for line in model.source_pieces.encode_lines(lines) for piece in line.split(" "))
-    dictionary = model.source_dictionary
+    pieces = Counter(piece for line in model.source.pieces.encode_lines(lines) for piece in line.split(" "))
+    dictionary = model.source.dictionary
     counts = torch.zeros(len(dictionary), dtype=torch.long)
     for piece, count in pieces.items():
         counts[dictionary.index(piece)] += count  # unknown pieces are one
@@ -75,10 +76,10 @@ def _by_kind(
     model: TranslationModel, batch: Batch, counts: Callable[[Tensor, Any], Tensor]
 ) -> dict[str, tuple[Tensor, Tensor]]:
     """Return which query (B, T) and key positions (B, S) count, by those kinds of site that run."""
-    source = counts(batch.source, model.source_dictionary)
+    source = counts(batch.source, model.source.dictionary)
     kinds = {"E": (source, source)}
     if batch.previous is not None:  # it begins with the end mark
-        target = counts(batch.previous, model.target_dictionary)
+        target = counts(batch.previous, model.target.dictionary)
         kinds |= {"A": (target, source), "D": (target, target)}
     return kinds
 
