@@ -165,7 +165,7 @@ def test_masking_is_compared_at_the_same_share_and_batch(tmp_path: Path) -> None
 
 def page_of(tables: StudyTables) -> str:
     parts = sections(tables)
-    return render("small", parts, verdicts=[], findings=[], cautions=[], provenance=Provenance((), (), ""))
+    return render("small", parts, verdicts=[], findings=[], cautions={}, provenance=Provenance((), (), ""))
 
 
 @pytest.mark.parametrize("kept", [("baseline.seed1",), ("baseline.seed1", "svgd.seed1")])

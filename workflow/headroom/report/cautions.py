@@ -24,22 +24,18 @@ NOISY = 0.25
 """A distance between the quartiles of one model's times, as a share of their median, that makes ratios rough."""
 
 
-def cautions(tables: StudyTables) -> list[str]:
-    """Return a sentence for everything about the study that is too small or too weak to conclude much from.
+def cautions(tables: StudyTables) -> dict[str, list[str]]:
+    """Return, by task, what about the study is too small or too weak to conclude much from, each in a sentence or two.
 
-    In a study of several tasks, the first sentence about a task begins with its name.
+    In a study of one task its name is "".
     """
-    found = []
+    checks: tuple[Callable[[StudyTables], str], ...] = (_weak, _examples, _heads, _seeds, _single)
+    found = {}
     for task in tables.tasks:
         view = tables.of_task(task)
-        checks: tuple[Callable[[StudyTables], str], ...] = (_weak, _examples, _heads, _seeds, _single)
-        more = (timing_noise(view.timing), *warnings(view))
-        sentences = [text for text in (*(check(view) for check in checks), *more) if text]
-        if len(tables.tasks) > 1 and sentences:
-            first = sentences[0]
-            sentences[0] = f"{heading(task)}: {first[:1].lower()}{first[1:]}"
-        found += sentences
-    return found
+        said = [*(check(view) for check in checks), timing_noise(view.timing), *warnings(view)]
+        found[heading(task) if len(tables.tasks) > 1 else ""] = [text for text in said if text]
+    return {task: said for task, said in found.items() if said}
 
 
 def _weak(tables: StudyTables) -> str:

@@ -150,6 +150,6 @@ def _significant(value: float, digits: int, most: int | None) -> str:
 def _decimals(value: float, digits: int) -> int:
     """Return the decimals that give `digits` significant digits, after rounding (9.996 is 10.0)."""
     if value == 0:
-        return digits - 1
+        return 0
     exponent = math.floor(math.log10(float(f"{value:.{digits - 1}e}")))
     return max(0, digits - 1 - exponent)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from itertools import groupby
@@ -118,7 +118,7 @@ def render(
     verdicts: Sequence[ClaimVerdict],
     indices: Sequence[PaperIndex] = (),
     findings: Sequence[str],
-    cautions: Sequence[str],
+    cautions: Mapping[str, Sequence[str]],
     provenance: Provenance,
     motif: Sequence[str] = (),
 ) -> str:
