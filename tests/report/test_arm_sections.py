@@ -11,7 +11,7 @@ from headroom.report.claims import evaluate_claims
 from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
 from headroom.report.exhibits import Exhibit
 from headroom.report.figures import arms as figures
-from headroom.report.sections import arm_overlaps, arm_quality, arm_updates, repulsion, training
+from headroom.report.sections import arm_cost, arm_overlaps, arm_quality, arm_updates, repulsion, training
 from headroom.report.study_tables import StudyTables
 from lxml import html
 from report.arm_tables import REPULSION, Planted, arm, configuration, known, write_arm_study
@@ -142,6 +142,23 @@ def test_long_intervals_are_cut_off() -> None:
     assert figures.limits([long], 0.0) == pytest.approx((-3.45, 6.45))
     alone = figures.Dots({"a": Estimate(4.0)})
     assert figures.limits([alone], None) == (0.0, 8.0)
+
+
+def test_a_disturbed_round_does_not_stretch_the_axis(tmp_path: Path) -> None:
+    ratios = [1.01, 1.02, 1.03, 1.02, 1.05, 1.01, 1.03, 4.3]
+    rows = [
+        {"arm": name, "repeat": repeat, "seconds": 2 * factor, "ratio": factor}
+        for repeat, ratio in enumerate(ratios)
+        for name, factor in (("baseline", 1.0), ("svgd", ratio))
+    ]
+    exhibit = arm_cost.exhibit(study(tmp_path, update_cost=rows))
+    assert exhibit is not None
+    assert exhibit.how.endswith("Not drawn: 1 outlying round (4.30 times), which the medians count.")
+    assert exhibit.tables[0].rows[0][-1] == "8"
+    assert "4.0" not in str(exhibit.rows[0].panels[0])
+    calm = arm_cost.exhibit(study(tmp_path / "calm", update_cost=rows[:-2]))
+    assert calm is not None
+    assert calm.how.endswith("(R6).")
 
 
 ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}

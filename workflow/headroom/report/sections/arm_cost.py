@@ -6,8 +6,11 @@ from headroom.report.claims.update_cost import NEGLIGIBLE, median_of, ratios
 from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Column, Exhibit, Row, Table, table_of
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import estimate, listing, number
+from headroom.report.formatting import count, estimate, listing, number, plural
 from headroom.report.study_tables import StudyTables
+
+OUTLYING = 3.0
+"""Rounds further from the middle half of an arm's rounds than this many times its width are not drawn."""
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:
@@ -19,7 +22,8 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
     rounds = {arm: ratios(tables, arm, reference) for arm in timed[1:]}
     medians = {arm: median_of(own) for arm, own in rounds.items()}
     label = f"time of an update / {reference}’s"
-    drawn = figures.Dots(medians, {arm: list(own) for arm, own in rounds.items()})
+    typical = {arm: own[_is_typical(own)] for arm, own in rounds.items()}
+    drawn = figures.Dots(medians, {arm: list(own) for arm, own in typical.items()})
     panel = figures.dots([drawn], tables.arms, name="repulsion-cost", label=label, line=1)
     finding = _finding(medians, reference)
     return Exhibit(
@@ -29,9 +33,24 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         shows=finding,
         how="One update of every arm in turn on the same batches: a faint dot is a round, the mark the median with its"
         f" 95 % interval from order statistics. Lower is cheaper; up to {NEGLIGIBLE} counts as next to nothing"
-        " (R6).",
+        f" (R6).{_left_out(rounds, typical)}",
         tables=(_table(medians, rounds, reference),),
     )
+
+
+def _is_typical(rounds: "pandas.Series[float]") -> "pandas.Series[bool]":
+    """Return which rounds the machine did not disturb so much that the axis would show nothing else."""
+    low, high = rounds.quantile(0.25), rounds.quantile(0.75)
+    room = OUTLYING * (high - low)
+    return rounds.between(low - room, high + room)
+
+
+def _left_out(rounds: "dict[str, pandas.Series[float]]", typical: "dict[str, pandas.Series[float]]") -> str:
+    missing = [value for arm, own in rounds.items() for value in own.drop(typical[arm].index)]
+    if not missing:
+        return ""
+    values = listing(number(value) for value in sorted(missing)[-3:])
+    return f" Not drawn: {plural(len(missing), 'outlying round')} ({values} times), which the medians count."
 
 
 def _finding(medians: dict[str, Estimate], reference: str) -> str:
@@ -47,6 +66,6 @@ def _table(medians: dict[str, Estimate], rounds: "dict[str, pandas.Series[float]
     columns = [
         Column("arm", "arm", numeric=False),
         Column("shown", f"time / {reference}’s [95 % interval]"),
-        Column("rounds", "rounds", number),
+        Column("rounds", "rounds", count),
     ]
     return table_of(pandas.DataFrame(records), columns, caption="time of an update", filename="update-cost.csv")
