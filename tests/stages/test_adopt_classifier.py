@@ -55,6 +55,11 @@ def test_an_encoder_without_a_classifier_is_refused(corpus, tmp_path):
         adopted(corpus, write_encoder(tmp_path / "mine", head=False), tmp_path)
 
 
+def test_a_missing_directory_is_named_as_the_configuration_does(corpus, tmp_path):
+    with pytest.raises(HeadroomError, match=r"^released\.path: there is no directory "):
+        adopted(corpus, tmp_path / "nowhere", tmp_path)
+
+
 @pytest.mark.parametrize("where", [[], ["--path", "mine", "--name", "owner/mine"]])
 def test_one_place_is_named(corpus, tmp_path, where):
     with pytest.raises(HeadroomError, match="give one of the two"):

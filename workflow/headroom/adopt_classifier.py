@@ -38,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     directory = locate(
         DirectoryEncoder(path=settings.path)
         if settings.path
-        else HubEncoder(name=str(settings.name), revision=settings.revision)
+        else HubEncoder(name=str(settings.name), revision=settings.revision),
+        "released",
     )
     classifier = ClassificationModel.load(directory, "cpu")
     name_labels(classifier, labels, directory)

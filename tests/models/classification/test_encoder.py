@@ -287,13 +287,16 @@ class TestHub:
         hub(info=ConnectionError("Name or service not known"))
         assert locate(HubEncoder(name="some/model")) == tmp_path
 
-    def test_without_network_and_download_the_way_out_is_named(self, hub):
+    @pytest.mark.parametrize(
+        ("section", "instead"), [("encoder", "encoder.source: directory"), ("released", "released.path")]
+    )
+    def test_without_network_and_download_the_way_out_is_named(self, hub, section, instead):
         hub(info=ConnectionError("Name or service not known"), snapshot=FileNotFoundError("not in the cache"))
         with pytest.raises(HeadroomError) as caught:
-            locate(HubEncoder(name="some/model"))
+            locate(HubEncoder(name="some/model"), section)
         assert str(caught.value) == (
-            "encoder.name: some/model cannot be downloaded from the Hub (Name or service not known)\n"
-            "download it on a machine with a network, copy the directory here, and use encoder.source: directory"
+            f"{section}.name: some/model cannot be downloaded from the Hub (Name or service not known)\n"
+            f"download it on a machine with a network, copy the directory here, and use {instead}"
         )
 
     def test_a_download_that_breaks_off(self, hub):

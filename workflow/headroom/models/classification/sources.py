@@ -1,9 +1,9 @@
-"""Finding a pretrained encoder: a directory, one inside a Python package, or one of the Hub."""
+"""Finding a pretrained model: a directory, one inside a Python package, or one of the Hub."""
 
 import importlib.util
 import logging
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import huggingface_hub
 from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
@@ -21,20 +21,26 @@ _WANTED += ["added_tokens.json", "vocab.*", "merges.txt", "*.model"]
 _log = logging.getLogger(__name__)
 
 
-def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder) -> Path:
-    """Return the directory of a pretrained encoder, downloaded if it is the Hub's.
+Section = Literal["encoder", "released"]
+"""Where the configuration names a model, which is how messages call it."""
+
+_DIRECTORY_INSTEAD: dict[Section, str] = {"encoder": "encoder.source: directory", "released": "released.path"}
+
+
+def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder, section: Section = "encoder") -> Path:
+    """Return the directory of a pretrained model, downloaded if it is the Hub's.
 
     Raises:
         HeadroomError: If there is none; names the key of the configuration.
     """
     if isinstance(settings, DirectoryEncoder):
-        return _directory(Path(settings.path))
-    return _inside_package(settings) if isinstance(settings, PackageEncoder) else _downloaded(settings)
+        return _directory(Path(settings.path), section)
+    return _inside_package(settings) if isinstance(settings, PackageEncoder) else _downloaded(settings, section)
 
 
-def _directory(path: Path) -> Path:
+def _directory(path: Path, section: Section) -> Path:
     if not path.is_dir():
-        raise HeadroomError(f"encoder.path: there is no directory {path} in {Path.cwd()}")
+        raise HeadroomError(f"{section}.path: there is no directory {path} in {Path.cwd()}")
     return path
 
 
@@ -59,10 +65,10 @@ def _inside_package(settings: PackageEncoder) -> Path:
     return root / settings.directory
 
 
-def _downloaded(settings: HubEncoder) -> Path:
+def _downloaded(settings: HubEncoder, section: Section) -> Path:
     name, revision = settings.name, settings.revision
     disable_progress_bars()
-    reason = _reason_not_reached(name, revision)
+    reason = _reason_not_reached(name, revision, section)
     wanted: dict[str, Any] = {"revision": revision, "allow_patterns": _WANTED}
     try:
         where = "looking among earlier downloads, the Hub cannot be reached" if reason else "downloading from the Hub"
@@ -70,13 +76,13 @@ def _downloaded(settings: HubEncoder) -> Path:
         place = huggingface_hub.snapshot_download(name, local_files_only=bool(reason), **wanted)
     except Exception as error:  # the client raises errors of several libraries
         raise HeadroomError(
-            f"encoder.name: {name} cannot be downloaded from the Hub ({reason or first_line(error)})\n"
-            "download it on a machine with a network, copy the directory here, and use encoder.source: directory"
+            f"{section}.name: {name} cannot be downloaded from the Hub ({reason or first_line(error)})\n"
+            f"download it on a machine with a network, copy the directory here, and use {_DIRECTORY_INSTEAD[section]}"
         ) from error
     return Path(place)
 
 
-def _reason_not_reached(name: str, revision: str) -> str:
+def _reason_not_reached(name: str, revision: str, section: Section) -> str:
     """Return why the Hub does not answer, "" if it does. Downloading itself would wait without end.
 
     Raises:
@@ -85,16 +91,16 @@ def _reason_not_reached(name: str, revision: str) -> str:
     try:
         huggingface_hub.HfApi().model_info(name, revision=revision, timeout=SECONDS)
     except HFValidationError as error:
-        raise HeadroomError(f"encoder.name: {first_line(error)}") from error
+        raise HeadroomError(f"{section}.name: {first_line(error)}") from error
     except GatedRepoError as error:
         raise HeadroomError(
-            f"encoder.name: the Hub gives {name} only to those who accepted its terms; "
+            f"{section}.name: the Hub gives {name} only to those who accepted its terms; "
             "accept them on its page and log in with `hf auth login`"
         ) from error
     except RevisionNotFoundError as error:
-        raise HeadroomError(f"encoder.revision: the Hub's {name} has no revision {revision}") from error
+        raise HeadroomError(f"{section}.revision: the Hub's {name} has no revision {revision}") from error
     except RepositoryNotFoundError as error:
-        raise HeadroomError(f"encoder.name: the Hub has no model {name}; write owner/name as on its page") from error
+        raise HeadroomError(f"{section}.name: the Hub has no model {name}; write owner/name as on its page") from error
     except Exception as error:  # the client raises errors of several libraries
         return first_line(error)
     return ""
