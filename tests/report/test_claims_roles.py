@@ -122,7 +122,7 @@ def test_v6_counts_runs_without_any_role_and_no_controls(tmp_path: Path) -> None
     observed = [row | {"run": OTHER_RUN} for row in offset("E1:1", 0.2, 0.2)]
     controls = [role("E1:1", "-1", model="untrained", run=OTHER_RUN), role("E1:1", "obj:to-governor", trees="shuffled")]
     tables = {"roles": [*held_by(RUN, "-1"), *controls], "pointing": observed}
-    assert "share 0.0 [0.0, 0.0] %" in expect("V6", FAILS, tmp_path, **tables).ours
+    assert "share 0 [0, 0] %" in expect("V6", FAILS, tmp_path, **tables).ours
 
 
 def test_claims_about_roles_are_asked_of_classifiers_too(tmp_path: Path) -> None:

@@ -30,7 +30,9 @@ def test_sections_come_in_the_order_of_telling(document: html.HtmlElement) -> No
 
 def test_every_experiment_of_a_full_study_is_shown(document: html.HtmlElement) -> None:
     assert not document.xpath("//p[@class='missing']")
-    assert len(document.xpath("//section[@id='findings']//li")) == 6
+    assert len(document.xpath("//section[@id='findings']/ol/li")) == 6
+    wary = document.xpath("//section[@id='findings']/div[@class='remark']/p/text()")
+    assert wary == ["Translation", "SST-2", "CoLA"]
     assert document.xpath("//table[@class='claims']/tbody/tr")
     names = {figure.get("id").removeprefix("figure-") for figure in document.iter("figure")}
     assert set(FIGURES) - {"head_counts"} <= names  # no arm of this study has other heads
