@@ -155,7 +155,8 @@ def test_a_disturbed_round_does_not_stretch_the_axis(tmp_path: Path) -> None:
     assert exhibit is not None
     assert exhibit.how.endswith("Not drawn: 1 outlying round (4.30 times), which the medians count.")
     assert exhibit.tables[0].rows[0][-1] == "8"
-    assert "4.0" not in str(exhibit.rows[0].panels[0])
+    ticks = re.findall(r">\s*(\d+(?:\.\d+)?)\s*<", str(exhibit.rows[0].panels[0]))
+    assert 1 < max(map(float, ticks)) < 2
     calm = arm_cost.exhibit(study(tmp_path / "calm", update_cost=rows[:-2]))
     assert calm is not None
     assert calm.how.endswith("(R6).")

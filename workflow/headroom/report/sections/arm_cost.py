@@ -49,8 +49,8 @@ def _left_out(rounds: "dict[str, pandas.Series[float]]", typical: "dict[str, pan
     missing = [value for arm, own in rounds.items() for value in own.drop(typical[arm].index)]
     if not missing:
         return ""
-    values = listing(number(value) for value in sorted(missing)[-3:])
-    return f" Not drawn: {plural(len(missing), 'outlying round')} ({values} times), which the medians count."
+    ends = " to ".join(dict.fromkeys(number(value) for value in (min(missing), max(missing))))
+    return f" Not drawn: {plural(len(missing), 'outlying round')} ({ends} times), which the medians count."
 
 
 def _finding(medians: dict[str, Estimate], reference: str) -> str:
