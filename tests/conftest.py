@@ -6,15 +6,21 @@ import pytest
 import torch
 from headroom.ground.files import read_lines
 from headroom.models.translation.model import TranslationModel
+from made_once import made_once
 from toy_run import ToyRun, spread, write_run
 
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of the finished study: one process makes it while the others have tests without it."""
+    items.sort(key=lambda item: "finished" not in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> ToyRun:
     """A run of two epochs; nobody writes into it."""
-    return write_run(tmp_path_factory.mktemp("toy"))
+    return ToyRun(made_once(tmp_path_factory, "toy", write_run))
 
 
 @pytest.fixture(scope="session")

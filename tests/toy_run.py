@@ -15,27 +15,36 @@ SHAPE = [
 
 @dataclass(frozen=True)
 class ToyRun:
-    """Where the parts of the run are."""
+    """What `write_run` wrote to a directory."""
 
-    corpus: Path
-    data: Path
-    checkpoints: list[Path]
+    directory: Path
+
+    @property
+    def corpus(self) -> Path:
+        return self.directory / "corpus"
+
+    @property
+    def data(self) -> Path:
+        return self.directory / "binarised"
+
+    @property
+    def checkpoints(self) -> list[Path]:
+        return [self.directory / "run" / f"epoch{epoch}.pt" for epoch in (1, 2)]
 
 
-def write_run(directory: Path, *, epochs: int = 2, method: str = "baseline") -> ToyRun:
+def write_run(directory: Path) -> None:
     """Generate, prepare and train in a few seconds."""
-    corpus, data = directory / "corpus", directory / "binarised"
+    run = ToyRun(directory)
     sizes = ["--train", "120", "--valid", "24", "--test", "8", "--far", "8"]
-    generate.main(["--output", str(corpus), *sizes])
-    prepare.main(["--corpus", str(corpus), "--output", str(data), "--size", "220"])
+    generate.main(["--output", str(run.corpus), *sizes])
+    prepare.main(["--corpus", str(run.corpus), "--output", str(run.data), "--size", "220"])
     train.main(
         [
-            *("--data", str(data), "--work", str(directory / "work"), "--checkpoints", str(directory / "run")),
-            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", method, f"method={method}"),
-            *("--epochs", str(epochs), *SHAPE),
+            *("--data", str(run.data), "--work", str(directory / "work"), "--checkpoints", str(directory / "run")),
+            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", "baseline", "method=baseline"),
+            *("--epochs", "2", *SHAPE),
         ]
     )
-    return ToyRun(corpus, data, [directory / "run" / f"epoch{epoch}.pt" for epoch in range(1, epochs + 1)])
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from headroom.report.__main__ import main
 from headroom.report.study_tables import StudyTables
+from made_once import made_once
 from report.example_tables import ALL_TASKS, write_example_maps, write_example_study
 
 HOSTILE = '<script>window.hostile=1</script><img src=x onerror="window.hostile=1">&"'
@@ -38,16 +39,18 @@ def example_tables(example_paths: list[Path], example_maps: list[Path]) -> Study
 @pytest.fixture(scope="session")
 def report(example_paths: list[Path], example_maps: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Written:
     """The report of the made-up study, under a hostile name and configuration."""
-    directory = tmp_path_factory.mktemp("report")
+    directory = made_once(tmp_path_factory, "report", lambda place: write_report(place, example_paths, example_maps))
+    return Written((directory / "report.html").read_text(encoding="utf-8"), directory / "figures")
+
+
+def write_report(directory: Path, example_paths: list[Path], example_maps: list[Path]) -> None:
     configuration = directory / "configuration.yaml"
     configuration.write_text("train:\n  note: <script>window.hostile=1</script>\n", encoding="utf-8")
     benchmark = directory / "train" / "translation.baseline.seed1.tsv"
     benchmark.parent.mkdir()
     benchmark.write_text("s\th:m:s\tmax_rss\tcpu_time\n75.5\t0:01:15\t812.3\t140.1\n", encoding="utf-8")
-    output = directory / "report.html"
     tables = [str(path) for path in example_paths]
     flags = ["--configuration", str(configuration), "--benchmarks", str(benchmark)]
     flags += ["--maps", *map(str, example_maps)]
-    flags += ["--output", str(output), "--figures", str(directory / "figures")]
+    flags += ["--output", str(directory / "report.html"), "--figures", str(directory / "figures")]
     main(["--study", HOSTILE, "--tables", *tables, *flags])
-    return Written(output.read_text(encoding="utf-8"), directory / "figures")

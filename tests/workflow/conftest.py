@@ -1,26 +1,22 @@
-import fcntl
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from made_once import made_once
 from whole_project import Ended, Finished, Project, new_project
 
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """Run the tiny study, once for all tests and all processes that they are spread over."""
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    root, record = shared / "finished", shared / "finished.json"
-    with locked(shared / "finished.lock"):
-        if not record.exists():
-            ended = new_project(root).snakemake()
-            record.write_text(json.dumps(asdict(ended)))
-    return Finished(Project(root), Ended(**json.loads(record.read_text())))
+    """Run the tiny study."""
+    directory = made_once(tmp_path_factory, "finished", run_tiny_study)
+    return Finished(Project(directory / "project"), Ended(**json.loads((directory / "ended.json").read_text())))
+
+
+def run_tiny_study(directory: Path) -> None:
+    ended = new_project(directory / "project").snakemake()
+    (directory / "ended.json").write_text(json.dumps(asdict(ended)))
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +24,3 @@ def study(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Proje
     """Return a copy of the finished study that a module's tests may change."""
     assert finished.ended.status == 0, finished.ended.output
     return finished.project.copy(tmp_path_factory.mktemp("study") / "project")
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Let one process at a time in."""
-    with open(path, "w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        yield
