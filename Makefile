@@ -13,7 +13,7 @@ CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study test test-long test-faults container lint bench docs lock minilm clean-work help FORCE
+.PHONY: study test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2
 	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
@@ -28,6 +28,9 @@ test-long: $(READY)  ## the tests that take minutes each
 
 test-faults: $(READY)  ## interruptions, full disks and memory: every fault at every moment, and a table of them
 	@$(RUN) pytest -n 2 -m faults tests/faults
+
+test-conda: $(READY)  ## a finished study anew through --use-conda, with a stand-in for conda, and every number compared
+	@$(INSIDE) python tests/conda_study.py $(STUDY)
 
 lint: $(READY)  ## style, types, the workflow's rules and the floors of the package
 	@$(CHECK) ruff check .

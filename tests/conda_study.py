@@ -1,4 +1,4 @@
-"""Run a study in conda environments, and compare its numbers with those that stand in results/ (`make study-conda`).
+"""Run a study in conda environments, and compare its numbers with those that stand in results/ (`make test-conda`).
 
     python tests/conda_study.py config.yaml
 
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import yaml
-from same_numbers import differing
+from same_numbers import differing, tables_of
 from stand_in_conda import set_up
 from whole_project import ROOT, environment, new_project
 
@@ -22,13 +22,15 @@ PLACE = ROOT / "work" / "conda"
 def main(configuration: str) -> None:
     """Run the study and say whether the numbers are the same."""
     name = yaml.safe_load((ROOT / configuration).read_text("utf-8"))["study"]
+    results = Path("results", name)
+    if not tables_of(ROOT / results):
+        sys.exit(f"headroom: {results} has nothing to compare with; run make study STUDY={configuration} first")
     project = new_project(PLACE / "project")
     inside = environment()
     inside["PATH"] = f"{set_up(PLACE)}{os.pathsep}{inside['PATH']}"
     command = ["snakemake", "--cores", "all", "--use-conda", "--configfile", configuration]
     if subprocess.run(command, cwd=project.root, env=inside).returncode:
         sys.exit(1)
-    results = Path("results", name)
     unlike = differing(ROOT / results, project.root / results)
     if unlike:
         sys.exit("\n".join(["headroom: not the same with conda and without:", *unlike]))

@@ -126,6 +126,14 @@ def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -
     assert "Nothing to be done" in again.output
 
 
+def test_jobs_that_time_things_ask_for_the_cores_that_they_use(study: Project) -> None:
+    tables = ["results/tiny/update_cost.csv", f"results/tiny/timing/{RUN}.csv"]
+    noting = "echo {rule} {threads} >> asked-for; false"
+    options = ("--executor", "cluster-generic", "--cluster-generic-submit-cmd", noting, "--jobs", "9", "--keep-going")
+    study.run("snakemake", *tables, "--forcerun", "cost", "speed", *options, "--configfile", TINY)
+    assert sorted((study.root / "asked-for").read_text().splitlines()) == ["cost 1", "speed 1"]
+
+
 class TestWhatFails:
     def test_failed_job_is_told_with_its_log(self, study: Project) -> None:
         (study.root / f"results/tiny/runs/{RUN}/epoch2.pt").write_bytes(b"no checkpoint")

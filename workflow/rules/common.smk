@@ -188,6 +188,19 @@ def mirror_flag(wildcards, resources):
     return f"--mirror {shlex.quote(study.mirror)}" if study.mirror else ""
 
 
+def alone(section, task=None):
+    """Return what gives the threads of a job that times things under a section of its settings, with nothing beside it.
+
+    On this machine it takes all cores. A scheduler is asked for those that it uses: the profile asks for a whole node.
+    """
+
+    def threads(wildcards):
+        settings = study.tasks[task or RUNS[wildcards.run].task]
+        return WHOLE_MACHINE if workflow.local_exec else getattr(settings, section).threads
+
+    return threads
+
+
 def of_run(function, *arguments):
     """Return what Snakemake calls with a job's wildcards: the function, given the job's run."""
     return lambda wildcards: function(wildcards.run, *arguments)

@@ -12,7 +12,7 @@ rule cost:
         f"{BENCHMARKS}/cost.tsv"
     conda:
         "../../envs/torch.yaml"
-    threads: WHOLE_MACHINE
+    threads: alone("cost", "translation")
     resources:
         mem_mb=memory(4000),
         runtime=60,

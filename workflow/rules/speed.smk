@@ -14,7 +14,7 @@ rule speed:
         f"{BENCHMARKS}/speed/{{run}}.tsv"
     conda:
         "../../envs/torch.yaml"
-    threads: WHOLE_MACHINE
+    threads: alone("timing")
     resources:
         mem_mb=memory(4000),
         runtime=120,
