@@ -48,6 +48,12 @@ def test_all_measures_of_all_heads_of_both_models(table):
     assert not table.duplicated(["model", "kind", "layer", "head", "measure", "target", "trees", "half"]).any()
 
 
+def test_rows_have_the_order_of_the_sites(table):
+    for model in ("trained", "untrained"):
+        confident = rows(table, model=model, measure="confidence", half="all")
+        assert list(dict.fromkeys(confident["kind"])) == ["E", "A", "D"]
+
+
 def test_shares_lie_within_their_intervals(table):
     value, low, high = (number(table, name) for name in ("value", "low", "high"))
     assert value.between(0, 1).all()

@@ -93,7 +93,8 @@ def test_a_sweep_in_an_array_of_shards_gives_the_same_table(slurm: Slurm, study:
 
 
 def test_a_gpu_is_asked_for(slurm: Slurm, study: Project) -> None:
-    ended = submitted(slurm, study, "results/tiny/cost.csv", "--forcerun", "cost", "--set-resources", "cost:gpu=1")
+    table = "results/tiny/update_cost.csv"
+    ended = submitted(slurm, study, table, "--forcerun", "cost", "--set-resources", "cost:gpu=1")
     assert ended.status == 0, ended.output
-    (job,) = jobs_of(slurm, "cost")
+    job = jobs_of(slurm, "cost")[-1]
     assert "gres/gpu:1" in job or "gres:gpu:1" in job

@@ -73,7 +73,7 @@ class PieceCounts:
     def __init__(self, *, heads: Heads, examples: int, frequencies: Tensor | None, frequent: int) -> None:
         self._frequencies = frequencies
         self._frequent = frequent
-        self.tokens = {kind: numpy.zeros(examples) for kind in {site.kind for site in heads}}
+        self.tokens = {kind: numpy.zeros(examples) for kind in dict.fromkeys(site.kind for site in heads)}
         self.largest = {site: numpy.zeros((examples, len(names))) for site, names in heads.items()}
         self.offsets = {
             site: numpy.zeros((len(OFFSETS), len(names))) for site, names in heads.items() if site.kind in SELF
