@@ -12,9 +12,13 @@ from toy_run import ToyRun, spread, write_run
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
 
 
+@pytest.hookimpl(trylast=True)  # of the tests that were asked for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of the finished study: one process makes it while the others have tests without it."""
-    items.sort(key=lambda item: "finished" not in getattr(item, "fixturenames", ()))
+    """Begin with a test of the finished study: one process makes it while the others have tests without it."""
+    first = next((item for item in items if "finished" in getattr(item, "fixturenames", ())), None)
+    if first is not None:
+        items.remove(first)
+        items.insert(0, first)
 
 
 @pytest.fixture(scope="session")

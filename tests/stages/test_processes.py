@@ -18,6 +18,8 @@ from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE
 
 pytestmark = pytest.mark.long
+PATIENCE = 300.0
+"""Seconds until what takes some twenty must be over, on a busy machine."""
 
 
 @pytest.fixture(params=["train", "fine_tune"])
@@ -37,21 +39,38 @@ def made(tmp_path_factory):
     }
 
 
-def start(stage, made, place, *more, epochs):
-    command = [
-        *(sys.executable, "-m", f"headroom.{stage}", "--device", "cpu", "--processes", "2", "--arm", "mine"),
-        *("method=spos", "--work", str(place / "work"), "--checkpoints", str(place / "run")),
-        *("--output", str(place / "losses.csv"), "--epochs", str(epochs), *made[stage], *more),
-    ]
-    path = str(Path(headroom.__file__).parents[1])
-    place.mkdir(exist_ok=True)
-    with open(place / "log", "w") as log:
-        return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": path}, stdout=log, stderr=subprocess.STDOUT)
+@pytest.fixture
+def start(stage, made):
+    """Return what starts the stage in a directory, with its log there; it is ended with the test."""
+    started = []
+
+    def call(place, *more, epochs):
+        command = [
+            *(sys.executable, "-m", f"headroom.{stage}", "--device", "cpu", "--processes", "2", "--arm", "mine"),
+            *("method=spos", "--work", str(place / "work"), "--checkpoints", str(place / "run")),
+            *("--output", str(place / "losses.csv"), "--epochs", str(epochs), *made[stage], *more),
+        ]
+        inside = {**os.environ, "PYTHONPATH": str(Path(headroom.__file__).parents[1])}
+        place.mkdir(exist_ok=True)
+        with open(place / "log", "w") as log:
+            started.append(subprocess.Popen(command, env=inside, stdout=log, stderr=subprocess.STDOUT))
+        return started[-1]
+
+    yield call
+    for process in started:
+        process.kill()  # its workers end with it
+        process.wait()
 
 
-def finish(stage, made, place, *more, epochs):
-    status = start(stage, made, place, *more, epochs=epochs).wait(300)
-    assert status == 0, (place / "log").read_text()
+@pytest.fixture
+def finish(start):
+    """Return what runs the stage to its end."""
+
+    def call(place, *more, epochs):
+        status = start(place, *more, epochs=epochs).wait(PATIENCE)
+        assert status == 0, (place / "log").read_text()
+
+    return call
 
 
 def workers(started):
@@ -59,16 +78,16 @@ def workers(started):
     return [child for child in children if "--multiprocessing-fork" in " ".join(child.cmdline())]
 
 
-def wait_until(condition, seconds=120):
-    deadline = time.monotonic() + seconds
+def wait_until(condition):
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(stage, made, tmp_path):
+def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(stage, start, finish, tmp_path):
     cut, log = tmp_path / "cut", tmp_path / "cut" / "log"
-    started = start(stage, made, cut, epochs=12)
+    started = start(cut, epochs=12)
     wait_until(lambda: "epoch 2/12" in log.read_text())
     both = workers(started)
     assert len(both) == 2
@@ -85,27 +104,27 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(stage, mad
     assert 1 <= done < 12
 
     epochs = done + 1 if stage == "train" else 12  # a classifier's rate depends on the number of epochs
-    finish(stage, made, cut, epochs=epochs)
+    finish(cut, epochs=epochs)
     assert f"going on after epoch {done}" in log.read_text()
-    finish(stage, made, tmp_path / "whole", epochs=epochs)
+    finish(tmp_path / "whole", epochs=epochs)
     for epoch in range(1, epochs + 1):
         for name in ("epoch{}.pt",) if stage == "train" else ("epoch{}/model.safetensors", "epoch{}/config.json"):
             file = Path("run") / name.format(epoch)
             assert (cut / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 
 
-def test_another_number_of_processes_starts_clean(stage, made, tmp_path):
-    finish(stage, made, tmp_path, epochs=1)
+def test_another_number_of_processes_starts_clean(finish, tmp_path):
+    finish(tmp_path, epochs=1)
     assert "|processes:2|" in read_table(tmp_path / "losses.csv")["signature"][0]
-    finish(stage, made, tmp_path, "--processes", "1", epochs=1)
+    finish(tmp_path, "--processes", "1", epochs=1)
     assert "other settings, data or code: starting clean" in (tmp_path / "log").read_text()
     assert "processes" not in read_table(tmp_path / "losses.csv")["signature"][0]
 
 
-def test_an_error_in_the_processes_is_one_line(stage, made, tmp_path):
+def test_an_error_in_the_processes_is_one_line(start, tmp_path):
     """A rate at which the loss is soon no number: every process finds that out."""
-    started = start(stage, made, tmp_path, "--learning-rate", "1e30", epochs=3)
-    assert started.wait(120) == 2
+    started = start(tmp_path, "--learning-rate", "1e30", epochs=3)
+    assert started.wait(PATIENCE) == 2
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     errors = [line for line in said.splitlines() if line.startswith("error: ")]
