@@ -1,6 +1,7 @@
+import pandas
 from headroom.data.trees import ParsedSentence, Word, plain_sentence
 from headroom.ground.heads import Head, Site
-from headroom.methods.traces import entry, sentences_to_trace, shown, word_maps
+from headroom.methods.traces import entry, nearest_to_roles, sentences_to_trace, shown, word_maps
 from planted import batch_of, tree
 
 FIVE = tree(("a", None, "root"), ("b", 0, "x"), ("c", 0, "x"))
@@ -28,3 +29,11 @@ def test_maps_are_between_words_and_written_to_two_decimals():
 def test_a_multiword_token_is_shown_once_as_it_is_written():
     words = (Word("do", 0, 5, 2, "aux"), Word("n't", 0, 5, 2, "advmod"), Word("go", 6, 8, None, "root"))
     assert shown(ParsedSentence("don't go", words)) == ["don't", "go"]
+
+
+def test_without_trees_the_most_positional_head_is_shown_alone():
+    columns = ["model", "kind", "layer", "head", "measure", "target", "trees", "half", "value"]
+    offset = ["trained", "E", 1, 2, "offset", -1.0, float("nan"), "all", 0.4]  # as a table without names is read
+    confidence = ["trained", "E", 1, 2, "confidence", float("nan"), float("nan"), "choose", 0.3]
+    pointing = pandas.DataFrame([offset, confidence], columns=columns)
+    assert nearest_to_roles(pointing) == [(Head("E", 1, 2), "", "-1")]

@@ -46,9 +46,10 @@ def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
     """
     mine = pointing[(pointing["model"] == "trained") & (pointing["kind"] == "E")]
     relations = mine[(mine["measure"] == "relation") & (mine["trees"] == "gold") & (mine["half"] == "choose")]
-    offsets = mine[(mine["measure"] == "offset") & (mine["target"].map(_target) != "0")]
+    offsets = mine[mine["measure"] == "offset"]
+    offsets = offsets[offsets["target"].map(_target) != "0"]
     falling = [table.sort_values("value", ascending=False, kind="stable") for table in (relations, offsets)]
-    relation = falling[0]["target"].str.rpartition(":")[0]
+    relation = falling[0]["target"].map(lambda target: str(target).rpartition(":")[0])
     best = pandas.concat([falling[0][~relation.duplicated()].sort_index(), falling[1].head(1)])
     places = zip(best["layer"], best["head"], best["target"])
     return [(Head("E", int(layer), int(head)), "", _target(target)) for layer, head, target in places]
