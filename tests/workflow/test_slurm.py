@@ -44,10 +44,11 @@ def test_the_tiny_study_ends_with_the_numbers_of_one_machine(slurm: Slurm, finis
     assert ended.status == 0, ended.output
     assert (project.root / "reports" / "tiny.html").is_file()
     assert differing(*(place.root / "results" / "tiny" for place in (project, finished.project))) == []
-    for rule in ("speed", "cost"):
-        for job in jobs_of(slurm, rule):
-            assert "OverSubscribe=NO" in job, job  # nothing else on the node
-            assert "NumCPUs=4 " in job, job
+    timed = [*jobs_of(slurm, "speed"), *jobs_of(slurm, "cost")]
+    assert len(timed) == 3
+    for job in timed:
+        assert "OverSubscribe=NO" in job, job  # nothing else on the node
+        assert "NumCPUs=4 " in job, job
     again = submitted(slurm, project, "-n")
     assert "Nothing to be done" in again.output, again.output
 
