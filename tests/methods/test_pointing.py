@@ -1,6 +1,7 @@
 """Confidence, offsets and rare pieces of planted heads, worked out by hand."""
 
 from dataclasses import replace
+from itertools import permutations
 
 import pytest
 import torch
@@ -103,6 +104,15 @@ def test_equally_rare_pieces_are_all_right_and_chance_knows():
     one = rare([[3, 8, 8], [3, 6, 7, 6, 4]], lambda *_: 2, 2)["rare", Head("E", 1, 1), "rarest", "all"]
     assert one.value == 1
     assert one.baseline == pytest.approx((2 + 3) / 8)
+
+
+@pytest.mark.parametrize("order", list(permutations("EAD")), ids="".join)
+def test_kinds_keep_the_order_of_their_sites(order):
+    """In every process: sets have another order in each."""
+    sites = {Site(kind, 1, 1): [itself] for kind in order}
+    batch = batch_of([THREE, FIVE], sites)
+    batch = replace(batch, ordinary=dict.fromkeys(sorted(order), batch.ordinary["E"]))
+    assert list(dict.fromkeys(head.kind for _, head, *_ in look([batch], sites))) == list(order)
 
 
 def test_decoder_and_cross_attention_have_what_makes_sense_there():
