@@ -206,10 +206,10 @@ def test_overlaps_between_seeds_and_between_arms(tmp_path: Path) -> None:
     exhibit = arm_overlaps.exhibit(tables)
     assert exhibit is not None
     assert exhibit.shows == (
-        "Of the most important 25\u2009% of heads two seeds of baseline have 50\u2009% in common, svgd and baseline of"
-        " the same seed 38\u2009%; by chance 25\u2009%."
+        "Of the most important 25\u202f% of heads two seeds of baseline have 50\u202f% in common, svgd and baseline of"
+        " the same seed 38\u202f%; by chance 25\u202f%."
     )
-    assert exhibit.tables[0].rows == (("baseline", "50\u2009% (1)", ""), ("svgd", "75\u2009% (1)", "38\u2009% (2)"))
+    assert exhibit.tables[0].rows == (("baseline", "50\u202f% (1)", ""), ("svgd", "75\u202f% (1)", "38\u202f% (2)"))
 
 
 def test_updates_are_compared_by_norm_and_by_way(tmp_path: Path) -> None:

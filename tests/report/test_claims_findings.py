@@ -62,7 +62,7 @@ def test_what_removal_gains(tmp_path: Path) -> None:
         usual | bounds | {"model": "sliced", "part": "encoder", "share_removed": 0.75, "speedup": 9},
     ]
     assert sentence(3, tmp_path, timing=rows) == (
-        "With 50\u2009% of the heads really removed and 64 sentences a batch, speed is multiplied by"
+        "With 50\u202f% of the heads really removed and 64 sentences a batch, speed is multiplied by"
         " 1.20 [1.10, 1.25] (expected 1.30) for the encoder and 1.15 [1.10, 1.25] (expected 1.30) for generation;"
         " masking alone multiplies it by 0.980."
     )

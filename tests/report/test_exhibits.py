@@ -96,11 +96,11 @@ def test_without_right_answers_there_is_nothing_to_compare(tmp_path: Path) -> No
 def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
     site = {"kind": "E", "heads": 8, "head_parameters": 125, "attention_parameters": 1000, "model_parameters": 10_000}
     exhibit = parameters.exhibit(study(tmp_path, parameters=[site | {"layer": layer} for layer in (1, 2, 3)]))
-    assert table(exhibit)["E2"] == ("8", "125", "1000", "12.50\u2009%", "10.0\u2009%")
+    assert table(exhibit)["E2"] == ("8", "125", "1000", "12.50\u202f%", "10.0\u202f%")
     assert exhibit.shows.startswith(
-        "Attention has 30.0\u2009% of the model’s 10\u2009000 parameters; one head is 12.50"
+        "Attention has 30.0\u202f% of the model’s 10\u202f000 parameters; one head is 12.50"
     )
-    assert exhibit.papers[0].rows[1] == ("a head / its site, encoder self-attention", "6.25 %", "12.50\u2009%")
+    assert exhibit.papers[0].rows[1] == ("a head / its site, encoder self-attention", "6.25 %", "12.50\u202f%")
 
 
 def test_curves_of_single_layers(tmp_path: Path) -> None:
@@ -130,6 +130,6 @@ def test_tasks_of_classification_stand_side_by_side(tmp_path: Path) -> None:
     assert exhibit.shows.endswith("there is left 75.0 % (translation), 50.0 % (SST-2) and 50.0 % (mine).")
     (paper,) = exhibit.papers
     assert paper.headings == ("removed", "paper, translation", "here, translation", "paper, SST-2", "here, SST-2")
-    assert paper.rows[5] == ("50\u2009%", "85.4", "75.0", "98.3", "50.0")
+    assert paper.rows[5] == ("50\u202f%", "85.4", "75.0", "98.3", "50.0")
     alone = study(tmp_path / "2", curves=[*of_task("sst2", metric="accuracy"), *of_task("translation")])
     assert curves_by_task.exhibit(alone) is None

@@ -18,9 +18,9 @@ NAN = math.nan
         (99.96, "100"),
         (9.996, "10.0"),
         (1234.5, "1234"),
-        (12345.6, "12\u2009346"),
+        (12345.6, "12\u202f346"),
         (0.01234, "0.0123"),
-        (3.1e-6, "3.10\u2009×\u200910⁻⁶"),
+        (3.1e-6, "3.10\u202f×\u202f10⁻⁶"),
         (NAN, "–"),
         (-math.inf, "−∞"),
     ],
@@ -72,5 +72,5 @@ def test_words() -> None:
     assert formatting.listing(["a", "b", "c"]) == "a, b and c"
     assert formatting.plural(1, "head") == "1 head"
     assert formatting.plural(12, "head") == "12 heads"
-    assert formatting.percent(0.305) == "30\u2009%"
-    assert formatting.count(2_400_000) == "2\u2009400\u2009000"
+    assert formatting.percent(0.305) == "30\u202f%"
+    assert formatting.count(2_400_000) == "2\u202f400\u202f000"

@@ -27,9 +27,9 @@ def test_durations_are_summed_by_stage(tmp_path: Path) -> None:
     stages = made.tables[0]
     assert stages.caption == "Time per stage, all jobs together 3 min 22 s"
     assert [row[:4] for row in stages.rows] == [
-        ("train", "2", "2 min 30 s", "74\u2009%"),
-        ("score", "1", "50 s", "25\u2009%"),
-        ("prepare", "1", "2.0 s", "1\u2009%"),
+        ("train", "2", "2 min 30 s", "74\u202f%"),
+        ("score", "1", "50 s", "25\u202f%"),
+        ("prepare", "1", "2.0 s", "1\u202f%"),
     ]
     assert stages.rows[0][5] == "700"
 
@@ -60,7 +60,7 @@ def test_the_overhead_of_the_workflow(tmp_path: Path) -> None:
     path = tmp_path / "overhead.json"
     path.write_text('{"wall_seconds": 600, "cores": 2, "job_seconds": 1000}', encoding="utf-8")
     made = provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)
-    assert any("overhead 20\u2009%" in line for line in made.lines)
+    assert any("overhead 20\u202f%" in line for line in made.lines)
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(HeadroomError, match="wall_seconds"):
         provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)

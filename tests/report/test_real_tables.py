@@ -52,7 +52,7 @@ def test_the_overlap_shown_is_the_smallest_there_is_for_all_kinds(tmp_path: Path
         (formatting.number(0.06, decimals=1), "0.1"),
         (formatting.number(-0.04, decimals=1, signed=True), "0"),
         (formatting.number(95.44, decimals=1), "95.4"),
-        (formatting.number(DUST), "5.33\u2009×\u200910⁻¹⁴"),
+        (formatting.number(DUST), "5.33\u202f×\u202f10⁻¹⁴"),
         (formatting.estimate(DUST, 0.0, 2 * DUST), "0.0000 [0.0000, 0.0000]"),
         (formatting.estimate(0.4, 0.1, 0.9, most=1), "0.4 [0.1, 0.9]"),
         (Measured("{} kept", Estimate(DUST / 100), unit="share").bare(), "0 %"),
@@ -153,7 +153,7 @@ def test_restless_machines_are_called_that(tmp_path: Path) -> None:
     calm = timing.section(study(tmp_path / "calm", timing=[timed()]))
     assert not calm.remarks
     restless = timing.section(study(tmp_path / "restless", timing=[timed(quartile_high=1.9)]))
-    assert "differ by up to 95\u2009% of the median" in restless.remarks[0]
+    assert "differ by up to 95\u202f% of the median" in restless.remarks[0]
 
 
 def test_masking_is_compared_at_the_same_share_and_batch(tmp_path: Path) -> None:

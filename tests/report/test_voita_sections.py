@@ -40,8 +40,8 @@ def test_relations_that_were_not_found_are_named(tmp_path: Path) -> None:
     assert table.rows[0] == (
         "verb → subject",
         "E1:1",
-        "70.0\u2009%",
-        "40.0\u2009%",
+        "70.0\u202f%",
+        "40.0\u202f%",
         "+30.0 [28.0, 32.0]",
         "+5.0",
         "–",
@@ -57,12 +57,12 @@ def test_positional_and_rare_word_heads_are_named(tmp_path: Path) -> None:
     held = [role("E2:2", "-1", value=0.95)]
     section = roles.section(study(tmp_path, pointing=pointing(), roles=held, relevance=relevance((0.6, 0.4))))
     assert shown(section, "positions").shows == (
-        "1 positional head: E2:2 (−1 for 95\u2009% of words, confidence 0.90). Of the first encoder layer, E1:1 points"
-        " most to rare words: to one of the two rarest in 70\u2009% of cases, by chance 10\u2009%."
+        "1 positional head: E2:2 (−1 for 95\u202f% of words, confidence 0.90). Of the first encoder layer, E1:1 points"
+        " most to rare words: to one of the two rarest in 70\u202f% of cases, by chance 10\u202f%."
     )
     none = roles.section(study(tmp_path / "2", pointing=offset("E1:2", 0.6, 0.5)))
     assert shown(none, "positions").shows == (
-        "No head is positional: E1:2 comes nearest, with 60\u2009% of words at position −1."
+        "No head is positional: E1:2 comes nearest, with 60\u202f% of words at position −1."
     )
 
 
@@ -124,7 +124,7 @@ def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> N
     one = equal_heads.exhibit(study(tmp_path, pruned=of(RUN, 0), curves=[*fixed, *rescored]), [RUN])
     assert one is not None
     table = {row[0]: row[1:] for row in one.tables[0].rows}
-    assert one.tables[0].headings == ("heads chosen by", "25\u2009% kept", "50\u2009% kept", "75\u2009% kept")
+    assert one.tables[0].headings == ("heads chosen by", "25\u202f% kept", "50\u202f% kept", "75\u202f% kept")
     # 25 % of 10 heads are 2.5: of two as near as each other the smaller model
     assert table["gradient, ranked once, not trained on"][0] == "−40.0 [−41.0, −39.0] (2)"
     assert table["gradient, ranked anew, not trained on"][1] == "−20.0 [−21.0, −19.0] (5)"
@@ -155,8 +155,8 @@ def test_gates_that_did_not_converge_are_warned_of(tmp_path: Path) -> None:
     tables = study(tmp_path, pruned=doubtful())
     section = gates.section(tables)
     assert section.remarks[0] == (
-        "In 1 of 2 hard-concrete models gates did not converge; undecided are λ 0.1 (encoder heads, baseline, seed 1):"
-        " 7 of 48. Their number of heads is what rounding made of them: train them longer."
+        "In 1 of 2 hard-concrete models gates did not converge; undecided are λ\u00a00.1 (encoder heads, baseline, seed"
+        " 1): 7 of 48. Their number of heads is what rounding made of them: train them longer."
     )
     assert section.remarks[1].startswith("The loss was still falling when gates were added (baseline, seed 1)")
     assert set(section.remarks) <= set(cautions(tables)[""])
@@ -172,7 +172,7 @@ def test_gate_scores_stand_beside_the_control_and_the_paper(tmp_path: Path) -> N
         " [−2.00, 0.00] BLEU with 12 of 48 heads; the same training without removing a head by +0.50 [−0.50, 1.50]."
     )
     rows = {row[0]: row[1:] for row in exhibit.papers[0].rows}
-    assert rows["WMT, 12 of 48"] == ("25\u2009%", "99.5", "99.0 (25\u2009%)")
+    assert rows["WMT, 12 of 48"] == ("25\u202f%", "99.5", "99.0 (25\u202f%)")
     assert rows["WMT, 35 of 48"][-1] == "–"
     classifier = gates.section(study(tmp_path / "2", pruned=classified(doubtful())))
     assert shown(classifier, "gates").papers == ()
@@ -204,7 +204,7 @@ def test_retention_by_kind_and_by_layer() -> None:
     assert exhibit is not None
     assert [row.label[0] for row in exhibit.rows] == ["B", "E", "A", "D"]
     cells = dict(zip(exhibit.tables[0].headings, exhibit.tables[0].rows[1]))
-    assert cells["removed"] == "25\u2009% (λ or K 1)"
+    assert cells["removed"] == "25\u202f% (λ or K 1)"
     assert (cells["E"], cells["A"], cells["D"]) == ("50", "100", "75")
     assert (cells["E1"], cells["E2"], cells["D2"]) == ("100", "0", "50")
 

@@ -68,7 +68,7 @@
   const seconds = { h: 3600, min: 60, s: 1 };
   const raised = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
   const value = (text) => {
-    const plain = text.replace(/\u2212/g, "-").replace(/[\u2009\u202f\u00a0]/g, "").replace(/^[<+]\s*/, "");
+    const plain = text.replace(/\u2212/g, "-").replace(/[\u202f\u00a0]/g, "").replace(/^[<+]\s*/, "");
     const times = [...plain.matchAll(/([\d.]+) (h|min|s)\b/g)];
     if (times.length) return times.reduce((sum, part) => sum + part[1] * seconds[part[2]], 0);
     const number = parseFloat(plain);

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 MINUS = "\u2212"
 MISSING = "\u2013"
-_THIN_SPACE = "\u2009"
+_SPACE = "\u00a0"  # neither is ever the end of a line
+_NARROW_SPACE = "\u202f"
 
 MOST_DECIMALS = 4
 """Estimates and intervals are not written more finely than this: what rounds to nothing is 0."""
@@ -45,12 +46,12 @@ def fixed(value: float, decimals: int = 2, *, signed: bool = False) -> str:
 
 
 def count(value: float) -> str:
-    """Return a whole number with thin spaces between thousands from 10,000 on."""
+    """Return a whole number with narrow spaces between thousands from 10,000 on."""
     if math.isnan(value):
         return MISSING
     sign = MINUS if value < 0 else ""
     whole = abs(round(value))
-    return sign + (f"{whole:,}".replace(",", _THIN_SPACE) if whole >= 10_000 else str(whole))
+    return sign + (f"{whole:,}".replace(",", _NARROW_SPACE) if whole >= 10_000 else str(whole))
 
 
 def interval(low: float, high: float, digits: int = 3, *, most: int = MOST_DECIMALS) -> str:
@@ -94,7 +95,12 @@ def p_value(value: float) -> str:
 
 def percent(share: float, decimals: int = 0) -> str:
     """Return a share (0 to 1) in per cent."""
-    return MISSING if math.isnan(share) else f"{fixed(100 * share, decimals)}{_THIN_SPACE}%"
+    return MISSING if math.isnan(share) else f"{fixed(100 * share, decimals)}{_NARROW_SPACE}%"
+
+
+def symbol(name: str, value: object) -> str:
+    """Return a symbol with its value, never parted by the end of a line: `λ 0.03`."""
+    return f"{name}{_SPACE}{value}"
 
 
 def duration(seconds: float) -> str:
@@ -142,7 +148,7 @@ def _significant(value: float, digits: int, most: int | None) -> str:
     if value and value < 1e-4 and most is None:
         exponent = math.floor(math.log10(value))
         raised = str(exponent).replace("-", "\u207b").translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-        return f"{value / 10**exponent:.{digits - 1}f}{_THIN_SPACE}×{_THIN_SPACE}10{raised}"
+        return f"{value / 10**exponent:.{digits - 1}f}{_NARROW_SPACE}×{_NARROW_SPACE}10{raised}"
     decimals = _decimals(value, digits) if most is None else min(most, _decimals(value, digits))
     return count(value) if decimals == 0 else f"{value:.{decimals}f}"
 

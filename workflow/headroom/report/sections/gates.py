@@ -4,7 +4,7 @@ import pandas
 
 from headroom.report.claims.gating import FALLING, HARD_CONCRETE, SCOPES, hard
 from headroom.report.exhibits import Exhibit, Section
-from headroom.report.formatting import listing, plural
+from headroom.report.formatting import listing, plural, symbol
 from headroom.report.palette import arm_colour
 from headroom.report.sections import drift, equal_heads, gate_scores, retention, scratch, survivors
 from headroom.report.selection import arm_rows, main_run, rows_where, run_name
@@ -69,7 +69,7 @@ def undecided(rows: pandas.DataFrame) -> str:
     if doubtful.empty:
         return ""
     cases = listing(
-        f"λ {row['setting']} ({SCOPES[row['scope']]}, {run_name(row['run'])}): {row['undecided']:.0f} of"
+        f"{symbol('λ', row['setting'])} ({SCOPES[row['scope']]}, {run_name(row['run'])}): {row['undecided']:.0f} of"
         f" {row['heads']:.0f}"
         for _, row in doubtful.head(4).iterrows()
     )

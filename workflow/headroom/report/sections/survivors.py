@@ -10,7 +10,7 @@ from headroom.report.claims.gating import EXACT, HARD_CONCRETE, METHOD_NAMES
 from headroom.report.claims.survival import Survivors, decisive, survivors
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import gates as figures
-from headroom.report.formatting import fixed, listing, p_value, plural
+from headroom.report.formatting import fixed, listing, p_value, plural, symbol
 from headroom.report.keys import line_sample, mark_sample
 from headroom.report.role_names import ROLES, legend
 from headroom.report.roles import kind_of_target, main_roles, role_of
@@ -154,7 +154,8 @@ def _letters_mean(targets: Targets) -> str:
 
 
 def _label(one: Survivors) -> str:
-    return f"λ {one.setting}: {len(one.kept)} left" if one.method == HARD_CONCRETE else f"{len(one.kept)} left"
+    left = f"{len(one.kept)} left"
+    return f"{symbol('λ', one.setting)}: {left}" if one.method == HARD_CONCRETE else left
 
 
 def _marks(one: Survivors, targets: Targets) -> dict[Head, Mark]:
