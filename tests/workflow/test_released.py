@@ -34,8 +34,9 @@ def test_a_classifier_of_your_own_goes_through_the_whole_workflow(study: Project
     ended = study.snakemake(study="mine.yaml")
     assert ended.status == 0, ended.output
     assert not list((study.root / "results/mine").glob("training/*"))
-    page = (study.root / "reports/mine.html").read_text()
-    assert "learning_rate" not in page
+    page, other = ((study.root / f"reports/{name}.html").read_text() for name in ("mine", "tiny"))
+    assert "weight_decay" in other
+    assert "weight_decay" not in page
     assert "One model that was trained elsewhere" in page
 
 
@@ -64,5 +65,5 @@ def test_a_released_model_goes_through_the_whole_workflow(tmp_path: Path) -> Non
     assert not list((project.root / "results/released/training").glob("*"))
     assert (project.root / f"results/released/runs/{RUN}/epoch1.pt").is_file()
     page = (project.root / "reports/released.html").read_text()
-    assert "learning_rate" not in page
+    assert "weight_decay" not in page
     assert "One model that was trained elsewhere" in page
