@@ -32,10 +32,11 @@ def submitted(slurm: Slurm, project: Project, *arguments: str, study: str = TINY
     return project.run(*slurm.inside(project.root, *command), timeout=3000)
 
 
-def jobs_of(slurm: Slurm, rule: str) -> list[str]:
-    """Return what Slurm knows of every job of a rule that it has seen, in order of submission."""
+def jobs_of(slurm: Slurm, project: Project, rule: str) -> list[str]:
+    """Return what Slurm knows of every job of a project's rule, in order of submission."""
     known = slurm.ask("scontrol", "--oneliner", "show", "job").splitlines()
-    return [job for job in known if re.search(rf"Comment=\S*{rule}", job)]
+    here = [job for job in known if f" WorkDir={project.root} " in job]
+    return [job for job in here if re.search(rf" Comment=rule_{rule}(_wildcards\S*)? ", job)]
 
 
 def test_the_tiny_study_ends_with_the_numbers_of_one_machine(slurm: Slurm, finished: Finished, tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_the_tiny_study_ends_with_the_numbers_of_one_machine(slurm: Slurm, finis
     assert ended.status == 0, ended.output
     assert (project.root / "reports" / "tiny.html").is_file()
     assert differing(*(place.root / "results" / "tiny" for place in (project, finished.project))) == []
-    timed = [*jobs_of(slurm, "speed"), *jobs_of(slurm, "cost")]
+    timed = [*jobs_of(slurm, project, "speed"), *jobs_of(slurm, project, "cost")]
     assert len(timed) == 3
     for job in timed:
         assert "OverSubscribe=NO" in job, job  # nothing else on the node
@@ -69,7 +70,7 @@ def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm,
         study=there.configure(longer),
     )
     assert ended.status == 0, ended.output
-    tries = jobs_of(slurm, "train")
+    tries = jobs_of(slurm, there, "train")
     assert "JobState=TIMEOUT" in tries[0]
     assert "JobState=COMPLETED" in tries[-1]
     assert "going on after epoch" in (there.root / "logs" / "tiny" / "train" / f"{RUN}.log").read_text()
@@ -88,7 +89,7 @@ def test_a_sweep_in_an_array_of_shards_gives_the_same_table(slurm: Slurm, study:
     assert ended.status == 0, ended.output
     for table in tables:
         assert (study.root / table).read_bytes() == (finished.project.root / table).read_bytes()
-    shards = jobs_of(slurm, "ablate_shard")
+    shards = jobs_of(slurm, study, "ablate_shard")
     assert len(shards) == 3
     assert len({re.findall(r"ArrayJobId=(\d+)", job)[0] for job in shards}) == 1
 
@@ -97,5 +98,5 @@ def test_a_gpu_is_asked_for(slurm: Slurm, study: Project) -> None:
     table = "results/tiny/update_cost.csv"
     ended = submitted(slurm, study, table, "--forcerun", "cost", "--set-resources", "cost:gpu=1")
     assert ended.status == 0, ended.output
-    job = jobs_of(slurm, "cost")[-1]
+    job = jobs_of(slurm, study, "cost")[-1]
     assert "gres/gpu:1" in job or "gres:gpu:1" in job
