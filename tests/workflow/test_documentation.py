@@ -13,6 +13,7 @@ from headroom.settings.task import ClassificationSettings, TranslationSettings
 from headroom.study import Study
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
+from whole_project import Project
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
@@ -165,6 +166,11 @@ class TestPages:
             assert (ROOT / "workflow" / "headroom" / f"{stage}.py").exists() or stage == "report", stage
         for path in re.findall(r"`((?:workflow|studies|envs|profiles|tests|config)/[\w./-]+\w)`", text):
             assert (ROOT / path).exists(), path
+
+    def test_the_readme_counts_the_table_of_faults(self) -> None:
+        listed = Project(ROOT).run("pytest", "--collect-only", "-q", "-m", "faults", "tests/faults").output
+        cells = sum(int(number) for number in re.findall(r"^tests/faults/\w+\.py: (\d+)$", listed, flags=re.M))
+        assert f" a table: {cells} cells, " in (ROOT / "README.md").read_text(), listed
 
     def test_the_catalogue_finds_the_workflow(self) -> None:
         assert "snakemake workflow" in (ROOT / "README.md").read_text().lower()

@@ -98,5 +98,5 @@ def test_a_gpu_is_asked_for(slurm: Slurm, study: Project) -> None:
     table = "results/tiny/update_cost.csv"
     ended = submitted(slurm, study, table, "--forcerun", "cost", "--set-resources", "cost:gpu=1")
     assert ended.status == 0, ended.output
-    job = jobs_of(slurm, study, "cost")[-1]
+    (job,) = jobs_of(slurm, study, "cost")
     assert "gres/gpu:1" in job or "gres:gpu:1" in job
