@@ -11,7 +11,7 @@ RUN := $(INSIDE) python -m
 # Runs a linter; says one line if all is well, and all that the linter says if not.
 CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$said"; echo "lint: $$* failed"; exit 1; }' check
 # Prints the name of the study that a configuration describes.
-NAME := import sys, yaml; from headroom.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
+NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
 .PHONY: study test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
@@ -48,7 +48,7 @@ bench: $(READY)  ## costs that the project promises, as ratios measured on the f
 	@$(INSIDE) python benchmarks/sliced_encoder.py
 
 docs: $(READY)  ## write the configuration's schema and table anew from its typed models
-	@$(RUN) headroom.documentation --schema workflow/schemas/config.schema.yaml --table docs/configuration.md
+	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md
 
 lock: $(READY)  ## resolve envs/*.in anew: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py

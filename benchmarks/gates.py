@@ -9,13 +9,13 @@ import copy
 from pathlib import Path
 
 import torch
-from headroom.ground.heads import all_heads
+from headroom.core.heads import all_heads
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.continued_training import continue_training
 from headroom.methods.learned_gates import HardConcreteGates, fixed
 from headroom.methods.pairs import read_pairs
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.models.translation.model import TranslationModel
-from headroom.settings.gates import GateTrainingSettings
+from headroom.settings.experiments import GateTrainingSettings
 
 BLOCK = 20
 """Updates that are timed together."""

@@ -16,7 +16,7 @@ from headroom.methods.pairs import read_pairs
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.syntax import relation_pointing
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.roles import PointingSettings
+from headroom.settings.experiments import PointingSettings
 from headroom.tasks.observing import observing
 
 SETS = ("choose", "check")

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from headroom.ground.heads import all_heads
+from headroom.core.heads import all_heads
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.methods.translated_sets import load_set
-from headroom.models.translation.model import TranslationModel
-from headroom.settings.decoding import DecodingSettings
+from headroom.settings.experiments import DecodingSettings
 
 
 def main() -> None:

@@ -11,9 +11,9 @@ import sys
 from pathlib import Path
 
 import torch
-from headroom.cost import build_parser, prepare_updates
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.arms import ARMS, parse_arm
+from headroom.stages.update_cost import build_parser, prepare_updates
 
 MODEL = ["--heads", "8", "--width", "128", "--feed-forward", "256", "--max-tokens", "2048"]
 """As in studies/multi30k.yaml."""

@@ -9,12 +9,12 @@ import os
 import tempfile
 
 import torch
+from headroom.core.heads import all_heads
 from headroom.data.labelled import LabelledText
-from headroom.ground.heads import all_heads
+from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.encoder_workload import Workload
 from headroom.methods.orders import random_order, removed_first
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.models.classification.model import ClassificationModel
 from tokenizers.implementations import BertWordPieceTokenizer
 from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from headroom.study import load_study
+from headroom.settings.study import load_study
 from hypothesis import strategies as st
 from whole_project import ROOT, TINY
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from headroom.ground.files import read_lines
-from headroom.models.translation.model import TranslationModel
+from headroom.core.files import read_lines
+from headroom.engines.translation.model import TranslationModel
 from made_once import made_once
 from toy_run import ToyRun, spread, write_run
 

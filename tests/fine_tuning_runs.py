@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 from headroom.data.labelled import LabelledText
-from headroom.models.classification import training
-from headroom.models.classification.records import EpochRecord
-from headroom.models.epochs import Progress
-from headroom.settings.fine_tuning import FineTuningSettings
+from headroom.engines.classification import training
+from headroom.engines.classification.records import EpochRecord
+from headroom.engines.epochs import Progress
+from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from toy_fine_tuning import examples, same
 

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.ground.errors import HeadroomError
+from headroom.engines.classification import records, training
+from headroom.engines.processes import process_count, this_process
 from headroom.methods.trainer_arms import changes_of
-from headroom.models.classification import records, training
-from headroom.models.processes import process_count, this_process
 from headroom.settings.arms import Arm, SposArm
-from headroom.settings.fine_tuning import FineTuningSettings
+from headroom.settings.models import FineTuningSettings
 from toy_fine_tuning import examples
 from transformers import TrainerCallback
 

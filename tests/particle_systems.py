@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.methods.particle_updates import rewritten
+from headroom.methods.particles import rewritten
 from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from torch import Tensor
 

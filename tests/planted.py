@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
+from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word
-from headroom.ground.heads import Head, Site
-from headroom.models.maps import MapBatch, MapObserver, padded_spans
+from headroom.engines.maps import MapBatch, MapObserver, padded_spans
 from torch import Tensor
 
 Pointer = Callable[[int, int], int]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 import torch
-from headroom.ground.errors import HeadroomError
-from headroom.models.processes import check_replicas, process_count, sum_over_processes, this_process, wait_for_all
+from headroom.core.errors import HeadroomError
+from headroom.engines.processes import check_replicas, process_count, sum_over_processes, this_process, wait_for_all
 
 Tell = Callable[[Any], None]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import torch
-from headroom.models.translation import engine as _engine  # noqa: F401
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
 
 from fairseq import options, tasks  # isort: skip
 from fairseq.data import Dictionary, indexed_dataset  # isort: skip

@@ -13,9 +13,9 @@ import torch
 from headroom.data.generated import generate_sets
 from headroom.data.moses import MosesPieces
 from headroom.data.parallel import ParallelText
-from headroom.models.translation import engine as _engine  # noqa: F401
-from headroom.settings.corpus import GeneratedCorpus
-from headroom.settings.released import MosesSettings
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.settings.models import MosesSettings
+from headroom.settings.parallel import GeneratedCorpus
 from subword_nmt.learn_bpe import learn_bpe
 from toy_run import spread
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from headroom import generate, prepare, train
+from headroom.stages import generate, training, vocabulary
 from torch import nn
 
 SHAPE = [
@@ -37,8 +37,8 @@ def write_run(directory: Path) -> None:
     run = ToyRun(directory)
     sizes = ["--train", "120", "--valid", "24", "--test", "8", "--far", "8"]
     generate.main(["--output", str(run.corpus), *sizes])
-    prepare.main(["--corpus", str(run.corpus), "--output", str(run.data), "--size", "220"])
-    train.main(
+    vocabulary.main(["--corpus", str(run.corpus), "--output", str(run.data), "--size", "220"])
+    training.main(
         [
             *("--data", str(run.data), "--work", str(directory / "work"), "--checkpoints", str(directory / "run")),
             *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", "baseline", "method=baseline"),

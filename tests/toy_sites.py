@@ -4,13 +4,13 @@ from copy import deepcopy
 from functools import cache
 
 import torch
-from headroom.ground.heads import Site
+from headroom.core.heads import Site
+from headroom.engines.classification import attention_maps as encoder_maps
+from headroom.engines.classification.sites import find_sites as find_encoder_sites
+from headroom.engines.sites import AttentionSite
+from headroom.engines.translation import attention_maps as fairseq_maps
+from headroom.engines.translation.checkpoint import find_sites as find_fairseq_sites
 from headroom.methods.regularisers import regulariser
-from headroom.models.classification import attention_maps as encoder_maps
-from headroom.models.classification.sites import find_sites as find_encoder_sites
-from headroom.models.sites import AttentionSite
-from headroom.models.translation import attention_maps as fairseq_maps
-from headroom.models.translation.sites import find_sites as find_fairseq_sites
 from torch import nn
 from toy_encoder import toy_configuration, toy_model
 from toy_fairseq import batch, make_trainer

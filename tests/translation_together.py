@@ -5,14 +5,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
+from headroom.engines.processes import process_count, this_process
+from headroom.engines.translation import checkpoint, training
+from headroom.engines.translation.fairseq_task import fairseq_arguments
 from headroom.methods.fairseq_arms import arm_arguments
-from headroom.models.processes import process_count, this_process
-from headroom.models.translation import checkpoint, records, training
-from headroom.models.translation.arguments import fairseq_arguments
 from headroom.settings.arms import Arm, SposArm
-from headroom.settings.model import ModelSettings
-from headroom.settings.training import TrainingSettings
+from headroom.settings.models import ModelSettings, TrainingSettings
 
 MODEL = ModelSettings(
     encoder_layers=2, decoder_layers=2, heads=2, width=16, feed_forward=16, dropout=0.0, attention_dropout=0.0
@@ -75,6 +74,6 @@ def forbid_writing() -> None:
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise AssertionError("a process that is not the first one writes")
 
-    for module in (training, records, checkpoint):
+    for module in (training, training, checkpoint):
         module.atomic_path = refuse  # type: ignore[attr-defined]
     training.Trainer.save_checkpoint = refuse

@@ -10,10 +10,10 @@ import tarfile
 
 import pytest
 from bad_server import Answer
+from headroom.core.errors import HeadroomError
 from headroom.data import archives, unpacking
 from headroom.data.archives import DamagedArchiveError, extract, fetch_archive
 from headroom.data.transfer import Patience
-from headroom.ground.errors import HeadroomError
 
 HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
 

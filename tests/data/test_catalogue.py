@@ -1,8 +1,8 @@
 import pytest
 import yaml
+from headroom.core.errors import HeadroomError
 from headroom.data.catalogue import CATALOGUE, find_dataset, read_catalogue
-from headroom.ground.errors import HeadroomError
-from headroom.settings.corpus import CatalogueCorpus
+from headroom.settings.parallel import CatalogueCorpus
 
 
 def test_every_dataset_of_the_settings_is_in_the_catalogue_with_its_far_sets():

@@ -1,5 +1,5 @@
 import pytest
-from headroom.settings.corpus import CatalogueCorpus, Corpus, FilesCorpus, GeneratedCorpus
+from headroom.settings.parallel import CatalogueCorpus, Corpus, FilesCorpus, GeneratedCorpus
 from pydantic import TypeAdapter, ValidationError
 
 CORPUS = TypeAdapter(Corpus)

@@ -6,11 +6,11 @@ import logging
 
 import pytest
 from bad_server import Answer
+from headroom.core.errors import HeadroomError
 from headroom.data import unpacking
 from headroom.data.catalogue import CatalogueFile
 from headroom.data.fetching import fetch, unpacked_lines
 from headroom.data.transfer import Patience
-from headroom.ground.errors import HeadroomError
 
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
 HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
 from headroom.data.parallel import Origin, ParallelText, read_parallel, write_corpus
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.data.trees import read_trees
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import write_lines
-from headroom.settings.corpus import VocabularySettings
+from headroom.settings.parallel import VocabularySettings
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as any_
 

@@ -4,10 +4,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data import hub
 from headroom.data.hub import load_hub
 from headroom.data.labelled import LabelledText
-from headroom.ground.errors import HeadroomError
 from headroom.settings.labelled import HubCorpus
 
 PAIRS = {"dataset": "some/pairs", "name": "small", "sentences": ["premise", "hypothesis"]}

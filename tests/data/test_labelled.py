@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
 from headroom.data.labelled import (
     LabelledText,
     halves,
@@ -9,8 +11,6 @@ from headroom.data.labelled import (
     warn_of_overlap,
     write_labelled_corpus,
 )
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import sha256
 
 SINGLE = b"sentence\tlabel\n"
 PAIR = b"sentence1\tsentence2\tlabel\n"

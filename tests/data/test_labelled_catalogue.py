@@ -2,9 +2,9 @@ from typing import get_args
 
 import pytest
 import yaml
+from headroom.core.errors import HeadroomError
 from headroom.data.labelled_catalogue import CATALOGUE, LabelledDataset, find_labelled
 from headroom.data.published import read_entries
-from headroom.ground.errors import HeadroomError
 from headroom.settings.labelled import LabelledCatalogueCorpus
 
 NAMES = get_args(LabelledCatalogueCorpus.model_fields["dataset"].annotation)

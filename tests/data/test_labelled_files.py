@@ -3,11 +3,11 @@
 import zipfile
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data import unpacking
 from headroom.data.labelled import LabelledText
 from headroom.data.labelled_catalogue import LabelledDataset, Rows
 from headroom.data.labelled_files import chosen_rows, read_set
-from headroom.ground.errors import HeadroomError
 
 NAMES = {"0": "no", "1": "yes"}
 

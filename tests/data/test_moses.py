@@ -1,13 +1,13 @@
 """Moses tokens and byte-pair codes: by hand, against fairseq's own encoders, and every way in which files can fail."""
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data.moses import CODES, MosesPieces, read_moses, write_moses
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.data.subwords import load_subwords
-from headroom.ground.errors import HeadroomError
-from headroom.models.translation import engine as _engine  # noqa: F401
-from headroom.settings.corpus import VocabularySettings
-from headroom.settings.released import MosesSettings
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.settings.models import MosesSettings
+from headroom.settings.parallel import VocabularySettings
 
 from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig  # isort: skip
 from fairseq.data.encoders.subword_nmt_bpe import SubwordNMTBPE, SubwordNMTBPEConfig  # isort: skip

@@ -1,6 +1,8 @@
 import json
 
 import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
 from headroom.data.parallel import (
     Origin,
     ParallelText,
@@ -10,8 +12,6 @@ from headroom.data.parallel import (
     warn_of_overlap,
     write_corpus,
 )
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import sha256
 
 
 @pytest.fixture

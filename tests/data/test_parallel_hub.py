@@ -5,12 +5,12 @@ import sys
 from types import SimpleNamespace
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data import hub_library
 from headroom.data.hub_library import hub_answers
 from headroom.data.parallel import ParallelText
 from headroom.data.parallel_hub import load_hub_pairs
-from headroom.ground.errors import HeadroomError
-from headroom.settings.online_text import ParallelHubCorpus
+from headroom.settings.parallel import ParallelHubCorpus
 
 GIVEN = {"dataset": "some/talks", "source_language": "de", "target_language": "en"}
 

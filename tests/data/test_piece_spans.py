@@ -1,11 +1,11 @@
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data.generated import generate_sets
 from headroom.data.moses import MosesPieces
 from headroom.data.piece_spans import piece_spans
 from headroom.data.pieces import Pieces, train_pieces
-from headroom.ground.errors import HeadroomError
-from headroom.settings.corpus import GeneratedCorpus, VocabularySettings
-from headroom.settings.released import MosesSettings
+from headroom.settings.models import MosesSettings
+from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
 
 
 def test_pieces_of_words_a_lone_mark_and_a_piece_of_two_words():

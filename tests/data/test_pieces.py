@@ -1,9 +1,9 @@
 import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
 from headroom.data.generated import generate_sets
 from headroom.data.pieces import Pieces, train_pieces
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import sha256
-from headroom.settings.corpus import GeneratedCorpus, VocabularySettings
+from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
 
 SETTINGS = VocabularySettings(size=300)
 

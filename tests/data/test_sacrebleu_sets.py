@@ -6,10 +6,10 @@ import tarfile
 
 import pytest
 import sacrebleu
+from headroom.core.errors import HeadroomError
 from headroom.data.parallel import ParallelText
 from headroom.data.sacrebleu_sets import load_test_sets
-from headroom.ground.errors import HeadroomError
-from headroom.settings.online_text import SacrebleuCorpus
+from headroom.settings.parallel import SacrebleuCorpus
 from sacrebleu.dataset.fake_sgml import FakeSGMLDataset
 from sacrebleu.dataset.tsv import TSVDataset
 

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, text_of
 from headroom.data.sentence_pairs import generate_pair_sets
-from headroom.settings.sentence_pairs import GeneratedPairs
+from headroom.settings.labelled import GeneratedPairs
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from small_worlds import World, is_true

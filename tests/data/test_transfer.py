@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 from bad_server import LONG, Answer, BadServer
+from headroom.core.errors import HeadroomError
 from headroom.data.transfer import Patience, download
-from headroom.ground.errors import HeadroomError
 from whole_project import ROOT
 
 BODY = random.Random(1).randbytes(200_000)

@@ -2,7 +2,7 @@ import conllu
 import pytest
 from headroom.data.generated import generate_sets
 from headroom.data.treebank import write_treebank
-from headroom.settings.corpus import GeneratedCorpus
+from headroom.settings.parallel import GeneratedCorpus
 
 
 @pytest.fixture(scope="module")

@@ -1,9 +1,9 @@
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data.generated import generate_sets
 from headroom.data.treebank import write_treebank
 from headroom.data.trees import Word, plain_sentence, read_trees, relations_in
-from headroom.ground.errors import HeadroomError
-from headroom.settings.corpus import GeneratedCorpus
+from headroom.settings.parallel import GeneratedCorpus
 
 
 def row(number, form, governor, relation, misc="_"):

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data import unpacking
 from headroom.data.unpacking import Unpacked, check_size, most_bytes
-from headroom.ground.errors import HeadroomError
 
 PACKERS = [bytes, gzip.compress, bz2.compress, lzma.compress]
 

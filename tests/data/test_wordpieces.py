@@ -8,8 +8,8 @@ from pathlib import Path
 
 import headroom
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data.wordpieces import SPECIAL, learn_wordpieces
-from headroom.ground.errors import HeadroomError
 
 WORKFLOW = Path(headroom.__file__).parents[1]
 TEXT = ["The dog sees a dogfish.", "Dogs see the dog!", "A fish, the fishes", "naïve dogs fish"] * 3

@@ -1,7 +1,7 @@
 import random
 
 from headroom.data.trees import ParsedSentence, Word
-from headroom.methods.arcs import arcs_of, best_offset, hits_at, moved, targets
+from headroom.methods.syntax import arcs_of, best_offset, hits_at, moved, targets
 from planted import tree
 
 # The small old dog sees cats

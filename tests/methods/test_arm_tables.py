@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.ground.tables import write_table
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import write_table
 from headroom.methods.arm_tables import arms_by_task, check_arms, joint_signature, last_epoch, main_scores, read_runs
 
 COLUMNS = ("run", "epoch", "value")

@@ -4,7 +4,7 @@ import math
 
 import numpy
 import pytest
-from headroom.methods.concentration import entropy, gini
+from headroom.methods.arm_quantities import entropy, gini
 from scipy import stats
 
 SCORES = numpy.random.default_rng(3).pareto(1.2, 40)

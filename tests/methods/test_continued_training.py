@@ -2,12 +2,12 @@
 
 import pytest
 import torch
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import all_heads, parse_profile
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import all_heads, parse_profile
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.continued_training import continue_training, falling
 from headroom.methods.learned_gates import ExactGates, HardConcreteGates, fixed
-from headroom.models.translation.model import TranslationModel
-from headroom.settings.gates import GateTrainingSettings
+from headroom.settings.experiments import GateTrainingSettings
 
 
 def train(model, texts, source, *, scope="all", **changes):

@@ -4,7 +4,7 @@ import math
 
 import pandas
 import pytest
-from headroom.methods.curve_summaries import above_chance, curve_area, removable_share
+from headroom.methods.arm_quantities import above_chance, curve_area, removable_share
 
 
 def curve(values: list[float], *, full: float = 20.0, removed: list[int] | None = None) -> pandas.DataFrame:

@@ -8,9 +8,13 @@ from types import SimpleNamespace
 import numpy
 import pytest
 import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
 from headroom.data.parallel import ParallelText
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Site
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.gates import Gates
+from headroom.engines.maps import MapBatch
+from headroom.engines.sites import AttentionSite
 from headroom.methods.diversity import (
     MEASURES,
     ON_TEXT,
@@ -21,10 +25,6 @@ from headroom.methods.diversity import (
     particles_of,
     text_likeness,
 )
-from headroom.models.classification.model import ClassificationModel
-from headroom.models.gates import Gates
-from headroom.models.maps import MapBatch
-from headroom.models.sites import AttentionSite
 from headroom.tasks.observing import observing
 from torch import nn
 from toy_encoder import toy_text, write_encoder

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.encoder_workload import workload
-from headroom.models.classification.model import ClassificationModel
 from toy_encoder import toy_text, write_encoder
 from toy_self_attentive import ATTENTION, HOPS, STATES, UNITS, write_self_attentive
 

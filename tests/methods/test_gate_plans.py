@@ -1,11 +1,10 @@
 """Sweeps: one further training per lambda, per K, per control."""
 
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
-from headroom.methods.gate_plans import controls, learned
-from headroom.methods.learned_gates import profile_of
-from headroom.settings.gates import GateSettings
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.methods.learned_gates import controls, learned, profile_of
+from headroom.settings.experiments import GateSettings
 
 HEADS = [Head("E", layer, head) for layer in range(1, 5) for head in range(1, 5)]
 SETTINGS = GateSettings(penalties=(0.5, 0.25), kept_shares=(0.25, 1.0), random_draws=2)

@@ -1,12 +1,12 @@
 """Scores on halves: of gradients the examples of a half alone, of ablation the metric of a half alone."""
 
 import pytest
-from headroom.ground.heads import all_heads
+from headroom.core.heads import all_heads
 from headroom.methods.halves import ablation_on_halves
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.translated_sets import TranslatedSet
-from headroom.settings.decoding import DecodingSettings
+from headroom.settings.experiments import DecodingSettings
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
 

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.methods.regularisers import dropped_heads, masked_heads, regulariser
 from headroom.settings.arms import DropHeadArm, HeadMaskArm
 from toy_fairseq import write_data

@@ -6,7 +6,7 @@ import random
 import fairseq
 import pytest
 import torch
-from headroom.ground.heads import Head, all_heads, parse_profile
+from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.methods.importance import (
     CRITERIA,
     gate_gradients,

@@ -2,17 +2,16 @@
 
 import pytest
 import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
+from headroom.core.heads import Head, all_heads, parse_profile
+from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpaired_p
 from headroom.data.parallel import ParallelText
-from headroom.ground.corrections import benjamini_hochberg, holm
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import write_lines
-from headroom.ground.heads import Head, all_heads, parse_profile
-from headroom.ground.right_or_wrong import mcnemar_p, unpaired_p
-from headroom.ground.translation_metrics import METRICS
+from headroom.engines.translation.metrics import METRICS
 from headroom.methods.judging import COMPARED, Judge, comparisons
 from headroom.methods.pairs import read_pairs
 from headroom.methods.translated_sets import TranslatedSet, load_set
-from headroom.settings.decoding import DecodingSettings
+from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=12, sentences_at_once=5)

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.ground.heads import Head, Site, all_heads
+from headroom.core.heads import Head, Site, all_heads
 from headroom.methods.learned_gates import (
     COOLING,
     ExactGates,

@@ -1,9 +1,9 @@
 """Removal orders worked by hand, and the points of a curve."""
 
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Site, all_heads
-from headroom.ground.tables import write_table
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site, all_heads
+from headroom.core.tables import write_table
 from headroom.methods.orders import (
     least_important_first,
     random_order,

@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from headroom.methods.likeness import mean_kernel
-from headroom.methods.particle_updates import along, svgd
+from headroom.methods.particles import along, svgd
+from headroom.methods.similarity import mean_kernel
 from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from particle_systems import PUSH, STEP, every_method, random_system, updated
 from slow_repulsion import slow_update

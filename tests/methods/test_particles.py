@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Site
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
 from headroom.methods.particles import GradientRewriter
 from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from slow_repulsion import slow_update

@@ -5,7 +5,7 @@ from itertools import permutations
 
 import pytest
 import torch
-from headroom.ground.heads import Head, Site
+from headroom.core.heads import Head, Site
 from headroom.methods.pointing import OFFSETS, RarePieces, piece_pointing
 from planted import batch_of, names, tree
 

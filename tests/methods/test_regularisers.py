@@ -5,10 +5,10 @@ from itertools import combinations
 
 import pytest
 import torch
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.engines.removal import remove_heads
 from headroom.methods.regularisers import regulariser
-from headroom.models.removal import remove_heads
 from headroom.settings.arms import (
     DisagreementOutputArm,
     DisagreementPositionArm,

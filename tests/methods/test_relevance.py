@@ -4,13 +4,12 @@ import fairseq
 import numpy
 import pytest
 import torch
-from headroom.ground.heads import Head, Site, parse_profile
+from headroom.core.heads import Head, Site, parse_profile
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.translation.batches import Batch, Language
+from headroom.engines.translation.checkpoint import find_sites
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
-from headroom.models.classification.model import ClassificationModel
-from headroom.models.translation.batches import Batch
-from headroom.models.translation.languages import Language
-from headroom.models.translation.model import TranslationModel
-from headroom.models.translation.sites import find_sites
 from toy_encoder import toy_text, write_encoder
 from toy_fairseq import batch, make_trainer, write_data
 from toy_run import spread

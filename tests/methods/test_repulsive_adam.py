@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from headroom.ground.errors import HeadroomError
-from headroom.methods import repulsive_adam
+from headroom.core.errors import HeadroomError
+from headroom.engines.translation.fairseq_task import site_of
+from headroom.methods import fairseq_arms
 from headroom.methods.fairseq_arms import arm_arguments
-from headroom.models.translation.task import site_of
 from headroom.settings.arms import BaselineArm, SvgdArm
 from slow_repulsion import slow_update
 from toy_fairseq import batch, gradients, make_trainer, weights, write_data
 
-WORKFLOW = Path(repulsive_adam.__file__).parents[2]
+WORKFLOW = Path(fairseq_arms.__file__).parents[2]
 ADAM = tuple(arm_arguments(BaselineArm(), 1))
 SVGD = tuple(arm_arguments(SvgdArm(alpha=0.05), 1))
 NO_DROPOUT = ("--dropout", "0")

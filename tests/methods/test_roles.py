@@ -2,9 +2,8 @@
 
 import pandas
 import pytest
-from headroom.methods.role_tables import POINTING_COLUMNS
-from headroom.methods.roles import exceeds, find_roles
-from headroom.settings.roles import RuleSettings
+from headroom.methods.roles import POINTING_COLUMNS, exceeds, find_roles
+from headroom.settings.experiments import RuleSettings
 
 
 def row(**values):

@@ -2,8 +2,8 @@
 
 import numpy
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
 from headroom.methods.shards import Shard, read_shards, write_shard
 
 HEADS = [Head("E", 1, number) for number in range(1, 8)]

@@ -1,6 +1,6 @@
 import numpy
 import pytest
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.methods.shares import measured, shares
 
 HEADS = [Head("E", 1, 1), Head("E", 1, 2)]

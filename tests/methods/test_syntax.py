@@ -5,11 +5,11 @@ import random
 import numpy
 import pandas
 import pytest
-from headroom.ground.heads import Head, Site
+from headroom.core.heads import Head, Site
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.roles import find_roles
 from headroom.methods.syntax import arc_sets, relation_pointing
-from headroom.settings.roles import RuleSettings
+from headroom.settings.experiments import RuleSettings
 from planted import batch_of, names, tree
 
 COUNT = 60

@@ -1,6 +1,6 @@
 import pandas
+from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word, plain_sentence
-from headroom.ground.heads import Head, Site
 from headroom.methods.traces import entry, nearest_to_roles, sentences_to_trace, shown, word_maps
 from planted import batch_of, tree
 

@@ -2,11 +2,11 @@
 
 import pytest
 import torch
+from headroom.engines.classification import training
+from headroom.engines.classification.trainer import load_tokenizer  # noqa: F401
 from headroom.methods.trainer_arms import changes_of
-from headroom.models.classification import training
-from headroom.models.classification.examples import load_tokenizer  # noqa: F401
 from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, SposArm, SvgdArm
-from headroom.settings.fine_tuning import FineTuningSettings
+from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from slow_repulsion import slow_update
 from toy_encoder import toy_configuration, toy_model

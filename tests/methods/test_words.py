@@ -3,7 +3,7 @@
 import numpy
 import torch
 from headroom.data.trees import ParsedSentence, Word
-from headroom.methods.words import between_units, membership, unit_of_pieces, units
+from headroom.methods.pointing import between_units, membership, unit_of_pieces, units
 
 # I don't go: do and n't stand at one place
 DONT = ParsedSentence(

@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import parse_profile
 from headroom.data.parallel import ParallelText
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import parse_profile
 from headroom.methods.workload import PARTS, workload
 
 WIDTH, FORWARD, HEADS, HEAD = 16, 16, 4, 4

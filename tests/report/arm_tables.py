@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headroom import compare, overlap
-from headroom.ground.tables import write_table
+from headroom.core.tables import write_table
 from headroom.report.arms import ArmDescription
 from headroom.report.study_tables import COLUMNS
+from headroom.stages import overlap
 
 Row = dict[str, Any]
 
@@ -197,7 +197,7 @@ def _compared(directory: Path, files: Mapping[str, list[Path]], task: str, arms:
         for flag, name in (inputs | {"training": "training"}).items()
         for word in (f"--{flag}", *map(str, files[name]))
     ]
-    compare.main(["--study", "arms", "--arms", task, *arms, *flags, "--output", str(path)])
+    arms.main(["--study", "arms", "--arms", task, *arms, *flags, "--output", str(path)])
     return path
 
 

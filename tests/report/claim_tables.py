@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headroom.ground.tables import write_table
+from headroom.core.tables import write_table
 from headroom.report.arms import ArmDescription
 from headroom.report.study_tables import COLUMNS, TRANSLATION, StudyTables
 

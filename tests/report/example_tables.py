@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from headroom.ground.heads import KINDS, Head, Site, all_heads, format_profile
-from headroom.ground.tables import write_table
+from headroom.core.heads import KINDS, Head, Site, all_heads, format_profile
+from headroom.core.tables import write_table
 from headroom.report.study_tables import COLUMNS
 from report.voita_tables import VoitaMaker, write_maps
 

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.report.arms import ArmDescription, method_words
 from headroom.report.claims.paired import main_pair, repulsive_pairs
 from headroom.report.configuration import arms_in, read_configuration

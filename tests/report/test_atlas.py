@@ -4,7 +4,7 @@ import math
 import re
 
 import pytest
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report import atlas
 from headroom.report.atlas import Mark, Shape
 from lxml import etree

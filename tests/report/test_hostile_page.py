@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 import yaml
-from headroom.ground.visible import visible
+from headroom.core.errors import visible
 from headroom.report.__main__ import main
 from lxml import etree, html
 from markupsafe import escape

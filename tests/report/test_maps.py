@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
 from headroom.report.attention_map import CELL, describe, draw_map
 from headroom.report.maps import AttentionMap, read_maps
 from headroom.report.sections import attention_maps
@@ -44,9 +44,9 @@ def test_a_map_is_read(tmp_path: Path) -> None:
         ({"weights": [[0.3], [0.7]]}, "a weight per key"),
         ({"weights": [[0.3, 0.7], [float("inf"), 0.1]]}, "a weight per key, all numbers"),
         ({"weights": [[0.3, 0.7], [float("nan"), 0.1]]}, "a weight per key, all numbers"),
-        ({"sentence": float("inf")}, "has no attention maps as headroom.trace writes them"),
+        ({"sentence": float("inf")}, "has no attention maps as headroom attention_maps writes them"),
         ({"head": "X1"}, "'X1' is not a head"),
-        ({"queries": None}, "has no attention maps as headroom.trace writes them"),
+        ({"queries": None}, "has no attention maps as headroom attention_maps writes them"),
     ],
 )
 def test_what_is_no_map_is_told_with_its_file(tmp_path: Path, wrong: dict[str, Any], told: str) -> None:

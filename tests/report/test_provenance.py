@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.report.provenance import provenance
 from headroom.report.study_tables import StudyTables
 

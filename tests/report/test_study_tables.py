@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.report.study_tables import COLUMNS, StudyTables, arm_of, seed_of, task_of
 from report.claim_tables import CLASSIFIER, OTHER_RUN, RUN, study
 from report.example_tables import ALL_TASKS, TRANSLATION_RUNS, write_example_study

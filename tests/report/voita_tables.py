@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from headroom.ground.heads import Head, format_profile
+from headroom.core.heads import Head, format_profile
 
 Row = dict[str, Any]
 

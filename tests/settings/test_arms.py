@@ -3,8 +3,8 @@
 import argparse
 
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Site
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
 from headroom.settings.arms import (
     ARMS,
     ArmSettings,
@@ -28,7 +28,7 @@ from headroom.settings.arms import (
     parse_arm,
     shaped,
 )
-from headroom.settings.model import ModelSettings
+from headroom.settings.models import ModelSettings
 from pydantic import TypeAdapter, ValidationError
 
 PARTICLES = {"stepsize": 0.5, "strength": 0.25, "particles": "joined", "median": "with-diagonal"}

@@ -3,7 +3,7 @@
 import argparse
 
 import pytest
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.settings.encoder import ENCODERS, Encoder, NewEncoder, SelfAttentiveEncoder, add_encoder, encoder_from
 from pydantic import TypeAdapter, ValidationError
 

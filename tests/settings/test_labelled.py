@@ -1,12 +1,12 @@
 import pytest
 from headroom.settings.labelled import (
+    GeneratedPairs,
     HubCorpus,
     LabelledCatalogueCorpus,
     LabelledCorpus,
     LabelledFilesCorpus,
     check_task,
 )
-from headroom.settings.sentence_pairs import GeneratedPairs
 from pydantic import TypeAdapter, ValidationError
 
 CORPUS = TypeAdapter(LabelledCorpus)

@@ -1,9 +1,9 @@
 import argparse
 
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.settings.online_text import ParallelHubCorpus, SacrebleuCorpus, add_corpus, corpus_from
-from headroom.settings.released import MosesSettings, ReleasedModel
+from headroom.core.errors import HeadroomError
+from headroom.settings.models import MosesSettings, ReleasedModel
+from headroom.settings.parallel import ParallelHubCorpus, SacrebleuCorpus, add_corpus, corpus_from
 from pydantic import ValidationError
 
 HUB = ["--dataset", "some/talks", "--source-language", "de", "--target-language", "en"]

@@ -1,8 +1,8 @@
 """A study's tasks, runs and checks."""
 
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.study import load_study
+from headroom.core.errors import HeadroomError
+from headroom.settings.study import load_study
 
 BOTH = {"seeds": [1, 2], "translation": {}, "classification": {"entailment": {}, "sst2": {}}}
 

@@ -1,6 +1,6 @@
 import pytest
-from headroom.ground.errors import HeadroomError
-from headroom.study import load_study
+from headroom.core.errors import HeadroomError
+from headroom.settings.study import load_study
 
 CATALOGUE = {"corpus": {"source": "catalogue"}}
 

@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import pytest
-from headroom import ablate, count, evaluate, keep, prune, remove, score, speed
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
+from headroom.core.heads import parse_profile
+from headroom.core.tables import read_table
 from headroom.data.labelled import LabelledText
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import write_lines
-from headroom.ground.heads import parse_profile
-from headroom.ground.tables import read_table
-from headroom.models.classification.model import ClassificationModel
+from headroom.engines.classification.model import ClassificationModel
+from headroom.stages import ablation as ablation_stage
+from headroom.stages import evaluation, keep_one, parameters, pruning, removal, timing
+from headroom.stages import scores as scores_stage
 from toy_encoder import toy_text, write_encoder
 
 LABELS = ("contradiction", "entailment", "neutral")
@@ -42,19 +44,19 @@ def arguments(own, output, *more, several=False):
 @pytest.fixture(scope="module")
 def scores(own, tmp_path_factory):
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    score.main(arguments(own, path, "--batch-examples", "5", several=True))
+    scores_stage.main(arguments(own, path, "--batch-examples", "5", several=True))
     return path
 
 
 @pytest.fixture(scope="module")
 def ablation(own, tmp_path_factory):
     path = tmp_path_factory.mktemp("ablation") / "ablation.csv"
-    ablate.main(arguments(own, path, *QUICK))
+    ablation_stage.main(arguments(own, path, *QUICK))
     return path
 
 
 def test_scores_of_every_head_and_criterion(scores):
-    table = read_table(scores, score.COLUMNS)
+    table = read_table(scores, scores_stage.COLUMNS)
     assert len(table) == 8 * 4 * 2
     assert set(table["epoch"]) == {3}
     assert (table["value"] > 0).all()
@@ -62,12 +64,12 @@ def test_scores_of_every_head_and_criterion(scores):
 
 
 def test_the_ablation_is_that_of_the_sliced_model(own, ablation, tmp_path):
-    table = read_table(ablation, ablate.COLUMNS)
+    table = read_table(ablation, ablation_stage.COLUMNS)
     assert len(table) == 2 * 8 * len(METRICS)
     model = ClassificationModel.load(own / "epoch3", "cpu")
     model.remove(parse_profile("E2:3", model.sites))
     model.save(tmp_path / "epoch3")
-    evaluate.main([*arguments(own, tmp_path / "sliced.csv", *QUICK), "--checkpoint", str(tmp_path / "epoch3")])
+    evaluation.main([*arguments(own, tmp_path / "sliced.csv", *QUICK), "--checkpoint", str(tmp_path / "epoch3")])
     expected = read_table(tmp_path / "sliced.csv").set_index("metric")["value"]
     rows = table[(table["set"] == "test") & (table["layer"] == 2) & (table["head"] == 3)].set_index("metric")
     assert rows["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
@@ -75,15 +77,15 @@ def test_the_ablation_is_that_of_the_sliced_model(own, ablation, tmp_path):
 
 def test_final_scores_of_every_metric_asked_for(own, tmp_path):
     given = arguments(own, tmp_path / "table.csv", *QUICK, "--sets", "choose", "test")
-    evaluate.main([*given, "--metrics", "matthews", "f1", "accuracy"])
-    table = read_table(tmp_path / "table.csv", evaluate.COLUMNS)
+    evaluation.main([*given, "--metrics", "matthews", "f1", "accuracy"])
+    table = read_table(tmp_path / "table.csv", evaluation.COLUMNS)
     assert table["metric"].tolist() == ["matthews", "f1", "accuracy", "loss"] * 2
     assert set(table["decoding"]) == {"argmax"}
 
 
 def test_one_head_kept_in_every_layer(own, tmp_path):
-    keep.main(arguments(own, tmp_path / "keep.csv", *QUICK))
-    table = read_table(tmp_path / "keep.csv", keep.COLUMNS)
+    keep_one.main(arguments(own, tmp_path / "keep.csv", *QUICK))
+    table = read_table(tmp_path / "keep.csv", keep_one.COLUMNS)
     assert len(table) == 2 * 8 * len(METRICS)
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]
     assert sorted(set(chosen["layer"])) == [1, 2]
@@ -91,20 +93,20 @@ def test_one_head_kept_in_every_layer(own, tmp_path):
 
 def test_curves_by_every_order_and_within_layers(own, scores, ablation, tmp_path):
     given = arguments(own, tmp_path / "curves.csv", *QUICK, "--scores", str(scores), "--step", "0.5", several=True)
-    prune.main([*given, "--ablation", str(ablation), "--random-draws", "1", "--test-examples", "20"])
-    table = read_table(tmp_path / "curves.csv", prune.COLUMNS)
+    pruning.main([*given, "--ablation", str(ablation), "--random-draws", "1", "--test-examples", "20"])
+    table = read_table(tmp_path / "curves.csv", pruning.COLUMNS)
     assert len(table) == (4 * 3 + 3) * 3 * len(METRICS)
     assert set(table["scope"]) == {"all"}
-    prune.main([*given, "--only-main", "true", "--scopes", "sites"])
-    table = read_table(tmp_path / "curves.csv", prune.COLUMNS)
+    pruning.main([*given, "--only-main", "true", "--scopes", "sites"])
+    table = read_table(tmp_path / "curves.csv", pruning.COLUMNS)
     assert set(table["scope"]) == {"E1", "E2"}
     assert set(table["heads_total"]) == {4}
 
 
 def test_a_sliced_classifier_labels_as_the_masked_one(own, scores, tmp_path):
     given = arguments(own, tmp_path / "removal.csv", *QUICK, "--scores", str(scores))
-    remove.main([*given, "--sliced", str(tmp_path / "sliced")])
-    checks = read_table(tmp_path / "removal.csv", remove.COLUMNS).set_index("check")["value"]
+    removal.main([*given, "--sliced", str(tmp_path / "sliced")])
+    checks = read_table(tmp_path / "removal.csv", removal.COLUMNS).set_index("check")["value"]
     assert checks["identical_outputs"] == 1
     assert checks["largest_logit_difference"] < 1e-5
     assert sum(len(live.kept) for live in ClassificationModel.load(tmp_path / "sliced", "cpu").live_sites) == 4
@@ -113,16 +115,16 @@ def test_a_sliced_classifier_labels_as_the_masked_one(own, scores, tmp_path):
 def test_timing_of_the_whole_model(own, scores, tmp_path):
     few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
     given = arguments(own, tmp_path / "timing.csv", "--scores", str(scores), "--samples", str(tmp_path / "samples.csv"))
-    speed.main([*given, *few])
-    table = read_table(tmp_path / "timing.csv", speed.COLUMNS)
+    timing.main([*given, *few])
+    table = read_table(tmp_path / "timing.csv", timing.COLUMNS)
     assert set(table["part"]) == {"model"}
     assert len(table) == 3 * 2
     assert "length:" in table["signature"][0]
 
 
 def test_counts_by_hand(own, tmp_path):
-    count.main(arguments(own, tmp_path / "parameters.csv"))
-    table = read_table(tmp_path / "parameters.csv", count.COLUMNS)
+    parameters.main(arguments(own, tmp_path / "parameters.csv"))
+    table = read_table(tmp_path / "parameters.csv", parameters.COLUMNS)
     assert table[["kind", "layer", "heads"]].values.tolist() == [["E", 1, 4], ["E", 2, 4]]
     assert set(table["attention_parameters"]) == {4 * (16 * 16 + 16)}
     assert set(table["head_parameters"]) == {4 * 16 * 4 + 3 * 4}  # the output's bias stays
@@ -149,5 +151,5 @@ def test_mistakes_in_the_text_are_named(own, tmp_path, line, message):
     with open(corpus / "test.tsv", "a") as stream:
         stream.write(f"{line}\n")
     with pytest.raises(HeadroomError, match=message):
-        ablate.main([*arguments(own, tmp_path / "table.csv", *QUICK), "--corpus", str(corpus)])
+        ablation_stage.main([*arguments(own, tmp_path / "table.csv", *QUICK), "--corpus", str(corpus)])
     assert not (tmp_path / "table.csv").exists()

@@ -1,10 +1,10 @@
 import json
 
 import pytest
-from headroom.collect import main
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
 from headroom.data.parallel import read_parallel
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines
+from headroom.stages.collect import main
 
 
 @pytest.fixture

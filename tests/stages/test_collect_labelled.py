@@ -1,9 +1,9 @@
 import json
 
 import pytest
-from headroom.collect_labelled import main
+from headroom.core.errors import HeadroomError
 from headroom.data.labelled import read_labelled
-from headroom.ground.errors import HeadroomError
+from headroom.stages.collect_labelled import main
 
 LABELS = ["--labels", "no", "yes"]
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 import yaml
-from headroom.download import main
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
+from headroom.stages.download import main
 
 SETS = {"train": 5, "valid": 4, "test": 3, "mscoco": 2, "newstest2015": 2}
 

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText, read_labelled
-from headroom.download_hub import main
-from headroom.ground.errors import HeadroomError
+from headroom.stages.download_hub import main
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 
@@ -40,7 +40,7 @@ def stage(tmp_path, *flags):
     """Run the stage without a network and return what it did and the seconds it took."""
     begin = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "headroom.download_hub", "--output", str(tmp_path / "corpus"), *flags],
+        [sys.executable, "-m", "headroom", "download_hub", "--output", str(tmp_path / "corpus"), *flags],
         env=os.environ
         | {"PYTHONPATH": str(WORKFLOW), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hub")},
         capture_output=True,

@@ -4,9 +4,9 @@ import zipfile
 
 import pytest
 import yaml
+from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText, read_labelled
-from headroom.download_labelled import main
-from headroom.ground.errors import HeadroomError
+from headroom.stages.download_labelled import main
 
 TABLES = {
     "train.tsv": '1\t"a\u0085b\n0\tc\n1\td\n0\te\n',

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.skipif(
 def stage(tmp_path, *flags):
     """Run the stage without a network."""
     return subprocess.run(
-        [sys.executable, "-m", "headroom.download_parallel_hub", "--output", str(tmp_path / "corpus"), *flags],
+        [sys.executable, "-m", "headroom", "download_parallel_hub", "--output", str(tmp_path / "corpus"), *flags],
         env=os.environ
         | {"PYTHONPATH": str(WORKFLOW), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hub")},
         capture_output=True,

@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.data.parallel import read_parallel
-from headroom.download_sacrebleu import main
-from headroom.ground.errors import HeadroomError
+from headroom.stages.download_sacrebleu import main
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 FAR = ["--far", "mtnt", "mtnt1.1/test"]
@@ -20,7 +20,7 @@ def stage(tmp_path, *flags):
     """Run the stage without a network; sacrebleu keeps its sets in `cache`."""
     blocked = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     return subprocess.run(
-        [sys.executable, "-m", "headroom.download_sacrebleu", "--output", str(tmp_path / "corpus"), *flags],
+        [sys.executable, "-m", "headroom", "download_sacrebleu", "--output", str(tmp_path / "corpus"), *flags],
         env={
             **os.environ,
             **blocked,

@@ -2,9 +2,9 @@ import json
 
 import conllu
 import pytest
-from headroom.generate import main
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines, sha256
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, sha256
+from headroom.stages.generate import main
 
 SIZES = ["--train", "80", "--valid", "21", "--test", "12", "--far", "10"]
 SETS = {"train": 80, "choose": 11, "check": 10, "test": 12, "far": 10}

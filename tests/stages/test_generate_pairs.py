@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, sha256
 from headroom.data.labelled import read_labelled
-from headroom.generate_pairs import main
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines, sha256
+from headroom.stages.generate_pairs import main
 
 SIZES = ["--train", "90", "--valid", "21", "--test", "12", "--far", "9"]
 SETS = {"train": 90, "choose": 11, "check": 10, "test": 12, "far": 9}
@@ -41,7 +41,16 @@ def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
     for name, seed in (("a", "5"), ("b", "6")):
         main(["--output", str(tmp_path / name), "--seed", seed, *SIZES])
         sums[name] = {path.name: sha256(path) for path in (tmp_path / name).iterdir()}
-    command = [sys.executable, "-m", "headroom.generate_pairs", "--output", str(tmp_path / "c"), "--seed", "5", *SIZES]
+    command = [
+        sys.executable,
+        "-m",
+        "headroom.stages.generate_pairs",
+        "--output",
+        str(tmp_path / "c"),
+        "--seed",
+        "5",
+        *SIZES,
+    ]
     package = str(Path(__file__).parents[2] / "workflow")
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": package}
     subprocess.run(command, check=True, env=environment, capture_output=True, timeout=120)

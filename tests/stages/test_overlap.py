@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom import overlap
-from headroom.ground.tables import read_table, write_table
+from headroom.core.tables import read_table, write_table
+from headroom.stages import overlap
 
 RISING = [1.0, 2, 3, 4, 5, 6, 7, 8]
 """Scores of E1:1 ... E1:4, A1:1 ... A1:4: the best two are A1:3 and A1:4."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import headroom
 import psutil
 import pytest
-from headroom.ground.tables import read_table
-from headroom.models.classification import states
-from headroom.models.translation import training
+from headroom.core.tables import read_table
+from headroom.engines.classification import states
+from headroom.engines.translation import training
 from toy_fairseq import write_data
 from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE

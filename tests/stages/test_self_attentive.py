@@ -17,8 +17,8 @@ from headroom import (
     settle,
     speed,
 )
-from headroom.ground.tables import read_table
-from headroom.models.classification.model import ClassificationModel
+from headroom.core.tables import read_table
+from headroom.engines.classification.model import ClassificationModel
 from toy_fine_tuning import write_corpus
 
 RUN = ["--study", "toy", "--run", "hops.baseline.seed1"]

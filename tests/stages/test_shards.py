@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import pytest
-from headroom import ablate, keep, prune, score
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.methods.judging import Judge
+from headroom.stages import ablation, keep_one, pruning
+from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 
 SWEEPS = {
-    "ablate": (ablate, ["--sets", "check", "far"]),
-    "keep": (keep, ["--sets", "check", "far"]),
-    "prune": (prune, ["--judge-on", "far", "--score-on", "check", "--step", "0.5", "--random-draws", "2"]),
+    "ablate": (ablation, ["--sets", "check", "far"]),
+    "keep": (keep_one, ["--sets", "check", "far"]),
+    "prune": (pruning, ["--judge-on", "far", "--score-on", "check", "--step", "0.5", "--random-draws", "2"]),
 }
 
 
@@ -19,7 +20,7 @@ SWEEPS = {
 def scores(toy, lively_checkpoint, tmp_path_factory):
     path = tmp_path_factory.mktemp("scores") / "scores.csv"
     given = looking_at(toy, toy.checkpoints[0], lively_checkpoint, several=True)
-    score.main([*given, "--set", "check", "--examples", "6", "--batch-examples", "4", "--output", str(path)])
+    scores_stage.main([*given, "--set", "check", "--examples", "6", "--batch-examples", "4", "--output", str(path)])
     return path
 
 
@@ -59,25 +60,25 @@ def test_shards_merge_into_the_table_of_one_job(name, toy, lively_checkpoint, sc
 def test_halves_of_merged_ablations_are_the_same(toy, lively_checkpoint, tmp_path):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check"]
     tables = ["--output", str(tmp_path / "table.csv"), "--halves"]
-    ablate.main([*given, *tables, str(tmp_path / "whole.csv")])
-    ablate.main([*given, "--shard", "1/1", "--output", str(tmp_path / "shard.npz")])
-    ablate.main([*given, *tables, str(tmp_path / "merged.csv"), "--merge", str(tmp_path / "shard.npz")])
+    ablation.main([*given, *tables, str(tmp_path / "whole.csv")])
+    ablation.main([*given, "--shard", "1/1", "--output", str(tmp_path / "shard.npz")])
+    ablation.main([*given, *tables, str(tmp_path / "merged.csv"), "--merge", str(tmp_path / "shard.npz")])
     assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 def test_a_missing_shard_is_judged_at_the_merge(toy, lively_checkpoint, tmp_path):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
-    ablate.main([*given, "--output", str(tmp_path / "whole.csv")])
-    ablate.main([*given, "--shard", "2/5", "--output", str(tmp_path / "shard.npz")])
-    ablate.main([*given, "--merge", str(tmp_path / "shard.npz"), "--output", str(tmp_path / "merged.csv")])
+    ablation.main([*given, "--output", str(tmp_path / "whole.csv")])
+    ablation.main([*given, "--shard", "2/5", "--output", str(tmp_path / "shard.npz")])
+    ablation.main([*given, "--merge", str(tmp_path / "shard.npz"), "--output", str(tmp_path / "merged.csv")])
     assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 def test_shards_of_other_examples_are_refused(toy, lively_checkpoint, tmp_path):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
-    ablate.main([*given, "--examples", "3", "--shard", "1/1", "--output", str(tmp_path / "shard.npz")])
+    ablation.main([*given, "--examples", "3", "--shard", "1/1", "--output", str(tmp_path / "shard.npz")])
     with pytest.raises(HeadroomError, match="of other examples or metrics than far: judge all shards again"):
-        ablate.main([*given, "--merge", str(tmp_path / "shard.npz"), "--output", str(tmp_path / "merged.csv")])
+        ablation.main([*given, "--merge", str(tmp_path / "shard.npz"), "--output", str(tmp_path / "merged.csv")])
     assert not (tmp_path / "merged.csv").exists()
 
 
@@ -85,5 +86,5 @@ def test_shards_of_other_examples_are_refused(toy, lively_checkpoint, tmp_path):
 def test_a_wrong_share_is_told(text, toy, lively_checkpoint):
     given = [*looking_at(toy, lively_checkpoint), "--output", "none.npz"]
     with pytest.raises(HeadroomError, match="give a number from 1 to the count and the count"):
-        ablate.main([*given, f"--shard={text}"])
+        ablation.main([*given, f"--shard={text}"])
     assert not Path("none.npz").exists()

@@ -4,62 +4,75 @@ import argparse
 import importlib
 import pkgutil
 
-import headroom
+import headroom.stages
 import pytest
-from headroom.ground.command import run
-from headroom.settings.cost import CostSettings
-from headroom.settings.decoding import DecodingSettings, EvaluationSettings
-from headroom.settings.diversity import DiversitySettings
-from headroom.settings.experiments import SingleHeadSettings
-from headroom.settings.fine_tuning import FineTuningSettings
-from headroom.settings.gates import GateSettings
-from headroom.settings.labelling import LabellingSettings
-from headroom.settings.model import ModelSettings
-from headroom.settings.pruning import PruningSettings
-from headroom.settings.relevance import RelevanceSettings
-from headroom.settings.removal import RemovalSettings
-from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
-from headroom.settings.sampling import SamplingSettings
-from headroom.settings.scores import ScoreSettings
-from headroom.settings.timing import TimingSettings
-from headroom.settings.training import TrainingSettings
+from headroom.core.command import run
+from headroom.settings.base import SamplingSettings
+from headroom.settings.experiments import (
+    CostSettings,
+    DecodingSettings,
+    DiversitySettings,
+    EvaluationSettings,
+    GateSettings,
+    LabellingSettings,
+    PointingSettings,
+    PruningSettings,
+    RelevanceSettings,
+    RemovalSettings,
+    RuleSettings,
+    ScoreSettings,
+    SingleHeadSettings,
+    TimingSettings,
+    TracingSettings,
+)
+from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 from headroom.tasks import TASKS
 
 MODULES = {
-    name: importlib.import_module(f"headroom.{name}")
-    for name in (module.name for module in pkgutil.iter_modules(headroom.__path__))
-    if name not in ("data", "ground", "methods", "models", "report", "settings", "study", "tasks")
+    name: importlib.import_module(f"headroom.stages.{name}")
+    for name in (module.name for module in pkgutil.iter_modules(headroom.stages.__path__))
 }
 ON_TASKS = (
-    *("ablate", "attribute", "contrast", "count", "diversify", "evaluate", "gate", "keep", "observe", "prune"),
-    *("remove", "score", "speed", "trace"),
+    *(
+        "ablation",
+        "relevance",
+        "from_scratch",
+        "parameters",
+        "diversity",
+        "evaluation",
+        "gates",
+        "keep_one",
+        "attention_stats",
+        "pruning",
+    ),
+    *("removal", "scores", "timing", "attention_maps"),
 )
 """Stages whose flags depend on `--task`."""
 
 SETTINGS = {
-    "ablate": (SingleHeadSettings, DecodingSettings, SamplingSettings),
-    "attribute": (RelevanceSettings,),
-    "contrast": (DecodingSettings, SamplingSettings),
-    "cost": (ModelSettings, TrainingSettings, CostSettings),
-    "diversify": (DiversitySettings,),
-    "evaluate": (EvaluationSettings, DecodingSettings, SamplingSettings),
-    "fine_tune": (FineTuningSettings,),
-    "gate": (GateSettings, DecodingSettings, SamplingSettings),
-    "keep": (SingleHeadSettings, DecodingSettings, SamplingSettings),
-    "label": (RuleSettings,),
-    "observe": (PointingSettings, SamplingSettings),
-    "prune": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
-    "remove": (RemovalSettings, DecodingSettings, SamplingSettings),
-    "score": (ScoreSettings,),
-    "speed": (TimingSettings,),
-    "trace": (TracingSettings,),
-    "train": (ModelSettings, TrainingSettings),
+    "ablation": (SingleHeadSettings, DecodingSettings, SamplingSettings),
+    "relevance": (RelevanceSettings,),
+    "from_scratch": (DecodingSettings, SamplingSettings),
+    "update_cost": (ModelSettings, TrainingSettings, CostSettings),
+    "diversity": (DiversitySettings,),
+    "evaluation": (EvaluationSettings, DecodingSettings, SamplingSettings),
+    "fine_tuning": (FineTuningSettings,),
+    "gates": (GateSettings, DecodingSettings, SamplingSettings),
+    "keep_one": (SingleHeadSettings, DecodingSettings, SamplingSettings),
+    "roles": (RuleSettings,),
+    "attention_stats": (PointingSettings, SamplingSettings),
+    "pruning": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
+    "removal": (RemovalSettings, DecodingSettings, SamplingSettings),
+    "scores": (ScoreSettings,),
+    "timing": (TimingSettings,),
+    "attention_maps": (TracingSettings,),
+    "training": (ModelSettings, TrainingSettings),
 }
 
 NUMBERS = [
     (stage, "--" + name.replace("_", "-"))
     for stage, models in SETTINGS.items()
-    if stage != "cost"  # its arms are read first
+    if stage != "update_cost"  # its arms are read first
     for model in models
     for name, field in model.model_fields.items()
     if "int" in str(field.annotation) or "float" in str(field.annotation)
@@ -87,7 +100,7 @@ def test_help_says_what_every_flag_means(name, capsys):
         run(MODULES[name].main, ["--help"])
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    assert text.startswith(f"usage: python -m headroom.{name} ")
+    assert text.startswith(f"usage: python -m headroom {name} ")
     for action in parser_of(name)._actions:
         assert action.option_strings[-1] in text
         assert action.help is not None
@@ -105,7 +118,15 @@ def test_help_is_that_of_the_task(name, task, capsys):
     assert ("--vocabulary" in text) == (task == "translation")
     for action in parser_of(name, task)._actions:
         assert action.option_strings[-1] in text
-    judges = name not in ("attribute", "count", "diversify", "observe", "score", "speed", "trace")
+    judges = name not in (
+        "relevance",
+        "parameters",
+        "diversity",
+        "attention_stats",
+        "scores",
+        "timing",
+        "attention_maps",
+    )
     if task == "classification" and judges:
         wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]
         assert [flag for flag in wanted if flag not in text] == []
@@ -113,7 +134,7 @@ def test_help_is_that_of_the_task(name, task, capsys):
 
 def test_an_unknown_task_is_named_with_the_tasks(capsys):
     with pytest.raises(SystemExit) as caught:
-        run(MODULES["score"].main, ["--task", "parsing"])
+        run(MODULES["scores"].main, ["--task", "parsing"])
     assert caught.value.code == 2
     last = capsys.readouterr().err.split("\n")[-2]
     assert "'parsing'" in last
@@ -157,10 +178,10 @@ def test_a_flag_that_is_needed_is_named(name, capsys):
 @pytest.mark.parametrize(
     ("name", "flag", "value"),
     [
-        ("prune", "--criteria", "magnitude"),
-        ("train", "--precision", "int8"),
-        ("train", "--device", "tpu"),
-        ("score", "--device", "tpu"),
+        ("pruning", "--criteria", "magnitude"),
+        ("training", "--precision", "int8"),
+        ("training", "--device", "tpu"),
+        ("scores", "--device", "tpu"),
     ],
 )
 def test_an_unknown_choice_is_named_with_the_choices(name, flag, value, capsys):

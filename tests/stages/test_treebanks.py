@@ -4,10 +4,10 @@ import hashlib
 
 import pytest
 import yaml
-from headroom import collect_treebank, download_treebank, generate_trees
+from headroom.core.errors import HeadroomError
 from headroom.data.trees import read_trees
-from headroom.ground.errors import HeadroomError
-from headroom.settings.treebank import CatalogueTreebank
+from headroom.settings.labelled import CatalogueTreebank
+from headroom.stages import collect_treebank, download_treebank, generate_trees
 
 TREE = "1\tHello\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t!\t_\t_\t_\t_\t1\tpunct\t_\t_\n\n"
 

@@ -4,13 +4,13 @@ import argparse
 
 import pytest
 import torch
-from headroom import adopt
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, write_lines
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines, write_lines
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation.model import TranslationModel
+from headroom.stages import released
 from headroom.tasks.observing import observing
 from toy_encoder import toy_text, write_encoder
 from toy_released import write_release
@@ -164,7 +164,7 @@ def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
 def test_released_models_find_the_places_of_moses_tokens(tmp_path):
     release = write_release(tmp_path / "released")
     vocabulary = ["--vocabulary", str(tmp_path / "binarised")]
-    adopt.main(["--path", str(release.directory), *vocabulary, "--checkpoint", str(tmp_path / "epoch1.pt")])
+    released.main(["--path", str(release.directory), *vocabulary, "--checkpoint", str(tmp_path / "epoch1.pt")])
     model = TranslationModel.load(tmp_path / "epoch1.pt", tmp_path / "binarised", "cpu")
     lines = [*release.text.source[:5], "The “well-known” dog doesn't  bark…"]
     batches = observing("translation").sentence_batches(model, lines, 3)

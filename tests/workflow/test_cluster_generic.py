@@ -108,7 +108,7 @@ def the_job(project: Project) -> tuple[Path, int]:
     """Return the directory of the only job, and its process group."""
     (job,) = jobs_of(project)
     group = int((job / "group").read_text())
-    assert any("headroom.generate" in args for args in living(group))
+    assert any("headroom generate" in args for args in living(group))
     return job, group
 
 

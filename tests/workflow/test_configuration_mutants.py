@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 from configuration_mutants import BROKEN, Mutant, Place, mutants
-from headroom.ground.errors import HeadroomError
-from headroom.settings.mistakes import one_line
-from headroom.study import load_study, read_study
+from headroom.core.errors import HeadroomError
+from headroom.settings.config_errors import one_line
+from headroom.settings.study import load_study, read_study
 from hypothesis import HealthCheck, Phase, given, settings
 from plans import said
 from whole_project import ROOT, Project, new_project

@@ -6,11 +6,11 @@ from typing import Any, get_args, get_origin
 
 import pytest
 import yaml
-from headroom import documentation
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.report.study_tables import COLUMNS
-from headroom.settings.task import ClassificationSettings, TranslationSettings
-from headroom.study import Study
+from headroom.settings.study import Study
+from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+from headroom.stages import docs
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from whole_project import Project
@@ -49,13 +49,13 @@ WRITTEN_BY = {
 
 class TestConfiguration:
     def test_schema_and_table_say_what_the_models_say(self) -> None:
-        documentation.main(["--check", "--schema", str(SCHEMA), "--table", str(TABLE)])
+        docs.main(["--check", "--schema", str(SCHEMA), "--table", str(TABLE)])
 
     def test_a_stale_page_is_told(self, tmp_path: Path) -> None:
         stale = tmp_path / "table.md"
         stale.write_text(TABLE.read_text().replace("`seeds`", "`seed`"))
         with pytest.raises(HeadroomError, match=r"table\.md is not what .* run `make docs`"):
-            documentation.main(["--check", "--schema", str(SCHEMA), "--table", str(stale)])
+            docs.main(["--check", "--schema", str(SCHEMA), "--table", str(stale)])
 
     def test_schema_is_a_schema(self) -> None:
         Draft202012Validator.check_schema(yaml.safe_load(SCHEMA.read_text()))

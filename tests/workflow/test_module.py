@@ -101,7 +101,7 @@ class TestModule:
         clone = new_project(tmp_path / "headroom")
         other = write_outer(tmp_path / "other", clone)
         assert other.snakemake(study=None).status == 0
-        stage = clone.root / "workflow/headroom/generate.py"
+        stage = clone.root / "workflow/headroom/stages/generate.py"
         stage.touch()
         assert planned(other.snakemake("-n", study=None)) == {}
         stage.write_text(stage.read_text() + "\n# edited\n")

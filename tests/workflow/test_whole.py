@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 from headroom.report.study_tables import COLUMNS
-from headroom.study import Study, load_study
+from headroom.settings.study import Study, load_study
 from whole_project import ROOT, TINY, Finished, Project
 
 STUDY: Study = load_study(yaml.safe_load((ROOT / TINY).read_text()))

@@ -14,8 +14,8 @@ import logging
 _LOGGERS = [logging.getLogger(name) for name in ("fairseq", "fairseq_cli")]
 _levels = [logger.level for logger in _LOGGERS]
 
+from headroom.engines.translation import fairseq_task as translation_task  # noqa: E402
 from headroom.methods import fairseq_arms  # noqa: E402
-from headroom.models.translation import task as translation_task  # noqa: E402
 
 for _logger, _level in zip(_LOGGERS, _levels):
     _logger.setLevel(_level)  # the package silences fairseq; its own command lines keep their log

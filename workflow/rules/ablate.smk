@@ -2,7 +2,7 @@
 rule ablate:
     input:
         data=lambda wildcards: data_of(wildcards.run, *ablated_sets(wildcards.run)),
-        code=of_run(code_of, "headroom.ablate"),
+        code=of_run(code_of, "headroom.stages.ablation"),
         files=of_run(last_files),
         shards=shards_of("ablation/{run}"),
     output:
@@ -29,7 +29,7 @@ rule ablate:
         halves=f"--halves {RESULTS}/halves/{{run}}.ablation.csv",
         written=merged_table,
     shell:
-        "python -m headroom.ablate {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
+        "python -m headroom ablation {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
         "{params.limit} {params.judging} {params.halves} {params.written} > {log} 2>&1"
 
 
@@ -38,7 +38,7 @@ if study.shards > 1:
     use rule ablate as ablate_shard with:
         input:
             data=lambda wildcards: data_of(wildcards.run, *ablated_sets(wildcards.run)),
-            code=of_run(code_of, "headroom.ablate"),
+            code=of_run(code_of, "headroom.stages.ablation"),
             files=of_run(last_files),
         output:
             shard_of("ablation/{run}"),

@@ -1,7 +1,7 @@
 # A model that others trained, with its dictionaries and byte-pair codes, as a run of one epoch.
 rule adopt:
     input:
-        code=sources("headroom.adopt"),
+        code=sources("headroom.stages.released"),
         files=local_files(translation.released.path) if translation.released.path else [],
     output:
         VOCABULARY,
@@ -21,5 +21,5 @@ rule adopt:
         settings=flags(translation.released),
         mirror=mirror_flag,
     shell:
-        "python -m headroom.adopt --vocabulary {params.vocabulary} --checkpoint {output.checkpoint} {params.settings} "
+        "python -m headroom released --vocabulary {params.vocabulary} --checkpoint {output.checkpoint} {params.settings} "
         "{params.mirror} > {log} 2>&1"

@@ -1,7 +1,7 @@
 # Do the effects of removing heads agree between sets?
 rule agree:
     input:
-        code=sources("headroom.agree"),
+        code=sources("headroom.stages.agreement"),
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
     output:
         f"{RESULTS}/agreement/{{run}}.csv",
@@ -18,5 +18,5 @@ rule agree:
     params:
         study=study.study,
     shell:
-        "python -m headroom.agree --study {params.study} --run {wildcards.run} --ablation {input.ablation} "
+        "python -m headroom agreement --study {params.study} --run {wildcards.run} --ablation {input.ablation} "
         "--output {output} > {log} 2>&1"

@@ -2,7 +2,7 @@
 rule attribute:
     input:
         data=of_run(data_of, "check"),
-        code=of_run(code_of, "headroom.attribute"),
+        code=of_run(code_of, "headroom.stages.relevance"),
         files=of_run(last_files),
     output:
         f"{RESULTS}/relevance/{{run}}.csv",
@@ -24,5 +24,5 @@ rule attribute:
         checkpoint=of_run(checkpoint),
         settings=of_run(slice_of, "relevance"),
     shell:
-        "python -m headroom.attribute {params.place} --checkpoint {params.checkpoint} --set check "
+        "python -m headroom relevance {params.place} --checkpoint {params.checkpoint} --set check "
         "{params.settings} --output {output} > {log} 2>&1"

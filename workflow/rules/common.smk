@@ -42,11 +42,11 @@ if workflow.modifier.path_modifier.replace_prefix("results/") != "results/":
 
 try:
     import grimp
-    from headroom.ground.command import FULL_DISK
-    from headroom.ground.errors import HeadroomError
+    from headroom.core.command import FULL_DISK
+    from headroom.core.errors import HeadroomError
     from headroom.settings.arms import format_arm
-    from headroom.settings.roles import PointingSettings, RuleSettings, TracingSettings
-    from headroom.study import load_study
+    from headroom.settings.experiments import PointingSettings, RuleSettings, TracingSettings
+    from headroom.settings.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"the module '{error.name}' is missing: run `make study`, or `source .venv/bin/activate` first; "
@@ -136,9 +136,13 @@ _imports = grimp.build_graph("headroom", cache_dir=None)
 
 
 def sources(*stages, data=()):
-    """Return the files whose content results depend on: the import closures of modules, and data beside them."""
+    """Return the files whose content results depend on: the import closures of modules, and data beside them.
+
+    Settings are declarations: what they decide travels by value, in a rule's params. Arms alone do something.
+    """
     stages = [name for stage in stages for name in (stage, f"{stage}.__main__") if name in _imports.modules]
     modules = {module for stage in stages for module in (stage, *_imports.find_upstream_modules(stage))}
+    modules = {name for name in modules if not name.startswith("headroom.settings") or name.endswith(".arms")}
     packages = {name.rpartition(".")[0] for name in modules if "." in name}
     paths = {_module_file(name) for name in modules | packages} | {WORKFLOW / name for name in data}
     return sorted(os.path.relpath(path) for path in paths)

@@ -4,7 +4,7 @@ COMPARED = [run for task in ARMED for run in RUNS_OF[task]]
 
 rule compare:
     input:
-        code=sources("headroom.compare"),
+        code=sources("headroom.stages.arms"),
         evaluation=tables("evaluation", COMPARED),
         curves=tables("dynamics", COMPARED),
         scores=tables("scores", COMPARED),
@@ -26,6 +26,6 @@ rule compare:
         study=study.study,
         arms=" ".join(f"--arms {task} {' '.join(study.tasks[task].arms)}" for task in ARMED),
     shell:
-        "python -m headroom.compare --study {params.study} {params.arms} --evaluation {input.evaluation} "
+        "python -m headroom arms --study {params.study} {params.arms} --evaluation {input.evaluation} "
         "--curves {input.curves} --scores {input.scores} --diversity {input.diversity} --training {input.training} "
         "--output {output} > {log} 2>&1"

@@ -5,7 +5,7 @@ if translation.corpus.source == "generated":
 
     rule generate:
         input:
-            code=sources("headroom.generate"),
+            code=sources("headroom.stages.generate"),
         output:
             TEXTS,
             [f"{RESULTS}/translation/corpus/{name}.conllu" for name in (*SPLITS, *translation.corpus.far_names)],
@@ -24,13 +24,13 @@ if translation.corpus.source == "generated":
             directory=subpath(output[0], parent=True),
             settings=flags(translation.corpus, leave_out=["source"]),
         shell:
-            "python -m headroom.generate --output {params.directory} {params.settings} > {log} 2>&1"
+            "python -m headroom generate --output {params.directory} {params.settings} > {log} 2>&1"
 
 elif translation.corpus.source == "catalogue":
 
     rule download:
         input:
-            code=sources("headroom.download", data=["headroom/data/catalogue.yaml"]),
+            code=sources("headroom.stages.download", data=["headroom/data/catalogue.yaml"]),
         output:
             TEXTS,
             f"{RESULTS}/translation/corpus/corpus.json",
@@ -49,13 +49,13 @@ elif translation.corpus.source == "catalogue":
             settings=flags(translation.corpus, leave_out=["source"]),
             mirror=mirror_flag,
         shell:
-            "python -m headroom.download --output {params.directory} {params.settings} {params.mirror} > {log} 2>&1"
+            "python -m headroom download --output {params.directory} {params.settings} {params.mirror} > {log} 2>&1"
 
 elif translation.corpus.source == "sacrebleu":
 
     rule download:
         input:
-            code=sources("headroom.download_sacrebleu"),
+            code=sources("headroom.stages.download_sacrebleu"),
         output:
             TEXTS,
             f"{RESULTS}/translation/corpus/corpus.json",
@@ -73,13 +73,13 @@ elif translation.corpus.source == "sacrebleu":
             directory=subpath(output[0], parent=True),
             settings=flags(translation.corpus, leave_out=["source", "far"]) + far_flags(translation.corpus),
         shell:
-            "python -m headroom.download_sacrebleu --output {params.directory} {params.settings} > {log} 2>&1"
+            "python -m headroom download_sacrebleu --output {params.directory} {params.settings} > {log} 2>&1"
 
 else:
 
     rule collect:
         input:
-            code=sources("headroom.collect"),
+            code=sources("headroom.stages.collect"),
             files=list(translation.corpus.paths.values()),
         output:
             TEXTS,
@@ -103,5 +103,5 @@ else:
                 for name, pair in translation.corpus.pairs.items()
             ),
         shell:
-            "python -m headroom.collect --output {params.directory} {params.files} --source-language {params.languages[0]:q} "
+            "python -m headroom collect --output {params.directory} {params.files} --source-language {params.languages[0]:q} "
             "--target-language {params.languages[1]:q} > {log} 2>&1"

@@ -1,7 +1,7 @@
 # Do gradient scores, ablation, learned gates and, of Transformers, confidence and relevance rank the heads alike?
 rule correlate:
     input:
-        code=sources("headroom.correlate"),
+        code=sources("headroom.stages.rank_correlation"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
         pointing=lambda wildcards: tables("pointing", {wildcards.run}.intersection(TRANSFORMERS)),
@@ -25,6 +25,6 @@ rule correlate:
         pointing=lambda wildcards, input: f"--pointing {input.pointing}" if input.pointing else "",
         relevance=lambda wildcards, input: f"--relevance {input.relevance}" if input.relevance else "",
     shell:
-        "python -m headroom.correlate --study {params.study} --run {wildcards.run} --scores {input.scores} "
+        "python -m headroom rank_correlation --study {params.study} --run {wildcards.run} --scores {input.scores} "
         "--ablation {input.ablation} {params.pointing} {params.relevance} --gates {input.gates} "
         "--halves {input.halves} --output {output} > {log} 2>&1"

@@ -3,7 +3,7 @@ rule cost:
     input:
         vocabulary=VOCABULARY,
         binarised=BINARISED,
-        code=sources("headroom.cost"),
+        code=sources("headroom.stages.update_cost"),
     output:
         f"{RESULTS}/update_cost.csv",
     log:
@@ -30,5 +30,5 @@ rule cost:
         ),
         device=study.device,
     shell:
-        "python -m headroom.cost --study {params.study} --data {params.data} --device {params.device} "
+        "python -m headroom update_cost --study {params.study} --data {params.data} --device {params.device} "
         "{params.arms} {params.settings} --output {output} > {log} 2>&1"

@@ -2,7 +2,7 @@
 rule count:
     input:
         data=of_run(data_of),
-        code=of_run(code_of, "headroom.count"),
+        code=of_run(code_of, "headroom.stages.parameters"),
         files=of_run(last_files),
     output:
         f"{RESULTS}/parameters/{{run}}.csv",
@@ -20,4 +20,4 @@ rule count:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
     shell:
-        "python -m headroom.count {params.place} --checkpoint {params.checkpoint} --output {output} > {log} 2>&1"
+        "python -m headroom parameters {params.place} --checkpoint {params.checkpoint} --output {output} > {log} 2>&1"

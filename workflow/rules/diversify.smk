@@ -2,7 +2,7 @@
 rule diversify:
     input:
         data=of_run(data_of, "check"),
-        code=of_run(code_of, "headroom.diversify"),
+        code=of_run(code_of, "headroom.stages.diversity"),
         files=of_run(all_files),
     output:
         f"{RESULTS}/diversity/{{run}}.csv",
@@ -22,5 +22,5 @@ rule diversify:
         checkpoints=of_run(checkpoints),
         settings=of_run(slice_of, "diversity"),
     shell:
-        "python -m headroom.diversify {params.place} --checkpoints {params.checkpoints} --set check "
+        "python -m headroom diversity {params.place} --checkpoints {params.checkpoints} --set check "
         "{params.settings} --output {output} > {log} 2>&1"

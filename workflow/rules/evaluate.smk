@@ -2,7 +2,7 @@
 rule evaluate:
     input:
         data=lambda wildcards: data_of(wildcards.run, *judged_sets(wildcards.run)),
-        code=of_run(code_of, "headroom.evaluate"),
+        code=of_run(code_of, "headroom.stages.evaluation"),
         files=of_run(last_files),
     output:
         f"{RESULTS}/evaluation/{{run}}.csv",
@@ -23,5 +23,5 @@ rule evaluate:
         judging=of_run(judging_of, True),
         sets=of_run(judged_sets),
     shell:
-        "python -m headroom.evaluate {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
+        "python -m headroom evaluation {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "
         "{params.judging} --output {output} > {log} 2>&1"

@@ -16,7 +16,7 @@ for name in ENCODERS:
             f"prepare_encoder_{name.replace('-', '_')}"
         input:
             texts=texts(name, "train"),
-            code=sources("headroom.prepare_encoder"),
+            code=sources("headroom.stages.encoder"),
             files=encoder_files(task.encoder),
         output:
             ENCODERS[name],
@@ -36,7 +36,7 @@ for name in ENCODERS:
             directory=subpath(output[0], parent=True),
             settings=flags(task.encoder),
         shell:
-            "python -m headroom.prepare_encoder --corpus {params.corpus} --output {params.directory} "
+            "python -m headroom encoder --corpus {params.corpus} --output {params.directory} "
             "{params.settings} > {log} 2>&1"
 
     for end in ends_of_jobs(task):
@@ -47,7 +47,7 @@ for name in ENCODERS:
             input:
                 texts=texts(name, "train", "choose", "check"),
                 encoder=ENCODERS[name],
-                code=sources("headroom.fine_tune"),
+                code=sources("headroom.stages.fine_tuning"),
                 earlier=earlier_job(end, task),
             output:
                 checkpoints=[
@@ -82,7 +82,7 @@ for name in ENCODERS:
                 settings=flags(task.training) + until(end, task),
                 device=TRAINING_DEVICE,
             shell:
-                "python -m headroom.fine_tune --study {params.study} --run {wildcards.run} --corpus {params.corpus} "
+                "python -m headroom fine_tuning --study {params.study} --run {wildcards.run} --corpus {params.corpus} "
                 "--encoder {params.encoder} --work {params.work} --checkpoints {params.directory} --output {output.table} "
                 "--device {params.device} --seed {params.seed} {params.arm} {params.settings} > {log} 2>&1"
 
@@ -97,7 +97,7 @@ for name, task in classification.items():
             f"adopt_{name.replace('-', '_')}"
         input:
             texts=texts(name, "test"),
-            code=sources("headroom.adopt_classifier"),
+            code=sources("headroom.stages.released_classifier"),
             files=local_files(task.released.path) if task.released.path else [],
         output:
             [f"{RESULTS}/runs/{RUNS_OF[name][0]}/epoch1/{file}" for file in CLASSIFIER],
@@ -116,5 +116,5 @@ for name, task in classification.items():
             checkpoint=checkpoint(RUNS_OF[name][0]),
             settings=flags(task.released),
         shell:
-            "python -m headroom.adopt_classifier --corpus {params.corpus} --checkpoint {params.checkpoint} "
+            "python -m headroom released_classifier --corpus {params.corpus} --checkpoint {params.checkpoint} "
             "{params.settings} > {log} 2>&1"

@@ -6,7 +6,7 @@ for task, way in dict.fromkeys((RUNS[run].task, way) for run in GATED for way in
             f"gate_{task}_{way}".replace("-", "_").replace(".", "_")
         input:
             data=of_run(data_of, "train", "test"),
-            code=of_run(code_of, "headroom.gate"),
+            code=of_run(code_of, "headroom.stages.gates"),
             files=of_run(last_files),
             training=of_run(training_table),
         output:
@@ -36,7 +36,7 @@ for task, way in dict.fromkeys((RUNS[run].task, way) for run in GATED for way in
             models=f"{RESULTS}/pruned_models/{{run}}/{way}",
             training=lambda wildcards, input: f"--training {input.training}" if input.training else "",
         shell:
-            "python -m headroom.gate {params.place} --checkpoint {params.checkpoint} {params.way} {params.training} "
+            "python -m headroom gates {params.place} --checkpoint {params.checkpoint} {params.way} {params.training} "
             "{params.settings} {params.judging} --models {params.models} --learned {output.learned} "
             "--output {output.table} > {log} 2>&1"
 
@@ -45,7 +45,7 @@ for task, way in dict.fromkeys((RUNS[run].task, way) for run in GATED for way in
 rule gate_controls:
     input:
         data=of_run(data_of, "train", "test"),
-        code=of_run(code_of, "headroom.gate"),
+        code=of_run(code_of, "headroom.stages.gates"),
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         training=of_run(training_table),
@@ -70,5 +70,5 @@ rule gate_controls:
         settings=of_run(gates_of, "controls"),
         training=lambda wildcards, input: f"--training {input.training}" if input.training else "",
     shell:
-        "python -m headroom.gate {params.place} --checkpoint {params.checkpoint} --method controls "
+        "python -m headroom gates {params.place} --checkpoint {params.checkpoint} --method controls "
         "--scores {input.scores} {params.training} {params.settings} {params.judging} --output {output} > {log} 2>&1"

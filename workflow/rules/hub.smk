@@ -3,7 +3,7 @@ if translation and translation.corpus.source == "hub":
 
     rule download:
         input:
-            code=sources("headroom.download_parallel_hub"),
+            code=sources("headroom.stages.download_parallel_hub"),
         output:
             texts("translation", *SPLITS, *translation.corpus.far_names),
             f"{RESULTS}/translation/corpus/corpus.json",
@@ -21,7 +21,7 @@ if translation and translation.corpus.source == "hub":
             directory=subpath(output[0], parent=True),
             settings=flags(translation.corpus, leave_out=["source", "far"]) + far_flags(translation.corpus),
         shell:
-            "python -m headroom.download_parallel_hub --output {params.directory} {params.settings} > {log} 2>&1"
+            "python -m headroom download_parallel_hub --output {params.directory} {params.settings} > {log} 2>&1"
 
 
 for name, task in labelled_from("hub"):
@@ -30,7 +30,7 @@ for name, task in labelled_from("hub"):
         name:
             f"label_{name.replace('-', '_')}"
         input:
-            code=sources("headroom.download_hub"),
+            code=sources("headroom.stages.download_hub"),
         output:
             texts(name, *SPLITS, *task.corpus.far_names),
         log:
@@ -47,4 +47,4 @@ for name, task in labelled_from("hub"):
             directory=subpath(output[0], parent=True),
             settings=flags(task.corpus, leave_out=["source", "far"]) + far_flags(task.corpus),
         shell:
-            "python -m headroom.download_hub --output {params.directory} {params.settings} > {log} 2>&1"
+            "python -m headroom download_hub --output {params.directory} {params.settings} > {log} 2>&1"

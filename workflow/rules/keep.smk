@@ -2,7 +2,7 @@
 rule keep:
     input:
         data=of_run(data_of, "choose", "test"),
-        code=of_run(code_of, "headroom.keep"),
+        code=of_run(code_of, "headroom.stages.keep_one"),
         files=of_run(last_files),
         shards=shards_of("keep_one/{run}"),
     output:
@@ -25,7 +25,7 @@ rule keep:
         limit=lambda wildcards: slice_of(wildcards.run, "experiments", leave_out=["detailed_seeds", "far_sets"]),
         written=merged_table,
     shell:
-        "python -m headroom.keep {params.place} --checkpoint {params.checkpoint} --sets choose test "
+        "python -m headroom keep_one {params.place} --checkpoint {params.checkpoint} --sets choose test "
         "{params.limit} {params.judging} {params.written} > {log} 2>&1"
 
 
@@ -34,7 +34,7 @@ if study.shards > 1:
     use rule keep as keep_shard with:
         input:
             data=of_run(data_of, "choose", "test"),
-            code=of_run(code_of, "headroom.keep"),
+            code=of_run(code_of, "headroom.stages.keep_one"),
             files=of_run(last_files),
         output:
             shard_of("keep_one/{run}"),

@@ -2,7 +2,7 @@
 rule label:
     input:
         pointing=f"{RESULTS}/pointing/{{run}}.csv",
-        code=sources("headroom.label"),
+        code=sources("headroom.stages.roles"),
     output:
         f"{RESULTS}/roles/{{run}}.csv",
     log:
@@ -20,13 +20,13 @@ rule label:
     params:
         settings=of_run(part_of_roles, RuleSettings),
     shell:
-        "python -m headroom.label --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"
+        "python -m headroom roles --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"
 
 
 rule label_pruned:
     input:
         pointing=lambda wildcards: pointing_of_pruned(wildcards.run),
-        code=sources("headroom.label"),
+        code=sources("headroom.stages.roles"),
     output:
         f"{RESULTS}/roles/{{run}}.pruned.csv",
     log:
@@ -44,4 +44,4 @@ rule label_pruned:
     params:
         settings=of_run(part_of_roles, RuleSettings),
     shell:
-        "python -m headroom.label --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"
+        "python -m headroom roles --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"

@@ -5,7 +5,7 @@ for name, task in labelled_from("generated"):
         name:
             f"label_{name.replace('-', '_')}"
         input:
-            code=sources("headroom.generate_pairs"),
+            code=sources("headroom.stages.generate_pairs"),
         output:
             texts(name, *SPLITS, *task.corpus.far_names),
         log:
@@ -22,7 +22,7 @@ for name, task in labelled_from("generated"):
             directory=subpath(output[0], parent=True),
             settings=flags(task.corpus, leave_out=["source"]),
         shell:
-            "python -m headroom.generate_pairs --output {params.directory} {params.settings} > {log} 2>&1"
+            "python -m headroom generate_pairs --output {params.directory} {params.settings} > {log} 2>&1"
 
 
 for name, task in labelled_from("catalogue"):
@@ -31,7 +31,7 @@ for name, task in labelled_from("catalogue"):
         name:
             f"label_{name.replace('-', '_')}"
         input:
-            code=sources("headroom.download_labelled", data=["headroom/data/labelled_catalogue.yaml"]),
+            code=sources("headroom.stages.download_labelled", data=["headroom/data/labelled_catalogue.yaml"]),
         output:
             texts(name, *SPLITS, *task.corpus.far_names),
         log:
@@ -49,7 +49,7 @@ for name, task in labelled_from("catalogue"):
             settings=flags(task.corpus, leave_out=["source"]),
             mirror=mirror_flag,
         shell:
-            "python -m headroom.download_labelled --output {params.directory} {params.settings} "
+            "python -m headroom download_labelled --output {params.directory} {params.settings} "
             "{params.mirror} > {log} 2>&1"
 
 
@@ -60,7 +60,7 @@ for name, task in labelled_from("files"):
             f"label_{name.replace('-', '_')}"
         input:
             files=list(task.corpus.paths.values()),
-            code=sources("headroom.collect_labelled"),
+            code=sources("headroom.stages.collect_labelled"),
         output:
             texts(name, *SPLITS, *task.corpus.far_names),
         log:
@@ -77,4 +77,4 @@ for name, task in labelled_from("files"):
             directory=subpath(output[0], parent=True),
             settings=flags(task.corpus, leave_out=["source", "far"]) + far_flags(task.corpus),
         shell:
-            "python -m headroom.collect_labelled --output {params.directory} {params.settings} > {log} 2>&1"
+            "python -m headroom collect_labelled --output {params.directory} {params.settings} > {log} 2>&1"

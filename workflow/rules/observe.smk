@@ -8,7 +8,7 @@ rule observe:
     input:
         data=of_run(data_of, "check", "train"),
         treebank=of_run(treebank_of),
-        code=of_run(code_of, "headroom.observe"),
+        code=of_run(code_of, "headroom.stages.attention_stats"),
         files=of_run(last_files),
     output:
         f"{RESULTS}/pointing/{{run}}.csv",
@@ -32,7 +32,7 @@ rule observe:
         settings=of_run(part_of_roles, PointingSettings),
         sampling=flags(study.sampling),
     shell:
-        "python -m headroom.observe {params.place} --checkpoint {params.checkpoint} {params.treebank} --set check "
+        "python -m headroom attention_stats {params.place} --checkpoint {params.checkpoint} {params.treebank} --set check "
         "--models trained untrained {params.settings} {params.sampling} --output {output} > {log} 2>&1"
 
 
@@ -42,7 +42,7 @@ rule trace:
         treebank=of_run(treebank_of),
         roles=f"{RESULTS}/roles/{{run}}.csv",
         pointing=f"{RESULTS}/pointing/{{run}}.csv",
-        code=of_run(code_of, "headroom.trace"),
+        code=of_run(code_of, "headroom.stages.attention_maps"),
         files=of_run(last_files),
     output:
         f"{RESULTS}/maps/{{run}}.json",
@@ -65,6 +65,6 @@ rule trace:
         treebank=of_run(treebank_flag),
         settings=of_run(part_of_roles, TracingSettings),
     shell:
-        "python -m headroom.trace {params.place} --checkpoint {params.checkpoint} --roles {input.roles} "
+        "python -m headroom attention_maps {params.place} --checkpoint {params.checkpoint} --roles {input.roles} "
         "--pointing {input.pointing} "
         "{params.treebank} --set check {params.settings} --output {output} > {log} 2>&1"

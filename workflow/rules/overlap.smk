@@ -1,7 +1,7 @@
 # Do runs of other seeds and other arms find the same heads important?
 rule overlap:
     input:
-        code=sources("headroom.overlap"),
+        code=sources("headroom.stages.overlap"),
         scores=[path for task in ARMED for path in tables("scores", RUNS_OF[task])],
     output:
         f"{RESULTS}/overlaps.csv",
@@ -18,4 +18,4 @@ rule overlap:
     params:
         study=study.study,
     shell:
-        "python -m headroom.overlap --study {params.study} --scores {input.scores} --output {output} > {log} 2>&1"
+        "python -m headroom overlap --study {params.study} --scores {input.scores} --output {output} > {log} 2>&1"

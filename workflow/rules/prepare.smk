@@ -2,7 +2,7 @@
 rule prepare:
     input:
         texts=texts("translation", "train", "choose", "check"),
-        code=sources("headroom.prepare"),
+        code=sources("headroom.stages.vocabulary"),
     output:
         VOCABULARY,
         BINARISED,
@@ -22,4 +22,4 @@ rule prepare:
         directory=subpath(output[0], parent=True),
         settings=flags(translation.vocabulary),
     shell:
-        "python -m headroom.prepare --corpus {params.corpus} --output {params.directory} {params.settings} > {log} 2>&1"
+        "python -m headroom vocabulary --corpus {params.corpus} --output {params.directory} {params.settings} > {log} 2>&1"

@@ -2,7 +2,7 @@
 rule curves:
     input:
         data=of_run(data_of, "choose", "test"),
-        code=of_run(code_of, "headroom.prune"),
+        code=of_run(code_of, "headroom.stages.pruning"),
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
@@ -28,7 +28,7 @@ rule curves:
         settings=lambda wildcards: slice_of(wildcards.run, "pruning", "scores", leave_out=["scopes"]),
         written=merged_table,
     shell:
-        "python -m headroom.prune {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
+        "python -m headroom pruning {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
         "--ablation {input.ablation} --scopes {wildcards.scope} {params.settings} {params.judging} "
         "{params.written} > {log} 2>&1"
 
@@ -38,7 +38,7 @@ if study.shards > 1:
     use rule curves as curves_shard with:
         input:
             data=of_run(data_of, "choose", "test"),
-            code=of_run(code_of, "headroom.prune"),
+            code=of_run(code_of, "headroom.stages.pruning"),
             files=of_run(last_files),
             scores=f"{RESULTS}/scores/{{run}}.csv",
             ablation=f"{RESULTS}/ablation/{{run}}.csv",
@@ -56,7 +56,7 @@ if study.shards > 1:
 rule site_curves:
     input:
         data=of_run(data_of, "choose", "test"),
-        code=of_run(code_of, "headroom.prune"),
+        code=of_run(code_of, "headroom.stages.pruning"),
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         shards=shards_of("curves/{run}.sites"),
@@ -80,7 +80,7 @@ rule site_curves:
         settings=of_run(main_order_of),
         written=merged_table,
     shell:
-        "python -m headroom.prune {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
+        "python -m headroom pruning {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
         "--only-main true --scopes sites {params.settings} {params.judging} "
         "{params.written} > {log} 2>&1"
 
@@ -90,7 +90,7 @@ if study.shards > 1:
     use rule site_curves as site_curves_shard with:
         input:
             data=of_run(data_of, "choose", "test"),
-            code=of_run(code_of, "headroom.prune"),
+            code=of_run(code_of, "headroom.stages.pruning"),
             files=of_run(last_files),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:
@@ -107,7 +107,7 @@ if study.shards > 1:
 rule dynamics:
     input:
         data=of_run(data_of, "choose", "test"),
-        code=of_run(code_of, "headroom.prune"),
+        code=of_run(code_of, "headroom.stages.pruning"),
         files=lambda wildcards: files_of(dynamic_checkpoints(wildcards.run)),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         shards=shards_of("dynamics/{run}"),
@@ -132,7 +132,7 @@ rule dynamics:
         settings=of_run(main_order_of),
         written=merged_table,
     shell:
-        "python -m headroom.prune {params.place} --checkpoints {params.checkpoints} --scores {input.scores} "
+        "python -m headroom pruning {params.place} --checkpoints {params.checkpoints} --scores {input.scores} "
         "--only-main true --scopes all {params.settings} {params.judging} "
         "{params.written} > {log} 2>&1"
 
@@ -142,7 +142,7 @@ if study.shards > 1:
     use rule dynamics as dynamics_shard with:
         input:
             data=of_run(data_of, "choose", "test"),
-            code=of_run(code_of, "headroom.prune"),
+            code=of_run(code_of, "headroom.stages.pruning"),
             files=lambda wildcards: files_of(dynamic_checkpoints(wildcards.run)),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:

@@ -4,7 +4,7 @@ if TRANSLATED:
     rule remove:
         input:
             data=of_run(data_of, "test"),
-            code=of_run(code_of, "headroom.remove"),
+            code=of_run(code_of, "headroom.stages.removal"),
             files=of_run(last_files),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:
@@ -30,7 +30,7 @@ if TRANSLATED:
             settings=of_run(slice_of, "removal"),
             sliced=lambda wildcards, output: output.sliced,
         shell:
-            "python -m headroom.remove {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
+            "python -m headroom removal {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
             "--sliced {params.sliced} {params.settings} {params.answering} --output {output.table} > {log} 2>&1"
 
 
@@ -40,7 +40,7 @@ if LABELLED:
     rule remove_labelled:
         input:
             data=of_run(data_of, "test"),
-            code=of_run(code_of, "headroom.remove"),
+            code=of_run(code_of, "headroom.stages.removal"),
             files=of_run(last_files),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:
@@ -66,5 +66,5 @@ if LABELLED:
             settings=of_run(slice_of, "removal"),
             sliced=f"{RESULTS}/sliced/{{run}}",
         shell:
-            "python -m headroom.remove {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
+            "python -m headroom removal {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
             "--sliced {params.sliced} {params.settings} {params.answering} --output {output.table} > {log} 2>&1"

@@ -110,6 +110,6 @@ rule report:
         figures=subpath(output[1], parent=True),
         benchmarks=BENCHMARKS,
     shell:
-        "python -m headroom.report --study {params.study} --tables {input.tables} --maps {input.maps} "
+        "python -m headroom report --study {params.study} --tables {input.tables} --maps {input.maps} "
         "--benchmarks $(find {params.benchmarks} -name '*.tsv' | sort) --configuration {input.configuration} "
         "--output {output.page} --figures {params.figures} > {log} 2>&1"

@@ -2,7 +2,7 @@
 rule score:
     input:
         data=of_run(data_of, "choose"),
-        code=of_run(code_of, "headroom.score"),
+        code=of_run(code_of, "headroom.stages.scores"),
         files=of_run(all_files),
     output:
         table=f"{RESULTS}/scores/{{run}}.csv",
@@ -23,5 +23,5 @@ rule score:
         checkpoints=of_run(checkpoints),
         settings=of_run(slice_of, "scores"),
     shell:
-        "python -m headroom.score {params.place} --checkpoints {params.checkpoints} --set choose "
+        "python -m headroom scores {params.place} --checkpoints {params.checkpoints} --set choose "
         "{params.settings} --output {output.table} --halves {output.halves} > {log} 2>&1"

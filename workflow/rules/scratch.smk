@@ -5,7 +5,7 @@ if any(SCRATCH.values()):
         input:
             vocabulary=VOCABULARY,
             binarised=BINARISED,
-            code=sources("headroom.train"),
+            code=sources("headroom.stages.training"),
             profile=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all/{{strength}}/profile.txt",
         output:
             checkpoints=[
@@ -38,7 +38,7 @@ if any(SCRATCH.values()):
             device=TRAINING_DEVICE,
             directory=f"{RESULTS}/scratch/{{run}}.{{strength}}",
         shell:
-            "python -m headroom.train --study {params.study} --run {wildcards.run} --data {params.data} "
+            "python -m headroom training --study {params.study} --run {wildcards.run} --data {params.data} "
             "--work {params.work} --checkpoints {params.directory} --output {output.table} --device {params.device} "
             "--profile {input.profile} "
             "--seed {params.seed} {params.arm} {params.model} {params.training} > {log} 2>&1"
@@ -46,7 +46,7 @@ if any(SCRATCH.values()):
     rule contrast:
         input:
             data=of_run(data_of, "test"),
-            code=of_run(code_of, "headroom.contrast"),
+            code=of_run(code_of, "headroom.stages.from_scratch"),
             files=of_run(last_files),
             other=f"{RESULTS}/scratch/{{run}}.{{strength}}/epoch{translation.epochs}.pt",
         output:
@@ -71,6 +71,6 @@ if any(SCRATCH.values()):
             judging=of_run(judging_of),
             examples=lambda wildcards: limit_of(task_of(wildcards.run).gates.test_examples),
         shell:
-            "python -m headroom.contrast {params.place} --checkpoint {params.checkpoint} "
+            "python -m headroom from_scratch {params.place} --checkpoint {params.checkpoint} "
             "--other {input.other} --method scratch --setting {wildcards.strength} "
             "{params.examples} {params.judging} --output {output} > {log} 2>&1"

@@ -1,7 +1,7 @@
 # When do important heads settle? Every epoch's scores against the last epoch's.
 rule settle:
     input:
-        code=sources("headroom.settle"),
+        code=sources("headroom.stages.settling"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
     output:
         f"{RESULTS}/settling/{{run}}.csv",
@@ -18,5 +18,5 @@ rule settle:
     params:
         study=study.study,
     shell:
-        "python -m headroom.settle --study {params.study} --run {wildcards.run} --scores {input.scores} "
+        "python -m headroom settling --study {params.study} --run {wildcards.run} --scores {input.scores} "
         "--output {output} > {log} 2>&1"

@@ -2,7 +2,7 @@
 rule speed:
     input:
         data=of_run(data_of, "test"),
-        code=of_run(code_of, "headroom.speed"),
+        code=of_run(code_of, "headroom.stages.timing"),
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
     output:
@@ -24,5 +24,5 @@ rule speed:
         checkpoint=of_run(checkpoint),
         settings=of_run(slice_of, "timing"),
     shell:
-        "python -m headroom.speed {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
+        "python -m headroom timing {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
         "{params.settings} --output {output.table} --samples {output.samples} > {log} 2>&1"

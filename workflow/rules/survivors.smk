@@ -3,7 +3,7 @@ rule observe_pruned:
     input:
         data=of_run(data_of, "check", "train"),
         treebank=of_run(treebank_of),
-        code=of_run(code_of, "headroom.observe"),
+        code=of_run(code_of, "headroom.stages.attention_stats"),
         files=lambda wildcards: pruned_files(wildcards.run, RUNS[wildcards.run].task, wildcards.way, wildcards.strength),
     output:
         f"{RESULTS}/pointing/{{run}}.{{way}}.{{strength}}.csv",
@@ -30,6 +30,6 @@ rule observe_pruned:
         settings=of_run(part_of_roles, PointingSettings),
         sampling=flags(study.sampling),
     shell:
-        "python -m headroom.observe {params.place} {params.treebank} --set check "
+        "python -m headroom attention_stats {params.place} {params.treebank} --set check "
         "--checkpoint {params.checkpoint} --name {wildcards.way}.{wildcards.strength} "
         "{params.settings} {params.sampling} --output {output} > {log} 2>&1"

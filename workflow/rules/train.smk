@@ -9,7 +9,7 @@ for end in ends_of_jobs(translation):
         input:
             vocabulary=VOCABULARY,
             binarised=BINARISED,
-            code=sources("headroom.train"),
+            code=sources("headroom.stages.training"),
             earlier=earlier_job(end, translation),
         output:
             checkpoints=[
@@ -43,6 +43,6 @@ for end in ends_of_jobs(translation):
             training=flags(translation.training) + until(end, translation),
             device=TRAINING_DEVICE,
         shell:
-            "python -m headroom.train --study {params.study} --run {wildcards.run} --data {params.data} "
+            "python -m headroom training --study {params.study} --run {wildcards.run} --data {params.data} "
             "--work {params.work} --checkpoints {params.directory} --output {output.table} --device {params.device} "
             "--seed {params.seed} {params.arm} {params.model} {params.training} > {log} 2>&1"

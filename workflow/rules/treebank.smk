@@ -7,7 +7,7 @@ for name, task in trees_from("generated"):
             name:
                 "treebank_translation"
             input:
-                code=sources("headroom.collect_treebank"),
+                code=sources("headroom.stages.collect_treebank"),
                 treebank=f"{RESULTS}/translation/corpus/check.conllu",
             output:
                 f"{RESULTS}/translation/treebank.conllu",
@@ -25,7 +25,7 @@ for name, task in trees_from("generated"):
             params:
                 relations=" ".join(task.roles.relations),
             shell:
-                "python -m headroom.collect_treebank --input {input.treebank} --relations {params.relations} "
+                "python -m headroom collect_treebank --input {input.treebank} --relations {params.relations} "
                 "--output {output} > {log} 2>&1"
 
     else:
@@ -34,7 +34,7 @@ for name, task in trees_from("generated"):
             name:
                 f"treebank_{name.replace('-', '_')}"
             input:
-                code=sources("headroom.generate_trees"),
+                code=sources("headroom.stages.generate_trees"),
             output:
                 f"{RESULTS}/{name}/treebank.conllu",
             log:
@@ -53,7 +53,7 @@ for name, task in trees_from("generated"):
                 relations=" ".join(task.roles.relations),
                 settings=flags(task.treebank, leave_out=["source"]),
             shell:
-                "python -m headroom.generate_trees --seed {params.seed} {params.settings} "
+                "python -m headroom generate_trees --seed {params.seed} {params.settings} "
                 "--relations {params.relations} --output {output} > {log} 2>&1"
 
 
@@ -63,7 +63,7 @@ for name, task in trees_from("catalogue"):
         name:
             f"treebank_{name.replace('-', '_')}"
         input:
-            code=sources("headroom.download_treebank", data=["headroom/data/treebank_catalogue.yaml"]),
+            code=sources("headroom.stages.download_treebank", data=["headroom/data/treebank_catalogue.yaml"]),
         output:
             f"{RESULTS}/{name}/treebank.conllu",
         log:
@@ -82,7 +82,7 @@ for name, task in trees_from("catalogue"):
             settings=flags(task.treebank, leave_out=["source"]),
             mirror=mirror_flag,
         shell:
-            "python -m headroom.download_treebank --output {output} {params.settings} --relations {params.relations} "
+            "python -m headroom download_treebank --output {output} {params.settings} --relations {params.relations} "
             "{params.mirror} > {log} 2>&1"
 
 
@@ -92,7 +92,7 @@ for name, task in trees_from("files"):
         name:
             f"treebank_{name.replace('-', '_')}"
         input:
-            code=sources("headroom.collect_treebank"),
+            code=sources("headroom.stages.collect_treebank"),
             treebank=task.treebank.path,
         output:
             f"{RESULTS}/{name}/treebank.conllu",
@@ -110,5 +110,5 @@ for name, task in trees_from("files"):
         params:
             relations=" ".join(task.roles.relations),
         shell:
-            "python -m headroom.collect_treebank --input {input.treebank:q} --relations {params.relations} "
+            "python -m headroom collect_treebank --input {input.treebank:q} --relations {params.relations} "
             "--output {output} > {log} 2>&1"

@@ -9,11 +9,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path, sha256
 from headroom.data.mirrors import addresses, in_mirror
 from headroom.data.transfer import PATIENCE, Patience, download
 from headroom.data.unpacking import FAULTS, Unpacked, check_size
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path, sha256
 
 MIRROR = "released"
 """The folder of a mirror in which archives lie."""

@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
-from headroom.settings.corpus import SPLITS
+from headroom.settings.parallel import SPLITS
 
 CATALOGUE = Path(__file__).with_name("catalogue.yaml")
 

@@ -5,13 +5,13 @@ import logging
 import shutil
 from pathlib import Path
 
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path, sha256
 from headroom.data.catalogue import CatalogueFile
 from headroom.data.mirrors import addresses, in_mirror
 from headroom.data.published import PublishedFile
 from headroom.data.transfer import PATIENCE, Patience, download
 from headroom.data.unpacking import FAULTS, read_all
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path, sha256
 
 File = CatalogueFile | PublishedFile
 """What can be fetched: a place in a mirror, a URL, a size and a checksum."""

@@ -7,7 +7,7 @@ from headroom.data.grammar.domains import DOMAINS
 from headroom.data.grammar.sample import Sampler
 from headroom.data.grammar.target import translate
 from headroom.data.parallel import ParallelText
-from headroom.settings.corpus import GeneratedCorpus
+from headroom.settings.parallel import GeneratedCorpus
 
 SOURCE_LANGUAGE = "generated English"
 TARGET_LANGUAGE = "invented language"

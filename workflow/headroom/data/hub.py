@@ -9,8 +9,8 @@ from typing import Any
 
 import requests
 
+from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.ground.errors import HeadroomError
 from headroom.settings.labelled import HubCorpus, check_task
 
 TIMEOUT = 10.0

@@ -7,7 +7,7 @@ from typing import Any
 
 import requests
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 
 TIMEOUT = 10.0
 """Seconds without an answer after which the Hub is out of reach."""

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, sha256, write_lines
 from headroom.data.parallel import read_corpus_record
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines, sha256, write_lines
 
 SINGLE = ("sentence",)
 PAIR = ("sentence1", "sentence2")

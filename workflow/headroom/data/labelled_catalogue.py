@@ -6,12 +6,12 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from headroom.core.errors import HeadroomError
 from headroom.data.catalogue import REQUIRED
 from headroom.data.published import PublishedFile, read_entries
-from headroom.ground.errors import HeadroomError
 from headroom.settings.base import Settings
 from headroom.settings.labelled import Labels, Metrics, check_task
-from headroom.settings.sets import check_far_names
+from headroom.settings.parallel import check_far_names
 
 CATALOGUE = Path(__file__).with_name("labelled_catalogue.yaml")
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from headroom.core.errors import HeadroomError
 from headroom.data.fetching import unpacked_lines
 from headroom.data.labelled import LabelledText, checked, split_rows
 from headroom.data.labelled_catalogue import Column, Columns, Identifiers, LabelledDataset, Rows
 from headroom.data.published import PublishedFile
 from headroom.data.unpacking import FAULTS, read_all
-from headroom.ground.errors import HeadroomError
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer
 from subword_nmt.apply_bpe import BPE
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines, write_lines
-from headroom.settings.released import MosesSettings
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, write_lines
+from headroom.settings.models import MosesSettings
 
 CODES = "bpecodes"
 """The file of the codes in a vocabulary's directory."""

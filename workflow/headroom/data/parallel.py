@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines, sha256, write_lines
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, sha256, write_lines
 
 SIDES = ("source", "target")
 

@@ -5,10 +5,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from headroom.core.errors import HeadroomError
 from headroom.data.hub_library import load_split, open_library
 from headroom.data.parallel import ParallelText
-from headroom.ground.errors import HeadroomError
-from headroom.settings.online_text import ParallelHubCorpus
+from headroom.settings.parallel import ParallelHubCorpus
 
 WAY_OUT = "give a local copy as text files with source: files"
 

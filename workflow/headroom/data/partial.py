@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from headroom.ground.files import cannot_write
+from headroom.core.files import cannot_write
 
 
 @dataclass(frozen=True)

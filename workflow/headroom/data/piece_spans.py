@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 
 _SPACE, _CONTINUED = "▁", "@@"  # SentencePiece's mark of a space; subword-nmt's of a word that goes on
 

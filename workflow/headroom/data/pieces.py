@@ -6,9 +6,9 @@ from pathlib import Path
 
 import sentencepiece
 
-from headroom.ground.errors import HeadroomError, disk_is_full, out_of_memory
-from headroom.ground.files import atomic_path
-from headroom.settings.corpus import VocabularySettings
+from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory
+from headroom.core.files import atomic_path
+from headroom.settings.parallel import VocabularySettings
 
 _TOO_LARGE = re.compile(r"[Vv]ocabulary size.*?too high.*?<= (\d+)", re.DOTALL)
 

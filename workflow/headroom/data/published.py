@@ -6,7 +6,7 @@ from typing import TypeVar
 import yaml
 from pydantic import Field, ValidationError
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
 
 Entry = TypeVar("Entry", bound=Settings)

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import sacrebleu
 
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
 from headroom.data.parallel import ParallelText, checked
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines
-from headroom.settings.online_text import SacrebleuCorpus
+from headroom.settings.parallel import SacrebleuCorpus
 
 TIMEOUT = 30.0
 """Seconds without an answer after which a download has failed; the library would wait for ever."""

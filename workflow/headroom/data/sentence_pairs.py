@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, text_of
 from headroom.data.labelled import LabelledText
-from headroom.settings.sentence_pairs import GeneratedPairs
+from headroom.settings.labelled import GeneratedPairs
 
 __all__ = ["LABELS", "PairSet", "generate_pair_sets"]
 

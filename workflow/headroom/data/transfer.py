@@ -15,9 +15,9 @@ import requests
 from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
 from headroom.data.partial import PartialFile
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import sha256
 
 BUSY = (408, 429, 500, 502, 503, 504)
 """Statuses after which the same server may well answer later."""

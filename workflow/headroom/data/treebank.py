@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from headroom.core.files import write_lines
 from headroom.data.grammar.source import Token, text
-from headroom.ground.files import write_lines
 
 
 def write_treebank(path: Path | str, sentences: Sequence[Sequence[Token]], *, name: str) -> None:

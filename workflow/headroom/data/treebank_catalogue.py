@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from headroom.core.errors import HeadroomError
 from headroom.data.published import PublishedFile, read_entries
-from headroom.ground.errors import HeadroomError
 from headroom.settings.base import Settings
 
 CATALOGUE = Path(__file__).with_name("treebank_catalogue.yaml")

@@ -9,8 +9,8 @@ from pathlib import Path
 import conllu
 from conllu.exceptions import ParseException
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
 
 _ROW = re.compile(r"(0|[1-9][0-9]{0,5})([-.][1-9][0-9]{0,5})?(\t[^\t]+){9}")
 """A word, or several written as one (8-9), or an empty node (8.1)."""

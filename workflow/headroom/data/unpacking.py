@@ -9,7 +9,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import IO, Any
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 
 LEAST = 2**28
 """Bytes that any file may unpack to."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special pieces, the first of every vocabulary."""

@@ -1,18 +1,133 @@
-"""What arms are compared by: quality, prunability, concentration of importance, diversity of heads, gradient norms.
-
-Every quantity is one number per run. Its statistics are named `<quantity>_mean` and `<quantity>_difference`.
-"""
+"""What arms are compared by: quality, curves, concentration of importance and diversity."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy
 import pandas
+from numpy import ndarray
 
-from headroom.ground.bootstrap import LOWER_IS_BETTER
+from headroom.core.bootstrap import LOWER_IS_BETTER
 from headroom.methods.arm_tables import MAIN_ORDER, by_arm, groups, joint_signature, last_epoch, main_scores
-from headroom.methods.concentration import entropy, gini
-from headroom.methods.curve_summaries import above_chance, curve_area, removable_share
+
+
+def gini(scores: ndarray) -> float:
+    """Return the Gini coefficient of importance scores: sum over i, j of |x_i - x_j| / (2 n² mean(x)).
+
+    From 0 (all heads alike) to (n - 1) / n (one head has everything), so always below 1. Computed from the
+    scores in rising order, x_(1) ... x_(n): sum over i of (2 i - n - 1) x_(i) / (n sum(x)), which is the same.
+
+    Args:
+        scores: (n,) scores of heads; negative ones count as 0.
+
+    Returns:
+        The coefficient; NaN without any score above 0.
+    """
+    values = numpy.sort(_shares(scores))  # (n,), sum 1
+    count = len(values)
+    places = numpy.arange(1, count + 1)
+    return float(((2 * places - count - 1) * values).sum() / count) if count else float("nan")
+
+
+def entropy(scores: ndarray) -> float:
+    """Return the entropy of importance as a share of the largest: -sum p_i log p_i / log n, with p = x / sum(x).
+
+    From 0 (one head has everything) to 1 (all heads alike); also called the evenness (Pielou 1966).
+
+    Args:
+        scores: (n,) scores of heads; negative ones count as 0.
+
+    Returns:
+        The share; NaN without any score above 0, and for fewer than two heads.
+    """
+    shares = _shares(scores)
+    if len(shares) < 2 or numpy.isnan(shares).any():
+        return float("nan")
+    present = shares[shares > 0]  # p log p goes to 0 with p
+    # the sum first: one head with everything has p log p = 0, whose negative would be written -0
+    return float((present * numpy.log(1 / present)).sum() / numpy.log(len(shares)))
+
+
+def _shares(scores: ndarray) -> ndarray:
+    """Return what part of all importance each head has, (n,); NaN without any."""
+    positive = numpy.maximum(scores, 0.0)
+    total = positive.sum()
+    return positive / total if total > 0 else numpy.full(len(positive), numpy.nan)
+
+
+TOLERATED_LOSS = 0.01
+"""Share of its own full score that a model may lose for its heads to count as removable."""
+
+LEAST_SCORE = 1.0
+"""A full score (less chance) below this, in BLEU, % or points, is of a model that learned nothing: it has no shares."""
+
+_ROUNDING = 1e-8
+"""Tables have nine significant digits: a score of exactly 99 % of the full one counts as reached."""
+
+
+def above_chance(curves: pandas.DataFrame) -> pandas.DataFrame:
+    """Return curves with `value` and `full` less what the model scores without skill: without any of its heads.
+
+    A translation model without heads scores next to nothing, and its scores stay as they are. A classifier still
+    labels every example, and is right as often as chance is; what it has learned begins there. Chance is measured,
+    not assumed: by run, epoch, set and metric the mean of the points where no head is left.
+
+    Args:
+        curves: Rows over all kinds of heads with task, run, epoch, set, metric, `heads_removed`, `heads_total`,
+            `value` and `full`. A classifier without a point where no head is left keeps its scores.
+    """
+    no_heads_left = (curves["heads_removed"] == curves["heads_total"]) & (curves["task"] != "translation")
+    ends = curves["value"].where(no_heads_left)  # (rows,)
+    keys = [curves[name] for name in ("run", "epoch", "set", "metric")]
+    chance = ends.groupby(keys).transform("mean").fillna(0.0)
+    return curves.assign(value=curves["value"] - chance, full=curves["full"] - chance)
+
+
+def curve_area(curve: pandas.DataFrame) -> float:
+    """Return the area under one curve: the metric as a share of the full model's, over the share removed.
+
+    A model that loses nothing until all heads are gone has area 1; one whose metric falls in a straight
+    line to zero has 0.5. The area is divided by the share of heads that the curve reaches.
+
+    Args:
+        curve: Rows of one curve, with `heads_removed`, `heads_total`, `value` and `full`.
+
+    Returns:
+        The area; NaN if the full score is below `LEAST_SCORE`, of which there are no shares.
+    """
+    points = curve.sort_values("heads_removed")
+    if not (points["full"] >= LEAST_SCORE).all():
+        return float("nan")
+    removed = (points["heads_removed"] / points["heads_total"]).to_numpy()  # (points,)
+    kept = (points["value"] / points["full"]).to_numpy()  # (points,)
+    if removed[0] > 0:
+        removed, kept = numpy.r_[0.0, removed], numpy.r_[1.0, kept]
+    if removed[-1] == 0:
+        return float("nan")
+    return float(numpy.trapezoid(kept, removed) / removed[-1])
+
+
+def removable_share(curve: pandas.DataFrame) -> float:
+    """Return the largest share of heads that can go with every step up to it at 99 % of the full score or more.
+
+    A curve that falls below and comes back counts up to the fall: whoever removes heads step by step stops there.
+
+    Args:
+        curve: As of `curve_area`.
+
+    Returns:
+        The share, 0 if the first step already costs too much; NaN if the full score is below `LEAST_SCORE`.
+    """
+    points = curve.sort_values("heads_removed")
+    removed = (points["heads_removed"] / points["heads_total"]).to_numpy()  # (points,)
+    value, full = points["value"].to_numpy(dtype=float), points["full"].to_numpy(dtype=float)  # (points,)
+    if not (full >= LEAST_SCORE).all():
+        return float("nan")
+    fine = value / full >= 1 - TOLERATED_LOSS - _ROUNDING
+    before_the_fall = numpy.logical_and.accumulate(fine)
+    return float(removed[before_the_fall].max(initial=0.0))
+
 
 INPUT_COLUMNS = {
     "evaluation": ("run", "epoch", "set", "metric", "value", "low", "high", "signature"),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.tables import number, read_table
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import number, read_table
 
 MAIN_ORDER = "gradient-example"
 """The criterion, raw, by which arms are compared in what can be removed; its order is the main one of curves."""

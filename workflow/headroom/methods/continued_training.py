@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.engines.head_model import HeadModel
 from headroom.methods.learned_gates import GateSource, by_site
-from headroom.models.adapter import HeadModel
-from headroom.settings.gates import GateTrainingSettings
+from headroom.settings.experiments import GateTrainingSettings
 
 logger = logging.getLogger(__name__)
 

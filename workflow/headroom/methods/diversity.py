@@ -1,6 +1,6 @@
 """Diversity of heads: how alike those of every site are, by their weights and by what they do with text.
 
-Each measure is a mean over the pairs of heads of a site; see `headroom.methods.likeness` for the formulas.
+Each measure is a mean over the pairs of heads of a site; see `headroom.methods.similarity` for the formulas.
 
     measure              heads are compared by                                      all heads the same
     particle_cosine      their rows of a projection, as particles: cosine           1
@@ -28,9 +28,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Site
-from headroom.methods.likeness import (
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.head_model import HeadModel
+from headroom.engines.maps import MapBatch, shown_values
+from headroom.engines.sites import AttentionSite
+from headroom.methods.similarity import (
     cosines_at,
     linear_cka,
     map_cosines,
@@ -39,10 +42,6 @@ from headroom.methods.likeness import (
     mean_pairwise_cosine,
     mean_pairwise_distance,
 )
-from headroom.models.adapter import HeadModel
-from headroom.models.maps import MapBatch
-from headroom.models.sites import AttentionSite
-from headroom.models.values import shown_values
 
 Found = dict[str, dict[Site, float]]
 """By measure, a number for every site that has it."""

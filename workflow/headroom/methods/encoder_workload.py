@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
+from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.ground.errors import HeadroomError
-from headroom.models.classification.model import Batch, ClassificationModel
+from headroom.engines.classification.model import Batch, ClassificationModel
 
 PARTS = ("model",)
 

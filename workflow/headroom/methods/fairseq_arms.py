@@ -1,9 +1,129 @@
-"""Arms as fairseq is told of them. Importing this module registers the optimizer and the criterion."""
+"""Arms of trainings by fairseq: its loss with terms added, and Adam with repulsion."""
 
-from headroom.methods import regularised_loss, repulsive_adam
-from headroom.settings.arms import Arm, GradientArm, format_arm
+from dataclasses import dataclass, field
+from typing import Any
 
-__all__ = ["arm_arguments", "regularised_loss", "repulsive_adam"]
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.engines.epochs import RealPositions, Regulariser
+from headroom.engines.translation.attention_maps import attention_maps
+from headroom.engines.translation.checkpoint import find_sites
+from headroom.methods.regularisers import regulariser
+from headroom.settings.arms import ForwardArm, parse_arm
+
+from fairseq.criterions import register_criterion  # isort: skip
+from fairseq.criterions.label_smoothed_cross_entropy import (  # isort: skip
+    LabelSmoothedCrossEntropyCriterion,
+    LabelSmoothedCrossEntropyCriterionConfig,
+)
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from headroom.core.heads import Site
+from headroom.engines.sites import Projections, gradient_norm
+from headroom.engines.translation.fairseq_task import site_of
+from headroom.engines.translation.training import PLAIN_NORM
+from headroom.methods.particles import GradientRewriter
+from headroom.settings.arms import GradientArm
+
+from fairseq.logging import metrics  # isort: skip
+from fairseq.optim import register_optimizer  # isort: skip
+from fairseq.optim.adam import FairseqAdam, FairseqAdamConfig  # isort: skip
+from headroom.settings.arms import Arm, format_arm
+
+
+@dataclass
+class RegularisedCrossEntropyConfig(LabelSmoothedCrossEntropyCriterionConfig):
+    """Options of fairseq's criterion, and what is done to heads."""
+
+    regularisation: str = field(
+        default="method=drophead", metadata={"help": "method and settings: 'method=drophead rate=0.1 sites=E'"}
+    )
+    regularisation_seed: int = field(default=1, metadata={"help": "seed of heads dropped at random"})
+
+
+@register_criterion("regularised_cross_entropy", dataclass=RegularisedCrossEntropyConfig)
+class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
+    """Label-smoothed cross-entropy of a model whose heads an arm acts on."""
+
+    def __init__(self, task: Any, cfg: Any) -> None:
+        super().__init__(task, cfg.sentence_avg, cfg.label_smoothing, cfg.ignore_prefix_size, cfg.report_accuracy)
+        _, arm = parse_arm(["--regularisation", *cfg.regularisation.split()])
+        if not isinstance(arm, ForwardArm):
+            raise HeadroomError(f"--regularisation: the method {arm.method} does not act on the forward pass")
+        self._arm = arm
+        self._seed = cfg.regularisation_seed
+        self._regulariser: Regulariser | None = None
+
+    def forward(self, model: Any, sample: Any, reduce: bool = True) -> tuple[Tensor, Any, dict[str, Any]]:
+        """Return the loss of a batch, the number of targets and what is logged; see fairseq's criterion."""
+        if not self.training:
+            return super().forward(model, sample, reduce)
+        plain = super().forward
+        (loss, targets, logged), term = self._of(model)(
+            lambda: plain(model, sample, reduce), self._real(sample), update=self.task.update, batch=self.task.batch
+        )
+        return loss + term * targets, targets, logged
+
+    def _of(self, model: nn.Module) -> Regulariser:
+        if self._regulariser is None:
+            sites = find_sites(model)
+            self._regulariser = regulariser(self._arm, sites, attention_maps, seed=self._seed, batch_first=False)
+        return self._regulariser
+
+    def _real(self, sample: Any) -> RealPositions:
+        source = sample["net_input"]["src_tokens"].ne(self.padding_idx)  # (B, S)
+        target = sample["target"].ne(self.padding_idx)  # (B, T)
+        return {"E": (source, source), "A": (target, source), "D": (target, target)}
+
+
+_PRECISION = "train with --amp or --precision bfloat16 instead of --fp16 or --bf16"
+
+
+@dataclass
+class RepulsiveAdamConfig(FairseqAdamConfig):
+    """Options of fairseq's Adam, and how the gradients of heads are rewritten."""
+
+    repulsion: str = field(
+        default="method=svgd", metadata={"help": "method and settings: 'method=svgd alpha=0.01 stepsize=0.01 sites=E'"}
+    )
+    repulsion_seed: int = field(default=1, metadata={"help": "seed of methods with noise"})
+
+
+@register_optimizer("repulsive_adam", dataclass=RepulsiveAdamConfig)
+class RepulsiveAdam(FairseqAdam):
+    """fairseq's Adam with repulsion between the heads of each site."""
+
+    def __init__(self, cfg: Any, params: Iterable[nn.Parameter]) -> None:
+        super().__init__(cfg, params)
+        _, arm = parse_arm(["--repulsion", *cfg.repulsion.split()])
+        if not isinstance(arm, GradientArm):
+            raise HeadroomError(f"--repulsion: the method {arm.method} does not rewrite gradients")
+        projections: dict[Site, list[nn.Parameter]] = defaultdict(list)
+        for weight in self.params:
+            if (site := site_of(weight)) is not None:
+                projections[site].append(weight)
+        self._heads = [weight for found in projections.values() for weight in found]
+        self._rewriter = _rewriter(projections, arm, cfg.repulsion_seed) if arm.strength > 0 else None
+
+    def clip_grad_norm(self, max_norm: float, aggregate_norm_fn: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """Rewrite the gradients, then clip them; fairseq calls this once per update, before the step."""
+        if self._rewriter:
+            metrics.log_scalar(PLAIN_NORM, gradient_norm(self._heads))
+            self._rewriter.rewrite(self._updates())
+        return super().clip_grad_norm(max_norm, aggregate_norm_fn)
+
+    def _updates(self) -> int:
+        """Return the number of updates made so far; Adam's state, and so every checkpoint, knows it."""
+        return max((int(state.get("step", 0)) for state in self.optimizer.state.values()), default=0)
+
+
+def _rewriter(projections: Projections, arm: Any, seed: int) -> GradientRewriter:
+    try:
+        return GradientRewriter(projections, arm, seed=seed)
+    except HeadroomError as error:
+        raise HeadroomError(f"repulsive_adam, with --task headroom_translation: {error}\n{_PRECISION}") from error
 
 
 def arm_arguments(arm: Arm, seed: int) -> list[str]:

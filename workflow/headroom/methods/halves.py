@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy
 
-from headroom.ground.bootstrap import harm
-from headroom.ground.heads import Head
+from headroom.core.bootstrap import harm
+from headroom.core.heads import Head
 from headroom.methods.judging import Judge
 
 HALVES = ("choose", "score")

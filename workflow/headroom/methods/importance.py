@@ -17,9 +17,9 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from headroom.ground.heads import Head, Site
-from headroom.models.gates import Gates
-from headroom.models.sites import AttentionSite
+from headroom.core.heads import Head, Site
+from headroom.engines.gates import Gates
+from headroom.engines.sites import AttentionSite
 
 CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
 NORMALISATIONS = ("raw", "layer")

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import numpy
 
-from headroom.ground import right_or_wrong
-from headroom.ground.bootstrap import Sample, paired_difference, tail_p
-from headroom.ground.corrections import benjamini_hochberg, holm
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
+from headroom.core import significance
+from headroom.core.bootstrap import Sample, paired_difference, tail_p
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.core.significance import benjamini_hochberg, holm
 
 Statistics = Mapping[str, numpy.ndarray]
 """By metric, what each example of a set adds to it, (examples, k)."""
@@ -149,10 +149,10 @@ COMPARED = (
 
 def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float | str]:
     """Return the tests for metrics that are a share of right answers; empty cells for others."""
-    if metric not in right_or_wrong.METRICS:
+    if metric not in significance.METRICS:
         return {"p_mcnemar": "", "p_unpaired": ""}
     before, after = (sample.statistics[metric][:, 0] for sample in (full, other))
     return {
-        "p_mcnemar": right_or_wrong.mcnemar_p(before, after),
-        "p_unpaired": right_or_wrong.unpaired_p(before, after),
+        "p_mcnemar": significance.mcnemar_p(before, after),
+        "p_unpaired": significance.unpaired_p(before, after),
     }

@@ -6,13 +6,13 @@ from typing import Any
 import numpy
 import torch
 
+from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
+from headroom.core.heads import Head
+from headroom.core.tables import signature
 from headroom.data.labelled import LabelledText
-from headroom.ground.bootstrap import Sample, resampled_indices, resampling_weights
-from headroom.ground.classification_metrics import LabelSet, metric_signature
-from headroom.ground.heads import Head
-from headroom.ground.tables import signature
+from headroom.engines.classification.metrics import LabelSet, metric_signature
+from headroom.engines.classification.model import Batch, ClassificationModel
 from headroom.methods.judging import Outcome
-from headroom.models.classification.model import Batch, ClassificationModel
 
 
 class LabelledSet:

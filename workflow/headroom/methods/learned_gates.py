@@ -1,23 +1,25 @@
-"""Gates that are learned, or fixed, while a model goes on training: one value per head in scope."""
+"""Learned gates: what is learned, how, and what it is compared with."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
-from headroom.ground.heads import Head, Site
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, Site
 from headroom.methods import hard_concrete, subset_selection
-
-DECIDED = 0.95
-"""A gate is decided if it is zero, or one, with at least this probability."""
+from headroom.methods.orders import least_important_first, random_order, removed_first
+from headroom.settings.experiments import GateSettings
 
 COOLING = 0.4
 """Share of the updates in which exact selection draws noise and cools down, while the weights stay as they are; then
 its K largest stay and the weights are trained: the "pipelined" form of Li et al. (2021). Random subsets of heads
 would undo in a few hundred updates what the weights had learned."""
 
-_OPEN = 2.5  # log alpha at the start: open with a probability of 0.96, so that training starts at the trained model
+METHODS = ("hard-concrete", "exact", "exact-straight-through")
+"""Ways to learn which heads stay."""
 
 
 class GateSource(Protocol):
@@ -184,3 +186,76 @@ def fixed(removed: frozenset[Head], heads: Sequence[Head]) -> FixedGates:
 def profile_of(kept: Tensor, heads: Sequence[Head]) -> frozenset[Head]:
     """Return the heads whose gate (N,) is zero."""
     return frozenset(head for head, gate in zip(heads, kept.tolist()) if not gate)
+
+
+@dataclass(frozen=True)
+class FurtherTraining:
+    """One further training.
+
+    Attributes:
+        method: How its gates come about.
+        setting: Lambda, or the number of heads kept.
+        draw: Which random layout, from 1; 0 for none.
+        source: Its gates.
+        name: Directory of its model: the configured lambda or share.
+    """
+
+    method: str
+    setting: float
+    draw: int
+    source: GateSource
+    name: str
+
+
+def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
+    """Return the numbers of heads to keep, each with a name: those of the shares, then those named as numbers.
+
+    Raises:
+        HeadroomError: If a number is larger than the number of heads in scope.
+    """
+    if wrong := [count for count in settings.kept_heads if count > heads]:
+        raise HeadroomError(f"--kept-heads {wrong[0]}: there are {heads} heads in scope; keep at most so many")
+    shares = [(f"{share:g}", round(share * heads)) for share in settings.kept_shares]
+    return [*shares, *((f"{count}-heads", count) for count in settings.kept_heads)]
+
+
+def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
+    """Yield the further trainings of one of `METHODS`, for a number of heads in scope."""
+    if method == "hard-concrete":
+        for strength in settings.penalties:
+            gates = HardConcreteGates(heads=heads, strength=strength, seed=seed)
+            yield FurtherTraining(method, strength, 0, gates, f"{strength:g}")
+        return
+    hard = method == "exact-straight-through"
+    for name, k in kept_counts(settings, heads):
+        exact = ExactGates(heads=heads, k=k, straight_through=hard, seed=seed)
+        yield FurtherTraining(method, k, 0, exact, name)
+
+
+def continued(heads: Sequence[Head]) -> FurtherTraining:
+    """Return the control that keeps every head and trains on."""
+    return FurtherTraining("continued", len(heads), 0, fixed(frozenset(), heads), "all")
+
+
+def controls(
+    settings: GateSettings, heads: Sequence[Head], scores: Mapping[Head, float], seed: int
+) -> Iterator[FurtherTraining]:
+    """Yield what learned gates are compared with: all heads, the best by a criterion, random ones.
+
+    All are trained further like the learned ones, so that what differs is which heads stay (Prasanna et al. 2020
+    retrain random layouts; Voita et al. 2019 have no such control).
+    """
+    yield continued(heads)
+    for name, k in kept_counts(settings, len(heads)):
+        gone = removed_first(least_important_first(scores, heads), len(heads) - k)
+        yield FurtherTraining("gradient", k, 0, fixed(gone, heads), f"gradient-{name}")
+        for draw in range(1, settings.random_draws + 1):
+            gone = removed_first(random_order(heads, 1000 * seed + draw), len(heads) - k)
+            yield FurtherTraining("random", k, draw, fixed(gone, heads), f"random{draw}-{name}")
+
+
+DECIDED = 0.95
+"""A gate is decided if it is zero, or one, with at least this probability."""
+
+
+_OPEN = 2.5  # log alpha at the start: open with a probability of 0.96, so that training starts at the trained model

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pandas
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head
-from headroom.ground.tables import number, read_table
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.core.tables import number, read_table
 
 
 def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:
-    """Read one criterion's scores of one epoch from a table written by `headroom.score`.
+    """Read one criterion's scores of one epoch from a table written by `headroom scores`.
 
     Raises:
         HeadroomError: If the table has no such scores; says which it has.

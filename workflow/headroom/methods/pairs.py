@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
 from headroom.data.parallel import ParallelText
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import read_lines
 
 
 def read_pairs(corpus: Path | str, name: str, sentences: int | None = None) -> ParallelText:

@@ -1,19 +1,16 @@
-"""The heads of a model in training as particles: their gradients, rewritten in place once per update.
-
-Nothing is added to the model, the loss or the optimizer's state, and nothing is copied but the gradients and
-weights of the projections themselves, stacked: weights of equal shape and number of heads are one stack, so that
-the work is a few batched operations however many sites there are.
-"""
+"""Heads as particles: kernels, and the updates by which they repel each other (An et al. 2020)."""
 
 from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from headroom.ground.errors import HeadroomError
-from headroom.methods.particle_updates import rewritten
-from headroom.models.projections import Projections
-from headroom.settings.arms import GradientArm
+from headroom.core.errors import HeadroomError
+from headroom.engines.sites import Projections
+from headroom.methods.repulsion import bandwidth, kernel, repulsion, squared_distances
+from headroom.settings.arms import GradientArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm
 
 
 class GradientRewriter:
@@ -92,3 +89,84 @@ def _check(projections: Projections) -> None:
             raise HeadroomError(f"heads that repel need float32 weights, and those of {site} are {weight.dtype}")
         if site.heads > weight.shape[0] or weight.shape[0] % site.heads:
             raise HeadroomError(f"{site}: {weight.shape[0]} rows cannot be cut into {site.heads} particles")
+
+
+Noise = Callable[[Tensor], Tensor]
+"""Returns standard normal numbers of a tensor's shape, type and device."""
+
+
+@torch.no_grad()
+def rewritten(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise) -> Tensor:
+    """Return what the optimizer is handed.
+
+    Args:
+        gradients: Gradients of the loss, (systems, heads, parameters).
+        particles: The parameters themselves, same shape.
+        arm: The method and its settings; `strength` interpolates linearly between gradients and update.
+        noise: Where methods with noise take it from.
+
+    Returns:
+        (systems, heads, parameters); `gradients` as they are with strength 0.
+    """
+    if arm.strength == 0:
+        return gradients
+    update = _update(gradients, particles, arm, noise)
+    return update if arm.strength == 1 else torch.lerp(gradients, update, arm.strength)
+
+
+def svgd(gradients: Tensor, particles: Tensor, *, alpha: float, stepsize: float, median: str = "pairs") -> Tensor:
+    """Return the update of Stein variational gradient descent, (systems, heads, parameters)."""
+    squared = squared_distances(particles)
+    width = bandwidth(squared, median)
+    weights = kernel(squared, width)
+    heads = particles.shape[1]
+    if alpha == 0:
+        return weights @ gradients * (stepsize / heads)
+    repelled = repulsion(particles, weights, width)
+    return torch.baddbmm(repelled, weights, gradients, beta=-alpha * stepsize / heads, alpha=stepsize / heads)
+
+
+def spos(update: Tensor, gradients: Tensor, *, beta: float, stepsize: float, noise: Noise) -> Tensor:
+    """Return the update of stochastic particle optimisation sampling: that of svgd, own gradients and noise."""
+    usual = gradients.abs().flatten(1).median(dim=1).values[:, None, None]  # (systems, 1, 1)
+    size = (2 * beta * stepsize) ** 0.5 * usual
+    return update + stepsize * beta * gradients + noise(gradients) * size
+
+
+def repulsion_only(
+    gradients: Tensor, particles: Tensor, *, alpha: float, stepsize: float, median: str = "pairs"
+) -> Tensor:
+    """Return svgd with the identity in place of the kernel on the gradient, (systems, heads, parameters)."""
+    squared = squared_distances(particles)
+    width = bandwidth(squared, median)
+    repelled = repulsion(particles, kernel(squared, width), width)
+    return (gradients - alpha * repelled) * (stepsize / particles.shape[1])
+
+
+def along(update: Tensor, gradients: Tensor) -> Tensor:
+    """Return the part of an update that is along the gradients of its system, (systems, heads, parameters)."""
+    length = gradients.square().sum((1, 2), keepdim=True)  # (systems, 1, 1)
+    product = (update * gradients).sum((1, 2), keepdim=True)
+    return torch.where(length > 0, product / torch.where(length > 0, length, 1), 0) * gradients
+
+
+def in_random_direction(update: Tensor, gradients: Tensor, noise: Noise) -> Tensor:
+    """Return an update whose part not along the gradients points anywhere, as long as it was, same shape."""
+    scaled = along(update, gradients)
+    direction = noise(gradients)
+    lengths = [part.square().sum((1, 2), keepdim=True).sqrt() for part in (update - scaled, direction)]
+    return scaled + direction * (lengths[0] / lengths[1])
+
+
+def _update(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise) -> Tensor:
+    if isinstance(arm, SmoothingArm):
+        return svgd(gradients, particles, alpha=0, stepsize=arm.stepsize, median=arm.median)
+    settings: dict[str, Any] = {"alpha": arm.alpha, "stepsize": arm.stepsize, "median": arm.median}
+    if isinstance(arm, RepulsionOnlyArm):
+        return repulsion_only(gradients, particles, **settings)
+    update = svgd(gradients, particles, **settings)
+    if isinstance(arm, SposArm):
+        return spos(update, gradients, beta=arm.beta, stepsize=arm.stepsize, noise=noise)
+    if isinstance(arm, ScaledArm):
+        return along(update, gradients)
+    return in_random_direction(update, gradients, noise) if isinstance(arm, NoiseArm) else update

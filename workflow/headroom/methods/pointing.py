@@ -1,14 +1,4 @@
-"""Where heads point among pieces: how sure they are, at which relative position, and whether at rare ones.
-
-A head points from a query to the key with its largest weight. Padding and pieces with a special meaning (end of
-sentence, begin mark, CLS, SEP) count neither as queries nor as keys (Voita et al. 2019, Section 4: "excluding EOS").
-
-- confidence (Section 4): the mean largest weight, over tokens;
-- offset (Section 5.1): the share of tokens from which a head points to each relative position;
-- rare (Section 5.3): the share of tokens from which a head points to the rarest piece of the sentence, or to one of
-  the two rarest, over sentences whose least frequent piece is not among the most frequent of the training text.
-  Pieces that are equally rare are all right, and chance is the share of right ones among all pieces.
-"""
+"""Where heads point: offsets, rare words and confidence, piece by piece (Voita et al. 2019, Sections 4 and 5)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,10 +8,63 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from headroom.ground.halves import HALVES
-from headroom.ground.heads import Head, Site
+from headroom.core.heads import HALVES, Head, Site
+from headroom.data.trees import ParsedSentence
+from headroom.engines.maps import MapBatch
 from headroom.methods.shares import Measured, measured
-from headroom.models.maps import MapBatch
+
+
+def units(sentence: ParsedSentence) -> tuple[list[int], ndarray]:
+    """Return the unit of every word, counted from 0, and where each unit ends in the text, (U,)."""
+    of_word: list[int] = []
+    ends: list[int] = []
+    for before, word in zip([None, *sentence.words], sentence.words):
+        if before is None or (before.start, before.end) != (word.start, word.end):
+            ends.append(word.end)
+        of_word.append(len(ends) - 1)
+    return of_word, numpy.array(ends)
+
+
+def unit_of_pieces(spans: ndarray, ends: ndarray) -> ndarray:
+    """Return the unit of every piece, (T,), -1 for those of none.
+
+    Args:
+        spans: Where the pieces begin and end in the text, (T, 2); -1 for special pieces.
+        ends: Where the units end, (U,), increasing.
+    """
+    found = numpy.searchsorted(ends, spans[:, 0], side="right")
+    return numpy.where((spans[:, 0] < 0) | (found == len(ends)), -1, found)
+
+
+def membership(of_pieces: Sequence[ndarray], sizes: Sequence[int], length: int) -> Tensor:
+    """Return which pieces are which unit's, (B, U, T) of 0 and 1.
+
+    Args:
+        of_pieces: The unit of each of the T pieces of every sentence, -1 for none.
+        sizes: The number of units of every sentence.
+        length: T.
+    """
+    member = torch.zeros(len(of_pieces), max(sizes), length)
+    for row, found in enumerate(of_pieces):
+        places = numpy.flatnonzero(found >= 0)
+        member[row, found[places], places] = 1
+    return member
+
+
+def between_units(weights: Tensor, member: Tensor) -> Tensor:
+    """Return the attention between units.
+
+    Args:
+        weights: Attention between pieces, (B, H, T, T), rows are queries.
+        member: From `membership`, (B, U, T).
+
+    Returns:
+        (B, H, U, U); 0 from and to units without a piece.
+    """
+    member = member.to(weights)[:, None]  # (B, 1, U, T)
+    pieces = member.sum(-1, keepdim=True).clamp(min=1)
+    return (member / pieces) @ weights @ member.mT  # mean over queries, sum over keys
+
 
 OFFSETS = tuple(range(-5, 6))
 RARE = ("rarest", "two-rarest")

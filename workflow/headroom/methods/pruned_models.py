@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from headroom.ground.bootstrap import paired_difference
+from headroom.core.bootstrap import paired_difference
 from headroom.methods.judging import EvaluationSet, Outcome
 
 _PLACE = ("study", "run", "epoch", "method", "scope", "setting", "draw", "kept", "heads")

@@ -11,15 +11,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Site
-from headroom.methods.likeness import cosines_at, kernels_at, map_products
-from headroom.models.gates import Gates
-from headroom.models.maps import MapObserver
-from headroom.models.processes import own_seed
-from headroom.models.regularisation import RealPositions, Regulariser
-from headroom.models.sites import AttentionSite
-from headroom.models.values import has_values, shown_values
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.epochs import RealPositions, Regulariser
+from headroom.engines.gates import Gates
+from headroom.engines.maps import MapObserver, has_values, shown_values
+from headroom.engines.processes import own_seed
+from headroom.engines.sites import AttentionSite
+from headroom.methods.similarity import cosines_at, kernels_at, map_products
 from headroom.settings.arms import (
     DisagreementPositionArm,
     DisagreementSubspaceArm,

@@ -1,15 +1,4 @@
-"""The roles of heads (Voita et al. 2019, Section 5), read off the table of where they point.
-
-positional   At least `positional_share` of the tokens are pointed from to one relative position.
-syntactic    The accuracy for a relation exceeds that of its most frequent relative position by `margin` on the half
-             of the sentences that chooses and again on the half that scores; there the 95 % interval of the difference
-             is above zero, too, so that a few lucky sentences make no role. A margin in points is a difference, a
-             relative one a share of the baseline: the paper's "at least 10 % higher" does not say which.
-rare         A head of layer 1 points to one of the two rarest pieces from at least `rare_share` of the tokens, and more
-             often than chance beyond the interval. The paper gives no threshold.
-
-The best head for a relation in one direction is the one with the highest accuracy on the half that chooses.
-"""
+"""Roles of heads by where they point (Voita et al. 2019, Section 5)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,7 +6,17 @@ from typing import Any
 
 import pandas
 
-from headroom.settings.roles import RuleSettings
+from headroom.settings.experiments import RuleSettings
+
+POINTING_COLUMNS = (
+    "study", "run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half", "value",
+    "baseline", "low", "high", "count", "signature",
+)  # fmt: skip
+ROLE_COLUMNS = (
+    "study", "run", "epoch", "model", "trees", "kind", "layer", "head", "role", "target", "value", "baseline", "low",
+    "high", "best", "signature",
+)  # fmt: skip
+
 
 ROLES = ("positional", "syntactic", "rare")
 

@@ -13,9 +13,9 @@ from zipfile import BadZipFile
 
 import numpy
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.files import atomic_path
-from headroom.ground.heads import Head, format_profile, parse_head
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path
+from headroom.core.heads import Head, format_profile, parse_head
 from headroom.methods.judging import Judge, Statistics
 
 Judged = Mapping[frozenset[Head], Statistics]

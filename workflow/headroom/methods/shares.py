@@ -7,9 +7,8 @@ from functools import lru_cache
 import numpy
 from numpy import ndarray
 
-from headroom.ground.bootstrap import resampled_indices, resampling_weights
-from headroom.ground.halves import HALVES
-from headroom.ground.heads import Head
+from headroom.core.bootstrap import resampled_indices, resampling_weights
+from headroom.core.heads import HALVES, Head
 
 LEVELS = (0.025, 0.975)
 

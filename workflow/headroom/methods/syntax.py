@@ -1,26 +1,94 @@
-"""Whether heads point along dependency relations (Voita et al. 2019, Section 5.2).
-
-The accuracy of a head for a relation in one direction is how often it points from a word asked to a right one (see
-`headroom.methods.arcs`), among words (see `headroom.methods.words`). Its baseline points to the relation's most
-frequent relative position, which is found on the sentences that choose alone.
-"""
+"""How well heads follow dependency relations (Voita et al. 2019, Section 5.2)."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 
 import numpy
 import torch
 from numpy import ndarray
 from torch import Tensor
 
+from headroom.core.heads import HALVES, Site
 from headroom.data.trees import ParsedSentence
-from headroom.ground.halves import HALVES
-from headroom.ground.heads import Site
-from headroom.methods.arcs import SHUFFLE_SEED, Arcs, arcs_of, best_offset, hits_at, moved, targets
-from headroom.methods.pointing import Heads
+from headroom.engines.maps import MapBatch
+from headroom.methods.pointing import Heads, between_units, membership, unit_of_pieces, units
 from headroom.methods.shares import Measured, measured
-from headroom.methods.words import between_units, membership, unit_of_pieces, units
-from headroom.models.maps import MapBatch
+
+DIRECTIONS = ("to-dependent", "to-governor")
+
+SHUFFLE_SEED = 1
+
+Arcs = Mapping[int, frozenset[int]]
+"""From each unit asked to the units that are right."""
+
+
+def targets(relations: Sequence[str]) -> list[str]:
+    """Return the names of relations in both directions, as they stand in tables."""
+    return [f"{relation}:{direction}" for relation in relations for direction in DIRECTIONS]
+
+
+def arcs_of(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[int, frozenset[int]]:
+    """Return the arcs of a relation in one direction.
+
+    Args:
+        sentence: The sentence with its tree.
+        target: Relation and direction, e.g. `nsubj:to-dependent`.
+        present: The units that the model has pieces of; others are neither asked nor right. Arcs within a unit are
+            left out, too.
+    """
+    relation, _, direction = target.rpartition(":")
+    related = [(number, word.governor) for number, word in enumerate(sentence.words) if word.relation == relation]
+    of_word = units(sentence)[0] if related else []
+    found: dict[int, set[int]] = {}
+    for number, place in related:
+        if place is not None:
+            dependent, governor = of_word[number], of_word[place]
+            if dependent != governor and {dependent, governor} <= present:
+                asked, right = (governor, dependent) if direction == DIRECTIONS[0] else (dependent, governor)
+                found.setdefault(asked, set()).add(right)
+    return {asked: frozenset(right) for asked, right in sorted(found.items())}
+
+
+def moved(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, frozenset[int]]:
+    """Return arcs at other places of their sentence, each with the distances it had.
+
+    The control for syntax: words and order stay, and so does the distribution of relative positions, on which the
+    baseline rests; only which words are related is chance. (Trees exchanged among sentences of equal length would not
+    do for generated text, in which such sentences are often built alike.) An arc that fits nowhere else is left out.
+
+    Args:
+        arcs: The arcs of one relation in one direction.
+        present: The units that an arc can be moved to.
+        draw: Where chance comes from.
+    """
+    found: dict[int, frozenset[int]] = {}
+    for asked, right in arcs.items():
+        offsets = [other - asked for other in sorted(right)]
+        places = [
+            place
+            for place in sorted(present)
+            if place != asked and place not in found and all(place + offset in present for offset in offsets)
+        ]
+        if places:
+            place = draw.choice(places)
+            found[place] = frozenset(place + offset for offset in offsets)
+    return found
+
+
+def best_offset(sentences: Sequence[Arcs]) -> int | None:
+    """Return the relative position at which most of the units asked find a right one; None if none is asked.
+
+    Of equals the nearest is taken, and to the left before to the right.
+    """
+    counts = Counter(other - asked for arcs in sentences for asked, right in arcs.items() for other in right)
+    return min(counts, key=lambda offset: (-counts[offset], abs(offset), offset)) if counts else None
+
+
+def hits_at(arcs: Arcs, offset: int) -> int:
+    """Return how many of the units asked have a right one at a relative position."""
+    return sum(asked + offset in right for asked, right in arcs.items())
+
 
 TREES = ("gold", "shuffled")
 

@@ -7,11 +7,11 @@ import pandas
 import torch
 from torch import Tensor
 
+from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence
-from headroom.ground.heads import Head, Site
+from headroom.engines.maps import MapBatch
+from headroom.methods.pointing import between_units, membership, units
 from headroom.methods.syntax import pieces_to_units
-from headroom.methods.words import between_units, membership, units
-from headroom.models.maps import MapBatch
 
 WORDS = range(6, 15)
 """How many words a sentence has whose maps are looked at."""

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from headroom.engines.classification.attention_maps import attention_maps
+from headroom.engines.classification.training import Changes
+from headroom.engines.epochs import Regulariser
+from headroom.engines.sites import AttentionSite, Projections
 from headroom.methods.particles import GradientRewriter
 from headroom.methods.regularisers import regulariser
-from headroom.models.classification.attention_maps import attention_maps
-from headroom.models.classification.training import Changes
-from headroom.models.projections import Projections
-from headroom.models.regularisation import Regulariser
-from headroom.models.sites import AttentionSite
 from headroom.settings.arms import Arm, BaselineArm, DisagreementPositionArm, ForwardArm, GradientArm
 
 

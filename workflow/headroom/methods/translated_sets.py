@@ -7,15 +7,15 @@ from typing import Any
 import numpy
 import torch
 
-from headroom.ground.bootstrap import Sample, resampled_indices, resampling_weights
-from headroom.ground.heads import Head
-from headroom.ground.tables import signature
-from headroom.ground.translation_metrics import METRICS, ReferenceSet, metric_signature
+from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
+from headroom.core.heads import Head
+from headroom.core.tables import signature
+from headroom.engines.translation.batches import Batch
+from headroom.engines.translation.metrics import METRICS, ReferenceSet, metric_signature
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.judging import Outcome
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation.batches import Batch
-from headroom.models.translation.model import TranslationModel
-from headroom.settings.decoding import DecodingSettings
+from headroom.settings.experiments import DecodingSettings
 
 
 class TranslatedSet:

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import nn
 
+from headroom.core.errors import HeadroomError
 from headroom.data.parallel import ParallelText
-from headroom.ground.errors import HeadroomError
-from headroom.models.translation.batches import Batch
-from headroom.models.translation.model import TranslationModel
+from headroom.engines.translation.batches import Batch
+from headroom.engines.translation.model import TranslationModel
 
 PARTS = ("encoder", "decoder", "generation")
 

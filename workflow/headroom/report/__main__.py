@@ -4,8 +4,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.ground.command import run, stage_parser
-from headroom.ground.files import atomic_path
+from headroom.core.command import run, stage_parser
+from headroom.core.files import atomic_path
 from headroom.report.cautions import cautions
 from headroom.report.claims import evaluate_claims, findings
 from headroom.report.configuration import arms_in, read_configuration
@@ -33,7 +33,14 @@ def build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--study", required=True, help="name of the study")
     add("--tables", nargs="*", type=Path, default=[], metavar="CSV", help="the study's tables")
-    add("--maps", nargs="*", type=Path, default=[], metavar="JSON", help="attention maps written by headroom.trace")
+    add(
+        "--maps",
+        nargs="*",
+        type=Path,
+        default=[],
+        metavar="JSON",
+        help="attention maps written by headroom attention_maps",
+    )
     add("--benchmarks", nargs="*", type=Path, default=[], metavar="TSV", help="Snakemake's benchmark files")
     add("--configuration", type=Path, help="the study's configuration, JSON or YAML")
     add("--overhead", type=Path, help="JSON: wall_seconds, cores, job_seconds of the whole workflow")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from headroom.ground.heads import KINDS, Head
+from headroom.core.heads import KINDS, Head
 from headroom.report import palette
 
 LEFT = 22.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.report.arms import ArmDescription, described
 from headroom.report.study_tables import TRANSLATION
 

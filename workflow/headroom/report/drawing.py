@@ -15,7 +15,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headroom.ground.visible import visible
+from headroom.core.errors import visible
 from headroom.report import palette, svg
 
 WIDTH = 292.0

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from markupsafe import Markup
 
-from headroom.ground.heads import KINDS
+from headroom.core.heads import KINDS
 from headroom.report import palette
 from headroom.report.exhibits import Key
 

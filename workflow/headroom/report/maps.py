@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Head, parse_head
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, parse_head
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class AttentionMap:
 
 
 def read_maps(paths: Sequence[Path | str]) -> list[AttentionMap]:
-    """Read the files of `headroom.trace`, one per run.
+    """Read the files of `headroom attention_maps`, one per run.
 
     Raises:
         HeadroomError: If a file cannot be read, or a map's weights do not fit its words.
@@ -57,7 +57,9 @@ def _read(path: Path) -> list[AttentionMap]:
     except HeadroomError as error:
         raise HeadroomError(f"{path}: {error}") from error
     except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise HeadroomError(f"{path} has no attention maps as headroom.trace writes them: {error!r}") from error
+        raise HeadroomError(
+            f"{path} has no attention maps as headroom attention_maps writes them: {error!r}"
+        ) from error
 
 
 def _map(run: str, one: dict[str, Any]) -> AttentionMap:
@@ -76,6 +78,6 @@ def _map(run: str, one: dict[str, Any]) -> AttentionMap:
     if not made.keys or len(made.weights) != len(made.queries) or sizes != {len(made.keys)} or not finite:
         place = f"the map of {made.head} on sentence {made.sentence}"
         raise HeadroomError(
-            f"{place} needs a row per query and a weight per key, all numbers; run headroom.trace again"
+            f"{place} needs a row per query and a weight per key, all numbers; run headroom attention_maps again"
         )
     return made

@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from headroom.ground.visible import visible
+from headroom.core.errors import visible
 from headroom.report import palette, svg
 from headroom.report.claims import PAPERS, ClaimVerdict
 from headroom.report.exhibits import Exhibit, Section, of_another_task

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas
 import yaml
 
-from headroom.ground.errors import HeadroomError
+from headroom.core.errors import HeadroomError
 from headroom.report.configuration import read_configuration
 from headroom.report.exhibits import Column, Table, table_of
 from headroom.report.formatting import count, device_name, duration, listing, percent, plural

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import pandas
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report.role_names import ROLES, in_order, is_position
 from headroom.report.selection import heads_of, last_epochs, rows_where
 from headroom.report.study_tables import StudyTables

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import pandas
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report.chance import with_shares
 from headroom.report.study_tables import StudyTables, arm_of, seed_of
 

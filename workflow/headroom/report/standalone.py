@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from headroom.ground.visible import visible
+from headroom.core.errors import visible
 from headroom.report import palette, svg
 from headroom.report.exhibits import Exhibit, Key, Row
 

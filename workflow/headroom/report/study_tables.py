@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.tables import read_table
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import read_table
 from headroom.report.arms import ArmDescription, place_of
 from headroom.report.maps import AttentionMap, read_maps
 

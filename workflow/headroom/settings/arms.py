@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal, Union, get_args
 
 from pydantic import Field, PositiveFloat, PositiveInt, TypeAdapter, ValidationError, field_validator
 
-from headroom.ground.errors import HeadroomError
-from headroom.ground.heads import Site
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
 from headroom.settings.base import Settings
-from headroom.settings.model import ModelSettings
+from headroom.settings.models import ModelSettings
 
 _SITES = re.compile(r"all|first|[EAD]([1-9]\d*)?")
 

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, Union
 
 from pydantic import Field, PositiveInt, ValidationInfo, field_validator
 
-from headroom.ground.command import settings_from
-from headroom.ground.errors import HeadroomError
+from headroom.core.command import settings_from
+from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
 
 

@@ -1,6 +1,8 @@
-"""Which runs and sets get which experiments."""
+"""What every experiment does, one section each."""
 
-from pydantic import Field, PositiveInt
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from headroom.settings.base import Settings
 
@@ -21,4 +23,258 @@ class ExperimentSettings(SingleHeadSettings):
     )
     far_sets: tuple[str, ...] | None = Field(
         None, description="far domains that ablation is repeated on; unset for all that the corpus has"
+    )
+
+
+class ScoreSettings(Settings):
+    """Gradient importance of heads (Michel et al. 2019, Eq. 2), in all granularities from one pass."""
+
+    examples: PositiveInt | None = Field(
+        None, description="examples of the `choose` set, from its start, that heads are scored on; unset for all"
+    )
+    batch_examples: PositiveInt = Field(
+        32, description="examples in a batch; only the granularity `batch` depends on it"
+    )
+
+
+class RelevanceSettings(Settings):
+    """Relevance of heads by layer-wise relevance propagation (Voita et al. 2019, section 4), at the last epoch."""
+
+    examples: int = Field(
+        100, ge=2, description="examples of the `check` set, from its start, whose outputs are explained"
+    )
+    batch_examples: PositiveInt = Field(32, description="examples in a batch; does not change the result")
+    epsilon: PositiveFloat = Field(
+        1e-6, description="stabiliser of the epsilon rule: what is small beside it gets no relevance"
+    )
+
+
+Scope = Literal["all", "E", "A", "D"]
+Criterion = Literal["gradient-token", "gradient-example", "gradient-batch", "gradient-squared"]
+Normalised = Literal["raw", "layer"]
+
+
+class PruningSettings(Settings):
+    """Curves of the metric against the number of heads removed."""
+
+    step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")
+    test_examples: PositiveInt | None = Field(
+        None, description="examples of the test set, from its start, that curves are measured on; unset for all"
+    )
+    criteria: tuple[Criterion, ...] = Field(
+        ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared"),
+        description="gradient criteria that give an order, fixed and (raw scores) re-scored after every step",
+    )
+    normalisations: tuple[Normalised, ...] = Field(
+        ("raw", "layer"), description="scores as they are, or divided by the l2 norm over the site's heads"
+    )
+    random_draws: PositiveInt = Field(5, description="random orders, the control")
+
+
+class ScopedPruningSettings(PruningSettings):
+    """Curves of the metric against the number of heads removed, of models with several kinds of attention."""
+
+    scopes: tuple[Scope, ...] = Field(
+        ("all", "E", "A", "D"), description="heads that compete: all kinds together, or one kind alone"
+    )
+
+
+class RemovalSettings(Settings):
+    """Real removal: the checkpoint without its least important heads."""
+
+    share: float = Field(0.5, ge=0, le=1, description="share of all heads sliced out, least important first")
+
+
+Way = Literal["hard-concrete.all", "exact.all", "exact-straight-through.all"]
+ScopedWay = Literal[
+    "hard-concrete.all",
+    "hard-concrete.E",
+    "exact.all",
+    "exact.E",
+    "exact-straight-through.all",
+    "exact-straight-through.E",
+]
+
+
+class GateTrainingSettings(Settings):
+    """Further training of a trained model, with gates on its heads or without."""
+
+    updates: PositiveInt = Field(300, description="updates after the model was trained")
+    learning_rate: PositiveFloat = Field(0.001, description="of the weights at the start; falls linearly to zero")
+    gate_learning_rate: PositiveFloat = Field(0.1, description="of the gates; stays as it is")
+
+
+class GateSettings(GateTrainingSettings):
+    """Learned gates: hard concrete by a sweep over lambda (Voita et al. 2019), exact K (Li et al. 2021), controls."""
+
+    penalties: tuple[PositiveFloat, ...] = Field(
+        (0.003, 0.01, 0.03), description="lambda: nats per target that a head must be worth to stay (hard-concrete)"
+    )
+    kept_shares: tuple[float, ...] = Field(
+        (0.25, 0.5, 0.75), description="shares of the heads that exact selection and the controls keep"
+    )
+    kept_heads: tuple[NonNegativeInt, ...] = Field(
+        (), description="numbers of heads that exact selection and the controls keep, besides those shares"
+    )
+    random_draws: PositiveInt = Field(1, description="random layouts per share, trained further: the control")
+    batch_examples: PositiveInt = Field(64, description="examples in a training batch")
+    test_examples: PositiveInt | None = Field(
+        None, description="examples of the test set, from its start, that pruned models are judged on; unset for all"
+    )
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> Self:
+        for name in ("penalties", "kept_shares", "kept_heads"):
+            written = [f"{value:g}" if isinstance(value, float) else str(value) for value in getattr(self, name)]
+            if len(set(written)) < len(written):  # files are named by what is written
+                raise ValueError(f"{name}: a value is given twice")
+        if wrong := [share for share in self.kept_shares if not 0 <= share <= 1]:
+            raise ValueError(f"kept_shares: {wrong[0]} is no share of the heads; give numbers from 0 to 1")
+        return self
+
+
+class ChosenGateSettings(GateSettings):
+    """Learned gates, and in which ways a study learns them."""
+
+    ways: tuple[Way, ...] = Field(
+        ("hard-concrete.all", "exact.all"),
+        description="how to learn which heads stay, `<method>.<scope>`; none for no gates and no controls",
+    )
+
+
+class ScopedGateSettings(GateSettings):
+    """Learned gates of models with several kinds of attention."""
+
+    ways: tuple[ScopedWay, ...] = Field(
+        ("hard-concrete.E", "hard-concrete.all", "exact.all"),
+        description="how to learn which heads stay, `<method>.<scope>`: of all heads, or of those of the encoder (E) "
+        "with the decoder frozen; none for no gates and no controls",
+    )
+    from_scratch: tuple[PositiveFloat, ...] = Field(
+        (), description="values of lambda whose layout by hard-concrete.all is also trained from scratch"
+    )
+
+    @model_validator(mode="after")
+    def _layouts_are_learned(self) -> Self:
+        known = self.penalties if "hard-concrete.all" in self.ways else ()
+        if unknown := [value for value in self.from_scratch if value not in known]:
+            raise ValueError(f"from_scratch: {unknown[0]} is not among the values of lambda of hard-concrete.all")
+        return self
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes of the ways and, if there is any, of the controls."""
+        return sorted({way.partition(".")[2] for way in self.ways} | ({"all"} if self.ways else set()))
+
+
+class TimingSettings(Settings):
+    """Speed of the full, the masked and the really sliced model, interleaved."""
+
+    shares: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(
+        (0.25, 0.5, 0.75), description="shares of all heads removed"
+    )
+    batch_sizes: tuple[PositiveInt, ...] = Field((1, 4, 16, 64), description="sentences per batch")
+    warmup: PositiveInt = Field(3, description="rounds before counting")
+    repeats: PositiveInt = Field(30, description="counted rounds; each times every model once")
+    threads: PositiveInt = Field(1, description="threads torch may use while timing")
+
+
+class CostSettings(Settings):
+    """Seconds of one update, all arms interleaved on the same batch of the study's own data."""
+
+    warmup: NonNegativeInt = Field(5, description="rounds of updates before counting")
+    repeats: PositiveInt = Field(30, description="counted rounds; each makes one update in every arm")
+    threads: PositiveInt = Field(1, description="threads torch may use meanwhile")
+
+
+class DiversitySettings(Settings):
+    """Diversity of heads at every epoch: how alike their weights, values, attention maps and outputs z are."""
+
+    examples: PositiveInt = Field(500, description="examples of the `check` set that heads are compared on")
+    batch_examples: PositiveInt = Field(100, description="examples in a batch; does not change the result")
+
+
+Relation = Annotated[str, Field(pattern=r"^[a-z]+(:[a-z]+)*$")]
+
+
+class PointingSettings(Settings):
+    """Where heads point (Voita et al. 2019, Sections 4 and 5)."""
+
+    relations: tuple[Relation, ...] = Field(
+        ("nsubj", "obj", "amod", "advmod"),
+        min_length=1,
+        description="dependency relations, each looked at in both directions; a subtype such as nsubj:pass is a "
+        "relation of its own and is no nsubj",
+    )
+    frequent_tokens: PositiveInt = Field(
+        500,
+        description="sentences count for rare words if their least frequent piece is not among this many most frequent "
+        "ones; make it smaller for vocabularies below 2,000",
+    )
+    examples: PositiveInt | None = Field(
+        None, description="examples of the `check` set, and sentences of the treebank, from the start; unset for all"
+    )
+    batch_examples: PositiveInt = Field(32, description="examples in a batch; does not change the result")
+
+    @field_validator("relations")
+    @classmethod
+    def _once_each(cls, relations: tuple[str, ...]) -> tuple[str, ...]:
+        if repeated := [name for name in relations if relations.count(name) > 1]:
+            raise ValueError(f"the relation {repeated[0]} is given twice")
+        return relations
+
+
+class RuleSettings(Settings):
+    """When a head holds a role."""
+
+    positional_share: float = Field(
+        0.9, gt=0, le=1, description="positional: this share of the largest weights lies at one relative position"
+    )
+    margin: float = Field(
+        0.1, ge=0, description="syntactic: accuracy above that of the relation's most frequent relative position"
+    )
+    margin_unit: Literal["points", "relative"] = Field(
+        "points", description="whether the margin is a difference of accuracies or a share of the baseline's"
+    )
+    rare_share: float = Field(
+        0.5, gt=0, le=1, description="rare words: this share of the largest weights lies on one of the two rarest"
+    )
+
+
+class TracingSettings(Settings):
+    """Attention maps of heads with roles, to be looked at."""
+
+    traced_sentences: PositiveInt = Field(4, description="sentences of 6 to 14 words whose maps are written")
+
+
+class RoleSettings(TracingSettings, RuleSettings, PointingSettings):
+    """Confidence and roles of heads (Voita et al. 2019, Sections 4 and 5)."""
+
+
+class DecodingSettings(Settings):
+    """Translation of an evaluation set. Sweeps over heads decode greedily, final scores with a beam."""
+
+    length_factor: float = Field(
+        1.5, ge=0, description="a translation has at most length_factor * source pieces + length_offset"
+    )
+    length_offset: PositiveInt = Field(10, description="see length_factor; pieces")
+    sentences_at_once: PositiveInt = Field(64, description="sentences decoded at a time, sorted by length")
+
+
+class EvaluationSettings(Settings):
+    """Final scores of every run."""
+
+    beam: PositiveInt = Field(5, description="beam size")
+    length_penalty: float = Field(1.0, description="exponent of the length that scores are divided by")
+
+
+ClassificationMetric = Literal["accuracy", "f1", "matthews"]
+
+
+class LabellingSettings(Settings):
+    """Labelling of an evaluation set."""
+
+    examples_at_once: PositiveInt = Field(64, description="examples labelled at a time, sorted by length")
+    metrics: tuple[ClassificationMetric, ...] | None = Field(
+        None, description="how the task is judged, the main metric first; unset for what the corpus asks for"
     )

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sized
 from typing import Any, Protocol, cast
 
-from headroom.models.adapter import HeadModel
+from headroom.engines.head_model import HeadModel
 from headroom.tasks import module_of
 
 

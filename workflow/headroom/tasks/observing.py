@@ -6,8 +6,8 @@ from typing import Any, Protocol, cast
 
 from torch import Tensor
 
-from headroom.models.adapter import HeadModel
-from headroom.models.maps import MapBatch
+from headroom.engines.head_model import HeadModel
+from headroom.engines.maps import MapBatch
 from headroom.tasks import module_of
 
 

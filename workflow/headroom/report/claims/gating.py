@@ -6,7 +6,7 @@ import numpy
 import pandas
 from scipy.stats import t
 
-from headroom.ground.heads import KINDS, Head
+from headroom.core.heads import KINDS, Head
 from headroom.report.claims.evidence import difference, judged
 from headroom.report.claims.verdict import Estimate
 from headroom.report.selection import heads_of, rows_where

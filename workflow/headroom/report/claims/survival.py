@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas
 from scipy.stats import hypergeom
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report.claims.evidence import by_run
 from headroom.report.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
 from headroom.report.claims.verdict import (

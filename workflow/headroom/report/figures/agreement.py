@@ -6,7 +6,7 @@ import numpy
 import pandas
 from markupsafe import Markup
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report import drawing, palette, svg
 from headroom.report.selection import rows_where
 

@@ -8,7 +8,7 @@ import pandas
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report import drawing, palette
 from headroom.report.role_names import target_name
 from headroom.report.selection import heads_of

@@ -2,7 +2,7 @@
 
 import pandas
 
-from headroom.ground.heads import KINDS, Head
+from headroom.core.heads import KINDS, Head
 from headroom.report import palette
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.claims.verdict import LEVEL

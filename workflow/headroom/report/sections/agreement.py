@@ -2,7 +2,7 @@
 
 import pandas
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures import agreement as figures
 from headroom.report.formatting import MISSING, correlation, count, fixed

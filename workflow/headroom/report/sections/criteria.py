@@ -2,7 +2,7 @@
 
 import pandas
 
-from headroom.ground.heads import KINDS
+from headroom.core.heads import KINDS
 from headroom.report import palette
 from headroom.report.exhibits import Column, Exhibit, Row, Section, Table, table_of
 from headroom.report.formatting import correlation, count, fixed, listing

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy
 import pandas
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report import palette
 from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Paper, Table, grid_table, table_of

@@ -2,7 +2,7 @@
 
 import pandas
 
-from headroom.ground.heads import KINDS, parse_head
+from headroom.core.heads import KINDS, parse_head
 from headroom.report import palette
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.chance import with_shares

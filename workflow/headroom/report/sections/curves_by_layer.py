@@ -5,7 +5,7 @@ import re
 
 import pandas
 
-from headroom.ground.heads import KINDS
+from headroom.core.heads import KINDS
 from headroom.report import palette
 from headroom.report.exhibits import Exhibit, Row, Table, grid_table
 from headroom.report.figures import curves as figures

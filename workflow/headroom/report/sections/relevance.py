@@ -3,7 +3,7 @@
 import numpy
 import pandas
 
-from headroom.ground.heads import KINDS, Head
+from headroom.core.heads import KINDS, Head
 from headroom.report import palette
 from headroom.report.claims.relevance import LEADS, conservation_error, leading_sites, over_uniform
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of

@@ -2,7 +2,7 @@
 
 import pandas
 
-from headroom.ground.heads import KINDS
+from headroom.core.heads import KINDS
 from headroom.report import palette
 from headroom.report.claims.gating import EXACT, HARD_CONCRETE, METHOD_NAMES
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Table, grid_table

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pandas
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.claims.gating import encoder_scope, survival
 from headroom.report.claims.relevance import over_uniform

@@ -5,7 +5,7 @@ from itertools import combinations
 import pandas
 from markupsafe import Markup
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases, draw_motif
 from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, grid_table, table_of
 from headroom.report.formatting import fixed, listing, number, percent, plural

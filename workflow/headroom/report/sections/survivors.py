@@ -4,7 +4,7 @@ from collections import Counter
 
 import pandas
 
-from headroom.ground.heads import Head
+from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.claims.gating import EXACT, HARD_CONCRETE, METHOD_NAMES
 from headroom.report.claims.survival import Survivors, decisive, survivors

@@ -2,7 +2,7 @@
 
 import pandas
 
-from headroom.ground.heads import KINDS, parse_head
+from headroom.core.heads import KINDS, parse_head
 from headroom.report import palette
 from headroom.report.cautions import timing_noise
 from headroom.report.claims.findings_of_change import PART_NAMES

@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Callable
 from pathlib import Path
 
-from headroom.ground.command import add_settings, settings_from
+from headroom.core.command import add_settings, settings_from
+from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.judging import Outcome
 from headroom.methods.labelled_sets import LabelledSet
-from headroom.models.classification.model import ClassificationModel
-from headroom.settings.labelling import LabellingSettings
-from headroom.settings.sampling import SamplingSettings
+from headroom.settings.base import SamplingSettings
+from headroom.settings.experiments import LabellingSettings
 from headroom.tasks.classification.loading import read_examples, record
 
 __all__ = ["add_judging", "final", "load_set"]

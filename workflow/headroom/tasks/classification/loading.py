@@ -4,9 +4,9 @@ import argparse
 import json
 from pathlib import Path
 
+from headroom.core.command import add_checkpoints
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
-from headroom.ground.command import add_checkpoints
-from headroom.models.classification.model import Batch, ClassificationModel
+from headroom.engines.classification.model import Batch, ClassificationModel
 
 __all__ = ["LOSS", "add_model", "batches", "load_model", "read_examples", "record"]
 

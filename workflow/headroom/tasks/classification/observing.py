@@ -8,12 +8,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
-from headroom.ground.files import read_lines
-from headroom.models.classification.attention_maps import attention_maps
-from headroom.models.classification.inputs import real_positions
-from headroom.models.classification.model import Batch, ClassificationModel
-from headroom.models.maps import MapBatch, MapObserver, padded_spans
+from headroom.engines.classification.attention_maps import attention_maps
+from headroom.engines.classification.model import Batch, ClassificationModel
+from headroom.engines.classification.sites import real_positions
+from headroom.engines.maps import MapBatch, MapObserver, padded_spans
 
 __all__ = ["example_batches", "frequencies", "load", "sentence_batches"]
 

@@ -4,13 +4,13 @@ import argparse
 from collections.abc import Callable
 from functools import partial
 
-from headroom.ground.command import add_settings, settings_from
+from headroom.core.command import add_settings, settings_from
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.judging import Outcome
 from headroom.methods.translated_sets import TranslatedSet
 from headroom.methods.translated_sets import load_set as load_translated_set
-from headroom.models.translation.model import TranslationModel
-from headroom.settings.decoding import DecodingSettings, EvaluationSettings
-from headroom.settings.sampling import SamplingSettings
+from headroom.settings.base import SamplingSettings
+from headroom.settings.experiments import DecodingSettings, EvaluationSettings
 
 __all__ = ["add_judging", "final", "load_set"]
 

@@ -2,11 +2,11 @@
 
 import argparse
 
+from headroom.core.command import add_translation_model as add_model
 from headroom.data.parallel import ParallelText
-from headroom.ground.command import add_translation_model as add_model
+from headroom.engines.translation.batches import Batch
+from headroom.engines.translation.model import TranslationModel
 from headroom.methods.pairs import read_pairs
-from headroom.models.translation.batches import Batch
-from headroom.models.translation.model import TranslationModel
 
 __all__ = ["LOSS", "add_model", "batches", "load_model", "read_examples"]
 

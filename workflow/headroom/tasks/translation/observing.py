@@ -9,13 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from headroom.core.files import read_lines
 from headroom.data.parallel import ParallelText
 from headroom.data.piece_spans import piece_spans
-from headroom.ground.files import read_lines
-from headroom.models.maps import MapBatch, MapObserver, padded_spans
-from headroom.models.translation.attention_maps import attention_maps
-from headroom.models.translation.batches import Batch
-from headroom.models.translation.model import TranslationModel
+from headroom.engines.maps import MapBatch, MapObserver, padded_spans
+from headroom.engines.translation.attention_maps import attention_maps
+from headroom.engines.translation.batches import Batch
+from headroom.engines.translation.model import TranslationModel
 
 __all__ = ["example_batches", "frequencies", "load", "sentence_batches"]
 

@@ -1,0 +1,194 @@
+"""Command lines: flags follow the settings, errors are one line."""
+
+import argparse
+import errno
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+import pytest
+from headroom.core import command
+from headroom.core.errors import HeadroomError
+from headroom.settings.base import Settings
+from pydantic import Field, PositiveInt
+from whole_project import ROOT
+
+
+class ExampleSettings(Settings):
+    """An example of settings."""
+
+    learning_rate: float = Field(0.5, gt=0, description="step size, 100 % of it")
+    epochs: PositiveInt = Field(3, description="passes")
+    sizes: tuple[PositiveInt, ...] = Field((1, 4), description="sizes")
+    device: Literal["auto", "cpu"] = Field("auto", description="where")
+    parts: tuple[Literal["E", "D"], ...] = Field(("E",), description="which")
+    quick: bool = Field(False, description="fast")
+    limit: int | None = Field(None, description="at most")
+
+
+def parsed(*arguments: str) -> ExampleSettings:
+    parser = command.stage_parser("example", "An example.")
+    command.add_settings(parser, ExampleSettings)
+    return command.settings_from(parser.parse_args(arguments), ExampleSettings)
+
+
+def test_without_flags_the_defaults_hold() -> None:
+    assert parsed() == ExampleSettings()
+
+
+def test_flags_follow_the_fields() -> None:
+    found = parsed(
+        *("--learning-rate", "1e-3", "--epochs", "9", "--sizes", "2", "8", "--device", "cpu"),
+        *("--parts", "D", "E", "--quick", "true", "--limit", "5"),
+    )
+    assert found == ExampleSettings(
+        learning_rate=1e-3, epochs=9, sizes=(2, 8), device="cpu", parts=("D", "E"), quick=True, limit=5
+    )
+
+
+def test_empty_lists_and_none_can_be_given() -> None:
+    assert parsed("--sizes").sizes == ()
+    assert parsed("--limit", "none").limit is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--epochs", "0"), "--epochs 0: input should be greater than 0"),
+        (("--epochs", "many"), "--epochs many: input should be a valid integer"),
+        (("--learning-rate", "-1"), "--learning-rate -1: input should be greater than 0"),
+        (("--sizes", "1", "x"), "--sizes x: input should be a valid integer"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_named(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(HeadroomError, match=message):
+        parsed(*arguments)
+
+
+@pytest.mark.parametrize("arguments", [("--device", "tpu"), ("--parts", "X"), ("--quick", "maybe"), ("--rate", "1")])
+def test_unknown_values_and_flags_show_the_usage(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parsed(*arguments)
+    assert ended.value.code == 2
+    assert "usage: python -m headroom example" in capsys.readouterr().err
+
+
+def test_help_shows_descriptions_and_defaults() -> None:
+    parser = command.stage_parser("example", "An example.")
+    command.add_settings(parser, ExampleSettings)
+    shown = " ".join(parser.format_help().split())
+    assert "step size, 100 % of it (default: 0.5)" in shown
+    assert "sizes (default: 1 4)" in shown
+    assert "--quick {true,false} fast (default: false)" in shown
+    assert "at most (default: none)" in shown
+    assert "An example of settings." in shown
+
+
+def test_settings_beside_other_flags_take_only_their_own() -> None:
+    given = argparse.Namespace(epochs="2", output="table.csv")
+    assert command.settings_from(given, ExampleSettings).epochs == 2
+
+
+OUT_OF_MEMORY = "error: out of memory: give the job more memory or a smaller batch\n"
+
+
+def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], None]:
+    def main(arguments: Sequence[str] | None = None) -> None:
+        raise error
+
+    return main
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "shown"),
+    [
+        (HeadroomError("no head E9:1; the model has 3 layers"), 2, "error: no head E9:1; the model has 3 layers\n"),
+        (MemoryError(), 2, OUT_OF_MEMORY),
+        (RuntimeError("[...] DefaultCPUAllocator: can't allocate memory: you tried"), 2, OUT_OF_MEMORY),
+        (OSError(errno.ENOMEM, "Cannot allocate memory"), 2, OUT_OF_MEMORY),
+        (
+            OSError(errno.ENOSPC, "No space left on device", "results/a"),
+            28,
+            "error: no space left on the disk: free some at results/a and run the same command again\n",
+        ),
+        (
+            Exception("No space left on device (os error 28)"),
+            28,
+            "error: no space left on the disk: free some and run the same command again\n",
+        ),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_errors_end_a_stage_in_one_line(
+    error: BaseException, status: int, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command.run(failing(error))
+    assert ended.value.code == status
+    assert capsys.readouterr().err == shown
+
+
+@pytest.mark.parametrize(("error", "told"), [(MemoryError, []), (ValueError, [ValueError])])
+def test_what_cannot_end_for_want_of_memory_is_not_told(
+    error: type[Exception], told: list[type[Exception]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sentences() -> Iterator[str]:
+        try:
+            yield "Ein Hund schläft."
+        finally:
+            raise error
+
+    def main(arguments: Sequence[str] | None = None) -> None:
+        for _ in sentences():
+            raise MemoryError
+
+    unraisable: list[type[Exception]] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda one: unraisable.append(one.exc_type))
+    with pytest.raises(SystemExit):
+        command.run(main)
+    assert unraisable == told
+
+
+def test_a_full_disk_shows_in_the_status_though_the_log_is_on_it() -> None:
+    lines = (
+        "import errno, logging",
+        "from headroom.core.command import run",
+        "def main(arguments):",
+        "    logging.getLogger('headroom').info('begun')",
+        "    raise OSError(errno.ENOSPC, 'No space left on device')",
+        "run(main)",
+    )
+    with open("/dev/full", "w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-c", "\n".join(lines)],
+            env=os.environ | {"PYTHONPATH": str(ROOT / "workflow")},
+            stdout=full,
+            stderr=full,
+        )
+    assert ended.returncode == command.FULL_DISK
+
+
+@pytest.mark.parametrize("error", [ValueError("ours"), OSError(errno.EACCES, "Permission denied")])
+def test_programming_errors_keep_their_traceback(error: Exception) -> None:
+    with pytest.raises(type(error), match=r"ours|Permission"):
+        command.run(failing(error))
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "epoch"),
+    [
+        ("runs/a/epoch8.pt", 8),
+        ("checkpoint12.pt", 12),
+        ("checkpoint_last.pt", 0),
+        ("seed3/best.pt", 0),
+        ("runs/a/epoch3", 3),
+        ("a/epoch3/", 3),
+        ("bert-2", 0),
+    ],
+)
+def test_the_epoch_is_read_from_the_name(checkpoint: str, epoch: int) -> None:
+    assert command.epoch_of(checkpoint) == epoch

@@ -1,0 +1,125 @@
+"""Files are either whole or absent; lines end at newlines and nowhere else."""
+
+import errno
+import hashlib
+import stat
+from pathlib import Path
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path, read_lines, sha256, write_lines
+
+
+def test_the_file_appears_whole_in_a_new_directory(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "file.txt"
+    with atomic_path(path) as temporary:
+        temporary.write_text("whole")
+        assert not path.exists()
+        assert temporary.parent == path.parent
+        assert temporary.suffix == ".txt"
+    assert path.read_text() == "whole"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "file.txt"
+    path.write_text("old")
+
+    def interrupted() -> None:
+        with atomic_path(path) as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_of_the_file_goes(tmp_path: Path) -> None:
+    left = [tmp_path / ".a.csv.1b_d5f7h.csv", tmp_path / ".a.csv.1b_d5f7h.csv.tmp"]
+    others = [tmp_path / ".b.csv.1b_d5f7h.csv", tmp_path / "a.csv.1b_d5f7h.csv", tmp_path / ".a.csv"]
+    for path in [*left, *others]:
+        path.write_text("half")
+    write_lines(tmp_path / "a.csv", ["whole"])
+    assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a.csv", *others])
+
+
+def test_what_a_library_left_beside_the_temporary_file_goes(tmp_path: Path) -> None:
+    def failing() -> None:
+        with atomic_path(tmp_path / "a.pt") as temporary:
+            Path(f"{temporary}.tmp").write_text("half")
+            raise ValueError("full")
+
+    with pytest.raises(ValueError, match="full"):
+        failing()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EDQUOT, "Disk quota exceeded"),
+        RuntimeError("[enforce fail at inline_container.cc:659] . unexpected pos 64 vs 0"),
+    ],
+)
+def test_a_full_disk_is_a_clear_error(tmp_path: Path, error: Exception) -> None:
+    def failing() -> None:
+        with atomic_path(tmp_path / "file"):
+            raise error
+
+    with pytest.raises(HeadroomError, match=r"^cannot write .*file: no space left on the disk; free some there"):
+        failing()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_errors_of_the_block_are_its_own(tmp_path: Path) -> None:
+    def failing() -> None:
+        with atomic_path(tmp_path / "file"):
+            raise RuntimeError("ours")
+
+    with pytest.raises(RuntimeError, match=r"^ours$"):
+        failing()
+
+
+def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("")
+    write_lines(tmp_path / "ours", ["a"])
+    modes = {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "ours")}
+    assert len(modes) == 1
+
+
+def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HeadroomError, match=r"cannot write .*file/below.txt"):
+        write_lines(tmp_path / "file" / "below.txt", ["a"])
+
+
+@pytest.mark.parametrize(
+    "lines", [[], [""], ["a"], ["a", "", "b"], ["a\u2028b", "c\x85d", "e\x0bf", "g\x1ch", "i\r"], ["größer 東京"]]
+)
+def test_lines_survive(tmp_path: Path, lines: list[str]) -> None:
+    write_lines(tmp_path / "lines", lines)
+    assert read_lines(tmp_path / "lines") == lines
+
+
+def test_a_last_line_without_newline_counts(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(b"a\nb")
+    assert read_lines(tmp_path / "lines") == ["a", "b"]
+
+
+def test_the_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    (tmp_path / "lines").write_bytes(b"a\nb\ncaf\xe9\n")
+    with pytest.raises(HeadroomError, match="lines, line 3: not UTF-8"):
+        read_lines(tmp_path / "lines")
+
+
+def test_a_missing_file_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(HeadroomError, match=r"cannot read .*absent: No such file"):
+        read_lines(tmp_path / "absent")
+
+
+def test_sha256_is_that_of_the_content(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"abc")
+    assert sha256(tmp_path / "file") == hashlib.sha256(b"abc").hexdigest()

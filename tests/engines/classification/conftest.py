@@ -1,0 +1,49 @@
+"""Tiny classifiers of every family that can be used, written once; a tiny encoder, trained once."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+from fine_tuning_runs import run
+from headroom.data.labelled import LabelledText
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.classification.records import EpochRecord
+from headroom.engines.epochs import Progress
+from toy_encoder import toy_text, write_encoder
+from toy_fine_tuning import write_toy_encoder
+
+Load = Callable[..., ClassificationModel]
+WholeRun = tuple[Path, list[Progress], list[EpochRecord]]
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return the directory of a family's toy classifier; nobody writes into it."""
+    return cache(lambda family: write_encoder(tmp_path_factory.mktemp("encoders") / family, family))
+
+
+@pytest.fixture(scope="session")
+def load(written: Callable[[str], Path]) -> Load:
+    """Return a fresh model of a family, by default a BERT."""
+    return lambda family="bert", attention="sdpa": ClassificationModel.load(written(family), "cpu", attention)
+
+
+@pytest.fixture(scope="session")
+def pairs() -> LabelledText:
+    """Twelve pairs of sentences of different lengths."""
+    return toy_text(pairs=True)
+
+
+@pytest.fixture(scope="package")
+def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new encoder for the corpus of `toy_fine_tuning`."""
+    return write_toy_encoder(tmp_path_factory.mktemp("encoder"))
+
+
+@pytest.fixture(scope="package")
+def whole(untrained: Path, tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
+    """An uninterrupted run: its directory, the progress it told of, and its records."""
+    work, told = tmp_path_factory.mktemp("whole"), list[Progress]()
+    found = run(untrained, work, notify=told.append)
+    return work, told, found

@@ -1,0 +1,277 @@
+"""Directories in the Hub's format: written whole, read as data, and refused in one line when they do not fit."""
+
+import json
+import shutil
+
+import pytest
+import torch
+import transformers
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import parse_profile
+from headroom.engines.classification.checkpoint import atomic_directory
+from headroom.engines.classification.model import ClassificationModel
+from safetensors.torch import load_file, save_file
+from toy_encoder import toy_tokenizer, write_encoder
+
+FILES = ["config.json", "headroom.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
+
+
+@pytest.fixture
+def directory(written, tmp_path):
+    """A copy of a classifier, to be damaged."""
+    return shutil.copytree(written("bert"), tmp_path / "classifier")
+
+
+def configure(directory, **changes):
+    path = directory / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def reweigh(directory, change):
+    path = directory / "model.safetensors"
+    save_file(change(load_file(path)), path)
+
+
+def contents(directory):
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+class TestSaving:
+    def test_a_whole_model_opens_in_plain_transformers(self, load, pairs, tmp_path):
+        model = load()
+        model.save(tmp_path / "saved")
+        plain = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
+        (batch,) = model.batches(pairs, examples=12)
+        with torch.no_grad():
+            torch.testing.assert_close(plain(**batch.inputs).logits, model.logits(batch), rtol=1e-5, atol=1e-6)
+
+    @pytest.mark.parametrize("family", ["bert", "roberta"])
+    def test_equal_models_give_equal_bytes(self, load, pairs, tmp_path, family):
+        model = load(family)
+        model.remove(parse_profile("E1:2", model.sites))
+        model.save(tmp_path / "one")
+        model.batches(pairs, examples=3)  # tokenizers remember how they were called
+        model.save(tmp_path / "two")
+        ClassificationModel.load(tmp_path / "two", "cpu").save(tmp_path / "elsewhere" / "three")
+        assert sorted(contents(tmp_path / "one")) == FILES
+        assert contents(tmp_path / "one") == contents(tmp_path / "two") == contents(tmp_path / "elsewhere" / "three")
+        assert str(tmp_path) not in str(contents(tmp_path / "one"))
+        assert len({path.stat().st_mode for path in (tmp_path / "one").iterdir()}) == 1
+
+    def test_a_model_written_here_may_be_replaced(self, load, tmp_path):
+        model = load()
+        (tmp_path / "saved").mkdir()
+        model.save(tmp_path / "saved")
+        model.remove(parse_profile("E1:2", model.sites))
+        model.save(tmp_path / "saved")
+        assert json.loads((tmp_path / "saved" / "headroom.json").read_text()) == {"removed": "E1:2"}
+        assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+    def test_anything_else_is_left_alone(self, load, tmp_path):
+        (tmp_path / "notes.txt").write_text("mine")
+        for path in (tmp_path, tmp_path / "notes.txt"):
+            with pytest.raises(HeadroomError, match="exists and is no model written by this project"):
+                load().save(path)
+        assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+    def test_after_an_error_the_old_directory_is_there_and_nothing_else(self, load, tmp_path):
+        load().save(tmp_path / "saved")
+        before = contents(tmp_path / "saved")
+        with pytest.raises(KeyboardInterrupt), atomic_directory(tmp_path / "saved") as place:  # noqa: PT012
+            (place / "config.json").write_text("{}")
+            raise KeyboardInterrupt
+        assert contents(tmp_path / "saved") == before
+        assert [path.name for path in tmp_path.iterdir()] == ["saved"]
+
+    def test_a_place_that_cannot_be_written_is_named(self, load, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(HeadroomError, match=r"cannot write .*file/saved"):
+            load().save(tmp_path / "file" / "saved")
+
+
+class TestLoading:
+    def test_layer_normalisation_may_have_its_old_names(self, directory, load, pairs):
+        """gamma and beta, as in the first checkpoints of BERT."""
+
+        def renamed(name):
+            return name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+
+        reweigh(directory, lambda state: {renamed(name): tensor for name, tensor in state.items()})
+        model = ClassificationModel.load(directory, "cpu")
+        (batch,) = model.batches(pairs, examples=12)
+        assert torch.equal(model.logits(batch), load().logits(batch))
+
+    def test_what_is_left_of_pretraining_is_passed_over(self, directory):
+        extra = {"bert.embeddings.position_ids": torch.arange(40)[None], "cls.predictions.bias": torch.zeros(9)}
+        reweigh(directory, lambda state: {**state, **extra})
+        ClassificationModel.load(directory, "cpu")
+
+    def test_a_roberta_may_have_a_pooler_that_its_classifier_does_not_use(self, written, tmp_path):
+        directory = shutil.copytree(written("roberta"), tmp_path / "classifier")
+        reweigh(directory, lambda state: {**state, "roberta.pooler.dense.bias": torch.zeros(16)})
+        ClassificationModel.load(directory, "cpu")
+
+
+class Damage:
+    """Ways in which a directory may be wrong."""
+
+    @staticmethod
+    def truncated(directory):
+        path = directory / "model.safetensors"
+        path.write_bytes(path.read_bytes()[:-100])
+
+    @staticmethod
+    def pickled(directory):
+        (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
+
+    @staticmethod
+    def no_configuration(directory):
+        (directory / "config.json").unlink()
+
+    @staticmethod
+    def no_json(directory):
+        (directory / "config.json").write_text("{")
+
+    @staticmethod
+    def no_tokenizer(directory):
+        (directory / "tokenizer.json").unlink()
+
+    @staticmethod
+    def broken_tokenizer(directory):
+        (directory / "tokenizer.json").write_text("{}")
+
+    @staticmethod
+    def larger_tokenizer(directory):
+        toy_tokenizer("bert", words=[f"word{number}" for number in range(50)]).save_pretrained(directory)
+
+    @staticmethod
+    def other_tokenizer(directory):
+        toy_tokenizer("roberta").save_pretrained(directory)
+
+    @staticmethod
+    def no_head(directory):
+        reweigh(directory, lambda state: {name: state[name] for name in state if not name.startswith("classifier")})
+
+    @staticmethod
+    def bare_encoder(directory):
+        bare = {"bert.": "", "classifier.": "lost."}
+        reweigh(directory, lambda state: {_replaced(name, bare): state[name] for name in state})
+
+    @staticmethod
+    def no_layer(directory):
+        reweigh(directory, lambda state: {name: state[name] for name in state if ".layer.1." not in name})
+
+    @staticmethod
+    def fewer_layers(directory):
+        configure(directory, num_hidden_layers=1)
+
+    @staticmethod
+    def wider(directory):
+        configure(directory, intermediate_size=64)
+
+    @staticmethod
+    def sliced_without_saying(directory):
+        model = ClassificationModel.load(directory, "cpu")
+        model.remove(parse_profile("E1:1", model.sites))
+        model.save(directory.with_name("sliced"))
+        shutil.copy(directory.with_name("sliced") / "model.safetensors", directory)
+
+    @staticmethod
+    def odd_descriptor(directory):
+        (directory / "headroom.json").write_text('{"removed": "E7:1"}')
+
+    @staticmethod
+    def broken_descriptor(directory):
+        (directory / "headroom.json").write_text("[]")
+
+    @staticmethod
+    def unknown_type(directory):
+        configure(directory, model_type="mystery")
+
+    @staticmethod
+    def tagger(directory):
+        configure(directory, architectures=["BertForTokenClassification"])
+
+    @staticmethod
+    def no_classifier_of_this_type(directory):
+        configure(directory, model_type="vit", architectures=None)
+
+    @staticmethod
+    def regression(directory):
+        configure(directory, id2label={"0": "score"}, label2id={"score": 0})
+
+    @staticmethod
+    def several_labels_at_once(directory):
+        configure(directory, problem_type="multi_label_classification")
+
+    @staticmethod
+    def impossible(directory):
+        configure(directory, num_attention_heads=3)
+
+    @staticmethod
+    def diverged(directory):
+        reweigh(directory, lambda state: {**state, "classifier.bias": torch.full((2,), torch.nan)})
+
+
+def _replaced(name, starts):
+    start = next(start for start in starts if name.startswith(start))
+    return starts[start] + name.removeprefix(start)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (shutil.rmtree, "no model at .*classifier: expected a directory with config.json and model.safetensors"),
+        (Damage.no_configuration, "no config.json in .*classifier"),
+        (Damage.no_json, "config.json is damaged"),
+        (Damage.unknown_type, "config.json is damaged or of a type that transformers does not know .*mystery"),
+        (Damage.tagger, "config.json: BertForTokenClassification is not a sequence classifier; fine-tune it first"),
+        (Damage.no_classifier_of_this_type, "config.json: transformers has no sequence classifier for .*'vit'"),
+        (Damage.regression, "config.json: not a classifier into one of several classes .num_labels 1"),
+        (Damage.several_labels_at_once, "config.json: not a classifier .*multi_label_classification"),
+        (Damage.impossible, "config.json does not describe a model that can be built .*multiple"),
+        (Damage.pickled, "no model.safetensors in .*classifier: pickled or split weights are not read"),
+        (Damage.truncated, "model.safetensors is truncated or not in safetensors' format"),
+        (Damage.no_head, "model.safetensors has no classification head .classifier.bias is missing.: fine-tune"),
+        (Damage.bare_encoder, "model.safetensors has no classification head .classifier"),
+        (Damage.no_layer, "model.safetensors lacks 16 tensors .* e.g. bert.encoder.layer.1"),
+        (Damage.fewer_layers, "model.safetensors has 16 tensors that config.json does not know of, e.g. .*layer.1"),
+        (
+            Damage.wider,
+            r"does not fit config.json and headroom.json: .* has the shape \[32, 16\] instead of \[64, 16\]",
+        ),
+        (Damage.sliced_without_saying, r"query.weight has the shape \[12, 16\] instead of \[16, 16\]"),
+        (Damage.odd_descriptor, "head E7:1 does not exist: the model's sites are E1 E2"),
+        (Damage.broken_descriptor, "headroom.json is damaged: expected .*removed"),
+        (Damage.no_tokenizer, "no tokenizer in .*classifier: expected one of tokenizer.json"),
+        (Damage.broken_tokenizer, "the tokenizer in .*classifier cannot be read"),
+        (Damage.larger_tokenizer, "the tokenizer has 109 pieces and the model's embedding 72 rows: they do not fit"),
+        (Damage.other_tokenizer, "padding is piece 1 of the tokenizer and 0 of the model: they do not fit"),
+        (Damage.diverged, "its logits are not finite"),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_directory_that_does_not_fit_is_refused_in_one_line(directory, damage, message):
+    damage(directory)
+    with pytest.raises(HeadroomError, match=message) as raised:
+        ClassificationModel.load(directory, "cpu")
+    assert "\n" not in str(raised.value)
+
+
+def test_a_bare_encoder_is_refused(tmp_path):
+    with pytest.raises(HeadroomError, match=r"config.json: BertModel is not a sequence classifier; fine-tune it first"):
+        ClassificationModel.load(write_encoder(tmp_path / "bare", head=False), "cpu")
+
+
+@pytest.mark.parametrize("family", ["albert", "deberta", "mpnet"])
+def test_a_model_whose_heads_cannot_be_removed_is_refused(written, family):
+    with pytest.raises(HeadroomError, match="ForSequenceClassification cannot be"):
+        ClassificationModel.load(written(family), "cpu")
+
+
+def test_no_code_of_a_directory_is_run(directory):
+    """A configuration may ask for Python files beside it: without trust they are not read."""
+    (directory / "evil.py").write_text("raise SystemExit('run')")
+    configure(directory, model_type="mystery", auto_map={"AutoConfig": "evil.Configuration"})
+    with pytest.raises(HeadroomError, match=r"config.json is damaged or of a type"):
+        ClassificationModel.load(directory, "cpu")

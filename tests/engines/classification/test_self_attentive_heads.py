@@ -1,0 +1,200 @@
+"""The hops of the self-attentive classifier are heads like any others: gates, removal, files and scores."""
+
+import copy
+import itertools
+import json
+
+import pytest
+import torch
+import transformers
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, Site, parse_profile
+from headroom.data.labelled import LabelledText
+from headroom.engines.classification.attention_maps import attention_maps
+from headroom.engines.classification.model import ClassificationModel, check_interventions
+from headroom.engines.classification.sites import find_sites, longest_input, real_positions
+from headroom.engines.gates import Gates
+from headroom.engines.removal import remove_heads
+from headroom.engines.sites import site_names
+from headroom.methods.importance import CRITERIA, gate_gradients, gradient_scores
+from toy_encoder import toy_model
+from toy_self_attentive import (
+    ATTENTION,
+    HOPS,
+    INPUTS,
+    STATES,
+    UNITS,
+    self_attentive_configuration,
+    write_self_attentive,
+)
+
+ALL = " ".join(f"E1:{head}" for head in range(1, HOPS + 1))
+PROFILES = ["", "E1:2", "E1:1 E1:4", "E1:1 E1:2 E1:3", ALL]
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    return write_self_attentive(tmp_path_factory.mktemp("self-attentive") / "epoch1")
+
+
+@pytest.fixture
+def model(directory):
+    return ClassificationModel.load(directory, "cpu")
+
+
+@pytest.fixture
+def exact(model):
+    model.model.double()
+    return model
+
+
+@torch.no_grad()
+def logits(model, batch):
+    return model.logits(batch)
+
+
+class TestSite:
+    def test_hops_are_the_heads_of_one_site(self, model):
+        (live,) = model.live_sites
+        assert live.site == Site("E", 1, HOPS)
+        assert live.attention.hops.out_features == len(live.kept_heads()) == HOPS
+        assert live.output is model.model.encoder.fully_connected
+        assert live.head_width == STATES
+        assert live.multiply_adds(10) == HOPS * 10 * STATES  # A H
+        with pytest.raises(HeadroomError, match="E1 has no value projection"):
+            _ = live.value
+
+    def test_queries_stand_for_whole_examples(self, model):
+        queries, keys = real_positions(model.model, INPUTS["attention_mask"])["E"]
+        assert queries.tolist() == [[True]] * 3
+        assert torch.equal(keys, INPUTS["attention_mask"].bool())
+
+    def test_gates_and_removal_pass_the_trial_before_experiments(self):
+        model = toy_model(self_attentive_configuration())
+        check_interventions(model, INPUTS)
+        remove_heads(find_sites(model), frozenset([Head("E", 1, 2)]))
+        check_interventions(model, INPUTS)
+        assert find_sites(model)[0].site == Site("E", 1, HOPS - 1)
+
+    def test_a_mask_acts_on_the_hop_it_names(self, model, pairs):
+        (batch,) = model.batches(pairs, examples=12)
+        expected = logits(model, batch)
+        with model.gates.masked([Head("E", 1, 2)]):
+            masked = logits(model, batch)
+        assert (masked - expected).abs().max() > 1e-3
+        model.live_sites[0].output.weight[:, STATES : 2 * STATES] = 0  # what is read of hop 2
+        torch.testing.assert_close(logits(model, batch), masked, rtol=1e-5, atol=1e-6)
+
+    def test_there_is_no_longest_input(self, model):
+        assert longest_input(model.model) == 1_000_000
+        model.tokenizer.model_max_length = 1_000_000
+        model.longest = 1_000_000
+        (batch,) = model.batches(LabelledText(["dog " * 700], None, ["no"]), examples=1)
+        assert batch.inputs["input_ids"].shape == (1, 702)
+        assert logits(model, batch).isfinite().all()
+
+
+class TestRemoval:
+    @pytest.mark.parametrize("precision", [torch.float32, torch.float64], ids=["float32", "float64"])
+    @pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+    def test_every_set_of_hops_sliced_is_the_same_masked(self, training, precision):
+        whole = toy_model(self_attentive_configuration()).to(precision).train(training)
+        tolerance = 1e-5 if precision == torch.float32 else 1e-12
+        for kept in itertools.product((False, True), repeat=HOPS):
+            masked, sliced = copy.deepcopy(whole), copy.deepcopy(whole)
+            removed = frozenset(Head("E", 1, index) for index, stays in enumerate(kept, start=1) if not stays)
+            Gates(sites=find_sites(masked), batch_first=True).mask(removed)
+            (live,) = sites = find_sites(sliced)
+            remove_heads(sites, removed)
+            with torch.no_grad():
+                expected, found = masked(**INPUTS).logits, sliced(**INPUTS).logits
+            torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+            assert [index in live.kept for index in range(1, HOPS + 1)] == [*kept]
+            # per hop: its row of W_s2, and its columns of the fully connected layer
+            lost = sum(p.numel() for p in whole.parameters()) - sum(p.numel() for p in sliced.parameters())
+            shared = 0 if any(kept) else ATTENTION * STATES  # W_s1 goes with the last hop
+            assert lost == len(removed) * (ATTENTION + UNITS * STATES) + shared
+
+    @pytest.mark.parametrize("profile", PROFILES)
+    def test_a_sliced_model_comes_back_from_its_directory(self, directory, pairs, tmp_path, profile):
+        masked, sliced = (ClassificationModel.load(directory, "cpu") for _ in "ms")
+        removed = parse_profile(profile, masked.sites)
+        sliced.remove(removed)
+        sliced.save(tmp_path / "sliced")
+        assert json.loads((tmp_path / "sliced" / "headroom.json").read_text()) == {"removed": profile}
+        reloaded = ClassificationModel.load(tmp_path / "sliced", "cpu")
+        (batch,) = masked.batches(pairs, examples=12)
+        with masked.gates.masked(removed):
+            expected = logits(masked, batch)
+        torch.testing.assert_close(logits(sliced, batch), expected, rtol=1e-5, atol=1e-5)
+        assert torch.equal(logits(reloaded, batch), logits(sliced, batch))
+        assert [live.kept for live in reloaded.live_sites] == [live.kept for live in sliced.live_sites]
+        assert reloaded.sites == masked.sites == [Site("E", 1, HOPS)]
+
+    def test_hops_of_a_sliced_model_keep_their_names(self, directory, pairs):
+        full, sliced = (ClassificationModel.load(directory, "cpu") for _ in "fs")
+        (batch,) = full.batches(pairs, examples=12)
+        sliced.remove(parse_profile("E1:1", sliced.sites))
+        sliced.remove(parse_profile("E1:1 E1:3", sliced.sites))  # E1:1 is gone already
+        with full.gates.masked(parse_profile("E1:1 E1:3 E1:4", full.sites)):
+            expected = logits(full, batch)
+        with sliced.gates.masked(parse_profile("E1:4", sliced.sites)):
+            torch.testing.assert_close(logits(sliced, batch), expected, rtol=1e-5, atol=1e-5)
+        seen = {}
+        with torch.no_grad(), attention_maps(sliced.live_sites, lambda site, maps: seen.update({site: maps.shape[1]})):
+            sliced.logits(batch)
+        assert seen == {Site("E", 1, HOPS): 2}
+        assert site_names(sliced.live_sites) == [Site("E", 1, HOPS)]
+
+    def test_plain_transformers_open_it(self, model, pairs, tmp_path):
+        model.save(tmp_path / "saved")
+        opened = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path / "saved").eval()
+        (batch,) = model.batches(pairs, examples=12)
+        with torch.no_grad():
+            assert torch.equal(opened(**batch.inputs).logits, model.logits(batch))
+
+
+class TestScores:
+    def test_gate_gradients_of_a_batch_are_those_of_single_examples(self, exact, pairs):
+        """One backward pass with a gate per example, and a loop over examples with one gate."""
+        (batch,) = exact.batches(pairs, examples=12)
+        found = gate_gradients(exact, batch)[exact.sites[0]]
+        assert found.shape == (1, 12, HOPS)
+        rows = torch.ones(12, HOPS, dtype=torch.float64, requires_grad=True)
+        exact.gates.set({exact.sites[0]: rows})
+        (by_row,) = torch.autograd.grad(exact.losses(batch)[0].sum(), rows)
+        torch.testing.assert_close(found[0], by_row)
+        for row, place in enumerate(batch.positions):
+            gate = torch.ones(HOPS, dtype=torch.float64, requires_grad=True)
+            exact.gates.set({exact.sites[0]: gate})
+            (single,) = exact.batches(pairs.taken([place]), examples=1)
+            (expected,) = torch.autograd.grad(exact.losses(single)[0].sum(), gate)
+            torch.testing.assert_close(found[0, row], expected)
+        exact.gates.clear()
+
+    def test_they_are_the_finite_difference_of_the_loss_in_the_gate(self, exact, pairs):
+        (batch,) = exact.batches(pairs, examples=12)
+        found, step = gate_gradients(exact, batch)[exact.sites[0]][0], 1e-6
+        for hop in range(HOPS):
+            shifted = []
+            for sign in (1, -1):
+                gate = torch.ones(HOPS, dtype=torch.float64)
+                gate[hop] += sign * step
+                exact.gates.set({exact.sites[0]: gate})
+                with torch.no_grad():
+                    shifted.append(exact.losses(batch)[0])
+            exact.gates.clear()
+            torch.testing.assert_close((shifted[0] - shifted[1]) / (2 * step), found[:, hop], rtol=1e-5, atol=1e-8)
+
+    def test_removed_hops_score_nothing_masked_or_sliced_alike(self, exact, pairs):
+        removed = parse_profile("E1:1 E1:3", exact.sites)
+        batches = exact.batches(pairs, examples=5)
+        masked = gradient_scores(exact, batches, removed)
+        exact.remove(removed)
+        sliced = gradient_scores(exact, batches)
+        for criterion in CRITERIA:
+            for head, value in masked[criterion].items():
+                assert (value == 0) == (head in removed)
+                assert sliced[criterion][head] == pytest.approx(value, rel=1e-9)
+        # one position an example: nothing can cancel
+        assert masked["gradient-token"] == pytest.approx(masked["gradient-example"])

@@ -1,0 +1,145 @@
+"""Processes that train together: what they share, and how they end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import types
+from functools import partial
+from pathlib import Path
+
+import headroom
+import process_work
+import pytest
+import torch
+from headroom.core.errors import HeadroomError
+from headroom.engines.processes import (
+    check_processes,
+    check_replicas,
+    process_count,
+    run_together,
+    sum_over_processes,
+    this_process,
+    wait_for_all,
+)
+
+
+def together(work, notify=lambda _: None):
+    run_together(work, count=2, device="cpu", notify=notify)
+
+
+def gone(process, *, within):
+    """Return whether a process ends within some seconds."""
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{process}/stat").read_text().split(")")[-1].split()[0] == "Z":
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def pids(place):
+    return [int((place / f"{number}.pid").read_text()) for number in (0, 1)]
+
+
+def test_one_process_works_here_and_finds_itself_alone():
+    told = []
+    run_together(lambda tell: tell(os.getpid()), count=1, device="cpu", notify=told.append)
+    assert told == [os.getpid()]
+    assert (this_process(), process_count()) == (0, 1)
+    assert sum_over_processes(torch.tensor(3)) == 3
+    wait_for_all()
+    check_replicas([torch.ones(2)])
+
+
+def test_they_add_up_and_an_error_in_one_ends_all(tmp_path):
+    told, start = [], time.monotonic()
+    with pytest.raises(HeadroomError, match=r"^the disk of process 2 is full$"):
+        together(partial(process_work.agree_then_fail, place=tmp_path), told.append)
+    assert told == [(0, 2, 3, 1), "waiting"]
+    assert all(gone(process, within=1) for process in pids(tmp_path))
+    assert time.monotonic() - start < 60
+
+
+def test_a_killed_process_ends_all_and_is_named():
+    message = (
+        r"process 2 of 2 .* was killed \(for want of memory\?\), and so all were ended; run the same command again"
+    )
+    with pytest.raises(HeadroomError, match=message):
+        together(process_work.be_killed)
+
+
+@pytest.mark.long
+def test_a_mistake_in_the_program_keeps_its_traceback():
+    with pytest.raises(RuntimeError, match=r"in make_a_mistake[\s\S]*ValueError: seven is no prime"):
+        together(process_work.make_a_mistake)
+
+
+@pytest.mark.long
+def test_want_of_memory_is_told_as_in_one_process():
+    with pytest.raises(MemoryError):
+        together(process_work.run_out_of_memory)
+
+
+@pytest.mark.long
+def test_a_process_that_cannot_start_is_named(monkeypatch):
+    """What it should do is in a module that it cannot import."""
+    here_alone = types.ModuleType("here_alone")
+    exec("def work(tell): pass", vars(here_alone))
+    monkeypatch.setitem(sys.modules, "here_alone", here_alone)
+    with pytest.raises(HeadroomError, match=r"process 1 of 2 .* ended with status 1"):
+        together(vars(here_alone)["work"])
+
+
+@pytest.mark.parametrize("how", [pytest.param("SIGTERM", marks=pytest.mark.long), "SIGKILL"])
+def test_they_end_when_the_one_that_started_them_is_killed(tmp_path, how):
+    script = tmp_path / "start.py"
+    script.write_text(_SCRIPT)
+    path = os.pathsep.join([str(Path(headroom.__file__).parents[1]), str(Path(process_work.__file__).parent)])
+    started = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path)
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.glob("*.pid"))) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.2)  # the first one waits now, in the library
+    started.send_signal(signal.Signals[how])
+    started.wait(10)
+    assert all(gone(process, within=5) for process in pids(tmp_path))
+
+
+_SCRIPT = """
+from functools import partial
+from pathlib import Path
+import process_work
+from headroom.engines.processes import run_together
+
+if __name__ == "__main__":
+    work = partial(process_work.wait_for_ever, place=Path("."))
+    run_together(work, count=2, device="cpu", notify=print)
+"""
+
+
+@pytest.mark.parametrize(
+    ("count", "device", "gpus", "match"),
+    [
+        (0, "cpu", 0, "--processes 0: give 1 or more"),
+        (2, "cuda", 1, "--processes 2: each needs a GPU of its own, and torch sees 1"),
+        (9, "auto", 8, "--processes 9: each needs a GPU of its own, and torch sees 8"),
+    ],
+)
+def test_more_processes_than_gpus_are_refused(monkeypatch, count, device, gpus, match):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    with pytest.raises(HeadroomError, match=match):
+        check_processes(count, device)
+
+
+@pytest.mark.parametrize(("count", "device", "gpus"), [(1, "cuda", 1), (8, "cuda", 8), (64, "cpu", 0), (2, "auto", 0)])
+def test_as_many_processes_as_gpus_are_fine(monkeypatch, count, device, gpus):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: gpus > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
+    check_processes(count, device)

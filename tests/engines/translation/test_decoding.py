@@ -1,0 +1,173 @@
+"""Greedy decoding gives what fairseq's generator gives with a beam of 1, for every sentence and limit."""
+
+import pytest
+import torch
+from headroom.core.heads import parse_profile
+from headroom.engines.translation.decoding import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.settings.experiments import DecodingSettings
+
+from fairseq.sequence_generator import SequenceGenerator  # isort: skip
+
+SHORT = DecodingSettings(length_factor=0, length_offset=9)
+
+
+@pytest.fixture(params=["trained", "lively"])
+def either(request, model, lively):
+    """The model as trained, whose best first piece is the end mark, and one with varied translations."""
+    return model if request.param == "trained" else lively
+
+
+def by_fairseq(model, batches, *, factor, offset, beam=1):
+    """Translate with fairseq's generator as it comes."""
+    generator = SequenceGenerator(
+        [model.model], model.target.dictionary, beam_size=beam, max_len_a=factor, max_len_b=offset
+    )
+    found = {}
+    for batch in batches:
+        sample = {"net_input": {"src_tokens": batch.source, "src_lengths": batch.lengths}}
+        best = [hypotheses[0]["tokens"].tolist() for hypotheses in generator.generate([model.model], sample)]
+        found.update(zip(batch.positions, best))
+    end = model.target.dictionary.eos()
+    return [pieces_until_end(found[position], end) for position in range(len(found))]
+
+
+def of_batch(model, batch, limit=9):
+    dictionary = model.target.dictionary
+    return {
+        "source": batch.source,
+        "lengths": batch.lengths,
+        "limits": torch.full_like(batch.lengths, limit),
+        "marks": Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()]),
+    }
+
+
+def test_batches_equal_fairseq_with_a_beam_of_one(either, texts):
+    batches = either.batches(texts[0], sentences=5)
+    expected = by_fairseq(either, batches, factor=0, offset=9)
+    assert either.translate_pieces(batches, SHORT) == expected
+    assert all(expected)  # fairseq never gives an empty translation
+
+
+def test_limits_that_follow_the_source_equal_fairseq(lively, texts):
+    """Sentence by sentence: fairseq's limit is that of a batch's longest source, here each has its own."""
+    batches = lively.batches(texts[0], sentences=1)
+    settings = DecodingSettings(length_factor=0.5, length_offset=3)
+    assert lively.translate_pieces(batches, settings) == by_fairseq(lively, batches, factor=0.5, offset=3)
+
+
+def test_a_masked_model_equals_fairseq_too(lively, texts):
+    batches = lively.batches(texts[0], sentences=5)
+    with lively.gates.masked(parse_profile("E1:1 A2:2 D1:1 D1:2 D1:3 D1:4", lively.sites)):
+        assert lively.translate_pieces(batches, SHORT) == by_fairseq(lively, batches, factor=0, offset=9)
+
+
+def test_a_beam_leaves_nothing_behind(lively, texts):
+    batches = lively.batches(texts[0], sentences=5)
+    before = lively.translate_pieces(batches, SHORT)
+    beam = lively.translate_pieces(batches, SHORT, beam=5)
+    assert beam == by_fairseq(lively, batches, factor=0, offset=9, beam=5)
+    for live in lively.live_sites:
+        live.attention.set_beam_size(5)  # as the generator does with some of fairseq's architectures
+    assert lively.translate_pieces(batches, SHORT, beam=5) == beam
+    assert {live.attention.beam_size for live in lively.live_sites} == {1}
+    assert lively.translate_pieces(batches, SHORT) == before
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_translations_come_in_the_order_of_the_set_whatever_the_batches(lively, texts, beam):
+    expected = [lively.translate_pieces(lively.batches([text], sentences=1), SHORT, beam=beam)[0] for text in texts[0]]
+    assert len({tuple(row) for row in expected}) > 3
+    for sentences in (2, 5, 100):
+        batches = lively.batches(texts[0], sentences=sentences)
+        assert lively.translate_pieces(batches, SHORT, beam=beam) == expected
+    backwards = lively.batches(texts[0][::-1], sentences=5)
+    assert lively.translate_pieces(backwards, SHORT, beam=beam) == expected[::-1]
+
+
+def test_each_sentence_has_its_own_limit(lively, texts):
+    batches = lively.batches(texts[0], sentences=12)
+    lengths = {position: int(length) for batch in batches for position, length in zip(batch.positions, batch.lengths)}
+    found = lively.translate_pieces(batches, DecodingSettings(length_factor=0.25, length_offset=2))
+    limits = [int(0.25 * lengths[position]) + 2 for position in range(12)]
+    assert all(0 < len(row) <= limit for row, limit in zip(found, limits))
+    assert sum(len(row) == limit for row, limit in zip(found, limits)) > 3
+    unlimited = lively.translate_pieces(batches, DecodingSettings(length_factor=0, length_offset=20))
+    assert all(long[: len(short)] == short for short, long in zip(found, unlimited))
+
+
+@pytest.mark.parametrize("beam", [1, 5])
+def test_empty_sources_are_translated_without_disturbing_others(lively, texts, beam):
+    sources = [texts[0][0], "", texts[0][1], "  "]
+    found = lively.translate_pieces(lively.batches(sources, sentences=4), SHORT, beam=beam)
+    alone = lively.translate_pieces(lively.batches(texts[0][:2], sentences=2), SHORT, beam=beam)
+    assert [found[0], found[2]] == alone
+    assert found[1] == found[3]
+    assert lively.translate(lively.batches([""], sentences=4), SHORT, beam=beam) == lively.texts([found[1]])
+
+
+class TestGuesses:
+    @pytest.fixture
+    def batch(self, lively, texts):
+        return lively.batches(texts[0], sentences=12)[0]
+
+    @pytest.fixture
+    def right(self, lively, batch):
+        return greedy(lively.model, **of_batch(lively, batch))
+
+    def wrong(self, lively, batch, guess):
+        known = of_batch(lively, batch)
+        encoded = lively.encoded(batch).encoded
+        return wrong_guesses(lively.model, encoded=encoded, marks=known["marks"], guess=guess)
+
+    def test_right_guesses_are_right(self, lively, batch, right):
+        end = lively.target.dictionary.eos()
+        guess = torch.nn.functional.pad(right, (0, 1), value=end)
+        rows = [pieces_until_end(row, end) for row in right.tolist()]
+        # a translation cut at its limit does not end by itself: it counts as wrong
+        assert self.wrong(lively, batch, guess) == [row for row, found in enumerate(rows) if len(found) == 9]
+
+    @pytest.mark.parametrize("spoil", ["first", "later", "shorter", "longer", "empty", "another"])
+    def test_wrong_guesses_are_seen_and_change_nothing(self, lively, batch, right, spoil):
+        end, unknown = lively.target.dictionary.eos(), lively.target.dictionary.unk()
+        guess = torch.nn.functional.pad(right, (0, 2), value=end)
+        if spoil == "first":
+            guess[::2, 0] = unknown
+        elif spoil == "later":
+            guess[:, 4] = unknown
+        elif spoil == "shorter":
+            guess[:, 3:] = end
+        elif spoil == "longer":
+            guess[:, 9] = unknown
+        elif spoil == "empty":
+            guess[:] = end
+        else:
+            guess = guess.roll(1, 0)
+        expected = [pieces_until_end(row, end) for row in right.tolist()]
+        guessed = [pieces_until_end(row, end) for row in guess.tolist()]
+        wrong = self.wrong(lively, batch, guess)
+        different = [row for row in range(len(guess)) if guessed[row] != expected[row]]
+        assert set(different) <= set(wrong)
+        by_position = dict(zip(batch.positions, guessed))
+        guesses = [by_position[position] for position in range(len(guess))]
+        found = lively.translate_pieces([batch], SHORT, guesses=guesses)
+        assert [found[position] for position in batch.positions] == expected
+
+    def test_an_empty_guess_is_wrong_as_no_translation_is_empty(self, model, texts):
+        """The model as trained would end at once if it might."""
+        batches = model.batches(texts[0], sentences=5)
+        expected = by_fairseq(model, batches, factor=0, offset=9)
+        assert model.translate_pieces(batches, SHORT, guesses=[[]] * 12) == expected
+
+    @pytest.mark.parametrize("profile", ["E1:1", "A1:1 A1:2 A1:3 A1:4", "D2:1 E2:4"])
+    def test_masked_models_may_guess_what_the_full_one_says(self, lively, texts, profile):
+        batches = lively.batches(texts[0], sentences=5)
+        full = lively.translate_pieces(batches, SHORT)
+        with lively.gates.masked(parse_profile(profile, lively.sites)):
+            expected = lively.translate_pieces(batches, SHORT)
+            assert lively.translate_pieces(batches, SHORT, guesses=full) == expected
+
+
+def test_pieces_until_end():
+    assert pieces_until_end([4, 5, 2, 6, 2], 2) == [4, 5]
+    assert pieces_until_end([2], 2) == []
+    assert pieces_until_end([4, 5], 2) == [4, 5]

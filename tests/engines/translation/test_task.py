@@ -1,0 +1,82 @@
+"""The fairseq task: sites open to hooks, weights that know their site, autocast."""
+
+import pytest
+import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.translation.checkpoint import find_sites
+from headroom.engines.translation.fairseq_task import open_sites, site_of
+from torch import nn
+from toy_fairseq import batch, gradients, make_trainer, write_data
+
+SITES = {f"{kind}{layer}" for kind in "EAD" for layer in (1, 2)}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_data(tmp_path_factory.mktemp("toy"))
+
+
+def test_weights_know_their_site_and_nothing_else_does(data):
+    model = make_trainer(data).model
+    tagged = {name: site_of(weight) for name, weight in model.named_parameters() if site_of(weight)}
+    assert len(tagged) == 6 * 3
+    assert all(name.endswith(("q_proj.weight", "k_proj.weight", "v_proj.weight")) for name in tagged)
+    assert tagged["decoder.layers.1.encoder_attn.v_proj.weight"] == Site("A", 2, 4)
+
+
+def test_every_site_calls_its_output_projection(data):
+    trainer = make_trainer(data)
+    calls = []
+    for live in find_sites(trainer.model):
+        live.output.register_forward_pre_hook(lambda *_, site=live.site: calls.append(str(site)))
+    trainer.train_step([batch(trainer, range(4))])
+    assert sorted(calls) == sorted(SITES)
+
+
+def test_stock_task_hides_most_of_them(data):
+    """Why the task exists; if this fails, fairseq has changed and the task can be simpler."""
+    trainer = make_trainer(data, task="translation")
+    calls = []
+    for live in find_sites(trainer.model):
+        live.output.register_forward_pre_hook(lambda *_, site=live.site: calls.append(str(site)))
+    trainer.train_step([batch(trainer, range(4))])
+    assert set(calls) != SITES
+
+
+def test_open_sites_agree_with_the_stock_model(data):
+    arguments = ("--dropout", "0")
+    ours, stock = make_trainer(data, *arguments), make_trainer(data, *arguments, task="translation")
+    for trainer in (ours, stock):
+        trainer.train_step([batch(trainer, range(8))])
+    expected = gradients(stock)
+    for name, gradient in gradients(ours).items():
+        torch.testing.assert_close(gradient, expected[name], rtol=1e-4, atol=1e-6)
+
+
+def test_bfloat16_runs_on_the_cpu_in_bfloat16_with_float32_weights(data):
+    trainer = make_trainer(data, "--precision", "bfloat16")
+    seen = []
+    trainer.model.encoder.layers[0].fc1.register_forward_hook(lambda *seen_by: seen.append(seen_by[-1].dtype))
+    trainer.train_step([batch(trainer, range(8))])
+    trainer.valid_step(batch(trainer, range(8)))
+    assert seen == [torch.bfloat16, torch.bfloat16]
+    assert {weight.dtype for weight in trainer.model.parameters()} == {torch.float32}
+    assert all(gradient.dtype == torch.float32 for gradient in gradients(trainer).values())
+
+
+def test_float32_is_left_alone(data):
+    trainer = make_trainer(data)
+    seen = []
+    trainer.model.encoder.layers[0].fc1.register_forward_hook(lambda *seen_by: seen.append(seen_by[-1].dtype))
+    trainer.train_step([batch(trainer, range(8))])
+    assert seen == [torch.float32]
+
+
+def test_fused_projections_are_refused(data):
+    model = make_trainer(data).model
+    attention = model.encoder.layers[0].self_attn
+    del attention.k_proj
+    attention.in_proj_weight = nn.Parameter(torch.zeros(48, 16))
+    with pytest.raises(HeadroomError, match="site E1 has no k_proj"):
+        open_sites(model)

@@ -1,0 +1,102 @@
+"""Agreement of ablation effects, from small tables whose numbers are known."""
+
+from pathlib import Path
+
+import numpy
+import pandas
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import number, read_table, write_table
+from headroom.stages import agreement
+
+EFFECTS = {kind: numpy.random.default_rng(place).normal(size=12) for place, kind in enumerate("EAD")}
+"""Two layers of six heads of each kind."""
+
+
+def ablation(effects_by_set: dict[str, dict[str, numpy.ndarray]], metric: str = "bleu") -> pandas.DataFrame:
+    return pandas.DataFrame(
+        {
+            "epoch": 8, "kind": kind, "layer": 1 + place // 6, "head": 1 + place % 6,
+            "set": name, "metric": metric, "delta": delta, "signature": f"tok:13a|set:{name}|n:50",
+        }
+        for name, effects in effects_by_set.items()
+        for kind, deltas in effects.items()
+        for place, delta in enumerate(deltas)
+    )  # fmt: skip
+
+
+def rows_of(table: pandas.DataFrame) -> pandas.DataFrame:
+    return pandas.DataFrame(agreement.agreement_rows(table, source="ablation.csv"))
+
+
+def test_pairs_are_test_with_far_sets_and_choose_with_test() -> None:
+    sets = ["choose", "test", "mscoco", "newstest2015", "check"]
+    assert agreement.set_pairs(sets) == [("test", "mscoco"), ("test", "newstest2015"), ("choose", "test")]
+    assert agreement.set_pairs(["test", "far"]) == [("test", "far")]
+
+
+def test_equal_effects_agree_fully_and_opposite_ones_not_at_all() -> None:
+    opposite = {kind: -deltas for kind, deltas in EFFECTS.items()}
+    rows = rows_of(ablation({"test": EFFECTS, "far": EFFECTS, "choose": opposite}))
+    agreed = rows[(rows["set_b"] == "far")]
+    assert agreed["value"].to_numpy() == pytest.approx(numpy.ones(len(agreed)))
+    reversed_ = rows[(rows["set_a"] == "choose") & (rows["statistic"] != "overlap")]
+    assert reversed_["value"].to_numpy() == pytest.approx(-numpy.ones(len(reversed_)))
+
+
+def test_rows_for_every_kind_and_number_of_dropped_heads() -> None:
+    rows = rows_of(ablation({"test": EFFECTS, "far": EFFECTS}))
+    pearson = rows[rows["statistic"] == "pearson"]
+    assert pearson[pearson["kind"] == "all"]["dropped"].tolist() == [0, 1, 2, 5, 10]
+    assert pearson[pearson["kind"] == "D"]["dropped"].tolist() == [0, 1, 2, 5]  # 12 heads: 4 must be left
+    overlap = rows[rows["statistic"] == "overlap"]
+    assert overlap[overlap["kind"] == "all"]["k"].tolist() == [5, 10, 20]
+    assert overlap[overlap["kind"] == "E"]["k"].tolist() == [5, 10]
+    assert overlap[overlap["kind"] == "E"]["chance"].tolist() == pytest.approx([5 / 12, 10 / 12])
+
+
+def test_one_shared_bad_head_carries_the_correlation_until_it_is_dropped() -> None:
+    first = {"E": numpy.array([-9.0, 1, -1, 1, -1, 0])}
+    second = {"E": numpy.array([-9.0, 1, 1, -1, -1, 0])}
+    rows = rows_of(ablation({"test": first, "far": second}))
+    pearson = rows[(rows["statistic"] == "pearson") & (rows["kind"] == "E")].set_index("dropped")["value"]
+    assert pearson[0] > 0.9
+    assert pearson[1] == pytest.approx(0)
+
+
+def test_the_worst_head_by_loss_is_the_one_whose_removal_raises_it() -> None:
+    first = {"E": numpy.array([9.0, 1, -1, 1, -1, 0])}
+    second = {"E": numpy.array([9.0, 1, 1, -1, -1, 0])}
+    rows = rows_of(ablation({"test": first, "far": second}, metric="loss"))
+    pearson = rows[(rows["statistic"] == "pearson") & (rows["kind"] == "E")].set_index("dropped")["value"]
+    assert pearson[1] == pytest.approx(0)
+
+
+def test_signature_tells_both_sets() -> None:
+    rows = rows_of(ablation({"test": EFFECTS, "far": EFFECTS}))
+    assert rows["signature"][0].startswith("tok:13a|set:test|n:50|b-set:far|interval:bootstrap-heads|bs:1000")
+
+
+def test_one_set_alone_is_a_clear_error() -> None:
+    with pytest.raises(HeadroomError, match="nothing to compare"):
+        rows_of(ablation({"test": EFFECTS}))
+
+
+def test_a_head_missing_on_one_set_is_named() -> None:
+    table = ablation({"test": EFFECTS, "far": EFFECTS})
+    table = table[~((table["set"] == "far") & (table["kind"] == "A") & (table["layer"] == 2))]
+    with pytest.raises(HeadroomError, match="head A2:1 has no bleu effect on both test and far"):
+        rows_of(table)
+
+
+def test_command_writes_the_declared_columns(tmp_path: Path) -> None:
+    table = ablation({"test": EFFECTS, "far": EFFECTS})
+    write_table(tmp_path / "ablation.csv", table.to_dict("records"), list(table.columns))
+    output = tmp_path / "agreement.csv"
+    named = ["--study", "tiny", "--run", "translation.baseline.seed1"]
+    agreement.main([*named, "--ablation", str(tmp_path / "ablation.csv"), "--output", str(output)])
+    written = read_table(output, agreement.COLUMNS)
+    assert tuple(written.columns) == agreement.COLUMNS
+    assert set(written["run"]) == {"translation.baseline.seed1"}
+    assert set(number(written, "k").dropna()) == {5, 10, 20}
+    assert set(written["epoch"]) == {8}

@@ -1,0 +1,175 @@
+"""The observe stage on tiny models of both tasks."""
+
+import pytest
+import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
+from headroom.core.heads import Head, parse_profile
+from headroom.core.tables import number, read_table
+from headroom.data.trees import read_trees
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.translation.model import TranslationModel
+from headroom.stages import attention_stats
+from stages.stage_arguments import looking_at
+from toy_encoder import toy_text, write_encoder
+
+QUICK = ["--resamples", "20", "--frequent-tokens", "50", "--batch-examples", "5"]
+
+
+def treebank(toy):
+    return ["--treebank", str(toy.corpus / "far.conllu"), "--relations", "nsubj", "obj"]
+
+
+@pytest.fixture(scope="module")
+def table(toy, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pointing") / "table.csv"
+    given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), "--models", "trained", "untrained"]
+    attention_stats.main([*given, *QUICK, "--output", str(path)])
+    return read_table(path, attention_stats.COLUMNS)
+
+
+def rows(table, **wanted):
+    for column, value in wanted.items():
+        table = table[table[column] == value]
+    return table
+
+
+def test_all_measures_of_all_heads_of_both_models(table):
+    assert list(table.columns) == list(attention_stats.COLUMNS)
+    assert set(table["epoch"]) == {2}
+    assert set(table["run"]) == {"translation.baseline.seed1"}
+    for model in ("trained", "untrained"):
+        mine = rows(table, model=model)
+        assert len(rows(mine, measure="confidence")) == 24 * 3
+        assert len(rows(mine, measure="offset")) == 16 * 11
+        assert len(rows(mine, measure="relation")) == 8 * 4 * 2 * 2
+        assert len(rows(mine, measure="rare")) == 8 * 2
+    assert set(rows(table, measure="rare")["kind"]) == set(rows(table, measure="relation")["kind"]) == {"E"}
+    assert not table.duplicated(["model", "kind", "layer", "head", "measure", "target", "trees", "half"]).any()
+
+
+def test_rows_have_the_order_of_the_sites(table):
+    for model in ("trained", "untrained"):
+        confident = rows(table, model=model, measure="confidence", half="all")
+        assert list(dict.fromkeys(confident["kind"])) == ["E", "A", "D"]
+
+
+def test_shares_lie_within_their_intervals(table):
+    value, low, high = (number(table, name) for name in ("value", "low", "high"))
+    assert value.between(0, 1).all()
+    beyond = value - number(table, "baseline").fillna(0)
+    bounded = low.notna()
+    assert (bounded == (table["measure"] != "offset")).all()
+    assert (low[bounded] <= high[bounded]).all()
+    plain = table["measure"] == "confidence"
+    assert ((low <= beyond) & (beyond <= high))[plain].mean() > 0.95
+
+
+def test_models_differ_and_say_so(table):
+    columns = ["kind", "layer", "head"]
+    trained, fresh = (
+        rows(table, model=model, measure="confidence", half="all").set_index(columns)["value"]
+        for model in ("trained", "untrained")
+    )
+    assert (trained != fresh).all()
+    assert set(rows(table, model="untrained")["signature"].str.endswith("|weights:fresh,seed1")) == {True}
+    assert not rows(table, model="trained")["signature"].str.contains("fresh").any()
+
+
+def test_queries_are_those_of_the_treebank(table, toy):
+    sentences = read_trees(toy.corpus / "far.conllu")
+    for half, start in (("choose", 0), ("score", 1)):
+        words = [word for sentence in sentences[start::2] for word in sentence.words]
+        count = sum(word.relation == "nsubj" for word in words)
+        found = rows(table, measure="relation", target="nsubj:to-governor", trees="gold", half=half)
+        assert set(found["count"]) == {count}
+
+
+def test_numbers_do_not_depend_on_batches(table, toy, tmp_path):
+    given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK, "--batch-examples", "24"]
+    attention_stats.main([*given, "--output", str(tmp_path / "again.csv")])
+    again = number(read_table(tmp_path / "again.csv"), "value").to_numpy()
+    assert again == pytest.approx(number(rows(table, model="trained"), "value").to_numpy(), abs=1e-6)
+
+
+def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_path):
+    model = TranslationModel.load(toy.checkpoints[-1], toy.data, "cpu")
+    model.remove(parse_profile("E1:1 E1:2 E1:3 E1:4 E2:2 D1:1", model.sites))
+    model.save(tmp_path / "epoch2.pt")
+    given = [*looking_at(toy, tmp_path / "epoch2.pt"), *treebank(toy), *QUICK, "--name", "hard-concrete.E.0.01"]
+    attention_stats.main([*given, "--output", str(tmp_path / "pruned.csv")])
+    table = read_table(tmp_path / "pruned.csv")
+    assert set(table["model"]) == {"hard-concrete.E.0.01"}
+    heads = {Head(*head) for head in table[["kind", "layer", "head"]].itertuples(index=False, name=None)}
+    assert heads == {
+        head for site in model.sites for head in site.head_names() if str(head) not in "E1:1 E1:2 E1:3 E1:4 E2:2 D1:1"
+    }
+
+
+def test_without_treebank_and_training_text_the_rest_is_measured(toy, tmp_path):
+    corpus = tmp_path / "corpus"
+    for side in ("source", "target"):
+        write_lines(corpus / f"check.{side}", (toy.corpus / f"check.{side}").read_text().splitlines()[:4])
+    given = [*looking_at(toy, toy.checkpoints[-1]), *QUICK, "--corpus", str(corpus)]
+    attention_stats.main([*given, "--output", str(tmp_path / "table.csv")])
+    table = read_table(tmp_path / "table.csv")
+    assert set(table["measure"]) == {"confidence", "offset"}
+    assert "examples:4" in table["signature"][0]
+
+
+def test_an_unknown_relation_is_told_before_any_model_is_loaded(toy, tmp_path):
+    given = looking_at(toy, tmp_path / "missing.pt")
+    with pytest.raises(HeadroomError, match=r"roles\.relations.*no relation 'dobj'; it has .*nsubj"):
+        attention_stats.main([*given, *treebank(toy), "--relations", "dobj", "--output", str(tmp_path / "table.csv")])
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    place = tmp_path_factory.mktemp("own")
+    write_encoder(place / "epoch3")
+    text = toy_text(examples=12)
+    lines = ["\t".join(row) for row in zip(text.first, text.second, text.labels)]
+    for name in ("check", "train"):
+        write_lines(place / "corpus" / f"{name}.tsv", ["sentence1\tsentence2\tlabel", *lines])
+    rows = [
+        "\t".join((str(number), form, form, "X", "_", "_", governor, relation, "_", "_"))
+        for number, (form, governor, relation) in enumerate(
+            (("the", "2", "det"), ("doggy", "3", "nsubj"), ("sees", "0", "root"), ("cats", "3", "obj")), 1
+        )
+    ]
+    write_lines(place / "trees.conllu", [*rows, "", *rows, ""])
+    return place
+
+
+def test_classifiers_too(own, tmp_path):
+    where = ["--task", "classification", "--checkpoint", str(own / "epoch3"), "--corpus", str(own / "corpus")]
+    given = [*where, "--device", "cpu", "--treebank", str(own / "trees.conllu"), "--relations", "nsubj"]
+    attention_stats.main([*given, *QUICK, "--frequent-tokens", "3", "--output", str(tmp_path / "table.csv")])
+    table = read_table(tmp_path / "table.csv", attention_stats.COLUMNS)
+    assert set(table["kind"]) == {"E"}
+    assert set(table["measure"]) == {"confidence", "offset", "relation", "rare"}
+    assert set(table["epoch"]) == {3}
+    assert set(rows(table, measure="relation", trees="gold")["count"]) == {1}
+    model = ClassificationModel.load(own / "epoch3", "cpu", "eager")
+    # by hand: "doggy" is cut into letters; attention from it is the mean over these, and to it the sum
+    expected = torch.zeros(2, 4)
+    maps = {}
+    batch = model.batches(type(toy_text())(["the doggy sees cats"], None, ["no"]), examples=1)[0]
+    for live in model.live_sites:
+        live.attention.register_forward_hook(lambda *seen, site=live.site: maps.update({site.layer: seen[2][1][0]}))
+    with torch.inference_mode():
+        model.logits(batch)
+    pieces = model.tokenizer.convert_ids_to_tokens(batch.inputs["input_ids"][0])
+    words, word = [], -1
+    for piece in pieces[1:-1]:
+        word += not piece.startswith("##")
+        words.append(word)
+    for layer, weights in maps.items():
+        for head in range(4):
+            inner = weights[head, 1:-1, 1:-1]
+            asked = inner[[place for place, word in enumerate(words) if word == 1]].mean(0)
+            sums = [asked[[place for place, word in enumerate(words) if word == which]].sum() for which in range(4)]
+            expected[layer - 1, head] = float(max(range(4), key=lambda which: sums[which]) == 2)
+    found = rows(table, measure="relation", target="nsubj:to-governor", trees="gold", half="choose")
+    assert found["value"].tolist() == expected.flatten().tolist()

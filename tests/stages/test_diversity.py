@@ -1,0 +1,155 @@
+"""The diversify stage on tiny runs of both tasks."""
+
+import pytest
+import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
+from headroom.core.tables import read_table
+from headroom.engines.classification.self_attentive import SelfAttentiveConfig, SelfAttentiveForSequenceClassification
+from headroom.methods.diversity import MEASURES, ON_TEXT
+from headroom.stages import diversity
+from safetensors.torch import load_file, save_file
+from stages.stage_arguments import looking_at
+from toy_encoder import toy_text, toy_tokenizer, write_encoder
+
+
+def rows(table, **wanted):
+    for column, value in wanted.items():
+        table = table[table[column] == value]
+    return table
+
+
+class TestTranslation:
+    @pytest.fixture(scope="class")
+    def table(self, toy, tmp_path_factory):
+        path = tmp_path_factory.mktemp("diversity") / "table.csv"
+        diversity.main([*looking_at(toy, *toy.checkpoints, several=True), "--examples", "10", "--output", str(path)])
+        return read_table(path, diversity.COLUMNS)
+
+    def test_a_row_per_epoch_site_and_measure(self, table):
+        assert list(table.columns) == list(diversity.COLUMNS)
+        assert len(table) == 6 * (8 + 9)
+        assert not table.duplicated(["epoch", "kind", "layer", "measure"]).any()
+        assert {*rows(table, epoch=1)["measure"]} == {*MEASURES} - {"particle_step"}
+        assert {*rows(table, epoch=2)["measure"]} == {*MEASURES}
+        sites = table.groupby(["kind", "layer"]).size()
+        assert sorted(sites.index) == [(kind, layer) for kind in "ADE" for layer in (1, 2)]
+
+    def test_values_are_in_their_ranges(self, table):
+        cosines = table[table["measure"].str.endswith("cosine")]
+        assert cosines["value"].between(-1, 1).all()
+        for measure in ("attention_cosine", "attention_product", "z_cka", "particle_kernel"):
+            assert rows(table, measure=measure)["value"].between(0, 1).all()
+        for measure in ("particle_distance", "particle_step"):
+            assert (rows(table, measure=measure)["value"] > 0).all()
+
+    def test_signatures_say_what_matters(self, table):
+        said = {measure: {*rows(table, measure=measure)["signature"]} for measure in MEASURES}
+        assert said["particle_step"] == {"since:epoch1"}
+        for measure in ON_TEXT:
+            assert said[measure] == {"mean:pairs-of-heads|set:check|examples:10"}
+        for measure in ("particle_cosine", "particle_distance", "particle_kernel"):
+            assert said[measure] == {"mean:pairs-of-heads|particles:separate"}
+
+    def test_steps_are_those_between_the_files(self, table, toy):
+        before, after = (torch.load(path, weights_only=False)["model"] for path in toy.checkpoints)
+        for kind, place in (("E", "encoder.layers.0.self_attn"), ("A", "decoder.layers.0.encoder_attn")):
+            names = [f"{place}.{name}_proj.weight" for name in "qkv"]
+            squares = sum(float((after[name].double() - before[name].double()).square().sum()) for name in names)
+            step = rows(table, measure="particle_step", kind=kind, layer=1)["value"].item()
+            assert step == pytest.approx(squares**0.5, rel=1e-6)
+
+
+class TestClassification:
+    @pytest.fixture(scope="class")
+    def own(self, tmp_path_factory):
+        place = tmp_path_factory.mktemp("own")
+        text = toy_text(examples=12)
+        lines = ["\t".join(row) for row in zip(text.first, text.second, text.labels)]
+        write_lines(place / "corpus/check.tsv", ["sentence1\tsentence2\tlabel", *lines])
+        for epoch in (3, 4):
+            weights = write_encoder(place / f"epoch{epoch}") / "model.safetensors"
+        moved = load_file(weights)
+        moved["bert.encoder.layer.1.attention.self.query.weight"][0, 0] += 3
+        moved["bert.encoder.layer.1.attention.self.value.weight"][7, 2] -= 4
+        moved["bert.encoder.layer.1.output.dense.weight"] += 1
+        save_file(moved, weights, metadata={"format": "pt"})
+        return place
+
+    @pytest.fixture(scope="class")
+    def table(self, own):
+        places = [str(own / f"epoch{epoch}") for epoch in (3, 4)]
+        given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(own / "corpus")]
+        given += ["--device", "cpu", "--run", "entailment.baseline.seed1"]
+        diversity.main([*given, "--batch-examples", "5", "--output", str(own / "table.csv")])
+        return read_table(own / "table.csv", diversity.COLUMNS)
+
+    def test_a_row_per_epoch_site_and_measure(self, table):
+        assert len(table) == 2 * (8 + 9)
+        assert {*table["epoch"]} == {3, 4}
+        assert {*table["kind"]} == {"E"}
+        assert {*table["run"]} == {"entailment.baseline.seed1"}
+        assert {*rows(table, measure="z_cka")["signature"]} == {"mean:pairs-of-heads|set:check|examples:12"}
+
+    def test_steps_are_those_of_the_projections(self, table):
+        steps = rows(table, measure="particle_step")
+        assert {*steps["signature"]} == {"since:epoch3"}
+        assert steps["value"].tolist() == pytest.approx([0, 5])
+
+    def test_what_did_not_move_did_not_change(self, table):
+        first = rows(table, layer=1).pivot_table(index="measure", columns="epoch", values="value")
+        assert (first[3] == first[4]).drop("particle_step").all()
+
+    def test_checkpoints_of_other_shapes_are_refused(self, own, tmp_path):
+        write_encoder(tmp_path / "epoch9", width=32)
+        places = [str(own / "epoch3"), str(tmp_path / "epoch9")]
+        given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(own / "corpus")]
+        with pytest.raises(HeadroomError, match="different shapes"):
+            diversity.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
+        assert not (tmp_path / "table.csv").exists()
+
+
+def test_a_site_with_one_head_has_no_rows(tmp_path):
+    write_encoder(tmp_path / "epoch1", heads=1)
+    write_lines(tmp_path / "check.tsv", ["sentence\tlabel", "the dog sees\tno", "a cat\tyes"])
+    given = ["--task", "classification", "--checkpoints", str(tmp_path / "epoch1"), "--corpus", str(tmp_path)]
+    diversity.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
+    assert len(read_table(tmp_path / "table.csv", diversity.COLUMNS)) == 0
+
+
+def test_hops_are_heads_without_values(tmp_path):
+    torch.manual_seed(0)
+    tokenizer, labels = toy_tokenizer("bert"), ("no", "yes")
+    sizes = {"embedding_size": 8, "hidden_size": 4, "attention_size": 6, "fully_connected_size": 8}
+    model = SelfAttentiveForSequenceClassification(
+        SelfAttentiveConfig(
+            **sizes,
+            vocab_size=len(tokenizer),
+            num_attention_heads=4,
+            id2label=dict(enumerate(labels)),
+            label2id={label: index for index, label in enumerate(labels)},
+        )
+    )
+    for epoch in (1, 2):
+        model.save_pretrained(tmp_path / f"epoch{epoch}")
+        tokenizer.save_pretrained(tmp_path / f"epoch{epoch}")
+        model.encoder.attention.hops.weight.data[2] += 2  # six features: 2 sqrt 6
+    text = toy_text(examples=12)
+    write_lines(tmp_path / "check.tsv", ["sentence\tlabel", *("\t".join(row) for row in zip(text.first, text.labels))])
+    places = [str(tmp_path / f"epoch{epoch}") for epoch in (1, 2)]
+    given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(tmp_path), "--device", "cpu"]
+    diversity.main([*given, "--batch-examples", "5", "--output", str(tmp_path / "table.csv")])
+    table = read_table(tmp_path / "table.csv", diversity.COLUMNS)
+    assert len(table) == 7 + 8
+    assert {*table["measure"]} == {*MEASURES} - {"value_cosine"}
+    assert rows(table, measure="particle_step")["value"].item() == pytest.approx(2 * 6**0.5)
+    assert rows(table, measure="z_cka")["value"].between(0, 1).all()
+
+
+def test_a_truncated_checkpoint_is_named_and_nothing_is_written(toy, tmp_path):
+    broken = tmp_path / "epoch1.pt"
+    broken.write_bytes(toy.checkpoints[0].read_bytes()[:1000])
+    given = [*looking_at(toy, broken, toy.checkpoints[1], several=True), "--output", str(tmp_path / "diversity.csv")]
+    with pytest.raises(HeadroomError, match=r"epoch1\.pt"):
+        diversity.main(given)
+    assert not (tmp_path / "diversity.csv").exists()

@@ -1,0 +1,222 @@
+"""Agreement of criteria, from small tables whose numbers are known."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import number, read_table, write_table
+from headroom.methods.halves import COLUMNS as HALVES
+from headroom.stages import ablation as ablation_stage
+from headroom.stages import rank_correlation
+from headroom.stages import relevance as relevance_stage
+from headroom.stages import scores as scores_stage
+from headroom.stages.rank_correlation import Criterion, Head
+from scipy.stats import spearmanr
+
+RUN = "translation.baseline.seed1"
+PLACES = [(kind, layer, head) for kind, layer in (("E", 1), ("E", 2), ("D", 1)) for head in (1, 2, 3, 4)]
+RISING = [float(place) for place in range(12)]
+MIXED = [3.0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+GATES = ("study", "run", "epoch", "method", "scope", "setting", "kind", "layer", "head", "score", "p_closed",
+         "p_open", "kept", "signature")  # fmt: skip
+POINTING = ("study", "run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half", "value",
+            "baseline", "low", "high", "count", "signature")  # fmt: skip
+
+
+def rows_of(values: Sequence[float], column: str = "value", *, run: str = RUN, **cells: Any) -> list[dict[str, Any]]:
+    return [
+        {"study": "s", "run": run, "epoch": 8, "kind": kind, "layer": layer, "head": head, "signature": "set:x"}
+        | cells
+        | {column: value}
+        for (kind, layer, head), value in zip(PLACES, values)
+    ]
+
+
+def written(path: Path, rows: list[dict[str, Any]], columns: Sequence[str]) -> str:
+    write_table(path, [dict.fromkeys(columns, "") | row for row in rows], columns)
+    return str(path)
+
+
+def scores(path: Path, values: Sequence[float] = RISING, **cells: Any) -> list[str]:
+    rows = []
+    for criterion, sign in (("gradient-token", -1), ("gradient-example", 1), ("gradient-batch", 1)):
+        for normalised in ("raw", "layer"):
+            mine = [value * sign if normalised == "raw" else 1.0 for value in values]
+            rows += rows_of(mine, criterion=criterion, normalised=normalised, **cells)
+            rows += [row | {"epoch": 7, "value": 0.0} for row in rows_of(mine, criterion=criterion, normalised="raw")]
+    return ["--scores", written(path / "scores.csv", rows, scores_stage.COLUMNS)]
+
+
+def ablation(path: Path, metric: str = "bleu", sets: Sequence[str] = ("choose", "test")) -> list[str]:
+    rows = []
+    for name in sets:
+        deltas = MIXED if metric == "loss" else [-value for value in MIXED]
+        rows += rows_of(deltas if name == "choose" else RISING, "delta", set=name, metric=metric)
+        rows += rows_of(RISING, "delta", set=name, metric="chrf")
+    return ["--ablation", written(path / "ablation.csv", rows, ablation_stage.COLUMNS)]
+
+
+def relevance(path: Path, choose: Sequence[float] = RISING, half: Sequence[float] = MIXED) -> list[str]:
+    rows = rows_of(RISING, measure="relevance", half="all") + rows_of(MIXED, measure="signed", half="all")
+    rows += rows_of(choose, measure="relevance", half="choose") + rows_of(half, measure="relevance", half="score")
+    error = rows_of([1e-5], measure="conservation-error", half="all")[0] | {"kind": "", "layer": "", "head": ""}
+    return ["--relevance", written(path / "relevance.csv", [*rows, error], relevance_stage.COLUMNS)]
+
+
+def pointing(path: Path) -> list[str]:
+    rows = []
+    for half, values in (("all", MIXED), ("choose", MIXED), ("score", MIXED)):
+        rows += rows_of(values, model="trained", measure="confidence", half=half)
+        rows += rows_of(RISING, model="untrained", measure="confidence", half=half)
+    rows += rows_of(RISING, model="trained", measure="offset", target="+1", half="all")
+    return ["--pointing", written(path / "pointing.csv", rows, POINTING)]
+
+
+def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list[str]:
+    rows = []
+    for setting, kept in ((0.01, 9), (0.03, 6), (0.1, 2)):  # the last heads stay longest
+        stays = [int(place >= 12 - kept) for place in range(12)]
+        rows += rows_of(stays, "kept", method=method, scope=scope, setting=setting)
+    return ["--gates", written(path / f"gates.{method}.{scope}.csv", rows, GATES)]
+
+
+def agreement(path: Path, *flags: list[str]) -> pandas.DataFrame:
+    output = path / "criteria.csv"
+    given = ["--study", "s", "--run", RUN, "--output", str(output)]
+    rank_correlation.main([*given, *(word for words in flags for word in words)])
+    return read_table(output, rank_correlation.COLUMNS)
+
+
+def values(table: pandas.DataFrame, first: str, second: str, column: str = "value") -> dict[str, float]:
+    rows = table[(table["first"] == first) & (table["second"] == second)]
+    return dict(zip(rows["scope"], number(rows, column)))
+
+
+def test_every_pair_in_every_scope_with_heads_enough(tmp_path: Path) -> None:
+    table = agreement(
+        tmp_path, scores(tmp_path), ablation(tmp_path), pointing(tmp_path), relevance(tmp_path), gates(tmp_path)
+    )
+    assert tuple(table.columns) == rank_correlation.COLUMNS
+    assert len(table) == 15 * 6
+    assert list(dict.fromkeys(table["scope"])) == ["all", "E", "D", "E1", "E2", "D1"]
+    heads = dict(zip(table["scope"], table["heads"]))
+    assert heads == {"all": 12, "E": 8, "D": 4, "E1": 4, "E2": 4, "D1": 4}
+    assert set(table["epoch"]) == {8}
+    names = ["gradient-example", "gradient-token", "ablation", "confidence", "relevance", "gates"]
+    assert list(dict.fromkeys([*table["first"], *table["second"]])) == names
+    assert (number(table, "low").fillna(-1) <= number(table, "value").fillna(-1)).all()
+
+
+def test_correlations_by_hand_and_by_scipy(tmp_path: Path) -> None:
+    table = agreement(tmp_path, scores(tmp_path), ablation(tmp_path), relevance(tmp_path))
+    assert set(values(table, "gradient-example", "gradient-token").values()) == {-1.0}
+    assert set(values(table, "gradient-example", "relevance").values()) == {1.0}
+    found = values(table, "gradient-example", "ablation")
+    assert found["all"] == pytest.approx(spearmanr(RISING, MIXED).statistic)
+    assert found["E2"] == pytest.approx(1 - 6 * (1 + 4 + 4 + 1) / (4 * 15))  # ranks 1 2 3 4 against 2 4 1 3
+
+
+@pytest.mark.parametrize("metric", ["bleu", "accuracy", "loss"])
+def test_what_ablation_harms_more_is_more_important_on_the_set_that_chooses(tmp_path: Path, metric: str) -> None:
+    table = agreement(tmp_path, ablation(tmp_path, metric), pointing(tmp_path))
+    assert set(values(table, "ablation", "confidence").values()) == {1.0}
+
+
+def test_survival_is_the_share_of_settings_at_which_a_head_stays(tmp_path: Path) -> None:
+    (criterion,) = rank_correlation._gates(Path(gates(tmp_path)[1]))
+    assert list(criterion.scores.values()) == pytest.approx([0] * 3 + [1 / 3] * 3 + [2 / 3] * 4 + [1] * 2)
+    assert criterion.signature == "set:x|method:hard-concrete|settings:0.01,0.03,0.1"
+
+
+def test_every_method_of_learning_gates_has_its_name(tmp_path: Path) -> None:
+    several = [
+        "--gates",
+        *(gates(tmp_path, name)[1] for name in ("hard-concrete", "exact")),
+        gates(tmp_path, "exact", "E")[1],
+    ]
+    table = agreement(tmp_path, relevance(tmp_path), several)
+    assert set(values(table, "gates", "gates-exact").values()) - {1.0} == set()
+    assert set(table["second"]) == {"gates", "gates-exact"}
+
+
+def test_the_ceiling_is_that_of_the_halves(tmp_path: Path) -> None:
+    table = agreement(tmp_path, scores(tmp_path), pointing(tmp_path), relevance(tmp_path))
+    half = spearmanr(RISING, MIXED).statistic
+    expected = math.sqrt(1.0 * 2 * half / (1 + half))  # confidence is the same on both halves
+    assert values(table, "confidence", "relevance", "ceiling")["all"] == pytest.approx(expected)
+    assert math.isnan(values(table, "gradient-example", "relevance", "ceiling")["all"])
+
+
+def test_halves_of_gradients_and_ablation_come_from_their_own_tables(tmp_path: Path) -> None:
+    rows = [row for half, mine in (("choose", RISING), ("score", MIXED))
+            for name in ("gradient-example", "gradient-token", "ablation")
+            for row in rows_of(mine, criterion=name, half=half)]  # fmt: skip
+    halves = ["--halves", written(tmp_path / "halves.csv", rows, HALVES)]
+    table = agreement(tmp_path, scores(tmp_path), ablation(tmp_path), halves)
+    half = spearmanr(RISING, MIXED).statistic
+    assert values(table, "gradient-example", "ablation", "ceiling")["all"] == pytest.approx(2 * half / (1 + half))
+
+
+def test_halves_that_contradict_each_other_leave_no_room(tmp_path: Path) -> None:
+    table = agreement(tmp_path, pointing(tmp_path), relevance(tmp_path, RISING, RISING[::-1]))
+    assert values(table, "confidence", "relevance", "ceiling")["all"] == 0
+
+
+def test_a_site_of_three_heads_is_left_out(tmp_path: Path) -> None:
+    three = [("E", 1, 1), ("E", 1, 2), ("E", 1, 3)]
+    criteria = [
+        Criterion(name, {Head(*place): 1.0 * place[2] for place in [*three, ("E", 2, 1)]},
+                            None, "a", "b", (RUN, 8))
+        for name in ("x", "y")
+    ]  # fmt: skip
+    assert [row["scope"] for row in rank_correlation.agreement_rows(criteria)] == ["all", "E"]
+
+
+def test_signature_tells_both_tables(tmp_path: Path) -> None:
+    table = agreement(tmp_path, scores(tmp_path), relevance(tmp_path))
+    assert table["signature"][0] == "a-set:x|b-set:x|interval:bootstrap-heads|bs:1000|seed:12345"
+
+
+class TestMistakes:
+    def test_one_criterion_alone(self, tmp_path: Path) -> None:
+        with pytest.raises(HeadroomError, match="nothing to compare"):
+            agreement(tmp_path, relevance(tmp_path))
+
+    def test_tables_of_different_runs(self, tmp_path: Path) -> None:
+        with pytest.raises(HeadroomError, match=r"seed2, epoch 8; .*relevance\.csv is of the run .*seed1, epoch 8"):
+            agreement(tmp_path, scores(tmp_path, run="translation.baseline.seed2"), relevance(tmp_path))
+
+    def test_tables_of_different_epochs(self, tmp_path: Path) -> None:
+        with pytest.raises(HeadroomError, match="give tables of one run and epoch"):
+            agreement(tmp_path, scores(tmp_path, epoch=9), relevance(tmp_path))
+
+    def test_a_head_that_one_table_lacks(self, tmp_path: Path) -> None:
+        with pytest.raises(HeadroomError, match=r"relevance\.csv has a score of head D1:4 by relevance, .*scores\.csv"):
+            agreement(tmp_path, scores(tmp_path, RISING[:-1]), relevance(tmp_path))
+
+    def test_several_runs_in_one_table(self, tmp_path: Path) -> None:
+        rows = rows_of(RISING, measure="relevance", half="all")
+        rows += rows_of(RISING, measure="relevance", half="all", run="other")
+        path = written(tmp_path / "relevance.csv", rows, relevance_stage.COLUMNS)
+        with pytest.raises(HeadroomError, match=r"relevance\.csv: scores of several runs"):
+            agreement(tmp_path, scores(tmp_path), ["--relevance", path])
+
+    def test_a_head_scored_twice(self, tmp_path: Path) -> None:
+        path = written(
+            tmp_path / "relevance.csv", rows_of(RISING, measure="relevance", half="all") * 2, relevance_stage.COLUMNS
+        )
+        with pytest.raises(HeadroomError, match="a head has several scores by relevance"):
+            agreement(tmp_path, scores(tmp_path), ["--relevance", path])
+
+    def test_no_ablation_on_the_set_that_chooses(self, tmp_path: Path) -> None:
+        with pytest.raises(HeadroomError, match=r"ablation\.csv: no score by ablation"):
+            agreement(tmp_path, scores(tmp_path), ablation(tmp_path, sets=["test"]))
+
+    def test_an_empty_table(self, tmp_path: Path) -> None:
+        path = written(tmp_path / "relevance.csv", [], relevance_stage.COLUMNS)
+        with pytest.raises(HeadroomError, match="the table has no row"):
+            agreement(tmp_path, scores(tmp_path), ["--relevance", path])

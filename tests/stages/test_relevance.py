@@ -1,0 +1,82 @@
+"""The attribute stage on a tiny run and a tiny classifier."""
+
+import logging
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, write_lines
+from headroom.core.heads import HALVES, Head, all_heads
+from headroom.core.tables import number, read_table
+from headroom.data.labelled import read_labelled
+from headroom.engines.classification.model import ClassificationModel
+from headroom.methods.relevance import estimates, relevances
+from headroom.stages import relevance
+from stages.stage_arguments import looking_at
+from toy_encoder import toy_text, write_encoder
+
+
+def arguments(toy, output, *more):
+    given = looking_at(toy, toy.checkpoints[-1])
+    return [*given, "--output", str(output), "--examples", "7", "--batch-examples", "3", *more]
+
+
+def test_every_head_measure_and_half(toy, model, tmp_path):
+    relevance.main(arguments(toy, tmp_path / "relevance.csv"))
+    table = read_table(tmp_path / "relevance.csv", relevance.COLUMNS)
+    assert list(table.columns) == list(relevance.COLUMNS)
+    assert len(table) == 24 * 2 * 3 + 1
+    assert set(table["epoch"]) == {2}
+    assert set(table["signature"]) == {"lrp:epsilon|epsilon:1e-06|logit:top-1|set:check|examples:7"}
+    texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]
+    found = relevances(model, model.batches(*texts, sentences=7), epsilon=1e-6)
+    for half in HALVES:
+        rows = table[(table["measure"] == "relevance") & (table["half"] == half)]
+        heads = [Head(row.kind, int(row.layer), int(row.head)) for row in rows.itertuples()]
+        assert heads == all_heads(model.sites)
+        expected = estimates(found, "relevance", half)
+        assert rows["value"].astype(float).tolist() == pytest.approx([expected[head].value for head in heads], rel=1e-4)
+        by_site = rows.assign(value=rows["value"].astype(float)).groupby(["kind", "layer"])["value"].sum()
+        assert by_site.tolist() == pytest.approx([1.0] * 6)
+
+
+def test_the_starter_kind_of_model_conserves_relevance(toy, tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        relevance.main(arguments(toy, tmp_path / "relevance.csv"))
+    table = read_table(tmp_path / "relevance.csv")
+    (row,) = table[table["measure"] == "conservation-error"].to_dict("records")
+    assert 0 < float(row["value"]) < 1e-3
+    assert (row["kind"], row["layer"], row["head"], row["half"]) == ("", "", "", "all")
+    assert not caplog.records
+
+
+def test_relevance_that_leaks_is_told(toy, tmp_path, caplog):
+    with caplog.at_level(logging.WARNING):
+        relevance.main(arguments(toy, tmp_path / "relevance.csv", "--epsilon", "10"))
+    assert "relevance is not conserved" in caplog.text
+
+
+def test_a_classifier(tmp_path):
+    write_encoder(tmp_path / "epoch3")
+    text = toy_text()
+    rows = ["sentence1\tsentence2\tlabel", *("\t".join(row) for row in zip(text.first, text.second, text.labels))]
+    write_lines(tmp_path / "check.tsv", rows)
+    named = ["--task", "classification", "--study", "own", "--run", "own.baseline.seed1", "--device", "cpu"]
+    where = ["--checkpoint", str(tmp_path / "epoch3"), "--corpus", str(tmp_path)]
+    relevance.main([*named, *where, "--output", str(tmp_path / "relevance.csv")])
+    table = read_table(tmp_path / "relevance.csv", relevance.COLUMNS)
+    assert len(table) == 8 * 2 * 3 + 1
+    assert set(table["epoch"]) == {3}
+    model = ClassificationModel.load(tmp_path / "epoch3", "cpu")
+    found = relevances(model, model.batches(read_labelled(tmp_path / "check.tsv", None), examples=12), epsilon=1e-6)
+    expected = estimates(found, "signed", "score")[Head("E", 2, 3)]
+    chosen = table[(table["measure"] == "signed") & (table["half"] == "score")]
+    (row,) = chosen[(number(chosen, "layer") == 2) & (number(chosen, "head") == 3)].to_dict("records")
+    assert float(row["value"]) == pytest.approx(expected.value, rel=1e-4)
+    assert row["count"] == 6
+
+
+@pytest.mark.parametrize(("flag", "value"), [("--examples", "1"), ("--epsilon", "0"), ("--batch-examples", "0")])
+def test_impossible_settings_are_refused_before_any_work(toy, tmp_path, flag, value):
+    with pytest.raises(HeadroomError, match=f"{flag} {value}"):
+        relevance.main(arguments(toy, tmp_path / "relevance.csv", flag, value))
+    assert not (tmp_path / "relevance.csv").exists()

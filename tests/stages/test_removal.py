@@ -1,0 +1,88 @@
+"""The remove stage on a tiny run: a sliced checkpoint that translates as the masked model does."""
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import format_profile
+from headroom.core.tables import read_table
+from headroom.engines.translation.model import TranslationModel
+from headroom.methods.orders import least_important_first, read_scores
+from headroom.methods.translated_sets import load_set
+from headroom.settings.experiments import DecodingSettings
+from headroom.stages import removal
+from stages.stage_arguments import looking_at
+
+LIMITS = ["--length-factor", "0", "--length-offset", "8"]
+
+
+def arguments(toy, checkpoint, place, *more):
+    outputs = ["--sliced", str(place / "sliced.pt"), "--output", str(place / "removal.csv")]
+    return [*looking_at(toy, checkpoint), *LIMITS, "--set", "check", *outputs, *more]
+
+
+def checks(place):
+    table = read_table(place / "removal.csv")
+    assert list(table.columns) == list(removal.COLUMNS)
+    return table, table.set_index("check")["value"]
+
+
+@pytest.mark.parametrize(
+    ("profile", "count"),
+    [
+        ("A2:3", 1),
+        ("", 0),
+        ("E1:1 E1:2 E1:3 E1:4 D2:2", 5),
+        (" ".join(f"{kind}{layer}:{head}" for kind in "EAD" for layer in (1, 2) for head in (1, 2, 3, 4)), 24),
+    ],
+)
+def test_named_heads(toy, lively_checkpoint, tmp_path, profile, count):
+    removal.main(arguments(toy, lively_checkpoint, tmp_path, "--heads", profile))
+    table, values = checks(tmp_path)
+    assert set(table["heads_removed"]) == {count}
+    assert set(table["removed"]) == {profile}
+    assert values["identical_outputs"] == 1
+    assert values["differing_outputs"] == 0
+    assert values["largest_logit_difference"] < 1e-5
+    assert values["parameters_full"] - values["parameters_sliced"] == count * 268
+    assert values["examples"] == 12
+    sliced = TranslationModel.load(tmp_path / "sliced.pt", toy.data, "cpu")
+    assert sum(len(live.kept) for live in sliced.live_sites) == 24 - count
+
+
+def test_the_least_important_share(toy, lively_checkpoint, tmp_path):
+    scores = str(tmp_path / "scores.csv")
+    scores.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
+    removal.main(arguments(toy, lively_checkpoint, tmp_path, "--scores", scores, "--share", "0.25"))
+    table, values = checks(tmp_path)
+    found = read_scores(scores, epoch=2, criterion="gradient-example")
+    assert set(table["removed"]) == {format_profile(least_important_first(found, list(found))[:6])}
+    assert values["identical_outputs"] == 1
+
+
+def test_a_difference_would_be_seen(toy, lively, lively_checkpoint):
+    """The checks compare two models: another one fails them."""
+    judged = load_set(toy.corpus, "check", DecodingSettings(), resamples=2)
+    other = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+    other.remove(frozenset(lively.sites[2].head_names()))
+    found = removal.compare(lively, frozenset(), other, judged)
+    assert found["identical_outputs"] == 0
+    assert found["differing_outputs"] > 0
+    assert found["largest_logit_difference"] > 1e-2
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--heads", "E1:5"], "head E1:5 does not exist: site E1 has 4 heads"),
+        (["--heads", "E3:1"], "head E3:1 does not exist: the model's sites are"),
+        (["--heads", "E1:0"], "'E1:0' is not a head"),
+        (["--heads", "E1:1 E1:1"], "head E1:1 is named twice"),
+        ([], "say what to remove"),
+        (["--scores", "none.csv"], "cannot read the table none.csv"),
+        (["--heads", "E1:1", "--share", "1.5"], "--share 1.5"),
+        (["--heads", "E1:1", "--set", "tset"], "tset.source"),
+    ],
+)
+def test_mistakes_are_named_and_nothing_is_written(toy, lively_checkpoint, tmp_path, more, message):
+    with pytest.raises(HeadroomError, match=message):
+        removal.main(arguments(toy, lively_checkpoint, tmp_path, *more))
+    assert not list(tmp_path.iterdir())

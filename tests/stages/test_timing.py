@@ -1,0 +1,90 @@
+"""The speed stage on a tiny run. Times are not judged: only what is timed and written."""
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import read_table
+from headroom.stages import scores as scores_stage
+from headroom.stages import timing
+from stages.stage_arguments import looking_at
+
+FEW = ["--shares", "0.25", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
+
+
+@pytest.fixture(scope="module")
+def scores(toy, lively_checkpoint, tmp_path_factory):
+    path = tmp_path_factory.mktemp("scores") / "scores.csv"
+    given = looking_at(toy, lively_checkpoint, several=True)
+    scores_stage.main([*given, "--set", "check", "--examples", "6", "--output", str(path)])
+    return path
+
+
+def arguments(toy, checkpoint, scores, place, *more):
+    outputs = ["--output", str(place / "timing.csv"), "--samples", str(place / "samples.csv")]
+    return [*looking_at(toy, checkpoint), "--scores", str(scores), "--set", "check", *outputs, *FEW, *more]
+
+
+@pytest.fixture(scope="module")
+def tables(toy, lively_checkpoint, scores, tmp_path_factory):
+    place = tmp_path_factory.mktemp("timing")
+    timing.main(arguments(toy, lively_checkpoint, scores, place))
+    return read_table(place / "timing.csv"), read_table(place / "samples.csv")
+
+
+def test_every_model_part_and_size(tables):
+    table, samples = tables
+    assert list(table.columns) == list(timing.COLUMNS)
+    assert list(samples.columns) == list(timing.SAMPLE_COLUMNS)
+    assert len(table) == 5 * 3 * 2  # full, two masked, two sliced; parts; sizes
+    assert len(samples) == len(table) * 2
+    found = set(zip(table["model"], table["share_removed"], table["heads_removed"]))
+    assert found == {
+        ("full", 0.0, 0),
+        *((model, share, count) for model in ("masked", "sliced") for share, count in ((0.25, 6), (0.5, 12))),
+    }
+    assert set(table["part"]) == {"encoder", "decoder", "generation"}
+    assert set(table["repeats"]) == {2}
+    assert (table["quartile_low"] <= table["median_seconds"]).all()
+    assert (table["median_seconds"] <= table["quartile_high"]).all()
+
+
+def test_summaries_are_those_of_the_samples(tables):
+    table, samples = tables
+    keys = ["model", "share_removed", "part", "batch_size"]
+    median = samples.groupby(keys)["seconds"].median()
+    for row in table.to_dict("records"):
+        assert row["median_seconds"] == pytest.approx(median[tuple(row[key] for key in keys)], rel=1e-6)
+    full = table[table["model"] == "full"]
+    assert set(full["speedup"]) == set(full["expected_speedup"]) == {1}
+
+
+def test_masking_saves_no_work_and_slicing_does(tables):
+    table, _ = tables
+    for _, group in table.groupby(["part", "batch_size"]):
+        rows = group.set_index(["model", "share_removed"])
+        full = rows.loc[("full", 0.0)]
+        for share in (0.25, 0.5):
+            masked, sliced = rows.loc[("masked", share)], rows.loc[("sliced", share)]
+            assert masked["multiply_adds"] == full["multiply_adds"]
+            assert masked["expected_speedup"] == 1
+            assert masked["parameters"] == full["parameters"]
+            assert sliced["parameters"] == full["parameters"] - share * 24 * 268
+            assert sliced["expected_speedup"] == pytest.approx(full["multiply_adds"] / sliced["multiply_adds"])
+    whole = table[(table["part"] == "generation") & (table["model"] == "sliced")]
+    assert (whole["expected_speedup"] > 1).all()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--batch-sizes", "1", "13"], "13 examples wanted, the set has 12"),
+        (["--shares", "1.5"], "--shares 1.5"),
+        (["--shares", "-0.5"], "--shares -0.5"),
+        (["--criterion", "magnitude"], "no raw scores by magnitude"),
+        (["--repeats", "0"], "--repeats 0"),
+    ],
+)
+def test_mistakes_show_before_anything_is_timed(toy, lively_checkpoint, scores, tmp_path, monkeypatch, more, message):
+    monkeypatch.setattr(timing, "interleaved", lambda *_, **__: pytest.fail("timed"))
+    with pytest.raises(HeadroomError, match=message):
+        timing.main(arguments(toy, lively_checkpoint, scores, tmp_path, *more))
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,102 @@
+"""The prepare stage with the real fairseq-preprocess, run once for all tests."""
+
+import json
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, sha256
+from headroom.data.parallel import Origin, ParallelText, halves, write_corpus
+from headroom.data.pieces import Pieces
+from headroom.stages.generate import main as generate
+from headroom.stages.vocabulary import FILES, main
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory):
+    """Return a corpus, with odd characters in one line, and its binarised set."""
+    directory = tmp_path_factory.mktemp("prepare")
+    corpus, output = directory / "corpus", directory / "binarised"
+    generate(["--output", str(corpus), "--train", "120", "--valid", "21", "--test", "5", "--far", "5"])
+    lines = (corpus / "choose.source").read_bytes().split(b"\n")
+    lines[3] = "The\u0085dogs\rwait\u2028 \u4e16.".encode()
+    (corpus / "choose.source").write_bytes(b"\n".join(lines))
+    main(["--corpus", str(corpus), "--output", str(output), "--size", "220"])
+    return corpus, output
+
+
+def indexed(output, split, side):
+    """Return the sentences of a binarised file as pieces, as fairseq reads them."""
+    from fairseq.data import Dictionary, data_utils
+
+    dictionary = Dictionary.load(str(output / f"dict.{side}.txt"))
+    prefix = str(output / f"{split}.source-target.{side}")
+    data = data_utils.load_indexed_dataset(prefix, dictionary, "mmap")
+    return [dictionary.string(data[index]) for index in range(len(data))]
+
+
+def test_exactly_the_files_named_are_written(prepared):
+    assert {path.name for path in prepared[1].iterdir()} == set(FILES)
+
+
+def test_fairseq_reads_back_every_sentence(prepared):
+    corpus, output = prepared
+    pieces = Pieces(output / "sentencepiece.model")
+    for side in ("source", "target"):
+        train = read_lines(corpus / f"train.{side}")
+        assert [pieces.decode_line(line) for line in indexed(output, "train", side)] == train
+        valid = read_lines(corpus / f"choose.{side}") + read_lines(corpus / f"check.{side}")
+        read = indexed(output, "valid", side)
+        assert len(read) == len(valid) == 21
+        known = [pair for pair in zip(read, valid, strict=True) if "<unk>" not in pair[0]]
+        assert len(known) > 15
+        assert all(pieces.decode_line(line) == sentence for line, sentence in known)
+
+
+def test_odd_line_keeps_its_place_and_its_unknown_character(prepared):
+    read = indexed(prepared[1], "valid", "source")
+    assert Pieces(prepared[1] / "sentencepiece.model").decode_line(read[3]).startswith("The dogs wait ")
+    assert read[3].split().count("<unk>") == 1
+
+
+def test_record_counts_what_is_there(prepared):
+    corpus, output = prepared
+    record = json.loads((output / "prepared.json").read_text())
+    pieces = Pieces(output / "sentencepiece.model")
+    encoded = [pieces.encode(line) for line in read_lines(corpus / "train.target")]
+    assert record["sentences"] == {"train": 120, "valid": 21}
+    assert record["tokens"]["train.target"] == sum(map(len, encoded))
+    sides = ("source", "target")
+    seen = {piece for side in sides for line in read_lines(corpus / f"train.{side}") for piece in pieces.encode(line)}
+    assert record["types"] == len(seen)
+    assert record["vocabulary"] == {"size": 220, "model_type": "bpe"}
+    assert record["unknown_share"]["train.source"] == 0
+    assert 0 < record["unknown_share"]["valid.source"] < 0.02
+    assert record["sha256"] == {name: sha256(output / name) for name in FILES[:-1]}
+
+
+def test_dictionary_is_joined(prepared):
+    assert (prepared[1] / "dict.source.txt").read_bytes() == (prepared[1] / "dict.target.txt").read_bytes()
+
+
+def test_too_large_a_vocabulary_leaves_nothing_new(prepared, tmp_path):
+    flags = ["--corpus", str(prepared[0]), "--output", str(tmp_path / "out")]
+    with pytest.raises(HeadroomError, match=r"vocabulary\.size is 30000, .* allows at most \d+ pieces"):
+        main([*flags, "--size", "30000"])
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_faulty_corpus_is_refused(tmp_path):
+    with pytest.raises(HeadroomError, match=r"cannot read .*corpus\.json"):
+        main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])
+    text = ParallelText(["a b", "c d"], ["A", "B"])
+    write_corpus(tmp_path, {"train": text, **halves(text)}, far=[], about=Origin("a", "b", {}))
+    (tmp_path / "train.target").write_text("A\n")
+    with pytest.raises(HeadroomError, match=r"train\.source has 2 lines but .*train\.target has 1"):
+        main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])
+    assert not (tmp_path / "out").exists()
+
+
+def test_output_that_is_a_file_is_named(prepared, tmp_path):
+    (tmp_path / "out").write_text("")
+    with pytest.raises(HeadroomError, match=r"cannot write .*out: "):
+        main(["--corpus", str(prepared[0]), "--output", str(tmp_path / "out")])

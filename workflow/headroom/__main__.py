@@ -1,0 +1,93 @@
+"""`python -m headroom <stage>`: runs one stage; `python -m headroom --help` lists them."""
+
+import importlib
+import sys
+
+from headroom.core.command import run
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Data": {
+        "generate": "make parallel text by the grammar",
+        "generate_pairs": "make labelled sentence pairs by the grammar",
+        "generate_trees": "make sentences with gold trees by the grammar",
+        "download": "fetch parallel text of the catalogue",
+        "download_labelled": "fetch labelled text of the catalogue",
+        "download_treebank": "fetch a treebank of the catalogue",
+        "download_hub": "fetch labelled text of the Hugging Face Hub",
+        "download_parallel_hub": "fetch parallel text of the Hugging Face Hub",
+        "download_sacrebleu": "fetch test sets of sacrebleu",
+        "collect": "take parallel text from files",
+        "collect_labelled": "take labelled text from files",
+        "collect_treebank": "take trees from a file",
+    },
+    "Models": {
+        "vocabulary": "learn subword pieces and binarise parallel text",
+        "encoder": "prepare the encoder that classifiers start from",
+        "training": "train a translation model, a checkpoint per epoch",
+        "fine_tuning": "train a classifier, a checkpoint per epoch",
+        "released": "take a released translation model",
+        "released_classifier": "take a classifier that is fine-tuned already",
+        "evaluation": "final scores of a run on every set",
+        "parameters": "count the parameters of heads, sites and model",
+    },
+    "Which heads matter": {
+        "scores": "gradient importance of every head at every epoch",
+        "relevance": "relevance of heads by layer-wise relevance propagation",
+        "ablation": "remove each head alone",
+        "keep_one": "keep one head per site",
+        "pruning": "remove more and more heads, by every order and its controls",
+        "settling": "when the important heads settle during training",
+        "agreement": "does ablation agree between sets?",
+        "rank_correlation": "do criteria rank the heads alike?",
+    },
+    "What heads do": {
+        "attention_stats": "where every head points: offsets, relations, rare words, confidence",
+        "roles": "roles of heads by where they point",
+        "attention_maps": "attention maps of heads with roles",
+        "diversity": "how alike the heads of a site are",
+    },
+    "Without heads": {
+        "gates": "learn which heads stay, with controls",
+        "from_scratch": "judge learned layouts trained from scratch",
+        "removal": "slice heads out for real and check against masking",
+        "timing": "time full, masked and sliced models",
+    },
+    "Arms": {
+        "arms": "compare the arms of every task, paired over seeds",
+        "overlap": "do other seeds and arms find the same heads important?",
+        "update_cost": "time the updates of every arm",
+    },
+    "Answers": {
+        "report": "write the report",
+        "docs": "write the configuration's schema and table",
+    },
+}
+"""By group, every stage and what it does in a line."""
+
+STAGES = {name: line for group in GROUPS.values() for name, line in group.items()}
+
+
+def usage() -> str:
+    """Return the list of stages."""
+    width = max(map(len, STAGES))
+    lines = ["usage: python -m headroom <stage> [--help]", ""]
+    for group, stages in GROUPS.items():
+        lines += [f"{group}:", *(f"  {name:{width}}  {line}" for name, line in stages.items()), ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the stage that the first argument names, with the other arguments."""
+    name, arguments = sys.argv[1] if sys.argv[1:] else "", sys.argv[2:]
+    if name in ("", "-h", "--help"):
+        print(usage(), end="")
+        sys.exit(0 if name else 2)
+    if name not in STAGES:
+        print(f"error: no stage '{name}'; python -m headroom --help lists them", file=sys.stderr)
+        sys.exit(2)
+    module = "headroom.report.__main__" if name == "report" else f"headroom.stages.{name}"
+    run(importlib.import_module(module).main, arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""Command lines of the stages: flags from typed settings, errors as one line."""
+
+import argparse
+import io
+import logging
+import re
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory, visible
+
+Model = TypeVar("Model", bound=BaseModel)
+
+FULL_DISK = 28
+"""Exit status of a stage that had no space left, of which its log may say nothing: it is on the same disk."""
+
+
+def stage_parser(stage: str, description: str) -> argparse.ArgumentParser:
+    """Return the parser of one stage, e.g. `stage_parser("scores", "Score ...")`."""
+    return argparse.ArgumentParser(
+        prog=f"python -m headroom {stage}",
+        description=description,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the flags that name a run in the tables."""
+    parser.add_argument("--study", default="study", help="name of the study, a column of the table")
+    parser.add_argument("--run", default="run", help="name of the run, a column of the table")
+
+
+def add_checkpoints(parser: argparse.ArgumentParser, form: str, *, several: bool = False) -> None:
+    """Add the flags that say which trained models to look at and where to compute.
+
+    Args:
+        parser: The parser of a stage.
+        form: What a checkpoint is, for the help.
+        several: One per epoch instead of one.
+    """
+    if several:
+        parser.add_argument("--checkpoints", nargs="+", required=True, help=f"one or more, each a {form}")
+    else:
+        parser.add_argument("--checkpoint", required=True, help=form)
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to compute")
+
+
+def add_translation_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+    """Add the flags that say which translation model to look at, and on which text."""
+    add_checkpoints(parser, "fairseq checkpoint of a transformer model (epoch<e>.pt)", several=several)
+    parser.add_argument(
+        "--vocabulary",
+        required=True,
+        help="directory with sentencepiece.model, dict.source.txt and dict.target.txt",
+    )
+    parser.add_argument("--corpus", required=True, help="directory with <set>.source and <set>.target")
+
+
+def add_until(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that cuts a training into jobs."""
+    parser.add_argument(
+        "--until",
+        type=_epoch,
+        help="stop after this epoch without handing checkpoints over, so that another job goes on; unset for the end",
+    )
+
+
+def epoch_of(checkpoint: str) -> int:
+    """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`, `epoch8/`), 0 if it has none."""
+    found = re.search(r"(?:(\d+)\.pt|\bepoch(\d+)/?)$", checkpoint)
+    return int(found[1] or found[2]) if found else 0
+
+
+def add_settings(parser: argparse.ArgumentParser, model: type[BaseModel]) -> None:
+    """Add one flag per field of a settings model: `learning_rate` becomes `--learning-rate`.
+
+    Lists take several values; booleans take `true` or `false`, so that a flag always shows its value.
+    """
+    group = parser.add_argument_group(f"settings ({model.__name__})", model.__doc__)
+    for name, field in model.model_fields.items():
+        is_list, choices = _shape(field.annotation)
+        default = field.get_default(call_default_factory=True)
+        group.add_argument(
+            "--" + name.replace("_", "-"),
+            dest=name,
+            nargs="*" if is_list else None,
+            choices=choices,
+            default=argparse.SUPPRESS,
+            metavar=None if choices else "VALUE",
+            help=f"{field.description} (default: {_shown(default)})".replace("%", "%%"),
+        )
+
+
+def settings_from(arguments: argparse.Namespace, model: type[Model]) -> Model:
+    """Return the settings given on the command line, checked by the model.
+
+    Raises:
+        HeadroomError: If a value does not fit; names the flag, the value and what is expected.
+    """
+    named = {name: value for name, value in vars(arguments).items() if name in model.model_fields}
+    given = {name: _value(value) for name, value in named.items()}
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        flag = "--" + str(first["loc"][0] if first["loc"] else "settings").replace("_", "-")
+        reason = first["msg"][:1].lower() + first["msg"][1:]
+        raise HeadroomError(f"{flag} {first.get('input')}: {reason}") from error
+
+
+def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:
+    """Run a stage's `main`; what a user can act on ends it with a line on standard error and a status.
+
+    The status is `FULL_DISK` if there was no space left, 2 for everything else.
+    """
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
+    if not sys.warnoptions:  # deprecations inside libraries: nothing that a user of a stage can act on
+        for category in (UserWarning, DeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+    try:
+        with _silent_without_memory():
+            main(arguments)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except Exception as error:
+        message = _message(error)
+        if message is None:  # a programming error keeps its traceback
+            raise
+        sys.exit(_failure(message, FULL_DISK if disk_is_full(error) else 2))
+
+
+@contextmanager
+def _silent_without_memory() -> Iterator[None]:
+    """Keep Python from telling of each object, e.g. a generator, that it had no memory to end: one line says it."""
+    tell = sys.unraisablehook
+
+    def tell_the_rest(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not issubclass(unraisable.exc_type, MemoryError):
+            tell(unraisable)
+
+    sys.unraisablehook = tell_the_rest
+    try:
+        yield
+    finally:
+        sys.unraisablehook = tell
+
+
+def _message(error: Exception) -> str | None:
+    """Return what an error says to a user, None if it is none that users can act on."""
+    if isinstance(error, HeadroomError):
+        return str(error)
+    if out_of_memory(error):
+        return "out of memory: give the job more memory or a smaller batch"
+    if disk_is_full(error):
+        place = getattr(error, "filename", None)
+        at = f" at {place}" if place else ""
+        return f"no space left on the disk: free some{at} and run the same command again"
+    return None
+
+
+def _epoch(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise HeadroomError(f"--until {text}: must be the number of an epoch, 1 or more")
+    return int(text)
+
+
+def _failure(message: str, status: int) -> int:
+    with suppress(OSError):  # the log may be on the full disk
+        print(f"error: {visible(message)}", file=sys.stderr)
+    # What libraries do when Python ends fails too without memory or disk: it shall not hide the line or the status.
+    with suppress(MemoryError):
+        sys.stderr = io.StringIO()
+    return status
+
+
+def _shape(annotation: Any) -> tuple[bool, list[str] | None]:
+    """Return whether a field is a list, and the values it may have if they are enumerated."""
+    origin = get_origin(annotation)
+    if origin in (Union, types.UnionType):
+        return _shape(next(part for part in get_args(annotation) if part is not type(None)))
+    if origin in (list, tuple):
+        return True, _shape(get_args(annotation)[0])[1]
+    if origin is Literal:
+        return False, [str(value) for value in get_args(annotation)]
+    if annotation is bool:
+        return False, ["true", "false"]
+    return False, None
+
+
+def _value(text: Any) -> Any:
+    return None if text == "none" else text
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, list | tuple):
+        return " ".join(str(item) for item in default)
+    return str(default).lower() if default is None or isinstance(default, bool) else str(default)

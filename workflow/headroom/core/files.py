@@ -1,0 +1,127 @@
+"""Files that are either whole or absent."""
+
+import glob
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from headroom.core.errors import HeadroomError, disk_is_full
+
+
+@contextmanager
+def atomic_path(path: Path | str) -> Iterator[Path]:
+    """Yield a temporary path beside `path` that replaces it when the block ends without an error.
+
+    Readers see the old file or the complete new one, never a part; after an error nothing is left. What a killed
+    process left of the same file is removed first, so a file has one writer at a time: of two, the first one fails.
+
+    Args:
+        path: The final file. Its directory is made if needed.
+
+    Raises:
+        HeadroomError: If the directory cannot be written or the disk is full.
+    """
+    path = Path(path)
+    temporary = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove(path.parent.glob(f".{glob.escape(path.name)}.????????{glob.escape(path.suffix)}*"))
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=path.suffix)
+        os.close(handle)
+        temporary = Path(name)
+        yield temporary
+        _flush(temporary)
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    except RuntimeError as error:  # so torch says that it could not write
+        if not disk_is_full(error):
+            raise
+        raise cannot_write(path, error) from error
+    finally:
+        if temporary is not None:
+            _remove(path.parent.glob(f"{glob.escape(temporary.name)}*"))  # libraries add endings of their own
+
+
+def cannot_write(path: Path | str, error: BaseException) -> HeadroomError:
+    """Return the error that tells a user why a file or directory cannot be written."""
+    if disk_is_full(error):
+        return HeadroomError(
+            f"cannot write {path}: no space left on the disk; free some there and run the same command again"
+        )
+    reason = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
+    return HeadroomError(f"cannot write {path}: {reason or type(error).__name__}")
+
+
+def sha256(path: Path | str) -> str:
+    """Return the SHA-256 of a file's content in hexadecimal."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def read_lines(path: Path | str) -> list[str]:
+    r"""Return the lines of a UTF-8 text, split at "\n" alone and without it.
+
+    `str.splitlines` also splits at U+0085 and U+2028, which occur inside real sentences.
+
+    Raises:
+        HeadroomError: If the file is missing, is not UTF-8 or has a NUL, as text in UTF-16 has; names the line.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise HeadroomError(f"cannot read {path}: {error.strerror}") from error
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise HeadroomError(f"{path}, line {line}: not UTF-8; convert the file to UTF-8") from error
+    if (place := content.find(b"\0")) >= 0:
+        line = content.count(b"\n", 0, place) + 1
+        raise HeadroomError(f"{path}, line {line}: a NUL character, so it is no text in UTF-8; convert the file")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def write_lines(path: Path | str, lines: list[str]) -> None:
+    r"""Write lines as UTF-8, each ended by "\n", whole or not at all.
+
+    Raises:
+        HeadroomError: If they cannot be written, or hold half of a surrogate pair, which UTF-8 has not; names the line.
+    """
+    try:
+        content = "".join(f"{line}\n" for line in lines).encode("utf-8")
+    except UnicodeEncodeError as error:
+        line = error.object.count("\n", 0, error.start) + 1
+        raise HeadroomError(f"cannot write {path}, line {line}: half of a surrogate pair is no text") from error
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def _remove(paths: Iterable[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+def _flush(path: Path) -> None:
+    with open(path, "rb") as stream:
+        os.fsync(stream.fileno())
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def link(source: Path, target: Path) -> None:
+    """Make `target` a hard link to `source`, a copy where the file system has no links."""
+    target.unlink(missing_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)

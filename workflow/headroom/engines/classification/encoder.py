@@ -1,0 +1,245 @@
+"""The encoder that a classifier starts from: one directory in the Hub's format, whatever its source."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+from torch import Tensor
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    BertConfig,
+    BertTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
+
+from headroom.core.errors import HeadroomError, disk_is_full
+from headroom.core.files import cannot_write
+from headroom.data.wordpieces import learn_wordpieces
+from headroom.engines.classification.checkpoint import read_tokenizer
+from headroom.engines.classification.self_attentive import SelfAttentiveConfig
+from headroom.engines.classification.sites import POSITIONS, find_sites, longest_input, plain
+from headroom.engines.classification.sources import first_line
+from headroom.engines.classification.states import CONFIGURATION, TOKENIZER, WEIGHTS
+from headroom.settings.encoder import NewEncoder, SelfAttentiveEncoder
+
+_PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
+_LEAST_COVERED = 0.9  # share of the embedding's rows that have a piece; all known encoders have more than 0.99
+
+
+@dataclass(frozen=True)
+class StartingPoint:
+    """An encoder before fine-tuning.
+
+    Attributes:
+        config: Its configuration, with the task's labels.
+        tokenizer: Its tokenizer; `model_max_length` is the longest input that the encoder can read.
+        weights: The weights of the encoder without any head, by name; None if they are to be fresh.
+    """
+
+    config: PreTrainedConfig
+    tokenizer: PreTrainedTokenizerBase
+    weights: Mapping[str, Tensor] | None
+
+
+def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence[str]) -> StartingPoint:
+    """Return a BERT to be trained from fresh weights, with a vocabulary learned from sentences.
+
+    Raises:
+        HeadroomError: If the vocabulary has no room for the characters of the text.
+    """
+    pieces = learn_wordpieces(sentences, settings.vocabulary)
+    tokenizer = BertTokenizer(vocab=pieces, model_max_length=POSITIONS)
+    config = BertConfig(
+        vocab_size=len(pieces),
+        hidden_size=settings.width,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=settings.feed_forward,
+        hidden_dropout_prob=settings.dropout,
+        attention_probs_dropout_prob=settings.dropout,
+        max_position_embeddings=POSITIONS,
+        pad_token_id=tokenizer.pad_token_id,
+        architectures=["BertForSequenceClassification"],
+    )
+    return StartingPoint(with_labels(config, labels), tokenizer, None)
+
+
+def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
+    """Return the encoder in a directory, without the head that it may have.
+
+    Raises:
+        HeadroomError: If the directory lacks a file, its parts do not belong together, or its attention is not
+            one that this project knows.
+    """
+    _check_files(directory)
+    config = with_labels(_read_config(directory), labels)
+    tokenizer = read_tokenizer(directory)
+    model, report = _load_model(directory, config)
+    _check_weights(directory, model, report)
+    _check_tokenizer(directory, tokenizer, model)
+    find_sites(model)  # refuses attention that it does not know
+    tokenizer.model_max_length = min(tokenizer.model_max_length, longest_input(model))  # some say 10^30
+    model.config.architectures = [type(model).__name__]
+    absent = {*report["missing_keys"]}
+    weights = {name: value for name, value in _encoder_state(model).items() if name not in absent}
+    return StartingPoint(model.config, plain(tokenizer), weights)
+
+
+def write_encoder(start: StartingPoint, output: Path) -> None:
+    """Write the files of an encoder; `config.json` comes last, and without it the directory is no model.
+
+    Raises:
+        HeadroomError: If the directory cannot be written.
+    """
+    names = [*TOKENIZER, *([WEIGHTS] if start.weights is not None else []), CONFIGURATION]
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        for name in (CONFIGURATION, WEIGHTS, *TOKENIZER):
+            (output / name).unlink(missing_ok=True)
+        for left in output.glob(".encoder.*"):
+            shutil.rmtree(left)
+        with tempfile.TemporaryDirectory(dir=output, prefix=".encoder.") as place:
+            start.tokenizer.save_pretrained(place)
+            start.config.save_pretrained(place)
+            if start.weights is not None:
+                whole = {name: value.contiguous() for name, value in start.weights.items()}
+                save_file(whole, Path(place) / WEIGHTS, metadata={"format": "pt"})
+            for name in names:
+                (Path(place) / name).chmod(0o644)
+                os.replace(Path(place) / name, output / name)
+    except (OSError, SafetensorError) as error:
+        raise cannot_write(output, error) from error
+    except Exception as error:
+        if not disk_is_full(error):  # tokenizers have no type for it
+            raise
+        raise cannot_write(output, error) from error
+
+
+def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
+    """Return the configuration, made one of a classifier of these labels."""
+    config.id2label = dict(enumerate(labels))
+    config.label2id = {label: index for index, label in enumerate(labels)}
+    config.problem_type = "single_label_classification"
+    return config
+
+
+def _check_files(directory: Path) -> None:
+    if not (directory / CONFIGURATION).is_file():
+        raise HeadroomError(f"{directory} is not a model directory: it has no {CONFIGURATION}")
+    if any((directory / name).is_file() for name in (WEIGHTS, f"{WEIGHTS}.index.json")):
+        return
+    pickled = [name for name in _PICKLES if (directory / name).is_file()]
+    if pickled:
+        raise HeadroomError(
+            f"{directory} has its weights only as a pickle ({pickled[0]}), which can run code when it is read\n"
+            f"load it where you trust it and call model.save_pretrained(...), which writes {WEIGHTS}"
+        )
+    raise HeadroomError(f"{directory} has no weights: {WEIGHTS} is missing")
+
+
+def _read_config(directory: Path) -> PreTrainedConfig:
+    try:
+        return AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+    except Exception as error:  # transformers raises many types for damaged files
+        raise HeadroomError(
+            f"{directory / CONFIGURATION}: transformers cannot read it ({first_line(error)})"
+        ) from error
+
+
+def _load_model(directory: Path, config: PreTrainedConfig) -> tuple[PreTrainedModel, dict[str, Any]]:
+    """Return a classifier in float32, and which of its weights the directory had."""
+    if type(config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
+        raise HeadroomError(
+            f"{directory} holds a {config.model_type} model: transformers has no classifier of this kind"
+        )
+    try:
+        return AutoModelForSequenceClassification.from_pretrained(
+            directory,
+            config=config,
+            dtype=torch.float32,
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            ignore_mismatched_sizes=True,
+            output_loading_info=True,
+        )
+    except Exception as error:  # transformers raises many types for damaged files
+        raise HeadroomError(f"{directory}: transformers cannot load the model ({first_line(error)})") from error
+
+
+def _check_weights(directory: Path, model: PreTrainedModel, report: Mapping[str, Any]) -> None:
+    """Refuse weights that do not belong to the configuration. Heads may differ, and the pooler may be missing."""
+    mine, prefix = _encoder_state(model), model.base_model_prefix + "."
+    parts = {name for name, _ in model.base_model.named_children()}
+    fault = f"{directory}: {WEIGHTS} does not belong to {CONFIGURATION}"
+    for name, found, expected in sorted(report["mismatched_keys"]):
+        if name in mine:
+            raise HeadroomError(f"{fault}: {name} is {tuple(found)}, expected {tuple(expected)}")
+    for name in sorted(report["missing_keys"]):
+        if name in mine and ".pooler." not in name:
+            raise HeadroomError(f"{fault}: it has no {name}")
+    for name in sorted(report["unexpected_keys"]):
+        short = name.removeprefix(prefix)
+        if short.split(".")[0] in parts and not short.endswith("position_ids"):
+            raise HeadroomError(f"{fault}: it has {name}, and the model has no place for it")
+
+
+def _check_tokenizer(directory: Path, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
+    if not tokenizer.is_fast:
+        raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
+    embedding: Any = model.get_input_embeddings()
+    rows = int(embedding.num_embeddings)
+    pieces = max(tokenizer.get_vocab().values(), default=-1) + 1
+    if not _LEAST_COVERED * rows <= pieces <= rows:
+        raise HeadroomError(
+            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: "
+            "they do not belong together"
+        )
+    if tokenizer.pad_token_id is None:
+        raise HeadroomError(f"{directory}: the tokenizer has no padding piece, so sentences cannot form a batch")
+    if model.config.pad_token_id not in (None, tokenizer.pad_token_id):
+        raise HeadroomError(
+            f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and "
+            f"{model.config.pad_token_id} of the model: they do not belong together"
+        )
+
+
+def _encoder_state(model: PreTrainedModel) -> dict[str, Tensor]:
+    prefix = model.base_model_prefix + "."
+    return {name: value for name, value in model.state_dict().items() if name.startswith(prefix)}
+
+
+def self_attentive_start(
+    settings: SelfAttentiveEncoder, sentences: Sequence[str], labels: Sequence[str]
+) -> StartingPoint:
+    """Return a model to be trained from fresh weights, with BERT's special pieces and a vocabulary of sentences.
+
+    Raises:
+        HeadroomError: If the vocabulary has no room for the characters of the text.
+    """
+    pieces = learn_wordpieces(sentences, settings.vocabulary)
+    config = SelfAttentiveConfig(
+        vocab_size=len(pieces),
+        embedding_size=settings.embedding,
+        hidden_size=settings.hidden,
+        attention_size=settings.attention,
+        num_attention_heads=settings.hops,
+        fully_connected_size=settings.fully_connected,
+        dropout=settings.dropout,
+        penalty=settings.penalty,
+        architectures=["SelfAttentiveForSequenceClassification"],
+    )
+    tokenizer = BertTokenizer(vocab=pieces, model_max_length=config.max_position_embeddings)
+    config.pad_token_id = tokenizer.pad_token_id
+    return StartingPoint(with_labels(config, labels), tokenizer, None)

@@ -1,0 +1,230 @@
+"""The transformers adapter: a classifier with its tokenizer, behind the adapter protocol."""
+
+import copy
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, Site, format_profile, parse_profile
+from headroom.data.labelled import LabelledText
+from headroom.engines.classification.checkpoint import (
+    build_classifier,
+    load_weights,
+    read_removed,
+    read_tokenizer,
+    save_classifier,
+)
+from headroom.engines.classification.sites import accepted_inputs, check_tokenizer, find_sites, longest_input
+from headroom.engines.gates import Gates
+from headroom.engines.head_model import pick_device, seeded
+from headroom.engines.removal import remove_heads
+from headroom.engines.sites import AttentionSite, site_names
+
+_SHARE = 0.01
+"""Sliced and masked logits may differ by this share of what masking changes; a wrong slice differs by about all."""
+
+_ROUNDING = 1e-5
+"""And by this share of the largest logit."""
+
+
+@torch.no_grad()
+def check_interventions(model: Any, inputs: Mapping[str, Tensor]) -> None:
+    """Check that gates and removal do to this model what they should.
+
+    Args:
+        model: A classifier in eval mode with at least one head. It is left as it is.
+        inputs: A small batch, with padding, as the model's forward pass takes it.
+
+    Raises:
+        HeadroomError: If the logits are not finite, if a gate does not reach its site exactly once in a pass, or if
+            the model cannot run with heads sliced out, or does not compute then what it computes with them masked.
+    """
+    name = type(model).__name__
+    heads = [head for site in site_names(find_sites(model)) for head in site.head_names()]
+    plain, _ = _masked(model, inputs, frozenset())
+    if not plain.isfinite().all():
+        raise HeadroomError(f"{name} cannot be used: its logits are not finite; did its training diverge?")
+    for removed in (frozenset(head for head in heads if head.head % 2), frozenset(heads)):
+        masked, reached = _masked(model, inputs, removed)
+        for site, times in reached.items():
+            if times != 1:
+                raise HeadroomError(
+                    f"{name} cannot be used: its attention module {site.layer} runs {times} times in one pass, "
+                    "so its heads do not belong to one layer"
+                )
+        difference = (_sliced(model, inputs, removed) - masked).abs().max()
+        if not difference <= _SHARE * (masked - plain).abs().max() + _ROUNDING * masked.abs().max():
+            raise HeadroomError(f"{name} cannot be used: with heads sliced out it differs from the masked model")
+
+
+def _masked(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> tuple[Tensor, dict[Site, int]]:
+    """Return the logits (B, classes) of the masked model, and how often a pass came by each site."""
+    twin = _twin(model)
+    sites = find_sites(twin)
+    gates = Gates(sites=sites, batch_first=True)
+    reached: Counter[Site] = Counter()
+    with gates.masked(removed), gates.observed(lambda site, _: reached.update([site])):
+        logits = twin(**inputs)[0]
+    return logits, {site: reached[site] for site in site_names(sites)}
+
+
+def _sliced(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> Tensor:
+    """Return the logits (B, classes) of the sliced model."""
+    twin = _twin(model)
+    try:
+        remove_heads(find_sites(twin), removed)
+        return twin(**inputs)[0]
+    except Exception as error:  # any that code written for a fixed number of heads may raise
+        reason = str(error).strip().split("\n")[0][:120]
+        raise HeadroomError(
+            f"{type(model).__name__} cannot be used: it fails with heads sliced out ({reason})"
+        ) from error
+
+
+def _twin(model: Any) -> Any:
+    """Return a copy of the modules with the same tensors in them: nothing is done to the model itself."""
+    tensors = [*model.parameters(), *model.buffers()]
+    return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples padded to one length, and where they stood in the evaluation set.
+
+    Attributes:
+        positions: Indices into the set, in the order of the rows.
+        inputs: What the forward pass takes, `input_ids`, `attention_mask`, ...: (B, T) each.
+        labels: Indices of the classes, (B,).
+    """
+
+    positions: list[int]
+    inputs: dict[str, Tensor]
+    labels: Tensor
+
+
+class ClassificationModel:
+    """A trained classifier, its sites and gates, and its tokenizer.
+
+    Attributes:
+        labels: The names of the classes, by index.
+        longest: The longest input in pieces, special pieces included; what is longer is cut.
+    """
+
+    def __init__(self, *, model: Any, sites: list[AttentionSite], tokenizer: Any) -> None:
+        self.model: nn.Module = model
+        self.tokenizer = tokenizer
+        self.labels = [str(model.config.id2label[index]) for index in range(model.config.num_labels)]
+        self.longest = min(int(tokenizer.model_max_length), longest_input(model))
+        self.live_sites = sites
+        self.gates = Gates(sites=self.live_sites, batch_first=True)
+
+    @classmethod
+    def load(
+        cls, directory: Path | str, device: str = "auto", attention: str = "sdpa", *, fresh: int | None = None
+    ) -> Self:
+        """Load a classifier, whole or sliced, in eval mode.
+
+        Args:
+            directory: A directory in the Hub's format with `config.json`, `model.safetensors` and a tokenizer, and
+                `headroom.json` if heads are gone.
+            device: `auto`, `cpu` or `cuda`.
+            attention: `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
+            fresh: A seed for weights as they are before any training, instead of the directory's; None for these.
+
+        Raises:
+            HeadroomError: If a file is missing or damaged, model and tokenizer do not fit, or the model is not a
+                classifier whose heads can be removed.
+        """
+        place = pick_device(device)
+        with seeded(fresh):
+            model = build_classifier(directory, attention)
+        tokenizer = read_tokenizer(directory)
+        check_tokenizer(tokenizer, model, directory)
+        sites = find_sites(model)
+        remove_heads(sites, parse_profile(read_removed(directory), site_names(sites)))
+        if fresh is None:
+            load_weights(model, directory)
+        model.eval().requires_grad_(False).to(place)
+        loaded = cls(model=model, sites=sites, tokenizer=tokenizer)
+        if any(live.kept for live in sites):
+            words = LabelledText(["one two three", "four"], None, loaded.labels[:1] * 2)
+            check_interventions(model, loaded.batches(words, examples=2)[0].inputs)
+        return loaded
+
+    @property
+    def sites(self) -> list[Site]:
+        """The names of the sites, in table order."""
+        return site_names(self.live_sites)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.model.parameters()).device
+
+    def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
+        """Return all weights: a classifier has no decoder to leave as it is."""
+        return list(self.model.parameters())
+
+    def remove(self, removed: frozenset[Head]) -> None:
+        """Slice heads out for real, in place."""
+        remove_heads(self.live_sites, removed)
+
+    def save(self, path: Path | str) -> None:
+        """Write the model as a directory, with a descriptor of the heads removed, so that `load` brings it back."""
+        gone = {head for site in self.sites for head in site.head_names()}
+        gone -= {head for live in self.live_sites for head in live.kept_heads()}
+        save_classifier(path, model=self.model, tokenizer=self.tokenizer, removed=format_profile(gone))
+
+    def batches(self, text: LabelledText, *, examples: int) -> list[Batch]:
+        """Cut examples into batches of similar length.
+
+        Args:
+            text: Sentences or sentence pairs with their labels.
+            examples: Largest number of examples in a batch.
+
+        Raises:
+            HeadroomError: If the model does not know a label.
+        """
+        labels = [self._index(label) for label in text.labels]
+        encoded = self.tokenizer(text.first, text.second, truncation=True, max_length=self.longest)
+        rows = {name: encoded[name] for name in accepted_inputs(self.model, encoded)}
+        lengths = [len(row) for row in rows["input_ids"]]
+        order = sorted(range(len(labels)), key=lambda place: (lengths[place], place))
+        chunks = (order[start : start + examples] for start in range(0, len(order), examples))
+        return [self._batch(chunk, rows, labels) for chunk in chunks]
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return what the model says before the softmax, (B, classes), in float32 or better."""
+        logits: Tensor = self.model(**batch.inputs)[0]
+        return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the loss of each example.
+
+        Returns:
+            Negative log-likelihood of the label in nats (B,), and the number of targets (B,): ones.
+        """
+        nats = nn.functional.cross_entropy(self.logits(batch), batch.labels, reduction="none")
+        return nats, torch.ones_like(batch.labels)
+
+    def _index(self, label: str) -> int:
+        if label not in self.labels:
+            raise HeadroomError(
+                f"the model has no label '{label}': it knows {', '.join(self.labels)} (id2label in its config.json)"
+            )
+        return self.labels.index(label)
+
+    def _batch(self, positions: list[int], rows: dict[str, list[list[int]]], labels: list[int]) -> Batch:
+        chunk = {name: [values[position] for position in positions] for name, values in rows.items()}
+        inputs = self.tokenizer.pad(chunk, return_tensors="pt")
+        return Batch(
+            positions=list(positions),
+            inputs={name: tensor.to(self.device) for name, tensor in inputs.items()},
+            labels=torch.tensor([labels[position] for position in positions], device=self.device),
+        )

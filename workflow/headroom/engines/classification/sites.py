@@ -1,0 +1,199 @@
+"""The sites of BERT-like encoders, and what their forward pass takes."""
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.classification.self_attentive import HopAttention
+from headroom.engines.sites import AttentionSite
+
+POSITIONS = 512
+"""Longest input in pieces where neither model nor configuration says: BERT's."""
+
+_CALLED = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", "local_files_only", "is_local")
+"""Settings of earlier calls that a tokenizer carries along."""
+
+
+def accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
+    """Return the inputs that the forward pass takes; `token_type_ids` only if the model tells two kinds apart."""
+    taken = inspect.signature(model.forward).parameters
+    kinds = getattr(model.config, "type_vocab_size", None) or 0
+    return [name for name in names if name in taken and (kinds > 1 or name != "token_type_ids")]
+
+
+def real_positions(model: Any, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return which query and which key positions are not padding, by kind of site.
+
+    Args:
+        model: The model; one whose sites have a single query, the whole input, says so by `single_query`.
+        mask: The attention mask, (B, T).
+    """
+    keys = mask.bool()
+    return {"E": (keys.new_ones(len(keys), 1) if getattr(model, "single_query", False) else keys, keys)}
+
+
+def plain(tokenizer: Any) -> Any:
+    """Return the tokenizer without traces of earlier calls (cutting, padding), which would be saved with it."""
+    if tokenizer.is_fast:
+        tokenizer.backend_tokenizer.no_truncation()
+        tokenizer.backend_tokenizer.no_padding()
+    for name in _CALLED:
+        tokenizer.init_kwargs.pop(name, None)
+    return tokenizer
+
+
+def longest_input(model: Any) -> int:
+    """Return how many pieces a model can read, as its table of positions says, or else its configuration.
+
+    RoBERTa counts positions from behind the number of the padding piece, so that its first rows are not used.
+    """
+    for name, module in model.named_modules():
+        if isinstance(module, nn.Embedding) and name.endswith("position_embeddings"):
+            return module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1)
+    return int(getattr(model.config, "max_position_embeddings", POSITIONS))
+
+
+def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str) -> None:
+    """Raise HeadroomError if a tokenizer makes pieces that the model has no row for, or pads with another piece."""
+    pieces, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, model.get_input_embeddings().num_embeddings
+    if not 0 < pieces <= rows:
+        raise HeadroomError(
+            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: they do not fit"
+        )
+    padding = model.config.pad_token_id
+    if tokenizer.pad_token_id is None or padding not in (None, tokenizer.pad_token_id):
+        raise HeadroomError(
+            f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and {padding} of the model: "
+            "they do not fit"
+        )
+
+
+_SUFFIX = r"(_lin|_linear|_proj|_projection|_layer)?"
+_ROLES = {
+    "query": re.compile(f"(q|query){_SUFFIX}"),
+    "key": re.compile(f"(k|key){_SUFFIX}"),
+    "value": re.compile(f"(v|value){_SUFFIX}"),
+}
+_POSITIONS = re.compile(f"(pos|position)_(q|query|k|key){_SUFFIX}")
+"""Projections of relative positions, whose rows belong to heads as those of query and key do (DeBERTa v2)."""
+
+_COUNTS = ("num_attention_heads", "num_heads", "n_heads", "n_head")
+_WIDTHS = ("all_head_size", "embed_dim", "dim")
+
+
+def find_sites(model: Any) -> list[AttentionSite]:
+    """Return the sites of an encoder in table order: kind E, layers counted from 1 as the modules stand.
+
+    Args:
+        model: A model of transformers with all its heads.
+
+    Raises:
+        HeadroomError: If it is not an encoder, or if its attention is not of the form described above; names the
+            model class and what was missing.
+    """
+    if getattr(model.config, "is_encoder_decoder", False) or getattr(model.config, "is_decoder", False):
+        raise _refusal(model, "it has a decoder, and only encoders are supported")
+    sites: list[AttentionSite] = []
+    for parent in model.modules():
+        for attribute, module in parent.named_children():
+            inputs = _projections(_linears(module))
+            if isinstance(module, HopAttention):
+                sites.append(_hops(parent, attribute, module, len(sites) + 1))
+            elif inputs:
+                sites.append(_site(model, parent, attribute, inputs, len(sites) + 1))
+    if not sites:
+        raise _refusal(model, "no module in it has three linear layers named like query, key and value")
+    return sites
+
+
+def _site(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...], layer: int) -> AttentionSite:
+    module = parent.get_submodule(attribute)
+    name, linears = type(module).__name__, _linears(module)
+    if getattr(module, "is_causal", False):
+        raise _refusal(model, f"{name} attends only to the past, and only encoders are supported")
+    widths = {linears[projection].out_features for projection in inputs}
+    counts = tuple(count for count in _COUNTS if isinstance(getattr(module, count, None), int))
+    if len(widths) > 1:
+        raise _refusal(model, f"query, key and value of {name} are not equally wide")
+    if not counts:
+        raise _refusal(model, f"{name} does not say how many heads it has ({', '.join(_COUNTS)})")
+    (width,) = widths
+    heads = getattr(module, counts[0])
+    if width % heads:
+        raise _refusal(model, f"the {width} features of {name} are not a multiple of its {heads} heads")
+    return AttentionSite(
+        site=Site("E", layer, heads),
+        parent=parent,
+        attribute=attribute,
+        inputs=inputs,
+        output_place=_output_place(model, parent, attribute, inputs, width),
+        head_counts=counts,
+        head_widths=tuple(name for name in _WIDTHS if getattr(module, name, None) == width),
+        kept=tuple(range(1, heads + 1)),
+    )
+
+
+def _hops(parent: nn.Module, attribute: str, module: HopAttention, layer: int) -> AttentionSite:
+    hops = module.hops.out_features
+    return AttentionSite(
+        site=Site("E", layer, hops),
+        parent=parent,
+        attribute=attribute,
+        inputs=("hops",),
+        output_place="fully_connected",
+        head_counts=(),
+        head_widths=(),
+        kept=tuple(range(1, hops + 1)),
+    )
+
+
+def _projections(linears: Mapping[str, nn.Linear]) -> tuple[str, ...]:
+    """Return the names of query, key, value and of projections of positions; empty if one of the three is missing."""
+    found = [[name for name in linears if pattern.fullmatch(name)] for pattern in _ROLES.values()]
+    if any(len(names) != 1 for names in found):
+        return ()
+    return (*(names[0] for names in found), *(name for name in linears if _POSITIONS.fullmatch(name)))
+
+
+def _output_place(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...], width: int) -> str:
+    """Return the path of the output projection from `parent`.
+
+    What else has weights in the attention module would stay as it is when heads go: such modules are refused.
+    """
+    module = parent.get_submodule(attribute)
+    others = {name.partition(".")[0] for name, _ in module.named_parameters()} - {*inputs}
+    inside = [name for name, child in _linears(module).items() if name in others and _reads(child, width)]
+    output = {*inside} if len(inside) == 1 else set()
+    if others - output:
+        names = ", ".join(sorted(others - output))
+        raise _refusal(model, f"{type(module).__name__} has weights besides query, key, value and output: {names}")
+    if inside:
+        return f"{attribute}.{inside[0]}"
+    beside = [
+        f"{sibling}.{place}".removesuffix(".")
+        for sibling, holder in parent.named_children()
+        if sibling != attribute
+        for place, child in holder.named_modules()
+        if _reads(child, width)
+    ]
+    if len(beside) != 1:
+        raise _refusal(model, f"{type(module).__name__} has {len(beside)} layers that may be its output, not one")
+    return beside[0]
+
+
+def _linears(module: nn.Module) -> dict[str, nn.Linear]:
+    return {name: child for name, child in module.named_children() if isinstance(child, nn.Linear)}
+
+
+def _reads(module: nn.Module, width: int) -> bool:
+    return isinstance(module, nn.Linear) and module.in_features == width
+
+
+def _refusal(model: Any, reason: str) -> HeadroomError:
+    return HeadroomError(f"the heads of {type(model).__name__} cannot be found: {reason}")

@@ -1,0 +1,163 @@
+"""transformers' Trainer as this project uses it, and the examples that it trains on."""
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+from accelerate.data_loader import prepare_data_loader  # type: ignore[import-untyped]
+from torch import Tensor
+from torch.utils.data import DataLoader, Sampler
+from transformers import AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBase, Trainer, TrainerCallback
+
+from headroom.core.errors import HeadroomError
+from headroom.data.labelled import LabelledText
+from headroom.engines.classification.sites import plain, real_positions
+from headroom.engines.epochs import Regulariser
+from headroom.engines.processes import process_count, sum_over_processes, this_process
+
+Examples = list[dict[str, Any]]
+
+
+def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
+    """Return a prepared encoder's tokenizer that cuts inputs to a length.
+
+    Raises:
+        HeadroomError: If the encoder cannot read inputs of this length.
+    """
+    tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
+    if max_length > tokenizer.model_max_length:
+        raise HeadroomError(f"--max-length {max_length}: the encoder reads at most {tokenizer.model_max_length} pieces")
+    tokenizer.model_max_length = max_length
+    return plain(tokenizer)
+
+
+def encode(text: LabelledText, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig) -> Examples:
+    """Return examples as the model reads them: numbers of pieces, cut to the tokenizer's length, and of labels."""
+    found = tokenizer(text.first, text.second, truncation=True, padding=False)
+    plain(tokenizer)  # it is saved with the model
+    numbers: Any = config.label2id
+    # a model with one kind of segment has no embedding for the second sentence's
+    names = [name for name in found if name != "token_type_ids" or getattr(config, "type_vocab_size", 0) > 1]
+    return [
+        {**{name: found[name][index] for name in names}, "labels": numbers[label]}
+        for index, label in enumerate(text.labels)
+    ]
+
+
+def length(example: dict[str, Any]) -> int:
+    """Return the number of pieces of an example."""
+    return len(example["input_ids"])
+
+
+class GroupedBatches(Sampler[list[int]]):
+    """Batches of examples of about equal length, in an order that is a function of seed and epoch alone.
+
+    Examples are shuffled and sorted by length within pools of 50 batches, then the batches are shuffled;
+    the batch that is not full is the last. Processes that train together each have a part of every batch; one
+    for which the last batch is too small has its first example, which counts for another (`has_part`).
+    """
+
+    def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int, part: int = 0, parts: int = 1):
+        self.lengths = numpy.asarray(lengths)
+        self.batch_size = batch_size
+        self.seed = seed
+        self.part = part
+        self.parts = parts
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return math.ceil(len(self.lengths) / self.batch_size)
+
+    def __iter__(self) -> Iterator[list[int]]:
+        for batch in self._batches():
+            yield batch[self.part :: self.parts] or batch[:1]
+
+    def has_part(self, number: int) -> bool:
+        """Return whether a batch of an epoch, counted from 0, has examples for this part."""
+        return self.part < min(self.batch_size, len(self.lengths) - number * self.batch_size)
+
+    def _batches(self) -> Iterator[list[int]]:
+        random = numpy.random.default_rng((self.seed, self.epoch))
+        order = random.permutation(len(self.lengths))
+        full, pool = len(order) // self.batch_size * self.batch_size, 50 * self.batch_size
+        pools = [order[start : min(start + pool, full)] for start in range(0, full, pool)]
+        grouped = [one[numpy.argsort(self.lengths[one], kind="stable")] for one in pools]
+        batches = numpy.concatenate([order[:0], *grouped]).reshape(-1, self.batch_size)
+        yield from random.permutation(batches).tolist()
+        if full < len(order):
+            yield order[full:].tolist()
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch (from 0) comes next; the Trainer calls this, also when it resumes."""
+        self.epoch = epoch
+
+
+class StopAfter(TrainerCallback):
+    """Ends a training after an epoch, when it is judged and saved."""
+
+    def __init__(self, epoch: int) -> None:
+        self._epoch = epoch
+
+    def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
+        """Ask the Trainer to stop."""
+        control.should_training_stop = round(state.epoch) >= self._epoch
+
+
+class GroupingTrainer(Trainer):
+    """The Trainer with `GroupedBatches`, since its own grouping orders the batches by length, and a regulariser.
+
+    Of processes that train together each has a part of every batch. What they compute is weighted so that the
+    mean over processes, which the Trainer takes of gradients, is what one process would compute of the whole batch.
+    """
+
+    def __init__(self, *, regulariser: Regulariser | None, **parts: Any) -> None:
+        super().__init__(**parts)
+        self._regulariser = regulariser
+
+    def compute_loss(self, model: Any, inputs: Any, *rest: Any, **options: Any) -> Any:
+        """Return the loss of a batch in training, with the term of the arm; in evaluation the Trainer's own."""
+        compute: Any = super().compute_loss
+        if not model.training:
+            return compute(model, inputs, *rest, **options)
+        examples = self._share(inputs["labels"].new_tensor(len(inputs["labels"])))
+        if self._regulariser is None:
+            return compute(model, inputs, *rest, **options) * examples
+        real = real_positions(self.model, inputs["attention_mask"])
+        loss, term = self._regulariser(
+            lambda: compute(model, inputs, *rest, **options),
+            real,
+            update=self.state.global_step,
+            batch=0,
+            part=this_process(),
+        )
+        return loss * examples + term * self._share(real["E"][0].sum())
+
+    def _share(self, own: Tensor) -> Tensor | float:
+        """Return how much more than its equal share of a batch this process has, given how much it has, ()."""
+        if process_count() == 1:
+            return 1.0
+        counted = own * self._batches.has_part(self.state.global_step % len(self._batches))
+        return counted * process_count() / sum_over_processes(counted)
+
+    def get_train_dataloader(self) -> DataLoader:
+        """Return the batches of an epoch, or this process's part of each."""
+        examples: Any = self.train_dataset
+        self._batches = GroupedBatches(
+            [length(example) for example in examples],
+            batch_size=self.args.train_batch_size * process_count(),
+            seed=self.args.seed,
+            part=this_process(),
+            parts=process_count(),
+        )
+        loader = DataLoader(
+            examples,
+            batch_sampler=self._batches,
+            collate_fn=self.data_collator,
+            pin_memory=self.args.dataloader_pin_memory,
+        )
+        # as the accelerator would, but for the parts, which it would make equal with examples from elsewhere
+        return prepare_data_loader(
+            loader, self.accelerator.device, num_processes=1, process_index=0, put_on_device=True
+        )

@@ -1,0 +1,117 @@
+"""Attention maps and values as every engine shows them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.sites import AttentionSite
+
+MapObserver = Callable[[Site, Tensor], None]
+"""Called with a site and its attention weights, shape (B, H, T, S): rows are queries and sum to one."""
+
+
+@contextmanager
+def hooked(
+    sites: Sequence[AttentionSite], ask: Callable[..., Any], shown: Callable[[Site], Callable[..., Any]]
+) -> Iterator[None]:
+    """Let attention modules be asked for their weights, and the weights be taken from them, within a block.
+
+    Args:
+        sites: Live sites; one without heads is passed over.
+        ask: Forward pre-hook, which asks for weights in the engine's way.
+        shown: From a site to its forward hook, which takes the weights from what the module returns.
+    """
+    with ExitStack() as hooks:
+        for live in sites:
+            if live.kept:
+                hooks.callback(live.attention.register_forward_pre_hook(ask, with_kwargs=True).remove)
+                hooks.callback(live.attention.register_forward_hook(shown(live.site)).remove)
+        yield
+
+
+@dataclass(frozen=True)
+class MapBatch:
+    """A batch whose attention maps can be looked at.
+
+    Attributes:
+        positions: Indices into the set, in the order of the rows.
+        ordinary: By kind of site, which query (B, T) and which key positions (B, S) count: neither padding nor a piece
+            with a special meaning (end of sentence, begin mark, CLS, SEP).
+        real: By kind of site, which query (B, T) and which key positions (B, S) are not padding; only these are part of
+            an example, and all that are shape what the model says.
+        batch_first: Whether what projections of the model return is (B, T, ...) rather than (T, B, ...).
+        pieces: What the encoder reads, as indices of the vocabulary, (B, T).
+        spans: Where each of these pieces begins and ends in the plain text, in characters from 0, (B, T, 2), -1 for
+            those that do not count; None if the examples are not single sentences.
+        show: Runs the model once and shows the maps of every site that runs.
+    """
+
+    positions: list[int]
+    ordinary: Mapping[str, tuple[Tensor, Tensor]]
+    real: Mapping[str, tuple[Tensor, Tensor]]
+    batch_first: bool
+    pieces: Tensor
+    spans: Tensor | None
+    show: Callable[[MapObserver], None]
+
+
+def padded_spans(rows: Sequence[Sequence[tuple[int, int]]], ordinary: Tensor) -> Tensor:
+    """Return the spans of pieces as one tensor.
+
+    Args:
+        rows: The spans of those pieces of each row that count, in order.
+        ordinary: Which positions count, (B, T).
+
+    Returns:
+        (B, T, 2), on the CPU; -1 for the others.
+
+    Raises:
+        HeadroomError: If a row has another number of pieces that count.
+    """
+    spans = torch.full((*ordinary.shape, 2), -1)
+    for row, places in enumerate(rows):
+        if len(places) != int(ordinary[row].sum()):
+            raise HeadroomError(
+                f"{len(places)} pieces have a place in their sentence, but the model reads {int(ordinary[row].sum())}: "
+                "does the text contain pieces with a special meaning, such as </s>?"
+            )
+        spans[row, ordinary[row].cpu()] = torch.tensor(places, dtype=torch.long).reshape(-1, 2)
+    return spans
+
+
+ValueObserver = Callable[[Site, Tensor], None]
+"""Called with a site and its values, shape (S, B, H, d)."""
+
+
+def has_values(live: AttentionSite) -> bool:
+    """Return whether a site has heads and a projection that makes values for them; some average the same for all."""
+    return len(live.inputs) > 2 and bool(live.kept)
+
+
+@contextmanager
+def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, batch_first: bool) -> Iterator[None]:
+    """Show the values of every site to `observer` within a block.
+
+    Args:
+        sites: Live sites; one without values is passed over.
+        observer: Called once per site and forward pass. Positions of padding are included.
+        batch_first: Whether the engine has (B, S, ...) rather than (S, B, ...).
+    """
+
+    def hook(live: AttentionSite) -> Callable[[nn.Module, Any, Tensor], None]:
+        def show(_: nn.Module, __: Any, values: Tensor) -> None:
+            split = values.unflatten(-1, (len(live.kept), -1))
+            observer(live.site, split.transpose(0, 1) if batch_first else split)
+
+        return show
+
+    with ExitStack() as hooks:
+        for live in filter(has_values, sites):
+            hooks.callback(live.value.register_forward_hook(hook(live)).remove)
+        yield

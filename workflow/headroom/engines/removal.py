@@ -1,0 +1,109 @@
+"""Real removal: slicing heads out of the projections around z."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headroom.core.heads import Head, check_heads
+from headroom.engines.sites import AttentionSite, site_names
+
+
+class EmptyAttention(nn.Module):
+    """A site with no head left: what remains of it is the bias of its output projection."""
+
+    def __init__(self, *, bias: Tensor) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(bias.detach().clone())
+
+    def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+        """Return the bias at every position of `query` (..., D), and no attention weights."""
+        return self.bias.expand(query.shape), None
+
+    def _get_input_buffer(self, _: Any) -> dict[str, Any]:
+        """Return nothing cached: fairseq's decoder layers ask every self-attention for its cache."""
+        return {}
+
+
+class NoHeads(nn.Module):
+    """A site with no head left, whose output projection lies outside it: z has no columns."""
+
+    def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+        """Return an empty z (B, T, 0), also where there was one query for all of T, and no attention weights."""
+        return hidden_states.new_empty(*hidden_states.shape[:-1], 0), None
+
+
+def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> None:
+    """Slice heads out of a live model, in place.
+
+    Rows of the query, key and value projections (of the learned queries, where there are only these) and columns
+    of the output projection go; the output bias stays, so that the sliced model computes what the masked one does.
+    A site may lose all heads.
+
+    Args:
+        sites: The model's sites; their `kept` is updated.
+        removed: Heads by their original names; those already gone are passed over.
+
+    Raises:
+        HeadroomError: If the model has no such head.
+    """
+    check_heads(removed, site_names(sites))
+    for live in sites:
+        keep = [index for index in live.kept if Head(live.site.kind, live.site.layer, index) not in removed]
+        if len(keep) < len(live.kept):
+            _slice(live, keep)
+
+
+def _slice(live: AttentionSite, keep: list[int]) -> None:
+    if not keep:
+        _empty(live)
+        return
+    width = live.head_width
+    places = [live.kept.index(index) for index in keep]
+    for name in live.inputs:
+        projection = getattr(live.attention, name)
+        rows = _units(places, projection.out_features // len(live.kept))  # projections may differ in rows per head
+        setattr(live.attention, name, _sliced(projection, rows, dimension=0))
+    _set_output(live, _sliced(live.output, _units(places, width), dimension=1))
+    for name in live.head_counts:
+        setattr(live.attention, name, len(keep))
+    for name in live.head_widths:
+        setattr(live.attention, name, len(keep) * width)
+    live.kept = tuple(keep)
+
+
+def _units(places: list[int], width: int) -> Tensor:
+    """Return the features of heads at these places, which have `width` each: (len(places) * width,)."""
+    return torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
+
+
+def _empty(live: AttentionSite) -> None:
+    """Replace the attention module; an output projection outside it stays, reading no column of z."""
+    output: Any = live.output
+    if live.output_place.startswith(f"{live.attribute}."):
+        setattr(live.parent, live.attribute, EmptyAttention(bias=output.bias))
+    else:
+        setattr(live.parent, live.attribute, NoHeads())
+        _set_output(live, _sliced(output, torch.arange(0), dimension=1))
+    live.kept = ()
+
+
+def _set_output(live: AttentionSite, output: nn.Module) -> None:
+    holder, _, name = live.output_place.rpartition(".")
+    setattr(live.parent.get_submodule(holder), name, output)
+
+
+def _sliced(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:
+    """Return a linear layer with only these output rows (0) or input columns (1); hooks move along."""
+    units = units.to(linear.weight.device)
+    weight = linear.weight.detach().index_select(dimension, units)
+    has_bias = linear.bias is not None
+    new = nn.Linear(1, 1, bias=has_bias, device="meta")  # of no size yet: initial weights would be made for nothing
+    new.out_features, new.in_features = weight.shape
+    new.weight = nn.Parameter(weight)
+    if has_bias:
+        bias = linear.bias.detach()
+        new.bias = nn.Parameter(bias.index_select(0, units) if dimension == 0 else bias.clone())
+    new._forward_pre_hooks = linear._forward_pre_hooks
+    return new.train(linear.training)

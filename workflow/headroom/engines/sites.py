@@ -1,0 +1,93 @@
+"""Attention sites inside a model: where z is, and the projections around it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, Site
+
+
+@dataclass
+class AttentionSite:
+    """One site of a live model.
+
+    Attributes:
+        site: Its name and the number of heads it was trained with.
+        parent: The module that holds the attention module.
+        attribute: The name under which it holds it, e.g. `self_attn`.
+        inputs: Names of the projections inside the attention module whose rows belong to heads: query, key and
+            value, in this order, and any other (DeBERTa has some for positions). A single one holds learned queries:
+            such heads attend from no token, and average the states themselves (Lin et al. 2017).
+        output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
+        head_counts: Attributes of the attention module that say how many heads there are.
+        head_widths: Attributes of the attention module that say how wide all heads are together.
+        kept: The heads still there, counted from 1 and in order; all of them unless some were removed.
+    """
+
+    site: Site
+    parent: nn.Module
+    attribute: str
+    inputs: tuple[str, ...]
+    output_place: str
+    head_counts: tuple[str, ...]
+    head_widths: tuple[str, ...]
+    kept: tuple[int, ...]
+
+    @property
+    def attention(self) -> nn.Module:
+        """The attention module."""
+        return getattr(self.parent, self.attribute)
+
+    @property
+    def value(self) -> nn.Module:
+        """The value projection; its rows are the heads still there, in order and in blocks of equal size.
+
+        Raises:
+            HeadroomError: If there is none.
+        """
+        if len(self.inputs) < 3:
+            raise HeadroomError(f"{self.site} has no value projection: its heads average the same states")
+        return getattr(self.attention, self.inputs[2])
+
+    @property
+    def output(self) -> nn.Module:
+        """The output projection, whose input is z; the only place where this project intervenes."""
+        return self.parent.get_submodule(self.output_place)
+
+    @property
+    def head_width(self) -> int:
+        """Features of one head: columns of z."""
+        projection: Any = self.output
+        return int(projection.in_features) // len(self.kept)
+
+    def multiply_adds(self, length: int) -> int:
+        """Count the multiply-adds of attention over one example of this length, without those of the projections.
+
+        Every query takes one product with the keys and one with the values; learned queries take only the latter,
+        since their products with the states are a projection.
+        """
+        width = len(self.kept) * self.head_width if self.kept else 0
+        return width * length * (2 * length if len(self.inputs) > 1 else 1)
+
+    def kept_heads(self) -> list[Head]:
+        """Return the heads still there, by their original names."""
+        return [Head(self.site.kind, self.site.layer, index) for index in self.kept]
+
+
+def site_names(sites: Sequence[AttentionSite]) -> list[Site]:
+    """Return the names of live sites."""
+    return [live.site for live in sites]
+
+
+Projections = Mapping[Site, Sequence[nn.Parameter]]
+"""The weights of each site whose rows are its heads: query, key and value, each (heads * head_dim, width)."""
+
+
+def gradient_norm(weights: Iterable[nn.Parameter]) -> Tensor:
+    """Return the Euclidean norm of the gradients of weights together, (); 0 without gradients."""
+    gradients = [weight.grad for weight in weights if weight.grad is not None]
+    return torch.stack(torch._foreach_norm(gradients)).norm() if gradients else torch.zeros(())

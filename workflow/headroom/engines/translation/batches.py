@@ -1,0 +1,127 @@
+"""Sentences as fairseq reads them: dictionaries, subword pieces and batches."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from fairseq.data import Dictionary
+from fairseq.data.data_utils import collate_tokens
+from torch import Tensor
+
+from headroom.core.errors import HeadroomError
+from headroom.data.subwords import Subwords, load_subwords
+
+
+class Language:
+    """One language of a model.
+
+    Attributes:
+        dictionary: fairseq's numbers of the pieces.
+        pieces: What cuts sentences into pieces and joins them.
+    """
+
+    def __init__(self, dictionary: Dictionary, pieces: Subwords) -> None:
+        self.dictionary = dictionary
+        self.pieces = pieces
+        self._joined = lru_cache(maxsize=2**16)(self._join)  # most sentences are translated alike many times
+
+    def numbers(self, text: str) -> Tensor:
+        """Return the numbers of a sentence's pieces and of its end, (L,)."""
+        line = " ".join(self.pieces.encode(text))
+        return self.dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
+
+    def text(self, numbers: Iterable[int]) -> str:
+        """Return the plain text of pieces, given by number and without an end."""
+        return self._joined(tuple(numbers))
+
+    def _join(self, numbers: tuple[int, ...]) -> str:
+        return self.pieces.decode([self.dictionary[number] for number in numbers])
+
+
+def load_languages(vocabulary: Path | str) -> tuple[Language, Language]:
+    """Return the source and the target language of a prepared data directory.
+
+    Args:
+        vocabulary: A directory with `dict.source.txt`, `dict.target.txt` and what `load_subwords` reads.
+
+    Raises:
+        HeadroomError: If a file is missing or damaged.
+    """
+    source, target = (_load_dictionary(Path(vocabulary) / f"dict.{side}.txt") for side in ("source", "target"))
+    source_pieces, target_pieces = load_subwords(vocabulary)
+    return Language(source, source_pieces), Language(target, target_pieces)
+
+
+def _load_dictionary(path: Path) -> Dictionary:
+    if not path.is_file():
+        raise HeadroomError(f"no dictionary at {path}: give the directory that `headroom vocabulary` wrote")
+    return Dictionary.load(str(path))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences padded to one length, and where they stood in the evaluation set.
+
+    Attributes:
+        positions: Indices into the set, in the order of the rows.
+        source: Source pieces, left-padded, (B, S).
+        lengths: Source lengths, (B,).
+        previous: Decoder input for teacher forcing, (B, T); None without references.
+        target: Reference pieces, right-padded, (B, T); None without references.
+        encoded: The encoder's output, if it is known already; see `TranslationModel.encoded`.
+    """
+
+    positions: list[int]
+    source: Tensor
+    lengths: Tensor
+    previous: Tensor | None
+    target: Tensor | None
+    encoded: Any = None
+
+    def unpadded(self, row: int) -> Tensor:
+        """Return the source pieces of a row, (S',)."""
+        return self.source[row, -int(self.lengths[row]) :].cpu()
+
+
+def cut(
+    sources: Mapping[int, Tensor],
+    targets: Mapping[int, Tensor],
+    *,
+    sentences: int,
+    dictionary: Dictionary,
+    device: torch.device,
+) -> list[Batch]:
+    """Cut sentences into batches of similar length.
+
+    Args:
+        sources: Source pieces by position in the set, each (S,).
+        targets: Reference pieces of the same positions, each (T,); empty without references.
+        sentences: Largest number of sentences in a batch.
+        dictionary: The numbers of padding and of the end, which both languages share.
+        device: Where the batches go.
+    """
+    order = sorted(sources, key=lambda position: (len(sources[position]), position))
+    chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
+    return [_padded(chunk, sources, targets, dictionary, device) for chunk in chunks]
+
+
+def _padded(
+    positions: list[int],
+    sources: Mapping[int, Tensor],
+    targets: Mapping[int, Tensor],
+    dictionary: Dictionary,
+    device: torch.device,
+) -> Batch:
+    pad, end = dictionary.pad(), dictionary.eos()
+    rows = [sources[position] for position in positions]
+    source = collate_tokens(rows, pad, left_pad=True).to(device)
+    lengths = torch.tensor([len(row) for row in rows], device=device)
+    if not targets:
+        return Batch(positions, source, lengths, None, None)
+    references = [targets[position] for position in positions]
+    target = collate_tokens(references, pad, left_pad=False).to(device)
+    previous = collate_tokens(references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True).to(device)
+    return Batch(positions, source, lengths, previous, target)

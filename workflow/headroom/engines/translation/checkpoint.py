@@ -1,0 +1,106 @@
+"""Checkpoints of fairseq, whole or without some heads, and the sites of their models."""
+
+import argparse
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headroom.core.errors import HeadroomError, out_of_memory
+from headroom.core.files import atomic_path
+from headroom.core.heads import Site
+from headroom.engines.sites import AttentionSite
+
+
+def find_sites(model: Any) -> list[AttentionSite]:
+    """Return the sites of a fairseq Transformer in table order: E, A, D; layer by layer."""
+    wanted = [
+        ("E", model.encoder, "self_attn"),
+        ("A", model.decoder, "encoder_attn"),
+        ("D", model.decoder, "self_attn"),
+    ]
+    return [site for kind, stack, attribute in wanted for site in _stack_sites(kind, stack, attribute)]
+
+
+def _stack_sites(kind: str, stack: Any, attribute: str) -> Iterator[AttentionSite]:
+    for layer, parent in enumerate(stack.layers, start=1):
+        heads = getattr(parent, attribute).num_heads
+        yield AttentionSite(
+            site=Site(kind, layer, heads),
+            parent=parent,
+            attribute=attribute,
+            inputs=("q_proj", "k_proj", "v_proj"),
+            output_place=f"{attribute}.out_proj",
+            head_counts=("num_heads",),
+            head_widths=("embed_dim",),
+            kept=tuple(range(1, heads + 1)),
+        )
+
+
+DESCRIPTOR = "headroom"
+"""Key under which a sliced checkpoint says what was removed: {"removed": profile}."""
+
+# fairseq keeps a model's arguments as a Namespace: data, allowed under `weights_only`.
+torch.serialization.add_safe_globals([argparse.Namespace])
+
+
+def load_state(path: Path | str) -> dict[str, Any]:
+    """Read a checkpoint onto the CPU as data: no code in it is run (`weights_only`).
+
+    Raises:
+        HeadroomError: If the file is missing, truncated or is not a fairseq checkpoint.
+    """
+    try:
+        refuse_packed(path)
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise HeadroomError(f"no checkpoint at {path}") from error
+    except Exception as error:  # torch raises many types for damaged files
+        if out_of_memory(error):  # the file may be whole: a training must not start over
+            raise
+        reason = str(error).strip().split("\n")[0][:160]
+        raise HeadroomError(f"{path} is truncated or not a checkpoint ({reason}); train or copy it again") from error
+    if not isinstance(state, dict) or "model" not in state or not state.get("cfg"):
+        raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks the keys 'model' and 'cfg'")
+    return state
+
+
+def refuse_packed(path: Path | str) -> None:
+    """Refuse a checkpoint that takes more memory than its file is large: torch writes its parts as they are.
+
+    Raises:
+        ValueError: If parts are compressed, or lie upon each other.
+    """
+    if not zipfile.is_zipfile(path):  # the form of old versions of torch, which has no parts
+        return
+    with zipfile.ZipFile(path) as archive:
+        parts = archive.infolist()
+    stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
+    if not stored or sum(part.file_size for part in parts) > Path(path).stat().st_size:
+        raise ValueError("it is packed, as torch does not write it")
+
+
+def is_whole(path: Path) -> bool:
+    """Return whether a checkpoint can be read."""
+    try:
+        load_state(path)
+    except HeadroomError:
+        return False
+    return True
+
+
+def save_model(state: dict[str, Any], path: Path | str) -> None:
+    """Write the model and its configuration without optimizer, clocks and meters.
+
+    What is left is a function of the run alone: equal models give equal bytes. fairseq's own tools
+    still load it.
+    """
+    kept = {key: state[key] for key in ("args", "model", DESCRIPTOR) if key in state}
+    if state.get("optimizer_history"):  # it grows, and forgets the best loss, when training is resumed
+        kept["optimizer_history"] = [{**state["optimizer_history"][-1], "lr_scheduler_state": {}}]
+    kept["cfg"] = {name: state["cfg"][name] for name in ("_name", "model", "task") if name in state["cfg"]}
+    kept["extra_state"] = {"train_iterator": state["extra_state"]["train_iterator"]}
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        torch.save(kept, stream)  # given a path, torch would write its name into the file

@@ -1,0 +1,242 @@
+"""The fairseq adapter: a translation model with its vocabulary, behind the adapter protocol."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from fairseq.sequence_generator import SequenceGenerator
+from fairseq.tasks.translation import TranslationTask
+from omegaconf import OmegaConf
+from torch import Tensor
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site, format_profile, parse_profile
+from headroom.engines.gates import Gates
+from headroom.engines.head_model import pick_device, seeded
+from headroom.engines.removal import remove_heads
+from headroom.engines.sites import AttentionSite, site_names
+from headroom.engines.translation.batches import Batch, Language, cut, load_languages
+from headroom.engines.translation.checkpoint import DESCRIPTOR, find_sites, load_state, save_model
+from headroom.engines.translation.decoding import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.settings.experiments import DecodingSettings
+
+
+class TranslationModel:
+    """A trained model, its sites and gates, and its two languages."""
+
+    def __init__(
+        self,
+        *,
+        model: Any,
+        sites: list[AttentionSite],
+        languages: tuple[Language, Language],
+        state: dict[str, Any],
+    ) -> None:
+        self.model = model
+        self.source, self.target = languages
+        self._state = state
+        for module in model.modules():
+            if hasattr(module, "skip_embed_dim_check"):
+                module.skip_embed_dim_check = True  # otherwise a fused path hides z at 6 of 9 sites
+        self.live_sites = sites
+        self.gates = Gates(sites=self.live_sites, batch_first=False)
+
+    @classmethod
+    def load(
+        cls, checkpoint: Path | str, vocabulary: Path | str, device: str = "auto", *, fresh: int | None = None
+    ) -> Self:
+        """Load a checkpoint, whole or sliced, in eval mode.
+
+        Args:
+            checkpoint: A fairseq checkpoint of a `transformer` model.
+            vocabulary: A directory that `load_languages` reads.
+            device: `auto`, `cpu` or `cuda`.
+            fresh: A seed for weights as they are before training, instead of those of the checkpoint; None for these.
+
+        Raises:
+            HeadroomError: If a file is missing or damaged, or model and vocabulary do not fit.
+        """
+        state = load_state(checkpoint)
+        source, target = load_languages(vocabulary)
+        configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
+        try:
+            with seeded(fresh):
+                model = TranslationTask(configuration.task, source.dictionary, target.dictionary).build_model(
+                    configuration.model
+                )
+            sites = find_sites(model)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise HeadroomError(f"{checkpoint} is not a model of fairseq's architecture `transformer`") from error
+        removed = parse_profile(state.get(DESCRIPTOR, {}).get("removed", ""), site_names(sites))
+        remove_heads(sites, removed)
+        try:
+            if fresh is None:
+                model.load_state_dict(state["model"])
+        except RuntimeError as error:
+            raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
+        loaded = cls(model=model, sites=sites, languages=(source, target), state=state)
+        loaded.model.eval().requires_grad_(False).to(pick_device(device))
+        return loaded
+
+    @property
+    def sites(self) -> list[Site]:
+        """The names of the sites, in table order."""
+        return site_names(self.live_sites)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the parameters are."""
+        return next(self.model.parameters()).device
+
+    def trainable(self, scope: str) -> list[torch.nn.Parameter]:
+        """Return all weights, or for the scope `E` those of the encoder that the decoder does not share."""
+        if scope == "all":
+            return list(self.model.parameters())
+        frozen = {id(weight) for weight in self.model.decoder.parameters()}
+        return [weight for weight in self.model.encoder.parameters() if id(weight) not in frozen]
+
+    def remove(self, removed: frozenset[Any]) -> None:
+        """Slice heads out for real, in place."""
+        remove_heads(self.live_sites, removed)
+
+    def save(self, path: Path | str) -> None:
+        """Write the model, with a descriptor of the heads removed, so that `load` brings it back."""
+        gone = {head for site in self.sites for head in site.head_names()}
+        gone -= {head for live in self.live_sites for head in live.kept_heads()}
+        state = {
+            **self._state,
+            "model": self.model.state_dict(),
+            DESCRIPTOR: {"removed": format_profile(gone)},
+        }
+        save_model(state, path)
+
+    def batches(self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int) -> list[Batch]:
+        """Cut sentences into batches of similar length.
+
+        Args:
+            sources: Source sentences, plain text.
+            targets: Their references, or None.
+            sentences: Largest number of sentences in a batch.
+        """
+        numbered = dict(enumerate(map(self.source.numbers, sources)))
+        references = dict(enumerate(map(self.target.numbers, targets or [])))
+        return self._cut(numbered, references, sentences)
+
+    def encoded(self, batch: Batch) -> Batch:
+        """Return the batch with the encoder's output under the present gates, for whatever uses it several times."""
+        if batch.encoded is not None:
+            return batch
+        return replace(batch, encoded=self.model.encoder(batch.source, src_lengths=batch.lengths))
+
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Return the teacher-forced loss of each example.
+
+        Returns:
+            Summed negative log-likelihood in nats (B,), and number of target pieces (B,).
+        """
+        assert batch.target is not None, "the batch has no references"
+        encoded = self.encoded(batch).encoded
+        logits = self.model.decoder(batch.previous, encoder_out=encoded, src_lengths=batch.lengths)[0]  # (B, T, V)
+        nats = torch.nn.functional.cross_entropy(
+            logits.flatten(0, 1).float(),
+            batch.target.flatten(),
+            ignore_index=self.target.dictionary.pad(),
+            reduction="none",
+        )  # (B * T,)
+        return nats.view_as(batch.target).sum(1), batch.target.ne(self.target.dictionary.pad()).sum(1)
+
+    def logits(self, batch: Batch) -> Tensor:
+        """Return the teacher-forced logits of a batch with references, (B, T, V)."""
+        return self.model(batch.source, batch.lengths, batch.previous)[0]
+
+    def translate(self, batches: Sequence[Batch], settings: DecodingSettings, **search: Any) -> list[str]:
+        """Translate batches into plain text; arguments as for `translate_pieces`."""
+        return self.texts(self.translate_pieces(batches, settings, **search))
+
+    def texts(self, translations: Sequence[list[int]]) -> list[str]:
+        """Return translations as plain text."""
+        return [self.target.text(row) for row in translations]
+
+    def translate_pieces(
+        self,
+        batches: Sequence[Batch],
+        settings: DecodingSettings,
+        *,
+        beam: int = 1,
+        length_penalty: float = 1.0,
+        guesses: Sequence[list[int]] | None = None,
+    ) -> list[list[int]]:
+        """Translate batches.
+
+        Args:
+            batches: From `batches`, a whole set.
+            settings: Limits of length.
+            beam: 1 decodes greedily.
+            length_penalty: For a beam; see `EvaluationSettings`.
+            guesses: With a beam of 1: translations by a similar model, which make it faster and change nothing.
+
+        Returns:
+            The pieces of each translation, in the order of the evaluation set.
+        """
+        found: dict[int, list[int]] = {}
+        changed: dict[int, Tensor] = {}
+        for batch in batches:
+            if beam > 1:
+                found.update(zip(batch.positions, self._beam(batch, settings, beam, length_penalty)))
+            elif guesses is None:
+                found.update(zip(batch.positions, self._greedy(batch, settings)))
+            else:
+                found.update((position, guesses[position]) for position in batch.positions)
+                wrong = self._wrong(batch, guesses)
+                changed.update((batch.positions[row], batch.unpadded(row)) for row in wrong)
+                if len(wrong) > len(batch.positions) / 2:
+                    guesses = None  # looking at a guess costs a quarter of decoding it
+        for again in self._cut(changed, {}, settings.sentences_at_once):
+            found.update(zip(again.positions, self._greedy(again, settings)))
+        return [found[position] for position in range(len(found))]
+
+    def _greedy(self, batch: Batch, settings: DecodingSettings) -> list[list[int]]:
+        limits = (batch.lengths * settings.length_factor).long() + settings.length_offset
+        output = greedy(
+            self.model,
+            source=batch.source,
+            lengths=batch.lengths,
+            limits=limits,
+            marks=self._marks,
+            encoded=batch.encoded,
+        )
+        return [pieces_until_end(row, self._marks.end) for row in output.tolist()]
+
+    def _wrong(self, batch: Batch, guesses: Sequence[list[int]]) -> list[int]:
+        rows = [torch.tensor([*guesses[position], self._marks.end]) for position in batch.positions]
+        guess = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self._marks.end)
+        encoded = self.encoded(batch).encoded
+        return wrong_guesses(self.model, encoded=encoded, marks=self._marks, guess=guess.to(self.device))
+
+    @property
+    def _marks(self) -> Marks:
+        dictionary = self.target.dictionary
+        return Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
+
+    def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
+        generator = SequenceGenerator(
+            [self.model],
+            self.target.dictionary,
+            beam_size=beam,
+            max_len_a=settings.length_factor,
+            max_len_b=settings.length_offset,
+            len_penalty=penalty,
+        )
+        sample = {"net_input": {"src_tokens": batch.source, "src_lengths": batch.lengths}}
+        hypotheses = generator.generate([self.model], sample)
+        for live in self.live_sites:
+            attention: Any = live.attention
+            if live.kept:
+                attention.set_beam_size(1)  # the generator leaves its beam size behind in every site
+        end = self.target.dictionary.eos()
+        return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
+
+    def _cut(self, sources: Mapping[int, Tensor], targets: Mapping[int, Tensor], sentences: int) -> list[Batch]:
+        return cut(sources, targets, sentences=sentences, dictionary=self.source.dictionary, device=self.device)

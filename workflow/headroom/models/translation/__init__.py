@@ -1,4 +1,0 @@
-"""The fairseq adapter: translation models, their training and their decoding."""
-
-# first of all, so that fairseq is imported quietly whichever module is asked for
-from headroom.models.translation import engine as engine

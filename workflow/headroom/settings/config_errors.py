@@ -1,0 +1,117 @@
+"""What is wrong with a configuration, in one line that names the key."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from headroom.core.errors import HeadroomError
+
+LONGEST_PART = 60
+"""Characters of a key's part that are shown."""
+LONGEST_MESSAGE = 400
+
+_WORDS = {
+    "valid dictionary": "section of keys",
+    "valid tuple": "list",
+    "Dictionary should": "Section should",
+    "Tuple should": "List should",
+    " after validation": "",
+}
+"""What readers of a configuration call it, by pydantic's words."""
+
+_UNION = re.compile(r" or (instance of .*|object to extract fields from)")
+
+
+def explained(error: ErrorDetails) -> str:
+    """Return `configuration, key seeds.0: ...`: what is wrong, the value found, what is expected."""
+    key, message = key_of(error), _message(error)
+    if not key or message.startswith(f"{key}."):  # a check of several sections: the message names the key itself
+        return one_line(f"configuration{', key ' if key else ': '}{message}")
+    return one_line(f"configuration, key {key}: {message[:1].lower()}{message[1:]} {_found(error)}".rstrip())
+
+
+def key_of(error: ErrorDetails) -> str:
+    """Return the key as it is written in the configuration: without the tag of a section's variant."""
+    parts = [part for part in error["loc"] if part != "[key]"]
+    if _is_no_text(error):
+        parts[-1] = error["input"]  # pydantic has other words for it, such as 0 for `no`
+    places = [str(part)[:LONGEST_PART] or '""' for part in parts]
+    depth = 2 if places[:1] == ["classification"] else 1
+    section = places[depth] if len(places) > depth else ""
+    if section in ("corpus", "encoder", "arms", "treebank"):
+        variant = depth + (2 if section == "arms" else 1)
+        del places[variant : variant + 1]
+    if error["type"].startswith("union_tag"):
+        places.append(error["ctx"]["discriminator"].strip("'"))
+    return ".".join(places)
+
+
+def _message(error: ErrorDetails) -> str:
+    kind = error["type"]
+    if kind == "extra_forbidden":
+        return "no such key; see docs/configuration.md for all keys"
+    if kind == "union_tag_invalid":
+        tag, known = error["ctx"]["tag"], error["ctx"]["expected_tags"]
+        return f"'{tag[:LONGEST_PART]}' is unknown; choose one of {known}"
+    if kind == "union_tag_not_found":
+        return "missing; see docs/configuration.md for what it can be"
+    if _is_no_text(error):
+        return "a key is text; write it in quotes"
+    message = _UNION.sub("", error["msg"].removeprefix("Value error, "))
+    for words, ours in _WORDS.items():
+        message = message.replace(words, ours)
+    return message
+
+
+def _is_no_text(error: ErrorDetails) -> bool:
+    """Return whether what is wrong is that a key is no text."""
+    return error["type"] == "invalid_key" or "[key]" in error["loc"]
+
+
+def _found(error: ErrorDetails) -> str:
+    told = error["type"] in ("extra_forbidden", "union_tag_invalid", "union_tag_not_found")
+    whole_section = error["type"] in ("value_error", "missing") and isinstance(error.get("input"), dict)
+    return "" if told or whole_section else f"(found: {error.get('input')!r:.80})"
+
+
+def one_line(text: str) -> str:
+    """Return a message with everything unprintable escaped, cut where it is of no use any more."""
+    line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} ..."
+
+
+def check_texts(settings: Any) -> None:
+    """Check that every text, keys included, can stand in a path and on the command line of a job.
+
+    Raises:
+        HeadroomError: Naming the first key whose text cannot.
+    """
+    for key, text in _texts(settings, ""):
+        if reason := _unusable(text):
+            raise HeadroomError(one_line(f"configuration, key {key}: {reason} (found: {text!r:.80})"))
+
+
+def _texts(value: Any, above: str) -> Iterator[tuple[str, str]]:
+    """Yield every text within a value, and its key."""
+    if isinstance(value, str):
+        yield above.removesuffix("."), value
+    entries = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for name, entry in entries:
+        if isinstance(name, str):
+            yield f"{above}{name}", name
+        yield from _texts(entry, f"{above}{name}.")
+
+
+def _unusable(text: str) -> str | None:
+    """Return why a text cannot be used, None if it can."""
+    if not text:
+        return "empty text; give a value, or leave the key out"
+    if not text.isprintable():
+        return "a line break, a tab or another character that cannot be printed"
+    if "{" in text or "}" in text:
+        return "a brace, which Snakemake would take for a wildcard"
+    if text.startswith("-"):
+        return "a hyphen at the start, which would be taken for a flag"
+    return None

@@ -1,0 +1,117 @@
+"""The shape of translation models, how models are trained, and released ones."""
+
+from typing import Literal, Self
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from headroom.settings.base import Settings
+
+
+class ModelSettings(Settings):
+    """A Transformer for translation (fairseq's `transformer`)."""
+
+    encoder_layers: PositiveInt = Field(3, le=1000, description="encoder layers")
+    decoder_layers: PositiveInt = Field(3, le=1000, description="decoder layers")
+    heads: PositiveInt = Field(8, description="heads of every attention site")
+    width: PositiveInt = Field(64, description="width of embeddings and layers; a multiple of `heads`")
+    feed_forward: PositiveInt = Field(128, description="width of the feed-forward sub-layers")
+    dropout: float = Field(0.05, ge=0, lt=1, description="dropout on embeddings and sub-layer outputs")
+    attention_dropout: float = Field(0.0, ge=0, lt=1, description="dropout on attention weights")
+    pre_norm: bool = Field(False, description="layer norm before each sub-layer instead of after it")
+    share_embeddings: bool = Field(
+        True, description="one embedding matrix for source, target and output (needs a joint vocabulary)"
+    )
+
+    @model_validator(mode="after")
+    def _heads_divide_width(self) -> Self:
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+        return self
+
+
+Device = Literal["auto", "cpu", "cuda"]
+
+
+class TrainingSettings(Settings):
+    """Training with fairseq: label-smoothed cross-entropy, Adam, inverse square root schedule."""
+
+    epochs: PositiveInt = Field(10, le=1000, description="passes over the training data; each leaves a checkpoint")
+    learning_rate: PositiveFloat = Field(3e-3, description="peak learning rate")
+    warmup_updates: PositiveInt = Field(400, description="updates of linear warm-up")
+    max_tokens: PositiveInt = Field(768, description="tokens in a batch, padding included")
+    update_frequency: PositiveInt = Field(1, description="batches whose gradients are added to one update")
+    label_smoothing: float = Field(0.05, ge=0, lt=1, description="label smoothing")
+    weight_decay: float = Field(0.0, ge=0, description="L2 weight decay of Adam")
+    clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 does not clip")
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32", description="number format of the forward and backward pass (float16 needs CUDA)"
+    )
+
+
+class FineTuningSettings(Settings):
+    """Fine-tuning with transformers' Trainer: AdamW, linear warm-up and decay (Michel et al. 2019: the defaults)."""
+
+    epochs: PositiveInt = Field(3, le=1000, description="passes over the training data; each leaves a checkpoint")
+    learning_rate: PositiveFloat = Field(2e-5, description="peak learning rate")
+    batch_size: PositiveInt = Field(32, description="examples per update")
+    max_length: PositiveInt = Field(128, description="longest input in pieces; what is longer is cut")
+    warmup_share: float = Field(0.1, ge=0, lt=1, description="share of all updates that the rate rises in")
+    weight_decay: float = Field(0.01, ge=0, description="decoupled weight decay of AdamW")
+    clip_norm: float = Field(1.0, ge=0, description="largest gradient norm; 0 does not clip")
+    precision: Literal["float32", "bfloat16", "float16"] = Field(
+        "float32", description="number format of the forward and backward pass (float16 needs CUDA)"
+    )
+
+
+class MosesSettings(Settings):
+    """Text as such a model reads it: Moses tokens, cut by joint byte-pair codes (subword-nmt).
+
+    The defaults are those of fairseq's WMT14 English-French: its training text went through Moses's
+    normalize-punctuation.perl and remove-non-printing-char.perl, and through tokenizer.perl with -a.
+    """
+
+    source_language: str = Field("en", pattern=r"^[a-z]{2,3}$", description="code of the source language")
+    target_language: str = Field("fr", pattern=r"^[a-z]{2,3}$", description="code of the target language")
+    normalise: bool = Field(True, description="normalise punctuation, and drop what cannot be printed, before tokens")
+    split_hyphens: bool = Field(True, description="make hyphens inside words tokens: @-@ (tokenizer.perl -a)")
+
+
+class ReleasedModel(MosesSettings):
+    """A checkpoint that was released with its dictionaries and byte-pair codes; it is used as it is."""
+
+    url: str | None = Field(None, pattern=r"^https?://", description="tar archive to download; or give path")
+    path: str | None = Field(None, min_length=1, description="directory or tar archive of your own; or give url")
+    sha256: str | None = Field(
+        None, pattern=r"^[0-9a-f]{64}$", description="checksum of the archive; unset to take what comes and log it"
+    )
+    checkpoint_file: str = Field("model.pt", min_length=1, description="name of the checkpoint inside")
+    codes_file: str = Field("bpecodes", min_length=1, description="name of the byte-pair codes inside")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.url is None) == (self.path is None):
+            raise ValueError("a released model is found by url or by path: give one of the two")
+        return self
+
+    @property
+    def dictionaries(self) -> tuple[str, str]:
+        """Names of the source and the target dictionary inside, as fairseq gives them."""
+        return f"dict.{self.source_language}.txt", f"dict.{self.target_language}.txt"
+
+
+class ReleasedClassifier(Settings):
+    """A classifier that is fine-tuned already, in the Hub's directory format; it is used as it is."""
+
+    path: str | None = Field(
+        None, min_length=1, description="directory of your own: config.json, model.safetensors, a tokenizer; or name"
+    )
+    name: str | None = Field(
+        None, min_length=1, description="name of a classifier on the Hub, e.g. owner/model; or path"
+    )
+    revision: str = Field("main", description="branch, tag or commit of the Hub; a commit pins the weights")
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if (self.path is None) == (self.name is None):
+            raise ValueError("a released classifier is found by path or by name: give one of the two")
+        return self

@@ -1,0 +1,1 @@
+"""The stages: one module per experiment with its command line, run as `python -m headroom <stage>`."""

@@ -1,0 +1,124 @@
+"""Do the same heads matter elsewhere? Agreement of single-head ablation effects between evaluation sets."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from headroom.core import ranks
+from headroom.core.bootstrap import SEED, harm
+from headroom.core.command import add_run, run, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import KINDS
+from headroom.core.tables import number, read_table, signature, write_table
+
+COLUMNS = (
+    "study", "run", "epoch", "kind", "set_a", "set_b", "metric", "statistic", "dropped", "k",
+    "value", "low", "high", "chance", "signature",
+)  # fmt: skip
+INPUT_COLUMNS = ("epoch", "kind", "layer", "head", "set", "metric", "delta", "signature")
+
+NEAR_SETS = ("choose", "check", "test")
+LEFT_OUT = ("exact",)
+"""Metrics whose effects of single heads are too coarse to correlate."""
+DROPPED = (0, 1, 2, 5, 10)
+"""Worst heads left out, to see whether a few heads carry the correlation."""
+OVERLAP_SIZES = (5, 10, 20)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line of this stage."""
+    parser = stage_parser("agreement", "Compare ablation effects of all heads between evaluation sets.")
+    add_run(parser)
+    parser.add_argument("--ablation", required=True, type=Path, help="ablation table of this run")
+    parser.add_argument("--output", required=True, type=Path, help="agreement table to write")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read one ablation table and write its agreement table."""
+    given = build_parser().parse_args(arguments)
+    ablation = read_table(given.ablation, INPUT_COLUMNS)
+    named = {"study": given.study, "run": given.run}
+    rows = [named | row for row in agreement_rows(ablation, source=str(given.ablation))]
+    write_table(given.output, rows, COLUMNS)
+
+
+def agreement_rows(ablation: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
+    """Yield the agreement of every pair of sets, for all kinds together and each kind alone.
+
+    Args:
+        ablation: Rows of an ablation table; `delta` is the effect of removing one head.
+        source: What to call the table in an error.
+
+    Raises:
+        HeadroomError: If no two sets can be compared, or a head has an effect on one set only.
+    """
+    pairs = set_pairs(list(dict.fromkeys(ablation["set"])))
+    if not pairs:
+        raise HeadroomError(f"{source}: nothing to compare; ablate heads on `test` and on one other set")
+    for metric in (name for name in dict.fromkeys(ablation["metric"]) if name not in LEFT_OUT):
+        for first, second in pairs:
+            effects = _effects(ablation, metric=metric, pair=(first, second), source=source)
+            for kind in ("all", *(kind for kind in KINDS if kind in set(effects["kind"]))):
+                chosen = effects if kind == "all" else effects[effects["kind"] == kind]
+                named = {"kind": kind, "set_a": first, "set_b": second, "metric": metric}
+                yield from (named | row for row in _kind_rows(chosen))
+
+
+def set_pairs(sets: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs to compare: `test` with every far set, and `choose` with `test`."""
+    far = [name for name in sets if name not in NEAR_SETS]
+    pairs = [("test", name) for name in far] + [("choose", "test")]
+    return [pair for pair in pairs if set(pair) <= set(sets)]
+
+
+def _effects(ablation: pandas.DataFrame, *, metric: str, pair: tuple[str, str], source: str) -> pandas.DataFrame:
+    """Return one row per head in table order, with `harm_a` and `harm_b`: its harm on either set."""
+    rows = ablation[(ablation["metric"] == metric) & (ablation["epoch"] == ablation["epoch"].max())]
+    rows = rows.assign(harm=harm(metric, number(rows, "delta").to_numpy()))
+    first, second = (rows[rows["set"] == name] for name in pair)
+    merged = first.merge(second, on=["epoch", "kind", "layer", "head"], how="outer", suffixes=("_a", "_b"))
+    unpaired = merged[["harm_a", "harm_b"]].isna().any(axis=1)
+    if unpaired.any():
+        odd = merged[unpaired].iloc[0]
+        name = f"{odd['kind']}{odd['layer']}:{odd['head']}"
+        raise HeadroomError(
+            f"{source}: head {name} has no {metric} effect on both {pair[0]} and {pair[1]}; ablate it again"
+        )
+    order = merged["kind"].map({kind: place for place, kind in enumerate(KINDS)})
+    return merged.assign(order=order).sort_values(["order", "layer", "head"], kind="stable")
+
+
+def _kind_rows(effects: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the statistics of one kind of heads, with the worst heads left out and without."""
+    first, second = effects["harm_a"].to_numpy(), effects["harm_b"].to_numpy()
+    heads = len(first)
+    for dropped in (count for count in DROPPED if heads - count >= ranks.FEWEST_HEADS):
+        kept = ranks.without_highest(first, dropped)
+        for statistic in ("pearson", "spearman"):
+            found = ranks.correlation(statistic, first[kept], second[kept])
+            yield _row(effects, found, statistic=statistic, dropped=dropped, k="", chance=0.0)
+    for k in (size for size in OVERLAP_SIZES if size < heads):
+        chance = ranks.chance_overlap(heads, k)
+        found = ranks.overlap(first, second, k)
+        yield _row(effects, found, statistic="overlap", dropped=0, k=k, chance=chance)
+
+
+def _row(effects: pandas.DataFrame, found: ranks.Agreement, **values: Any) -> dict[str, Any]:
+    first = effects.iloc[0]
+    made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED, heads=len(effects))
+    both = _joined(first["signature_a"], first["signature_b"])
+    return {"epoch": first["epoch"], **values, **found._asdict(), "signature": f"{both}|{made}"}
+
+
+def _joined(first: str, second: str) -> str:
+    """Return the first signature followed by what is different in the second, marked `b-`."""
+    known = first.split("|")
+    return "|".join([*known, *(f"b-{part}" for part in second.split("|") if part not in known)])
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,121 @@
+"""What does an arm change? Quality, prunability and head diversity of every arm against the first of its task."""
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+from scipy import stats
+
+from headroom.core.command import run, stage_parser
+from headroom.core.tables import signature, write_table
+from headroom.methods.arm_quantities import INPUT_COLUMNS, Replicates, all_quantities
+from headroom.methods.arm_tables import arms_by_task, check_arms, read_runs
+
+COLUMNS = (
+    "study", "task", "statistic", "set", "metric", "arm", "baseline",
+    "value", "low", "high", "p", "seeds", "signature",
+)  # fmt: skip
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line of this stage."""
+    parser = stage_parser("arms", "Compare the arms of every task, paired over seeds, with the first.")
+    parser.add_argument("--study", required=True, help="name of the study, a column of the table")
+    parser.add_argument(
+        "--arms",
+        required=True,
+        action="append",
+        nargs="+",
+        metavar=("TASK", "ARM"),
+        help="a task and its arms in order, the first is the reference; once per task",
+    )
+    for table in INPUT_COLUMNS:
+        parser.add_argument(f"--{table}", nargs="+", type=Path, default=[], help=f"{table} tables of all runs")
+    parser.add_argument("--output", required=True, type=Path, help="repulsion table to write")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the tables of all runs and write the table that compares arms."""
+    given = build_parser().parse_args(arguments)
+    arms = arms_by_task(given.arms)
+    tables = {name: read_runs(getattr(given, name), columns) for name, columns in INPUT_COLUMNS.items()}
+    for table in tables.values():
+        check_arms(table, arms)
+    rows = [
+        {"study": given.study, "task": task} | row
+        for task, own in arms.items()
+        for found in all_quantities(_of_task(tables, task))
+        for row in comparison_rows(found, own)
+    ]
+    write_table(given.output, rows, COLUMNS)
+
+
+def comparison_rows(found: Replicates, arms: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the mean of every arm, then its mean difference from the first arm, paired over seeds.
+
+    Runs of which the quantity is not defined (NaN) are left out.
+    """
+    defined = {arm: found.by_arm[arm].dropna() for arm in arms if arm in found.by_arm}
+    for arm, values in defined.items():
+        if len(values):
+            yield _row(found, found.statistic, arm, "", values, within=found.within_run.get(arm))
+    baseline = arms[0]
+    for arm in (arm for arm in arms[1:] if arm in defined and baseline in defined):
+        paired = (defined[arm] - defined[baseline]).dropna()
+        if len(paired):
+            yield _row(found, found.difference, arm, baseline, paired, within=None)
+
+
+def mean_interval(values: numpy.ndarray) -> tuple[float, float, float]:
+    """Return the 95 % t-interval of the mean of (n,) values and the p of the mean being zero.
+
+    NaN for fewer than two values; equal values have an interval of no width.
+    """
+    if len(values) < 2:
+        return float("nan"), float("nan"), float("nan")
+    mean = float(values.mean())
+    error = float(values.std(ddof=1) / numpy.sqrt(len(values)))
+    if error == 0:
+        return mean, mean, 1.0 if mean == 0 else 0.0
+    width = float(stats.t.ppf(0.975, len(values) - 1)) * error
+    return mean - width, mean + width, float(2 * stats.t.sf(abs(mean) / error, len(values) - 1))
+
+
+def _row(
+    found: Replicates,
+    statistic: str,
+    arm: str,
+    baseline: str,
+    values: "pandas.Series[Any]",
+    *,
+    within: tuple[float, float] | None,
+) -> dict[str, Any]:
+    low, high, p = mean_interval(values.to_numpy(dtype=numpy.float64))
+    source = "t-seeds" if len(values) > 1 else "none"
+    if within is not None and len(values) == 1:
+        (low, high), source = within, "bootstrap-sentences"
+    return {
+        "statistic": statistic,
+        "set": found.set,
+        "metric": found.metric,
+        "arm": arm,
+        "baseline": baseline,
+        "value": float(values.mean()),
+        "low": low,
+        "high": high,
+        "p": p if baseline else float("nan"),
+        "seeds": " ".join(str(seed) for seed in sorted(values.index)),
+        "signature": f"{found.signature}|{signature(interval=source)}",
+    }
+
+
+def _of_task(tables: Mapping[str, pandas.DataFrame], task: str) -> dict[str, pandas.DataFrame]:
+    return {name: table[table["task"] == task] for name, table in tables.items()}
+
+
+if __name__ == "__main__":
+    run(main)

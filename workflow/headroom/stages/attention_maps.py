@@ -1,0 +1,75 @@
+"""Write attention maps of heads that hold roles, or come nearest to one, on a few real sentences, to be looked at."""
+
+import argparse
+import json
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.files import write_lines
+from headroom.core.tables import number, read_table
+from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
+from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
+from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
+from headroom.settings.experiments import TracingSettings
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
+from headroom.tasks.observing import observing
+
+logger = logging.getLogger("headroom.stages.attention_maps")
+
+
+def build_parser(task: str) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("attention_maps", __doc__ or "")
+    add_run(parser)
+    add_task(parser)
+    loading(task).add_model(parser)
+    parser.add_argument("--roles", required=True, help="table of the roles of this model's heads")
+    parser.add_argument("--pointing", help="table of where they point: shows who comes nearest to a role nobody holds")
+    parser.add_argument("--treebank", help="sentences in CoNLL-U; without it those of the set")
+    parser.add_argument("--set", default="check", help="evaluation set that sentences are taken from without treebank")
+    parser.add_argument("--output", required=True, help="file of maps, JSON")
+    add_settings(parser, TracingSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the model on a few sentences and write the maps, sentence by sentence for every head."""
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    settings = settings_from(given, TracingSettings)
+    roles = read_table(given.roles, ROLE_COLUMNS)
+    chosen = heads_to_trace(roles.assign(value=number(roles, "value")))
+    if given.pointing:
+        pointing = read_table(given.pointing, POINTING_COLUMNS)
+        held = {target for _, _, target in chosen}
+        nearest = nearest_to_roles(pointing.assign(value=number(pointing, "value")))
+        chosen += [one for one in nearest if one[2] not in held]
+    sentences = sentences_to_trace(_sentences(task, given), settings.traced_sentences)
+    maps: list[dict[str, Any]] = []
+    if chosen and sentences:
+        reader = observing(task)
+        model = reader.load(given)
+        heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
+        batches = reader.sentence_batches(model, [sentence.text for sentence in sentences], len(sentences))
+        found = word_maps(batches, sentences, heads)
+        for role in chosen:
+            for place, sentence in enumerate(sentences):
+                maps.append(entry(role, place + 1, sentence, found[role[0], place]))
+    content = {"run": given.run, "epoch": epoch_of(given.checkpoint), "maps": maps}
+    write_lines(given.output, [json.dumps(content, ensure_ascii=False)])
+    logger.info("wrote %d maps of %d roles", len(maps), len(chosen))
+
+
+def _sentences(task: str, given: argparse.Namespace) -> list[ParsedSentence]:
+    """Return what sentences are taken from: the treebank, or the first sentence of each example of the set."""
+    if given.treebank:
+        return read_trees(given.treebank)
+    examples: Any = loading(task).read_examples(given, given.set)
+    return [plain_sentence(text) for text in (examples.source if task == "translation" else examples.first)]
+
+
+if __name__ == "__main__":
+    run(main)

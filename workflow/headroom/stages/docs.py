@@ -1,0 +1,199 @@
+"""Writes what is generated from the typed configuration: its JSON schema and its table for readers."""
+
+import argparse
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from headroom.core.command import run, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path
+from headroom.settings.study import Study
+from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+
+Schema = dict[str, Any]
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
+BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
+
+def schema_text() -> str:
+    """Return the JSON schema (draft 2020-12) of a study as YAML, for editors and for Snakemake."""
+    schema = {"$schema": DIALECT, **_without_titles(Study.model_json_schema())}
+    body = yaml.safe_dump(schema, sort_keys=False, allow_unicode=True, width=110)
+    return f"# {NOTE[0].upper()}{NOTE[1:]}.\n{body}"
+
+
+def table_text() -> str:
+    """Return a Markdown page with every key of a study: dotted path, type, default, meaning."""
+    root = Study.model_json_schema()
+    example = Study(translation=TranslationSettings(), classification={"example": ClassificationSettings()})
+    lines = ["# The configuration", "", f"<!-- {NOTE} -->", "", _plain(root["description"])]
+    return "\n".join([*lines, *_section(root, root, example, "", 1)]) + "\n"
+
+
+def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
+    """Yield the table of a section's own keys, then the sections within it.
+
+    Args:
+        section: The schema of the section.
+        root: The whole schema.
+        example: The section with its defaults.
+        prefix: What its keys begin with, e.g. `translation.`
+        level: Depth of its heading.
+    """
+    parts = {name: (entry, _resolve(entry, root)) for name, entry in section["properties"].items()}
+    own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner)}
+    if own:
+        yield from ["", *_table(_rows({"properties": own}, root, prefix))]
+    for name, (entry, inner) in parts.items():
+        if _is_section(inner):
+            yield from ["", f"{'#' * (level + 1)} `{prefix}{name}`", ""]
+            yield from _inner(entry, inner, root, getattr(example, name), f"{prefix}{name}", level + 1)
+
+
+def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, level: int) -> Iterator[str]:
+    """Yield one section: what it is, and its keys, or those of each form it can take."""
+    values = inner.get("additionalProperties")
+    named = isinstance(values, dict)
+    if isinstance(values, dict):
+        inner, path = _resolve(values, root), f"{path}.<name>"
+    if "properties" in inner:
+        yield _plain(inner.get("description", ""))
+        yield from _section(inner, root, next(iter(example.values())) if named else example, f"{path}.", level)
+        return
+    key = inner["discriminator"]["propertyName"]
+    chosen = {item: getattr(value, key) for item, value in example.items()} if named else getattr(example, key)
+    yield f"{_plain(entry.get('description', ''))}. Default: {key} {_literal(chosen)}."
+    if (twin := _twin(path)) and _forms(root["$defs"]["TranslationSettings"]["properties"].get(twin, {})) == _forms(
+        entry
+    ):
+        yield from ["", f"Forms and keys are those of `translation.{twin}`."]
+        return
+    for value, reference in sorted(inner["discriminator"]["mapping"].items(), key=lambda form: _place(form[1], inner)):
+        form = _resolve({"$ref": reference}, root)
+        yield from ["", f"{'#' * (level + 1)} `{path}.{key}: {value}`", "", _plain(form.get("description", "")), ""]
+        yield from _table(_rows(form, root, f"{path}."))
+
+
+def _twin(path: str) -> str:
+    """Return the name of a section of classification, which translation may have alike; "" for other sections."""
+    parts = path.split(".")
+    return parts[2] if parts[0] == "classification" and len(parts) > 2 else ""
+
+
+def _forms(entry: Schema) -> Schema | None:
+    """Return what tells the forms of a section apart, None if it has one form."""
+    values = entry.get("additionalProperties")
+    return (values if isinstance(values, dict) else entry).get("discriminator")
+
+
+def _place(reference: str, inner: Schema) -> int:
+    """Return the place of a form as the typed model lists it; the mapping is in alphabetical order."""
+    return [option["$ref"] for option in inner["oneOf"]].index(reference)
+
+
+def _rows(section: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
+    """Yield (dotted path, type, default, meaning) of every key below a section, depth first."""
+    for name, entry in section["properties"].items():
+        resolved, path = _resolve(entry, root), f"{prefix}{name}"
+        values = resolved.get("additionalProperties")
+        if isinstance(values, dict):
+            resolved, path = _resolve(values, root), f"{path}.<name>"
+        if "properties" in resolved:
+            yield from _rows(resolved, root, f"{path}.")
+        else:
+            default = _literal(entry["default"]) if "default" in entry else "*required*"
+            yield path, _type(resolved, root), default, _plain(entry.get("description", "")).removesuffix(".")
+
+
+def _resolve(entry: Schema, root: Schema) -> Schema:
+    """Follow a reference into the definitions of the schema; of a section that may be unset, that of the section."""
+    options = [option for option in entry.get("anyOf", ()) if "$ref" in option]
+    reference = entry.get("$ref") or (options[0]["$ref"] if options else None)
+    return root["$defs"][reference.rsplit("/", 1)[1]] if reference else entry
+
+
+def _is_section(entry: Schema) -> bool:
+    return "properties" in entry or "oneOf" in entry or isinstance(entry.get("additionalProperties"), dict)
+
+
+def _type(entry: Schema, root: Schema) -> str:
+    """Return the type of a value in words, e.g. `list of integer ≥ 1` or `auto, cpu, cuda`."""
+    entry = _resolve(entry, root)
+    if "anyOf" in entry:
+        return " or ".join(_type(part, root) for part in entry["anyOf"])
+    if "const" in entry:
+        return f"`{entry['const']}`"
+    if "enum" in entry:
+        return ", ".join(f"`{value}`" for value in entry["enum"])
+    if entry.get("type") == "array":
+        return f"list of {_type(entry.get('items', {}), root)}"
+    kind = str(entry.get("type", "any"))
+    bounds = [f"{sign} {_bound(entry[key])}" for key, sign in BOUNDS.items() if key in entry]
+    return " ".join(["none" if kind == "null" else kind, *bounds])
+
+
+def _bound(number: float) -> str:
+    return str(number) if isinstance(number, int) else f"{number:g}"
+
+
+def _table(rows: Iterator[tuple[str, str, str, str]]) -> list[str]:
+    head = ["| key | type | default | meaning |", "|---|---|---|---|"]
+    return head + [f"| `{path}` | {kind} | {default} | {meaning} |" for path, kind, default, meaning in rows]
+
+
+def _literal(value: Any) -> str:
+    text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10_000, allow_unicode=True)
+    return "`" + text.removesuffix("...\n").strip() + "`"
+
+
+def _plain(text: str) -> str:
+    """Return a description as Markdown on one line, with an initial capital."""
+    line = " ".join(text.split()).replace("|", "\\|").replace("<", "\\<")
+    return line[:1].upper() + line[1:]
+
+
+def _without_titles(schema: Any) -> Any:
+    """Return a schema without the titles that repeat the keys' names."""
+    if isinstance(schema, list):
+        return [_without_titles(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _without_titles(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
+    }
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("docs", "Write the configuration's schema and table.")
+    parser.add_argument("--schema", type=Path, required=True, help="JSON schema, written as YAML")
+    parser.add_argument("--table", type=Path, required=True, help="Markdown page with every key")
+    parser.add_argument("--check", action="store_true", help="only check that both files are up to date")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write both files, or check them.
+
+    Raises:
+        HeadroomError: With `--check`, if a file differs from what would be written.
+    """
+    options = build_parser().parse_args(arguments)
+    for path, text in ((options.schema, schema_text()), (options.table, table_text())):
+        if options.check:
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                raise HeadroomError(f"{path} is not what the configuration's models say; run `make docs`")
+        else:
+            with atomic_path(path) as temporary:
+                temporary.write_text(text, encoding="utf-8", newline="\n")
+            logging.info("wrote %s", path)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,61 @@
+"""Make the encoder that classifiers of a corpus start from: one directory in the Hub's format, whatever its source."""
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from headroom.core.command import run, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.data.labelled import read_labelled, read_labelled_record
+from headroom.engines.classification.encoder import (
+    StartingPoint,
+    new_encoder,
+    pretrained_encoder,
+    self_attentive_start,
+    write_encoder,
+)
+from headroom.engines.classification.sources import locate
+from headroom.settings.encoder import Encoder, NewEncoder, SelfAttentiveEncoder, add_encoder, encoder_from
+
+_log = logging.getLogger(__name__)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line of this stage."""
+    parser = stage_parser("encoder", __doc__ or "")
+    parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
+    parser.add_argument("--output", type=Path, required=True, help="directory of the encoder")
+    add_encoder(parser)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write config.json, tokenizer.json, tokenizer_config.json and, if it is pretrained, model.safetensors."""
+    given = build_parser().parse_args(arguments)
+    settings = encoder_from(given)
+    start = starting_point(settings, given.corpus)
+    write_encoder(start, given.output)
+    _log.info("%s: %d pieces, inputs up to %d", given.output, len(start.tokenizer), start.tokenizer.model_max_length)
+
+
+def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
+    """Return the encoder with the labels of a corpus.
+
+    Raises:
+        HeadroomError: If the corpus or the encoder is not sound.
+    """
+    labels = read_labelled_record(corpus)["labels"]
+    if len(labels) < 2:
+        raise HeadroomError(f"{corpus / 'corpus.json'}: a classifier needs two labels or more, found {len(labels)}")
+    if not isinstance(settings, NewEncoder | SelfAttentiveEncoder):
+        return pretrained_encoder(locate(settings), labels)
+    text = read_labelled(corpus / "train.tsv", labels)
+    sentences = [sentence for side in text.sides for sentence in side]
+    if isinstance(settings, SelfAttentiveEncoder):
+        return self_attentive_start(settings, sentences, labels)
+    return new_encoder(settings, sentences, labels)
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,106 @@
+"""Do two runs find the same heads important? Common heads among the most important ones, between seeds and arms."""
+
+import argparse
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from headroom.core import ranks
+from headroom.core.command import run, stage_parser
+from headroom.core.heads import Head
+from headroom.core.tables import signature, write_table
+from headroom.methods.arm_tables import MAIN_ORDER, groups, joint_signature, main_scores, read_runs
+from headroom.methods.orders import by_head, least_important_first
+
+COLUMNS = (
+    "study", "task", "criterion", "share", "kept", "run", "other", "arm", "other_arm",
+    "value", "chance", "signature",
+)  # fmt: skip
+INPUT_COLUMNS = ("run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
+
+SHARES = (0.25, 0.5)
+"""Sizes of the sets of heads kept, as shares of all heads."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The heads of one run, the least important first."""
+
+    run: str
+    task: str
+    arm: str
+    seed: int
+    order: list[Head]
+    signature: str
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line of this stage."""
+    parser = stage_parser("headroom overlap", "Compare the most important heads of runs that differ in seed or arm.")
+    parser.add_argument("--study", required=True, help="name of the study, a column of the table")
+    parser.add_argument("--scores", required=True, nargs="+", type=Path, help="score tables, one per run")
+    parser.add_argument("--output", required=True, type=Path, help="overlap table to write")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the score tables of all runs and write the overlap table."""
+    given = build_parser().parse_args(arguments)
+    runs = ranked_runs(read_runs(given.scores, INPUT_COLUMNS))
+    rows = [{"study": given.study} | row for pair in pairs(runs) for row in overlap_rows(*pair)]
+    write_table(given.output, rows, COLUMNS)
+
+
+def ranked_runs(scores: pandas.DataFrame) -> list[Ranked]:
+    """Return the heads of every run by their importance at its last epoch, in the order of the table's runs."""
+    return [
+        Ranked(name, task, arm, int(seed), _order(rows), _signature(rows))
+        for (name, task, arm, seed), rows in groups(main_scores(scores), "run", "task", "arm", "seed")
+    ]
+
+
+def pairs(runs: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
+    """Yield every two runs of a task that differ either in seed or in arm, and have the same heads."""
+    for first, second in itertools.combinations(runs, 2):
+        differs_in_one = (first.arm == second.arm) != (first.seed == second.seed)
+        if first.task == second.task and differs_in_one and set(first.order) == set(second.order):
+            yield first, second
+
+
+def overlap_rows(first: Ranked, second: Ranked) -> Iterator[dict[str, Any]]:
+    """Yield what part of their most important heads two runs have in common, for every share of `SHARES`."""
+    heads = len(first.order)
+    for share in SHARES:
+        kept = max(1, round(share * heads))
+        common = set(first.order[-kept:]) & set(second.order[-kept:])
+        yield {
+            "task": first.task,
+            "criterion": MAIN_ORDER,
+            "share": share,
+            "kept": kept,
+            "run": first.run,
+            "other": second.run,
+            "arm": first.arm,
+            "other_arm": second.arm,
+            "value": len(common) / kept,
+            "chance": ranks.chance_overlap(heads, kept),
+            "signature": joint_signature([first.signature, second.signature]),
+        }
+
+
+def _order(rows: pandas.DataFrame) -> list[Head]:
+    scores = by_head(rows, rows["value"])
+    return least_important_first(scores, list(scores))
+
+
+def _signature(rows: pandas.DataFrame) -> str:
+    about = signature(normalised="raw", epoch=rows["epoch"].iloc[0], heads=len(rows))
+    return f"{joint_signature(rows['signature'].astype(str))}|{about}"
+
+
+if __name__ == "__main__":
+    run(main)

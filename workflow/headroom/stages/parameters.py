@@ -1,0 +1,70 @@
+"""Count parameters: of a head, of its attention site, of the whole model (Michel et al. 2019, section 4.3)."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from headroom.core.command import add_run, epoch_of, run, stage_parser
+from headroom.core.tables import signature, write_table
+from headroom.engines.head_model import HeadModel
+from headroom.engines.sites import AttentionSite
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
+
+COLUMNS = (
+    *("study", "run", "epoch", "kind", "layer", "heads"),
+    *("head_parameters", "attention_parameters", "model_parameters", "signature"),
+)
+
+
+def build_parser(task: str) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("parameters", __doc__ or "")
+    add_run(parser)
+    add_task(parser)
+    loading(task).add_model(parser)
+    parser.add_argument("--output", required=True, help="table of counts")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Count and write the table."""
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
+    rows = [{**leading, **row} for row in counts(loading(task).load_model(given, given.checkpoint))]
+    write_table(given.output, rows, COLUMNS)
+
+
+def counts(model: HeadModel) -> Iterator[dict[str, Any]]:
+    """Yield the counts of every site that has heads left."""
+    whole = sum(parameter.numel() for parameter in model.model.parameters())
+    for live in model.live_sites:
+        if live.kept:
+            yield {
+                "kind": live.site.kind,
+                "layer": live.site.layer,
+                "heads": len(live.kept),
+                "head_parameters": head_parameters(live),
+                "attention_parameters": sum(p.numel() for layer in projections(live) for p in layer.parameters()),
+                "model_parameters": whole,
+                "signature": signature(shared="counted once", torch=torch.__version__),
+            }
+
+
+def head_parameters(live: AttentionSite) -> int:
+    """Return what goes with one head: its rows of Q, K and V with their biases, its columns of the output."""
+    *inputs, output = projections(live)
+    rows = sum(int(p.numel()) for layer in inputs for p in layer.parameters())
+    return (rows + int(output.weight.numel())) // len(live.kept)
+
+
+def projections(live: AttentionSite) -> list[Any]:
+    """Return the query, key, value and output projection of a site."""
+    return [*(getattr(live.attention, name) for name in live.inputs), live.output]
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,215 @@
+"""Pruning curves: the metric against the number of heads removed, by every order and its controls."""
+
+import argparse
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, Site, all_heads, format_profile
+from headroom.core.tables import number, read_table, write_table
+from headroom.engines.head_model import HeadModel
+from headroom.methods.importance import gradient_scores
+from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.orders import (
+    by_head,
+    least_important_first,
+    random_order,
+    read_scores,
+    removed_first,
+    rescored_order,
+    reverse,
+    step_sizes,
+)
+from headroom.methods.shards import Judged, add_shards, judged_share, read_shards, write_shard
+from headroom.settings.experiments import PruningSettings, ScoreSettings
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.judging import judging
+from headroom.tasks.loading import loading
+
+logger = logging.getLogger("headroom.stages.pruning")
+
+_PLACE = ("scope", "order", "normalised", "ranking", "draw", "heads_removed", "heads_total", "removed")
+COLUMNS = ("study", "run", "epoch", *_PLACE, *COMPARED, "signature")
+
+MAIN = "gradient-example"
+"""The criterion whose raw order `reverse` turns around: Eq. 2 of Michel et al. 2019 as printed."""
+
+Scores = dict[Head, float]
+Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
+"""From a criterion to a function from a profile to the raw scores under it."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A removal order and the columns that name it."""
+
+    order: str
+    heads: list[Head]
+    normalised: str = ""
+    ranking: str = "fixed"
+    draw: int = 0
+
+
+def build_parser(task: str) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("pruning", __doc__ or "")
+    add_run(parser)
+    add_task(parser)
+    loading(task).add_model(parser, several=True)
+    parser.add_argument("--scores", required=True, help="table written by headroom scores")
+    parser.add_argument("--ablation", help="table written by headroom ablation; without it no order `ablation`")
+    parser.add_argument("--score-on", default="choose", help="set for re-scoring and of the ablation order")
+    parser.add_argument("--judge-on", default="test", help="set that curves are measured on")
+    parser.add_argument(
+        "--scopes",
+        nargs="+",
+        default=["all"],
+        metavar="SCOPE",
+        help="heads that compete, each with its curves: all, a kind (E, A, D), a site (A3), or `sites` for every site",
+    )
+    parser.add_argument(
+        "--only-main",
+        choices=["true", "false"],
+        default="false",
+        help=f"only the fixed raw order of {MAIN}, without controls (for curves at every epoch)",
+    )
+    parser.add_argument("--output", required=True, help="table of curves")
+    add_shards(parser)
+    add_settings(parser, PruningSettings)
+    add_settings(parser, ScoreSettings)
+    judging(task).add_judging(parser)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure the curves of each checkpoint and write the table."""
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    pruning, scoring = settings_from(given, PruningSettings), settings_from(given, ScoreSettings)
+    judged = judging(task).load_set(given, given.judge_on, examples=pruning.test_examples)
+    known = read_shards(given.merge)
+    judged_by_epoch: dict[str, Judged] = {}
+    rows: list[dict[str, Any]] = []
+    for checkpoint in given.checkpoints:
+        model = loading(task).load_model(given, checkpoint)
+        epoch = epoch_of(checkpoint)
+        judge = Judge(model, judged, known.get(f"epoch {epoch}"))
+        rescore = rescorer(task, given, scoring, model)
+        found = {  # all of them first, so that mistakes in tables show before anything is judged
+            scope: list(orders(given, pruning, judge, epoch, all_heads(model.sites, scope), rescore))
+            for scope in scopes(given.scopes, model.sites)
+        }
+        if given.shard:
+            profiles = [gone for own in found.values() for order in own for gone in steps(order, pruning.step)]
+            judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, profiles, given.shard)
+            continue
+        for scope, own in found.items():
+            leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
+            rows += [{**leading, **row} for order in own for row in curve(judge, order, pruning.step)]
+            logger.info("epoch %d, scope %s: done", epoch, scope)
+    if given.shard:
+        write_shard(given.output, judged_by_epoch)
+    else:
+        write_table(given.output, rows, COLUMNS)
+
+
+def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:
+    """Return the scopes named, with every single site in place of `sites`."""
+    return [scope for name in named for scope in (map(str, sites) if name == "sites" else [name])]
+
+
+def orders(
+    given: argparse.Namespace,
+    pruning: PruningSettings,
+    judge: Judge,
+    epoch: int,
+    heads: list[Head],
+    rescore: Rescore,
+) -> Iterator[Order]:
+    """Yield the removal orders of some heads: by each criterion, by ablation, and the controls."""
+    main_scores = read_scores(given.scores, epoch=epoch, criterion=MAIN)
+    if given.only_main == "true":
+        yield Order(MAIN, least_important_first(main_scores, heads), "raw")
+        return
+    for criterion in pruning.criteria:
+        for normalised in pruning.normalisations:
+            scores = read_scores(given.scores, epoch=epoch, criterion=criterion, normalised=normalised)
+            yield Order(criterion, least_important_first(scores, heads), normalised)
+        order = rescored_order(heads, step_sizes(len(heads), pruning.step), rescore(criterion))
+        yield Order(criterion, order, "raw", "rescored")
+    if given.ablation:
+        scores = ablation_scores(given.ablation, given.score_on, judge.set.metrics[0])
+        yield Order("ablation", least_important_first(scores, heads))
+    for draw in range(pruning.random_draws):
+        yield Order("random", random_order(heads, draw), draw=draw)
+    yield Order("reverse", reverse(least_important_first(main_scores, heads)))
+
+
+def steps(order: Order, step: float) -> list[frozenset[Head]]:
+    """Return the profiles of a curve."""
+    return [removed_first(order.heads, count) for count in step_sizes(len(order.heads), step)]
+
+
+def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
+    """Return one curve; corrections are over its steps, per metric."""
+    total = len(order.heads)
+    name = {
+        "order": order.order,
+        "normalised": order.normalised,
+        "ranking": order.ranking,
+        "draw": order.draw,
+    }
+    return comparisons(
+        judge,
+        [
+            (
+                {**name, "heads_removed": len(gone), "heads_total": total, "removed": format_profile(gone)},
+                gone,
+            )
+            for gone in steps(order, step)
+        ],
+    )
+
+
+def rescorer(task: str, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
+    """Return a function that, for a criterion, gives a function from a profile to the raw scores under it.
+
+    One pass gives all criteria, so passes are kept by profile: criteria that agree share them.
+    """
+    batches = cache(
+        lambda: loading(task).batches(
+            model, loading(task).read_examples(given, given.score_on, settings.examples), settings.batch_examples
+        )
+    )
+    passes: dict[frozenset[Head], dict[str, Scores]] = {}
+
+    def under(criterion: str) -> Callable[[frozenset[Head]], Scores]:
+        def scores(removed: frozenset[Head]) -> Scores:
+            if removed not in passes:
+                passes[removed] = gradient_scores(model, batches(), removed)
+            return passes[removed][criterion]
+
+        return scores
+
+    return under
+
+
+def ablation_scores(path: str, choose_on: str, metric: str) -> Scores:
+    """Read ablation effects as scores: the more of the metric a head's removal costs, the more important it is.
+
+    Raises:
+        HeadroomError: If heads were not ablated on that set.
+    """
+    table = read_table(path, ("set", "metric", "delta"))
+    mine = table[(table["set"] == choose_on) & (table["metric"] == metric)]
+    if mine.empty:
+        raise HeadroomError(f"{path} has no {metric} on {choose_on}: it has {', '.join(sorted(set(table['set'])))}")
+    return by_head(mine, -number(mine, "delta"))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,80 @@
+"""Score the heads of every epoch by gradient importance, in all granularities from one pass each."""
+
+import argparse
+import logging
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.tables import signature, write_table
+from headroom.engines.head_model import HeadModel
+from headroom.methods import halves as halves_of
+from headroom.methods.importance import gradient_scores, normalised_by_layer
+from headroom.settings.experiments import ScoreSettings
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
+
+logger = logging.getLogger("headroom.stages.scores")
+
+COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
+
+
+def build_parser(task: str) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("scores", __doc__ or "")
+    add_run(parser)
+    add_task(parser)
+    loading(task).add_model(parser, several=True)
+    parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
+    parser.add_argument("--output", required=True, help="table of scores")
+    parser.add_argument("--halves", help="table of the last checkpoint's scores on halves of the set; unset for none")
+    add_settings(parser, ScoreSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Score each checkpoint and write the table."""
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    settings = settings_from(given, ScoreSettings)
+    examples = loading(task).read_examples(given, given.set, settings.examples)
+    about = signature(loss=loading(task).LOSS, set=given.set, examples=len(examples), batch=settings.batch_examples)
+    rows: list[dict[str, Any]] = []
+    for checkpoint in given.checkpoints:
+        model = loading(task).load_model(given, checkpoint)
+        batches = loading(task).batches(model, examples, settings.batch_examples)
+        rows += _rows(given, epoch_of(checkpoint), gradient_scores(model, batches), about)
+        logger.info("scored %s", checkpoint)
+    write_table(given.output, rows, COLUMNS)
+    if given.halves:
+        halves = list(_half_rows(model, batches))
+        leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoints[-1])}
+        write_table(given.halves, [{**leading, **row, "signature": about} for row in halves], halves_of.COLUMNS)
+
+
+def _half_rows(model: HeadModel, batches: Sequence[Any]) -> Iterator[dict[str, Any]]:
+    for index, half in enumerate(halves_of.HALVES):
+        for criterion, scores in gradient_scores(model, batches, half=index).items():
+            yield from halves_of.half_rows(criterion, half, scores)
+
+
+def _rows(given: argparse.Namespace, epoch: int, raw: dict[str, Any], about: str) -> Iterator[dict[str, Any]]:
+    for criterion, scores in raw.items():
+        for normalised, table in (("raw", scores), ("layer", normalised_by_layer(scores))):
+            for head in sorted(table):
+                yield {
+                    "study": given.study,
+                    "run": given.run,
+                    "epoch": epoch,
+                    "kind": head.kind,
+                    "layer": head.layer,
+                    "head": head.head,
+                    "criterion": criterion,
+                    "normalised": normalised,
+                    "value": table[head],
+                    "signature": about,
+                }
+
+
+if __name__ == "__main__":
+    run(main)

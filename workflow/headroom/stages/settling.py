@@ -1,0 +1,105 @@
+"""When do important heads settle? Agreement of every epoch's head scores with those of the last epoch."""
+
+import argparse
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas
+
+from headroom.core import ranks
+from headroom.core.bootstrap import SEED
+from headroom.core.command import add_run, run, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import KINDS
+from headroom.core.tables import number, read_table, signature, write_table
+
+COLUMNS = (
+    "study", "run", "epoch", "kind", "criterion", "normalised", "statistic", "k",
+    "value", "low", "high", "chance", "signature",
+)  # fmt: skip
+INPUT_COLUMNS = ("epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
+
+OVERLAP_SHARES = (0.25, 0.5)
+"""Sizes of the top lists, as shares of the heads of a kind."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line of this stage."""
+    parser = stage_parser("settling", "Compare the head scores of every epoch with the last epoch's.")
+    add_run(parser)
+    parser.add_argument("--scores", required=True, type=Path, help="score table of this run, all epochs")
+    parser.add_argument("--output", required=True, type=Path, help="settling table to write")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read one score table and write its settling table."""
+    given = build_parser().parse_args(arguments)
+    scores = read_table(given.scores, INPUT_COLUMNS)
+    named = {"study": given.study, "run": given.run}
+    rows = [named | row for row in settling_rows(scores, source=str(given.scores))]
+    write_table(given.output, rows, COLUMNS)
+
+
+def settling_rows(scores: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
+    """Yield the agreement of every epoch before the last with the last, for every criterion and kind.
+
+    Args:
+        scores: Rows of a score table. A study with one epoch gives no row.
+        source: What to call the table in an error.
+
+    Raises:
+        HeadroomError: If there are no scores, or epochs differ in the heads they score.
+    """
+    if scores.empty:
+        raise HeadroomError(f"{source}: no scores; score at least one epoch")
+    for (criterion, normalised), rows in scores.groupby(["criterion", "normalised"], sort=False):
+        for kind in ("all", *KINDS):
+            chosen = rows if kind == "all" else rows[rows["kind"] == kind]
+            if chosen.empty:
+                continue
+            named = {"kind": kind, "criterion": criterion, "normalised": normalised}
+            table = _by_epoch(chosen, f"{source}, criterion {criterion}")
+            made = f"{rows['signature'].iloc[0]}|{_signature(table)}"
+            yield from (named | row | {"signature": made} for row in _epoch_rows(table))
+
+
+def _by_epoch(rows: pandas.DataFrame, source: str) -> pandas.DataFrame:
+    """Return scores as (heads, epochs), both in table order."""
+    order = rows["kind"].map({kind: place for place, kind in enumerate(KINDS)})
+    values = rows.assign(order=order, value=number(rows, "value"))
+    table = values.pivot(index=["order", "layer", "head"], columns="epoch", values="value")
+    if table.isna().any(axis=None):
+        epoch = table.columns[table.isna().any()][0]
+        raise HeadroomError(f"{source}: epoch {epoch} has no score for some heads; score it again")
+    return table.sort_index()
+
+
+def _epoch_rows(table: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield every statistic for every epoch before the last."""
+    heads = len(table)
+    last = table[max(table.columns)].to_numpy()
+    for epoch in sorted(table.columns)[:-1]:
+        scores = table[epoch].to_numpy()
+        for statistic in ("spearman", "kendall"):
+            found = ranks.correlation(statistic, scores, last)
+            yield {"epoch": epoch, "statistic": statistic, "k": "", **found._asdict(), "chance": 0.0}
+        for k in overlap_sizes(heads):
+            found = ranks.overlap(scores, last, k)
+            chance = ranks.chance_overlap(heads, k)
+            yield {"epoch": epoch, "statistic": "overlap", "k": k, **found._asdict(), "chance": chance}
+
+
+def overlap_sizes(heads: int) -> list[int]:
+    """Return the sizes of the top lists for a number of heads: a quarter and a half, at least 1."""
+    return sorted({max(1, round(share * heads)) for share in OVERLAP_SHARES})
+
+
+def _signature(table: pandas.DataFrame) -> str:
+    last = max(table.columns)
+    return signature(last_epoch=last, interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED, heads=len(table))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,153 @@
+"""Time the full, the masked and the really sliced model (Michel et al. 2019, Table 4)."""
+
+import argparse
+import logging
+import platform
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+
+from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.heads import all_heads
+from headroom.core.tables import signature, write_table
+from headroom.engines.head_model import HeadModel
+from headroom.methods.orders import least_important_first, read_scores, removed_first
+from headroom.methods.timing import interleaved, quartiles, ratio_summary
+from headroom.settings.experiments import TimingSettings
+from headroom.tasks import add_task, chosen_task
+from headroom.tasks.loading import loading
+from headroom.tasks.timing import Workload, timing
+
+logger = logging.getLogger("headroom.stages.timing")
+
+COLUMNS = (
+    *("study", "run", "share_removed", "heads_removed", "model", "part", "batch_size"),
+    *("median_seconds", "quartile_low", "quartile_high", "repeats"),
+    *("speedup", "speedup_low", "speedup_high", "expected_speedup", "multiply_adds", "parameters"),
+    *("threads", "device", "signature"),
+)
+SAMPLE_COLUMNS = (*("study", "run", "share_removed", "model", "part", "batch_size", "repeat", "seconds", "signature"),)
+
+Models = dict[tuple[str, float], HeadModel]
+"""The models timed side by side, by (full, masked or sliced; share of heads removed)."""
+
+
+def build_parser(task: str) -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("timing", __doc__ or "")
+    add_run(parser)
+    add_task(parser)
+    loading(task).add_model(parser)
+    parser.add_argument("--scores", required=True, help="table written by headroom scores: what goes first")
+    parser.add_argument("--criterion", default="gradient-example", help="criterion of that table (raw)")
+    parser.add_argument("--set", default="test", help="set that examples are taken from")
+    parser.add_argument("--output", required=True, help="table of medians and speed-ups")
+    parser.add_argument("--samples", required=True, help="table of all raw timings")
+    add_settings(parser, TimingSettings)
+    return parser
+
+
+@torch.inference_mode()
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Time every model, part and batch size, write both tables."""
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    settings = settings_from(given, TimingSettings)
+    torch.set_num_threads(settings.threads)
+    examples = loading(task).read_examples(given, given.set)
+    models = build_models(task, given, settings)
+    rows: list[dict[str, Any]] = []
+    samples: list[dict[str, Any]] = []
+    works = {size: timing(task).workload(_full(models), examples, size) for size in settings.batch_sizes}
+    for size, work in works.items():
+        for part in timing(task).PARTS:
+            seconds, added = measure(given, settings, models, part, work, size)
+            samples += seconds
+            rows += added
+        logger.info("timed batches of %d", size)
+    write_table(given.samples, samples, SAMPLE_COLUMNS)
+    write_table(given.output, rows, COLUMNS)
+
+
+def build_models(task: str, given: argparse.Namespace, settings: TimingSettings) -> Models:
+    """Load the full model, and a masked and a sliced one for each share."""
+
+    def load() -> HeadModel:
+        return loading(task).load_model(given, given.checkpoint)
+
+    models: Models = {("full", 0.0): load()}
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)
+    order = least_important_first(scores, all_heads(_full(models).sites))
+    for share in settings.shares:
+        gone = removed_first(order, round(share * len(order)))
+        masked, sliced = load(), load()
+        masked.gates.mask(gone)
+        sliced.remove(gone)
+        models |= {("masked", share): masked, ("sliced", share): sliced}
+    return models
+
+
+def measure(
+    given: argparse.Namespace, settings: TimingSettings, models: Models, part: str, work: Workload, size: int
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return raw samples and summaries of one part at one batch size."""
+    names = {f"{model} {share}": (model, share) for model, share in models}
+    actions = {name: work.action(models[key], part) for name, key in names.items()}
+    seconds = interleaved(actions, warmup=settings.warmup, repeats=settings.repeats)
+    by_key = {names[name]: values for name, values in seconds.items()}
+    place = {"study": given.study, "run": given.run, "part": part, "batch_size": size}
+    about = _signature(settings, work)
+    samples = [
+        {**place, "model": model, "share_removed": share, "repeat": i, "seconds": value, "signature": about}
+        for (model, share), values in by_key.items()
+        for i, value in enumerate(values)
+    ]
+    full_cost = work.multiply_adds(_full(models), part)
+    rows = [
+        {**place, **row, "signature": about, "threads": settings.threads, "device": str(_full(models).device)}
+        for row in _summaries(models, by_key, work, part, full_cost)
+    ]
+    return samples, rows
+
+
+def _summaries(
+    models: Models, seconds: dict[tuple[str, float], list[float]], work: Workload, part: str, full_cost: int
+) -> Iterator[dict[str, Any]]:
+    for (name, share), model in models.items():
+        median, low, high = quartiles(seconds[name, share])
+        speedup, speedup_low, speedup_high = ratio_summary(seconds["full", 0.0], seconds[name, share])
+        cost = work.multiply_adds(model, part)
+        heads = sum(site.heads for site in model.sites)
+        yield {
+            "model": name,
+            "share_removed": share,
+            "heads_removed": round(share * heads),
+            "median_seconds": median,
+            "quartile_low": low,
+            "quartile_high": high,
+            "repeats": len(seconds[name, share]),
+            "speedup": speedup,
+            "speedup_low": speedup_low,
+            "speedup_high": speedup_high,
+            "expected_speedup": full_cost / cost,
+            "multiply_adds": cost,
+            "parameters": sum(parameter.numel() for parameter in model.model.parameters()),
+        }
+
+
+def _full(models: Models) -> HeadModel:
+    return models["full", 0.0]
+
+
+def _signature(settings: TimingSettings, work: Workload) -> str:
+    return signature(
+        torch=torch.__version__,
+        processor=(platform.processor() or platform.machine()).replace("|", "/"),
+        warmup=settings.warmup,
+        **work.shape,
+    )
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,120 @@
+"""Time one update of every arm, interleaved, on the study's own data and model."""
+
+import argparse
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import signature, write_table
+from headroom.engines.translation.fairseq_task import fairseq_arguments
+from headroom.engines.translation.training import build_trainer, configuration
+from headroom.methods.fairseq_arms import arm_arguments
+from headroom.methods.timing import interleaved, ratio_summary
+from headroom.settings.arms import Arm, parse_arm, shaped
+from headroom.settings.experiments import CostSettings
+from headroom.settings.models import ModelSettings, TrainingSettings
+
+logger = logging.getLogger("headroom.stages.update_cost")
+
+COLUMNS = ("study", "arm", "repeat", "seconds", "ratio", "signature")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parser = stage_parser("update_cost", __doc__ or "")
+    parser.add_argument("--study", default="study", help="name of the study, a column of the table")
+    parser.add_argument("--data", required=True, help="directory written by headroom vocabulary")
+    parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
+    parser.add_argument(
+        "--arm",
+        nargs="+",
+        action="append",
+        required=True,
+        metavar=("NAME", "KEY=VALUE"),
+        help="an arm, e.g. svgd method=svgd alpha=0.01; repeat it, the first is what the others are divided by",
+    )
+    parser.add_argument("--output", required=True, help="table of seconds per update")
+    add_settings(parser, ModelSettings)
+    add_settings(parser, TrainingSettings)
+    add_settings(parser, CostSettings)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Time the updates and write the table."""
+    given = build_parser().parse_args(arguments)
+    settings = settings_from(given, CostSettings)
+    arms = dict(parse_arm(words) for words in given.arm)
+    if len(arms) < len(given.arm):
+        raise HeadroomError("--arm: an arm is named twice")
+    if not Path(given.data, "dict.source.txt").is_file():
+        raise HeadroomError(f"no training data in {given.data}: give the directory that headroom vocabulary wrote")
+    torch.set_num_threads(settings.threads)
+    updates, setting = prepare_updates(given, arms)
+    seconds = interleaved(updates, warmup=settings.warmup, repeats=settings.repeats)
+    first = next(iter(arms))
+    for arm in arms:
+        logger.info("%s: %.3f times the update of %s", arm, ratio_summary(seconds[arm], seconds[first])[0], first)
+    about = signature(**setting, warmup=settings.warmup, repeats=settings.repeats, threads=settings.threads)
+    write_table(given.output, _rows(given.study, seconds, first, about), COLUMNS)
+
+
+def prepare_updates(
+    given: argparse.Namespace, arms: Mapping[str, Arm]
+) -> tuple[dict[str, Callable[[], Any]], dict[str, Any]]:
+    """Build a trainer per arm, all of equal weights, and take one update's batches for all of them.
+
+    Returns:
+        A function per arm that makes one whole update, and what the timing depends on.
+    """
+    trainers = {}
+    for name, arm in arms.items():
+        command = fairseq_arguments(
+            data=Path(given.data),
+            model=shaped(settings_from(given, ModelSettings), arm),
+            training=settings_from(given, TrainingSettings),
+            seed=given.seed,
+            device=given.device,
+            arm=arm_arguments(arm, given.seed),
+        )
+        trainers[name] = build_trainer(configuration(command))
+    first = next(iter(trainers.values()))
+    batches = first.get_train_iterator(epoch=1).next_epoch_itr(shuffle=True)
+    samples = list(islice(batches, first.cfg.optimization.update_freq[0]))
+    for trainer in trainers.values():
+        trainer.begin_epoch(1)
+    about = {
+        "torch": torch.__version__,
+        "device": str(first.device),
+        "pieces": sum(int(sample["ntokens"]) for sample in samples),
+        "parameters": sum(parameter.numel() for parameter in first.model.parameters()),
+    }
+    return {name: _update(trainer, samples) for name, trainer in trainers.items()}, about
+
+
+def _update(trainer: Any, samples: list[dict[str, Any]]) -> Callable[[], Any]:
+    return lambda: trainer.train_step(samples)
+
+
+def _rows(study: str, seconds: Mapping[str, Sequence[float]], first: str, about: str) -> Iterator[dict[str, Any]]:
+    for arm, values in seconds.items():
+        for repeat, (value, base) in enumerate(zip(values, seconds[first])):
+            yield {
+                "study": study,
+                "arm": arm,
+                "repeat": repeat,
+                "seconds": value,
+                "ratio": value / base,
+                "signature": about,
+            }
+
+
+if __name__ == "__main__":
+    run(main)
