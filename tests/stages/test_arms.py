@@ -9,7 +9,7 @@ import pandas
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import read_table, write_table
-from headroom.stages import arms
+from headroom.stages import arms as arms_stage
 
 Rows = list[dict[str, Any]]
 TRANSLATION = {"translation": ["baseline", "svgd"]}
@@ -68,8 +68,8 @@ def compared(tmp_path: Path, arms: dict[str, list[str]] = TRANSLATION, **tables:
             path = tmp_path / table / f"{place}.csv"
             write_table(path, rows, list(rows[0]))
             arguments.append(str(path))
-    arms.main(arguments)
-    return read_table(tmp_path / "repulsion.csv", arms.COLUMNS)
+    arms_stage.main(arguments)
+    return read_table(tmp_path / "repulsion.csv", arms_stage.COLUMNS)
 
 
 def one(table: pandas.DataFrame, statistic: str, arm: str = "svgd", **where: str) -> "pandas.Series[Any]":
@@ -219,5 +219,5 @@ def test_a_run_of_no_known_task_is_named(tmp_path: Path) -> None:
 
 
 def test_intervals_of_equal_values_have_no_width() -> None:
-    assert arms.mean_interval(numpy.array([2.0, 2.0])) == (2, 2, 0)
-    assert arms.mean_interval(numpy.array([0.0, 0.0])) == (0, 0, 1)
+    assert arms_stage.mean_interval(numpy.array([2.0, 2.0])) == (2, 2, 0)
+    assert arms_stage.mean_interval(numpy.array([0.0, 0.0])) == (0, 0, 1)

@@ -12,6 +12,7 @@ from headroom.engines.translation.model import TranslationModel
 from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import fine_tuning, from_scratch, gates, training
+from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE
@@ -97,7 +98,7 @@ def test_sweeps_of_the_encoder_have_their_own_training_without_gates(toy, lively
 
 def test_controls(toy, lively_checkpoint, tmp_path):
     scores = str(tmp_path / "scores.csv")
-    scores.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
+    scores_stage.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
     more = ["--method", "controls", "--scores", scores, "--kept-shares", "0.25", "--random-draws", "2"]
     gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
     table = read_table(tmp_path / "pruned.csv", gates.COLUMNS)

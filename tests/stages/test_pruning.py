@@ -6,7 +6,9 @@ from headroom.core.heads import all_heads, parse_profile
 from headroom.core.tables import read_table
 from headroom.engines.translation.metrics import METRICS
 from headroom.methods.orders import least_important_first, read_scores
-from headroom.stages import pruning, scores
+from headroom.stages import ablation as ablation_stage
+from headroom.stages import pruning
+from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 
 FEW = ["--step", "0.5", "--scopes", "all", "D", "--random-draws", "2", "--batch-examples", "4"]
@@ -19,9 +21,9 @@ def tables(toy, lively_checkpoint, tmp_path_factory):
     place = tmp_path_factory.mktemp("tables")
     checkpoints = looking_at(toy, toy.checkpoints[0], lively_checkpoint, several=True)
     scoring = ["--set", "check", "--examples", "6", "--batch-examples", "4"]
-    scores.main([*checkpoints, *scoring, "--output", str(place / "scores.csv")])
+    scores_stage.main([*checkpoints, *scoring, "--output", str(place / "scores.csv")])
     ablation = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check"]
-    ablation.main([*ablation, "--output", str(place / "ablation.csv")])
+    ablation_stage.main([*ablation, "--output", str(place / "ablation.csv")])
     return place
 
 

@@ -11,7 +11,9 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256, write_lines
 from headroom.core.tables import read_table
-from headroom.stages import ablation, diversity, evaluation, released, removal
+from headroom.stages import ablation as ablation_stage
+from headroom.stages import diversity, evaluation, released, removal
+from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, STUDY
 from toy_released import write_release
 
@@ -114,8 +116,8 @@ def test_every_kind_of_experiment_runs_on_it(release, tmp_path):
         [*STUDY, flag, str(tmp_path / "run/epoch1.pt"), *where] for flag in ("--checkpoint", "--checkpoints")
     )
     scores = str(tmp_path / "scores.csv")
-    scores.main([*several, "--set", "choose", "--output", scores])
-    ablation.main([*one, "--sets", "choose", *QUICK, "--output", str(tmp_path / "ablation.csv")])
+    scores_stage.main([*several, "--set", "choose", "--output", scores])
+    ablation_stage.main([*one, "--sets", "choose", *QUICK, "--output", str(tmp_path / "ablation.csv")])
     diversity.main([*several, "--output", str(tmp_path / "diversity.csv")])
     evaluation.main([*one, "--sets", "test", *QUICK, "--beam", "2", "--output", str(tmp_path / "evaluation.csv")])
     sliced = ["--sliced", str(tmp_path / "sliced.pt"), "--scores", scores, "--set", "test"]

@@ -9,6 +9,7 @@ from headroom.methods.orders import least_important_first, read_scores
 from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import removal
+from headroom.stages import scores as scores_stage
 from stages.stage_arguments import looking_at
 
 LIMITS = ["--length-factor", "0", "--length-offset", "8"]
@@ -50,7 +51,7 @@ def test_named_heads(toy, lively_checkpoint, tmp_path, profile, count):
 
 def test_the_least_important_share(toy, lively_checkpoint, tmp_path):
     scores = str(tmp_path / "scores.csv")
-    scores.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
+    scores_stage.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
     removal.main(arguments(toy, lively_checkpoint, tmp_path, "--scores", scores, "--share", "0.25"))
     table, values = checks(tmp_path)
     found = read_scores(scores, epoch=2, criterion="gradient-example")

@@ -1,24 +1,24 @@
 """Every stage that a self-attentive classifier goes through: made, trained, and looked at, on a tiny corpus."""
 
 import pytest
-from headroom import (
-    ablate,
-    agree,
-    correlate,
-    count,
-    evaluate,
-    fine_tune,
-    gate,
-    keep,
-    prepare_encoder,
-    prune,
-    remove,
-    score,
-    settle,
-    speed,
-)
 from headroom.core.tables import read_table
 from headroom.engines.classification.model import ClassificationModel
+from headroom.stages import ablation as ablation_stage
+from headroom.stages import (
+    agreement,
+    encoder,
+    evaluation,
+    fine_tuning,
+    gates,
+    keep_one,
+    parameters,
+    pruning,
+    rank_correlation,
+    removal,
+    settling,
+    timing,
+)
+from headroom.stages import scores as scores_stage
 from toy_fine_tuning import write_corpus
 
 RUN = ["--study", "toy", "--run", "hops.baseline.seed1"]
@@ -33,8 +33,8 @@ def place(tmp_path_factory):
     place = tmp_path_factory.mktemp("hops")
     corpus = write_corpus(place / "corpus", pairs=True)
     source = ["--source", "self-attentive", *SHAPE, "--vocabulary", "120", "--penalty", "0.1"]
-    prepare_encoder.main(["--corpus", str(corpus), "--output", str(place / "encoder"), *source])
-    fine_tune.main(
+    encoder.main(["--corpus", str(corpus), "--output", str(place / "encoder"), *source])
+    fine_tuning.main(
         [
             *(*RUN, "--corpus", str(corpus), "--encoder", str(place / "encoder"), "--work", str(place / "work")),
             *("--checkpoints", str(place / "run"), "--output", str(place / "training.csv"), "--device", "cpu"),
@@ -53,14 +53,14 @@ def arguments(place, output, *more, several=False):
 @pytest.fixture(scope="module")
 def scores(place):
     halves = ["--halves", str(place / "halves.scores.csv")]
-    score.main(arguments(place, place / "scores.csv", *halves, several=True))
+    scores_stage.main(arguments(place, place / "scores.csv", *halves, several=True))
     return place / "scores.csv"
 
 
 @pytest.fixture(scope="module")
 def ablation(place):
     halves = ["--halves", str(place / "halves.ablation.csv")]
-    ablate.main(arguments(place, place / "ablation.csv", *QUICK, *halves))
+    ablation_stage.main(arguments(place, place / "ablation.csv", *QUICK, *halves))
     return place / "ablation.csv"
 
 
@@ -71,25 +71,25 @@ def test_the_classifier_has_one_site(place):
 
 
 def test_scores_ablation_and_settling(place, scores, ablation, tmp_path):
-    table = read_table(scores, score.COLUMNS)
+    table = read_table(scores, scores_stage.COLUMNS)
     assert len(table) == 2 * 4 * HOPS * 2  # epochs, criteria, hops, raw and normalised
     assert (table["value"] > 0).all()
-    assert set(read_table(ablation, ablate.COLUMNS)["head"]) == {1, 2, 3, 4}
-    settle.main([*RUN, "--scores", str(scores), "--output", str(tmp_path / "settling.csv")])
-    agree.main([*RUN, "--ablation", str(ablation), "--output", str(tmp_path / "agreement.csv")])
+    assert set(read_table(ablation, ablation_stage.COLUMNS)["head"]) == {1, 2, 3, 4}
+    settling.main([*RUN, "--scores", str(scores), "--output", str(tmp_path / "settling.csv")])
+    agreement.main([*RUN, "--ablation", str(ablation), "--output", str(tmp_path / "agreement.csv")])
 
 
 def test_criteria_are_compared_without_where_heads_point_and_relevance(place, scores, ablation, tmp_path):
     halves = [str(place / f"halves.{name}.csv") for name in ("scores", "ablation")]
     more = ["--scores", str(scores), "--ablation", str(ablation), "--gates", "--halves", *halves]
-    correlate.main([*RUN, *more, "--output", str(tmp_path / "criteria.csv")])
-    table = read_table(tmp_path / "criteria.csv", correlate.COLUMNS)
+    rank_correlation.main([*RUN, *more, "--output", str(tmp_path / "criteria.csv")])
+    table = read_table(tmp_path / "criteria.csv", rank_correlation.COLUMNS)
     assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
 
 
 def test_one_hop_kept(place, tmp_path):
-    keep.main(arguments(place, tmp_path / "keep.csv", *QUICK))
-    table = read_table(tmp_path / "keep.csv", keep.COLUMNS)
+    keep_one.main(arguments(place, tmp_path / "keep.csv", *QUICK))
+    table = read_table(tmp_path / "keep.csv", keep_one.COLUMNS)
     assert set(table["head"]) == {1, 2, 3, 4}
 
 
@@ -97,30 +97,30 @@ def test_one_hop_kept(place, tmp_path):
 def test_curves_end_without_any_hop(place, scores, ablation, tmp_path, scope):
     more = ["--scores", str(scores), "--ablation", str(ablation), "--random-draws", "1", "--scopes", scope]
     more += ["--only-main", "true"] if scope == "sites" else []
-    prune.main(arguments(place, tmp_path / "curves.csv", *QUICK, *more, several=True))
-    table = read_table(tmp_path / "curves.csv", prune.COLUMNS)
+    pruning.main(arguments(place, tmp_path / "curves.csv", *QUICK, *more, several=True))
+    table = read_table(tmp_path / "curves.csv", pruning.COLUMNS)
     assert table["heads_removed"].max() == HOPS
 
 
 def test_a_sliced_classifier_labels_as_the_masked_one(place, scores, tmp_path):
     more = ["--scores", str(scores), "--sliced", str(tmp_path / "sliced")]
-    remove.main(arguments(place, tmp_path / "removal.csv", *QUICK, *more))
-    checks = read_table(tmp_path / "removal.csv", remove.COLUMNS).set_index("check")["value"]
+    removal.main(arguments(place, tmp_path / "removal.csv", *QUICK, *more))
+    checks = read_table(tmp_path / "removal.csv", removal.COLUMNS).set_index("check")["value"]
     assert checks["identical_outputs"] == 1
     assert checks["largest_logit_difference"] < 1e-5
-    evaluate.main([*arguments(place, tmp_path / "table.csv", *QUICK), "--checkpoint", str(tmp_path / "sliced")])
+    evaluation.main([*arguments(place, tmp_path / "table.csv", *QUICK), "--checkpoint", str(tmp_path / "sliced")])
 
 
 def test_timing_of_full_masked_and_sliced(place, scores, tmp_path):
     few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
     more = ["--scores", str(scores), "--samples", str(tmp_path / "samples.csv"), *few]
-    speed.main(arguments(place, tmp_path / "timing.csv", *more))
-    assert len(read_table(tmp_path / "timing.csv", speed.COLUMNS)) == 3 * 2
+    timing.main(arguments(place, tmp_path / "timing.csv", *more))
+    assert len(read_table(tmp_path / "timing.csv", timing.COLUMNS)) == 3 * 2
 
 
 def test_counts_by_hand(place, tmp_path):
-    count.main(arguments(place, tmp_path / "parameters.csv"))
-    (row,) = read_table(tmp_path / "parameters.csv", count.COLUMNS).to_dict("records")
+    parameters.main(arguments(place, tmp_path / "parameters.csv"))
+    (row,) = read_table(tmp_path / "parameters.csv", parameters.COLUMNS).to_dict("records")
     assert (row["kind"], row["layer"], row["heads"]) == ("E", 1, HOPS)
     assert row["head_parameters"] == 6 + 8 * 8  # its row of W_s2, and what the fully connected layer reads of it
     assert row["attention_parameters"] == HOPS * row["head_parameters"] + 8  # and that layer's bias
@@ -139,8 +139,8 @@ def test_counts_by_hand(place, tmp_path):
 def test_learned_gates_and_their_controls(place, scores, tmp_path, way):
     brief = ["--updates", "6", "--batch-examples", "12", "--judge-on", "check", "--test-examples", "8", *QUICK]
     more = ["--scores", str(scores)] if "controls" in way else ["--models", str(tmp_path / "models")]
-    gate.main(arguments(place, tmp_path / "pruned.csv", *brief, *way, *more))
-    table = read_table(tmp_path / "pruned.csv", gate.COLUMNS)
+    gates.main(arguments(place, tmp_path / "pruned.csv", *brief, *way, *more))
+    table = read_table(tmp_path / "pruned.csv", gates.COLUMNS)
     assert set(table["heads"]) == {HOPS}
     for path in (tmp_path / "models").glob("*/epoch2"):
         model = ClassificationModel.load(path, "cpu")

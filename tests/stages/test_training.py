@@ -154,7 +154,7 @@ def test_data_that_is_not_prepared_is_named_and_nothing_is_removed(tmp_path):
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "state3.pt").write_text("of another training")
     for place in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(HeadroomError, match=r"has no dict\.source\.txt: give the directory that headroom\.prepare"):
+        with pytest.raises(HeadroomError, match=r"has no dict\.source\.txt: give the directory"):
             training.main(arguments(place, tmp_path))
     assert [path.name for path in tmp_path.rglob("*")] == ["work", "state3.pt"]
 

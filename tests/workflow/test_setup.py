@@ -115,7 +115,8 @@ class TestCondaEnvironments:
     @pytest.mark.parametrize("rules", sorted((ROOT / "workflow" / "rules").glob("*.smk")), ids=lambda path: path.stem)
     def test_hold_what_the_stages_of_their_rules_import(self, rules: Path) -> None:
         text = rules.read_text()
-        stages = re.findall(r"python -m (headroom\.\w+)", text)
+        named = re.findall(r"python -m headroom (\w+)", text)
+        stages = ["headroom.report" if name == "report" else f"headroom.stages.{name}" for name in named]
         names = set(re.findall(r'"\.\./\.\./envs/(\w+)\.yaml"', text))
         assert len(names) == bool(stages), "the rules of one file share one environment"
         for name in names:

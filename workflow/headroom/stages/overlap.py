@@ -40,7 +40,7 @@ class Ranked:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("headroom overlap", "Compare the most important heads of runs that differ in seed or arm.")
+    parser = stage_parser("overlap", "Compare the most important heads of runs that differ in seed or arm.")
     parser.add_argument("--study", required=True, help="name of the study, a column of the table")
     parser.add_argument("--scores", required=True, nargs="+", type=Path, help="score tables, one per run")
     parser.add_argument("--output", required=True, type=Path, help="overlap table to write")
