@@ -1,14 +1,14 @@
 # Do the effects of removing heads agree between sets?
-rule agree:
+rule agreement:
     input:
-        code=sources("headroom.stages.agreement"),
+        code=code("agreement"),
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
     output:
         f"{RESULTS}/agreement/{{run}}.csv",
     log:
-        f"{LOGS}/agree/{{run}}.log",
+        f"{LOGS}/agreement/{{run}}.log",
     benchmark:
-        f"{BENCHMARKS}/agree/{{run}}.tsv"
+        f"{BENCHMARKS}/agreement/{{run}}.tsv"
     conda:
         "../../envs/plain.yaml"
     threads: 1
@@ -17,6 +17,7 @@ rule agree:
         runtime=15,
     params:
         study=study.study,
+        columns=columns("agreement"),
     shell:
         "python -m headroom agreement --study {params.study} --run {wildcards.run} --ablation {input.ablation} "
         "--output {output} > {log} 2>&1"

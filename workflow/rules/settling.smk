@@ -1,14 +1,14 @@
-# When do important heads settle? Every epoch's scores against the last epoch's.
-rule settle:
+# When do important heads settle? The scores of every epoch against those of the last one.
+rule settling:
     input:
-        code=sources("headroom.stages.settling"),
+        code=code("settling"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
     output:
         f"{RESULTS}/settling/{{run}}.csv",
     log:
-        f"{LOGS}/settle/{{run}}.log",
+        f"{LOGS}/settling/{{run}}.log",
     benchmark:
-        f"{BENCHMARKS}/settle/{{run}}.tsv"
+        f"{BENCHMARKS}/settling/{{run}}.tsv"
     conda:
         "../../envs/plain.yaml"
     threads: 1
@@ -17,6 +17,7 @@ rule settle:
         runtime=15,
     params:
         study=study.study,
+        columns=columns("settling"),
     shell:
         "python -m headroom settling --study {params.study} --run {wildcards.run} --scores {input.scores} "
         "--output {output} > {log} 2>&1"
