@@ -1,4 +1,5 @@
 # What all rules share: the checked study, its runs, the sources of a stage and its flags.
+import ast
 import os
 import re
 import shlex
@@ -44,6 +45,7 @@ try:
     import grimp
     from headroom.core.command import FULL_DISK
     from headroom.core.errors import HeadroomError
+    from headroom.engines.engine import ENGINES, PARTS
     from headroom.settings.arms import format_arm
     from headroom.settings.experiments import PointingSettings, RuleSettings, TracingSettings
     from headroom.settings.study import load_study
@@ -132,7 +134,12 @@ wildcard_constraints:
     scope="all|E|A|D",
 
 
-_imports = grimp.build_graph("headroom", cache_dir=None)
+_imports = grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
+# A stage imports no engine; which one, and which parts of it, is decided by the run and by what the stage says it uses.
+for _engine in (f"headroom.engines.{name}" for name in ENGINES):
+    _imports.remove_import(importer="headroom.engines.engine", imported=f"{_engine}.engine")
+    for _part in PARTS:
+        _imports.remove_import(importer=f"{_engine}.engine", imported=f"{_engine}.{_part}")
 
 
 def sources(*stages, data=()):

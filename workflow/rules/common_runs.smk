@@ -12,10 +12,15 @@ def kind_of(run):
 
 
 def code_of(run, stage):
-    """Return the sources of a stage on a run: its own, and of the run's task those parts that the stage uses."""
-    used = _imports.find_upstream_modules(stage)
-    parts = [part for part in ("loading", "judging", "timing", "observing") if f"headroom.tasks.{part}" in used]
-    return sources(stage, *(f"headroom.tasks.{kind_of(run)}.{part}" for part in parts))
+    """Return the sources of a stage on a run: its own, and of the run's engine those parts that the stage uses."""
+    engine = f"headroom.engines.{kind_of(run)}"
+    return sources(stage, f"{engine}.engine", *(f"{engine}.{part}" for part in parts_used(stage)))
+
+
+def parts_used(stage):
+    """Return the parts of an engine that a stage names in `USES`, which is read without importing the stage."""
+    text = _module_file(stage).read_text("utf-8")
+    return ast.literal_eval(re.search(r"^USES = (\(.*\))$", text, re.M)[1])
 
 
 def ablated_sets(run):

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy
 from numpy import ndarray
-from scipy.stats import norm
+from scipy.special import ndtr  # the normal distribution, without the second that scipy.stats takes to import
 
 from headroom.core.errors import HeadroomError
 
@@ -135,4 +135,4 @@ def tail_p(full_resampled: ndarray, other_resampled: ndarray, observed: float) -
     error = float((other_resampled - full_resampled).std(ddof=1))
     if error == 0:
         return 1.0 if observed == 0 else 0.0
-    return float(2.0 * norm.sf(abs(observed) / error))
+    return float(2.0 * ndtr(-abs(observed) / error))
