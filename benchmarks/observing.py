@@ -16,7 +16,7 @@ from headroom.engines.translation.engine import TranslationEngine, read_pairs
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.syntax import relation_pointing
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.experiments import PointingSettings
+from headroom.settings.experiments import AttentionStatsSettings
 
 SETS = ("choose", "check")
 BAR = 2.0
@@ -43,7 +43,7 @@ def main() -> None:
 
 def measure(given: argparse.Namespace) -> None:
     """Measure on all sentences of `SETS`."""
-    settings, engine = PointingSettings(), TranslationEngine(given)
+    settings, engine = AttentionStatsSettings(), TranslationEngine(given)
     model = engine.load(given.checkpoint, maps=True)
     pairs = [read_pairs(given.corpus, name) for name in SETS]
     examples = ParallelText(pairs[0].source + pairs[1].source, pairs[0].target + pairs[1].target)

@@ -47,7 +47,6 @@ try:
     from headroom.core.errors import HeadroomError
     from headroom.engines.engine import ENGINES, PARTS
     from headroom.settings.arms import format_arm
-    from headroom.settings.experiments import PointingSettings, RuleSettings, TracingSettings
     from headroom.settings.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(

@@ -13,7 +13,7 @@ from headroom.methods.halves import COLUMNS as HALVES
 from headroom.methods.halves import ablation_on_halves
 from headroom.methods.judging import COMPARED, Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
-from headroom.settings.experiments import SingleHeadSettings
+from headroom.settings.experiments import AblationSettings
 
 logger = logging.getLogger("headroom.stages.ablation")
 
@@ -32,7 +32,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--output", required=True, help="table of effects")
     parser.add_argument("--halves", help="table of effects on halves of the first set; unset for none")
     add_shards(parser)
-    add_settings(parser, SingleHeadSettings)
+    add_settings(parser, ablation=AblationSettings)
     engine.add_judging(parser)
     return parser
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    examples = settings_from(given, SingleHeadSettings).examples
+    examples = settings_from(given, "ablation", AblationSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
     model = engine.load(given.checkpoint)
     heads = all_heads(model.sites)

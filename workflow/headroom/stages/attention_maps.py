@@ -13,7 +13,7 @@ from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
 from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
-from headroom.settings.experiments import TracingSettings
+from headroom.settings.experiments import AttentionMapsSettings
 
 logger = logging.getLogger("headroom.stages.attention_maps")
 
@@ -31,7 +31,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--treebank", help="sentences in CoNLL-U; without it those of the set")
     parser.add_argument("--set", default="check", help="evaluation set that sentences are taken from without treebank")
     parser.add_argument("--output", required=True, help="file of maps, JSON")
-    add_settings(parser, TracingSettings)
+    add_settings(parser, attention_maps=AttentionMapsSettings)
     return parser
 
 
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    settings = settings_from(given, TracingSettings)
+    settings = settings_from(given, "attention_maps", AttentionMapsSettings)
     roles = read_table(given.roles, ROLE_COLUMNS)
     chosen = heads_to_trace(roles.assign(value=number(roles, "value")))
     if given.pointing:
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         held = {target for _, _, target in chosen}
         nearest = nearest_to_roles(pointing.assign(value=number(pointing, "value")))
         chosen += [one for one in nearest if one[2] not in held]
-    sentences = sentences_to_trace(_sentences(engine, given), settings.traced_sentences)
+    sentences = sentences_to_trace(_sentences(engine, given), settings.sentences)
     maps: list[dict[str, Any]] = []
     if chosen and sentences:
         model = engine.load(given.checkpoint, maps=True)

@@ -19,7 +19,7 @@ from headroom.methods.roles import POINTING_COLUMNS as COLUMNS
 from headroom.methods.shares import Measured
 from headroom.methods.syntax import SHUFFLE_SEED, relation_pointing
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import PointingSettings
+from headroom.settings.experiments import AttentionStatsSettings
 
 logger = logging.getLogger("headroom.stages.attention_stats")
 
@@ -42,8 +42,8 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--name", default="trained", help="name of the trained model in the table")
     parser.add_argument("--set", default="check", help="evaluation set that is looked at")
     parser.add_argument("--output", required=True, help="table of where heads point")
-    add_settings(parser, PointingSettings)
-    add_settings(parser, SamplingSettings)
+    add_settings(parser, attention_stats=AttentionStatsSettings)
+    add_settings(parser, sampling=SamplingSettings)
     return parser
 
 
@@ -52,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    settings = settings_from(given, PointingSettings)
-    resamples = settings_from(given, SamplingSettings).resamples
+    settings = settings_from(given, "attention_stats", AttentionStatsSettings)
+    resamples = settings_from(given, "sampling", SamplingSettings).resamples
     treebank = read_trees(given.treebank) if given.treebank else []
     if treebank:
         check_relations(settings.relations, treebank)
@@ -81,7 +81,12 @@ class Material:
 
 
 def _look(
-    given: argparse.Namespace, material: Material, settings: PointingSettings, resamples: int, *, fresh: int | None
+    given: argparse.Namespace,
+    material: Material,
+    settings: AttentionStatsSettings,
+    resamples: int,
+    *,
+    fresh: int | None,
 ) -> list[Measured]:
     """Return where the heads of one model point."""
     engine, size = material.engine, settings.batch_examples
@@ -104,7 +109,7 @@ def _look(
     return found
 
 
-def _signature(name: str, material: Material, settings: PointingSettings, resamples: int, one: Measured) -> str:
+def _signature(name: str, material: Material, settings: AttentionStatsSettings, resamples: int, one: Measured) -> str:
     """Return what affects a number, but for the model."""
     if one.measure == "relation":
         moved = {"moved": f"seed{SHUFFLE_SEED}"} if one.trees == "shuffled" else {}

@@ -35,7 +35,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     engine.add_model(parser, several=True)
     parser.add_argument("--set", default="check", help="evaluation set that heads are compared on")
     parser.add_argument("--output", required=True, help="table of diversity per site")
-    add_settings(parser, DiversitySettings)
+    add_settings(parser, diversity=DiversitySettings)
     return parser
 
 
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    settings = settings_from(given, DiversitySettings)
+    settings = settings_from(given, "diversity", DiversitySettings)
     examples: Any = engine.examples(given.set, settings.examples)
     rows: list[dict[str, Any]] = []
     before: tuple[int, Particles] | None = None

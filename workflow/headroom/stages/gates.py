@@ -13,8 +13,8 @@ from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.tables import number, read_table, signature, write_table
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
-from headroom.engines.judged import EvaluationSet, Outcome
 from headroom.methods.continued_training import continue_training
+from headroom.methods.judging import EvaluationSet, Outcome
 from headroom.methods.learned_gates import (
     METHODS,
     ExactGates,
@@ -67,7 +67,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
     parser.add_argument("--learned", help="table of gates; unset for none")
     parser.add_argument("--output", required=True, help="table of pruned models")
-    add_settings(parser, GateSettings)
+    add_settings(parser, gates=GateSettings)
     engine.add_judging(parser)
     return parser
 
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    settings = settings_from(given, GateSettings)
+    settings = settings_from(given, "gates", GateSettings)
     start = start_of(given.training)
     judged = engine.judged_set(given.judge_on, settings.test_examples)
     examples = engine.examples("train", settings.updates * settings.batch_examples)

@@ -11,7 +11,7 @@ from headroom.core.tables import write_table
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.judging import COMPARED, Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
-from headroom.settings.experiments import SingleHeadSettings
+from headroom.settings.experiments import KeepOneSettings
 
 logger = logging.getLogger("headroom.stages.keep_one")
 
@@ -31,7 +31,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--output", required=True, help="table of effects")
     add_shards(parser)
-    add_settings(parser, SingleHeadSettings)
+    add_settings(parser, keep_one=KeepOneSettings)
     engine.add_judging(parser)
     return parser
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    examples = settings_from(given, SingleHeadSettings).examples
+    examples = settings_from(given, "keep_one", KeepOneSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
     model = engine.load(given.checkpoint)
     known = read_shards(given.merge)

@@ -79,8 +79,8 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--output", required=True, help="table of curves")
     add_shards(parser)
-    add_settings(parser, PruningSettings)
-    add_settings(parser, ScoreSettings)
+    add_settings(parser, pruning=PruningSettings)
+    add_settings(parser, scores=ScoreSettings)
     engine.add_judging(parser)
     return parser
 
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    pruning, scoring = settings_from(given, PruningSettings), settings_from(given, ScoreSettings)
+    pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
     judged = engine.judged_set(given.judge_on, pruning.test_examples)
     known = read_shards(given.merge)
     judged_by_epoch: dict[str, Judged] = {}

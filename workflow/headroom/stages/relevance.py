@@ -32,7 +32,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     engine.add_model(parser)
     parser.add_argument("--set", default="check", help="evaluation set whose outputs are explained")
     parser.add_argument("--output", required=True, help="table of relevance")
-    add_settings(parser, RelevanceSettings)
+    add_settings(parser, relevance=RelevanceSettings)
     return parser
 
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    settings = settings_from(given, RelevanceSettings)
+    settings = settings_from(given, "relevance", RelevanceSettings)
     examples = engine.examples(given.set, settings.examples)
     model = engine.load(given.checkpoint)
     batches = engine.batches(model, examples, settings.batch_examples)

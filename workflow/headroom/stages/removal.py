@@ -13,7 +13,7 @@ from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.tables import signature, write_table
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
-from headroom.engines.judged import EvaluationSet
+from headroom.methods.judging import EvaluationSet
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.settings.experiments import RemovalSettings
 
@@ -36,7 +36,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
     parser.add_argument("--sliced", required=True, help="where the sliced checkpoint goes")
     parser.add_argument("--output", required=True, help="table of checks")
-    add_settings(parser, RemovalSettings)
+    add_settings(parser, removal=RemovalSettings)
     engine.add_judging(parser)
     return parser
 
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    share = settings_from(given, RemovalSettings).share
+    share = settings_from(given, "removal", RemovalSettings).share
     judged = engine.judged_set(given.set)
     full = engine.load(given.checkpoint)
     removed = chosen_heads(given, full, share)

@@ -29,7 +29,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
     parser.add_argument("--output", required=True, help="table of scores")
     parser.add_argument("--halves", help="table of the last checkpoint's scores on halves of the set; unset for none")
-    add_settings(parser, ScoreSettings)
+    add_settings(parser, scores=ScoreSettings)
     return parser
 
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    settings = settings_from(given, ScoreSettings)
+    settings = settings_from(given, "scores", ScoreSettings)
     examples = engine.examples(given.set, settings.examples)
     about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=settings.batch_examples)
     rows: list[dict[str, Any]] = []

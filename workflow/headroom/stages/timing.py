@@ -44,7 +44,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="test", help="set that examples are taken from")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
     parser.add_argument("--samples", required=True, help="table of all raw timings")
-    add_settings(parser, TimingSettings)
+    add_settings(parser, timing=TimingSettings)
     return parser
 
 
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     kind = chosen_engine(arguments)
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
-    settings = settings_from(given, TimingSettings)
+    settings = settings_from(given, "timing", TimingSettings)
     torch.set_num_threads(settings.threads)
     examples = engine.examples(given.set)
     models = build_models(engine, given, settings)

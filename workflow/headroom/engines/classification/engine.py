@@ -40,8 +40,8 @@ class ClassificationEngine:
     @staticmethod
     def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:  # noqa: ARG004
         """Add metrics and resampling."""
-        add_settings(parser, LabellingSettings)
-        add_settings(parser, SamplingSettings)
+        add_settings(parser, labelling=LabellingSettings)
+        add_settings(parser, sampling=SamplingSettings)
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> ClassificationModel:
         """Load a classifier; with `maps` one that computes attention step by step."""
@@ -67,14 +67,14 @@ class ClassificationEngine:
         """Read a set's examples, judged by the metrics given, or by those of the corpus, or by accuracy."""
         from headroom.engines.classification.judging import LabelledSet
 
-        settings = settings_from(self.given, LabellingSettings)
+        settings = settings_from(self.given, "labelling", LabellingSettings)
         known = self._record() or {"metrics": ["accuracy"]}
         return LabelledSet(
             name=name,
             text=self.examples(name, limit),
             metrics=settings.metrics or tuple(known["metrics"]),
             examples_at_once=settings.examples_at_once,
-            resamples=settings_from(self.given, SamplingSettings).resamples,
+            resamples=settings_from(self.given, "sampling", SamplingSettings).resamples,
         )
 
     def final(self, judged: LabelledSet, model: ClassificationModel) -> tuple[Outcome, str, Callable[[str], str]]:

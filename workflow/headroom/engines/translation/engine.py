@@ -42,9 +42,9 @@ class TranslationEngine:
     def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
         """Add decoding and resampling; for final scores also the beam."""
         if final:
-            add_settings(parser, EvaluationSettings)
-        add_settings(parser, DecodingSettings)
-        add_settings(parser, SamplingSettings)
+            add_settings(parser, evaluation=EvaluationSettings)
+        add_settings(parser, decoding=DecodingSettings)
+        add_settings(parser, sampling=SamplingSettings)
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> TranslationModel:  # noqa: ARG002
         """Load a checkpoint with the vocabulary given; every model of fairseq can show attention weights."""
@@ -68,17 +68,17 @@ class TranslationEngine:
         """Read a set's sources and references."""
         from headroom.engines.translation.judging import TranslatedSet
 
-        settings_from(self.given, EvaluationSettings)  # a wrong value is reported before anything is read
+        settings_from(self.given, "evaluation", EvaluationSettings)  # a wrong value is reported before anything is read
         return TranslatedSet(
             name=name,
             pairs=self.examples(name, limit),
-            settings=settings_from(self.given, DecodingSettings),
-            resamples=settings_from(self.given, SamplingSettings).resamples,
+            settings=settings_from(self.given, "decoding", DecodingSettings),
+            resamples=settings_from(self.given, "sampling", SamplingSettings).resamples,
         )
 
     def final(self, judged: TranslatedSet, model: TranslationModel) -> tuple[Outcome, str, Callable[[str], str]]:
         """Translate with a beam."""
-        return judged.judge_with_beam(model, settings_from(self.given, EvaluationSettings))
+        return judged.judge_with_beam(model, settings_from(self.given, "evaluation", EvaluationSettings))
 
     def example_batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
         """Return sentence pairs in batches; the decoder reads the references."""
