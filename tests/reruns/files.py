@@ -98,7 +98,7 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/methods/fairseq_arms.py": MODEL,
     "workflow/headroom/methods/roles.py": OBSERVED,
     "workflow/headroom/methods/syntax.py": OBSERVED,
-    "workflow/headroom/methods/workload.py": {"speed": 1, **REPORT},
+    "workflow/headroom/engines/translation/timing.py": {"speed": 1, **REPORT},
     "workflow/headroom/engines/classification/training.py": FINE_TUNING,
     "workflow/headroom/engines/translation/training.py": MODEL,
     "workflow/headroom/report/claims/pruning.py": REPORT,

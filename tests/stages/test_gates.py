@@ -8,8 +8,9 @@ from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
 from headroom.core.tables import read_table, write_table
 from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.translation.engine import read_pairs
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import fine_tuning, from_scratch, gates, training
 from headroom.stages import scores as scores_stage
@@ -65,7 +66,11 @@ def test_pruned_models_load_and_do_what_the_table_says(toy, learned, name):
     left = 24 - len(parse_profile(profile, model.sites))
     assert sum(len(live.kept) for live in model.live_sites) == left
     limits = DecodingSettings(length_factor=0, length_offset=6)
-    found = load_set(toy.corpus, "check", limits, resamples=2, sentences=8).judge(model).scores
+    found = (
+        TranslatedSet(name="check", pairs=read_pairs(toy.corpus, "check", 8), settings=limits, resamples=2)
+        .judge(model)
+        .scores
+    )
     table = read_table(learned / "pruned.csv")
     mine = table[(table["setting"] == float(name)) & (table["gates"] == "hard")].set_index("metric")["value"]
     assert found["loss"] == pytest.approx(mine["loss"], rel=1e-5)

@@ -139,8 +139,8 @@ class TestDataDictionary:
             ("scores", "methods.importance", "CRITERIA"),
             ("Columns that recur", "methods.importance", "NORMALISATIONS"),
             ("curves", "methods.importance", "CRITERIA"),
-            ("timing", "methods.workload", "PARTS"),
-            ("timing", "methods.encoder_workload", "PARTS"),
+            ("timing", "engines.translation.timing", "PARTS"),
+            ("timing", "engines.classification.timing", "PARTS"),
         ],
     )
     def test_every_value_is_explained(self, table: str, module: str, constant: str, sections: dict[str, str]) -> None:

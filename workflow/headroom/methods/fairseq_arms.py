@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.epochs import RealPositions, Regulariser
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.engines.translation.attention_maps import attention_maps
 from headroom.engines.translation.checkpoint import find_sites
 from headroom.methods.regularisers import regulariser

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headroom.core.bootstrap import paired_difference
-from headroom.methods.judging import EvaluationSet, Outcome
+from headroom.engines.judged import EvaluationSet, Outcome
 
 _PLACE = ("study", "run", "epoch", "method", "scope", "setting", "draw", "kept", "heads")
 _STATE = ("undecided", "start", "gates", "set", "metric", "value", "full", "delta", "low", "high", "p")

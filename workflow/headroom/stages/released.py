@@ -12,7 +12,6 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
 from headroom.data.moses import CODES, MOSES, MosesPieces, write_moses
-from headroom.engines.translation import fairseq as _engine  # noqa: F401  (imports fairseq quietly)
 from headroom.engines.translation.released import adopt
 from headroom.settings.models import ReleasedModel
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from fairseq import checkpoint_utils
-from fairseq.data import Dictionary
-from fairseq.tasks.translation import TranslationTask
 from omegaconf import OmegaConf
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation.checkpoint import find_sites, refuse_packed, save_model
+from headroom.engines.translation.fairseq import Dictionary, TranslationTask
+
+from fairseq import checkpoint_utils  # isort: skip
 
 
 class _Meter:

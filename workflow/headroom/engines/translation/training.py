@@ -10,10 +10,6 @@ from typing import Any
 
 import numpy
 import torch
-from fairseq import checkpoint_utils, metrics, options, tasks, utils
-from fairseq.data import iterators
-from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-from fairseq.trainer import Trainer
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
@@ -25,6 +21,11 @@ from headroom.engines.removal import remove_heads
 from headroom.engines.sites import gradient_norm, site_names
 from headroom.engines.translation.checkpoint import DESCRIPTOR, find_sites, is_whole, load_state, save_model
 from headroom.engines.translation.fairseq_task import site_of
+
+from fairseq import checkpoint_utils, metrics, options, tasks, utils  # isort: skip
+from fairseq.data import iterators  # isort: skip
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf  # isort: skip
+from fairseq.trainer import Trainer  # isort: skip
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from headroom.core.tables import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.metrics import LabelSet, metric_signature
 from headroom.engines.classification.model import Batch, ClassificationModel
-from headroom.methods.judging import Outcome
+from headroom.engines.judged import Outcome
 
 
 class LabelledSet:
-    """Labelled examples; satisfies `headroom.methods.judging.EvaluationSet`."""
+    """Labelled examples; satisfies `headroom.engines.judged.EvaluationSet`."""
 
     def __init__(
         self, *, name: str, text: LabelledText, metrics: Sequence[str], examples_at_once: int, resamples: int

@@ -4,9 +4,9 @@ import numpy
 import pytest
 import torch
 from headroom.core.heads import Head
+from headroom.engines.classification.judging import LabelledSet
 from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.judging import Judge, comparisons
-from headroom.methods.labelled_sets import LabelledSet
 from sklearn.metrics import accuracy_score, f1_score
 from toy_encoder import toy_text, write_encoder
 

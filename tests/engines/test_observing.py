@@ -8,10 +8,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.data.labelled import LabelledText
 from headroom.data.parallel import ParallelText
+from headroom.engines.classification.engine import ClassificationEngine
+from headroom.engines.translation.engine import TranslationEngine, read_pairs
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.pairs import read_pairs
+from headroom.engines.translation.observing import sentence_batches
 from headroom.stages import released
-from headroom.tasks.observing import observing
 from toy_encoder import toy_text, write_encoder
 from toy_released import write_release
 
@@ -28,11 +29,13 @@ def texts_of(batch, row, text):
 
 
 class TestTranslation:
-    reader = observing("translation")
+    @pytest.fixture
+    def engine(self, toy):
+        return TranslationEngine(translating(toy))
 
-    def test_end_marks_begin_marks_and_padding_do_not_count(self, toy, model):
+    def test_end_marks_begin_marks_and_padding_do_not_count(self, engine, toy, model):
         pairs = read_pairs(toy.corpus, "check", 5)
-        (batch,) = self.reader.example_batches(model, ParallelText(pairs.source, pairs.target), 5)
+        (batch,) = engine.example_batches(model, ParallelText(pairs.source, pairs.target), 5)
         source = [len(model.source.pieces.encode(text)) for text in pairs.source]
         target = [len(model.target.pieces.encode(text)) for text in pairs.target]
         assert batch.spans is None
@@ -45,9 +48,9 @@ class TestTranslation:
             assert found == [[lengths[position] + 1 for position in batch.positions] for lengths in (queries, keys)]
 
     @torch.inference_mode()
-    def test_every_site_is_shown_with_maps_of_that_shape(self, toy, model):
+    def test_every_site_is_shown_with_maps_of_that_shape(self, engine, toy, model):
         pairs = read_pairs(toy.corpus, "check", 5)
-        (batch,) = self.reader.example_batches(model, pairs, 5)
+        (batch,) = engine.example_batches(model, pairs, 5)
         seen = {}
         batch.show(lambda site, weights: seen.update({site: weights}))
         assert set(seen) == set(model.sites)
@@ -56,9 +59,9 @@ class TestTranslation:
             assert weights.shape == (5, 4, queries.shape[1], keys.shape[1])
 
     @torch.inference_mode()
-    def test_sentences_run_the_encoder_alone_and_know_their_places(self, toy, model):
+    def test_sentences_run_the_encoder_alone_and_know_their_places(self, engine, toy, model):
         lines = read_lines(toy.corpus / "check.source")[:7]
-        batches = self.reader.sentence_batches(model, lines, 3)
+        batches = engine.sentence_batches(model, lines, 3)
         assert sorted(position for batch in batches for position in batch.positions) == list(range(7))
         for batch in batches:
             seen = set()
@@ -67,8 +70,8 @@ class TestTranslation:
             for row, position in enumerate(batch.positions):
                 assert "".join(texts_of(batch, row, lines[position])) == lines[position].replace(" ", "")
 
-    def test_frequencies_are_those_of_the_training_text(self, toy, model, tmp_path):
-        counts = self.reader.frequencies(translating(toy), model)
+    def test_frequencies_are_those_of_the_training_text(self, engine, toy, model, tmp_path):
+        counts = engine.frequencies(model)
         lines = model.source.pieces.encode_lines(read_lines(toy.corpus / "train.source"))
         pieces = [piece for line in lines for piece in line.split(" ")]
         assert int(counts.sum()) == len(pieces)
@@ -76,15 +79,14 @@ class TestTranslation:
             index = model.source.dictionary.index(piece)
             if index != model.source.dictionary.unk():
                 assert int(counts[index]) == pieces.count(piece)
-        given = translating(toy)
-        given.corpus = str(tmp_path)
-        assert self.reader.frequencies(given, model) is None
+        engine.given.corpus = str(tmp_path)
+        assert engine.frequencies(model) is None
         write_lines(tmp_path / "train.source", [])
-        assert self.reader.frequencies(given, model) is None
+        assert engine.frequencies(model) is None
 
-    def test_fresh_weights_have_the_shape_and_are_none_of_the_checkpoint(self, toy, model):
+    def test_fresh_weights_have_the_shape_and_are_none_of_the_checkpoint(self, engine, model):
         before = torch.random.get_rng_state()
-        one, two = (self.reader.load(translating(toy), fresh=1) for _ in range(2))
+        one, two = (engine.load(engine.given.checkpoint, fresh=1) for _ in range(2))
         assert torch.equal(torch.random.get_rng_state(), before)
         weights = [each.model.state_dict() for each in (model, one, two)]
         assert {name: value.shape for name, value in weights[0].items()} == {
@@ -97,18 +99,20 @@ class TestTranslation:
 
 
 class TestClassification:
-    reader = observing("classification")
-
     @pytest.fixture(params=["bert", "roberta", "deberta-v3"])
     def given(self, request, tmp_path):
         return argparse.Namespace(
             checkpoint=str(write_encoder(tmp_path / "model", request.param)), corpus=str(tmp_path), device="cpu"
         )
 
-    def test_separators_and_padding_do_not_count_and_unknown_pieces_do(self, given):
-        model = self.reader.load(given)
+    @pytest.fixture
+    def engine(self, given):
+        return ClassificationEngine(given)
+
+    def test_separators_and_padding_do_not_count_and_unknown_pieces_do(self, engine):
+        model = engine.load(engine.given.checkpoint, maps=True)
         text = LabelledText(["the dog", "a cat sees ÿ the child"], ["a cat", "the cat"], ["no", "yes"])
-        batches = self.reader.example_batches(model, text, 2)
+        batches = engine.example_batches(model, text, 2)
         counts = {
             position: int(batch.ordinary["E"][0][row].sum())
             for batch in batches
@@ -118,10 +122,10 @@ class TestClassification:
         assert all(torch.equal(batch.real["E"][0], batch.pieces != model.tokenizer.pad_token_id) for batch in batches)
 
     @torch.inference_mode()
-    def test_sentences_know_the_places_of_their_pieces(self, given):
-        model = self.reader.load(given)
+    def test_sentences_know_the_places_of_their_pieces(self, engine):
+        model = engine.load(engine.given.checkpoint, maps=True)
         lines = ["the dog sees", "a small cat.", "Dogs xq and the child"]
-        batches = self.reader.sentence_batches(model, lines, 2)
+        batches = engine.sentence_batches(model, lines, 2)
         for batch in batches:
             seen = []
             batch.show(lambda site, weights, seen=seen: seen.append((site.kind, *weights.shape[:2])))
@@ -129,25 +133,25 @@ class TestClassification:
             for row, position in enumerate(batch.positions):
                 assert "".join(texts_of(batch, row, lines[position])) == lines[position].replace(" ", "")
 
-    def test_what_is_cut_has_no_place(self, given):
-        model = self.reader.load(given)
+    def test_what_is_cut_has_no_place(self, engine):
+        model = engine.load(engine.given.checkpoint, maps=True)
         line = " ".join(["dog"] * 60)
-        (batch,) = self.reader.sentence_batches(model, [line], 1)
+        (batch,) = engine.sentence_batches(model, [line], 1)
         assert len(texts_of(batch, 0, line)) == model.longest - 2
 
-    def test_frequencies_are_those_of_both_sentences(self, given, tmp_path):
-        model = self.reader.load(given)
-        assert self.reader.frequencies(given, model) is None
+    def test_frequencies_are_those_of_both_sentences(self, engine, tmp_path):
+        model = engine.load(engine.given.checkpoint, maps=True)
+        assert engine.frequencies(model) is None
         text = toy_text(examples=5)
         rows = zip(text.first, text.second, text.labels)
         write_lines(tmp_path / "train.tsv", ["sentence1\tsentence2\tlabel", *("\t".join(row) for row in rows)])
-        counts = self.reader.frequencies(given, model)
+        counts = engine.frequencies(model)
         words = " ".join([*text.first, *text.second]).split()
         assert int(counts.sum()) == len(words)
         assert int(counts[model.tokenizer.convert_tokens_to_ids("dog")]) == words.count("dog")
 
-    def test_fresh_weights_are_the_same_again_and_not_the_trained_ones(self, given):
-        trained, one, two = (self.reader.load(given, fresh=fresh) for fresh in (None, 1, 1))
+    def test_fresh_weights_are_the_same_again_and_not_the_trained_ones(self, engine):
+        trained, one, two = (engine.load(engine.given.checkpoint, fresh=fresh) for fresh in (None, 1, 1))
         for name, value in one.model.state_dict().items():
             assert torch.equal(value, two.model.state_dict()[name])
         name = next(name for name, _ in trained.model.named_parameters() if name.endswith("weight"))
@@ -157,7 +161,7 @@ class TestClassification:
 def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
     monkeypatch.setattr(model.source.pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
     with pytest.raises(HeadroomError, match="cannot be brought to places"):
-        observing("translation").sentence_batches(model, ["The dog sees a cat."], 1)
+        TranslationEngine(translating(toy)).sentence_batches(model, ["The dog sees a cat."], 1)
 
 
 @torch.inference_mode()
@@ -167,7 +171,7 @@ def test_released_models_find_the_places_of_moses_tokens(tmp_path):
     released.main(["--path", str(release.directory), *vocabulary, "--checkpoint", str(tmp_path / "epoch1.pt")])
     model = TranslationModel.load(tmp_path / "epoch1.pt", tmp_path / "binarised", "cpu")
     lines = [*release.text.source[:5], "The “well-known” dog doesn't  bark…"]
-    batches = observing("translation").sentence_batches(model, lines, 3)
+    batches = sentence_batches(model, lines, 3)
     for batch in batches:
         for row, position in enumerate(batch.positions):
             spans = [tuple(span) for span in batch.spans[row].tolist() if span[0] >= 0]

@@ -1,6 +1,5 @@
 """Attention maps of a BERT-like classifier: on labelled examples, or on sentences alone."""
 
-import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,15 +14,8 @@ from headroom.engines.classification.model import Batch, ClassificationModel
 from headroom.engines.classification.sites import real_positions
 from headroom.engines.maps import MapBatch, MapObserver, padded_spans
 
-__all__ = ["example_batches", "frequencies", "load", "sentence_batches"]
-
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
 """Pieces with a special meaning; the one for what is unknown stands for a word."""
-
-
-def load(given: argparse.Namespace, *, fresh: int | None = None) -> ClassificationModel:
-    """Load a classifier that computes attention step by step."""
-    return ClassificationModel.load(given.checkpoint, given.device, attention="eager", fresh=fresh)
 
 
 def example_batches(model: ClassificationModel, examples: LabelledText, size: int) -> list[MapBatch]:
@@ -48,14 +40,13 @@ def sentence_batches(model: ClassificationModel, sentences: Sequence[str], size:
     ]
 
 
-def frequencies(given: argparse.Namespace, model: ClassificationModel) -> Tensor | None:
-    """Return how often each piece occurs in `train.tsv`, (V,); None if there is no training text."""
-    path = Path(given.corpus) / "train.tsv"
-    if not path.is_file() or len(read_lines(path)) < 2:
+def frequencies(model: ClassificationModel, text: Path) -> Tensor | None:
+    """Return how often each piece occurs in labelled text, (V,); None if there is none."""
+    if not text.is_file() or len(read_lines(text)) < 2:
         return None
     embedding: Any = model.model.get_input_embeddings()  # type: ignore[operator]
     counts = torch.zeros(embedding.num_embeddings, dtype=torch.long)
-    for side in read_labelled(path).sides:
+    for side in read_labelled(text).sides:
         for pieces in model.tokenizer(side, add_special_tokens=False)["input_ids"]:
             counts += torch.bincount(torch.tensor(pieces, dtype=torch.long), minlength=len(counts))
     return counts

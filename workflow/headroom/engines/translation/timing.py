@@ -16,11 +16,12 @@ PARTS = ("encoder", "decoder", "generation")
 
 
 @dataclass(frozen=True)
-class Workload:
+class TranslationWorkload:
     """One batch of an evaluation set, run through a part of a model."""
 
     batch: Batch
     steps: int
+    parts = PARTS
 
     @property
     def shape(self) -> dict[str, int]:
@@ -76,7 +77,7 @@ class Workload:
         return key.shape[0] if key is not None else query.shape[0]
 
 
-def workload(model: TranslationModel, examples: ParallelText, size: int) -> Workload:
+def workload(model: TranslationModel, examples: ParallelText, size: int) -> TranslationWorkload:
     """Return a batch of `size` sentences of the set's middle lengths.
 
     Raises:
@@ -94,7 +95,7 @@ def workload(model: TranslationModel, examples: ParallelText, size: int) -> Work
         sentences=size,
     )
     assert batch.target is not None
-    return Workload(batch, steps=batch.target.shape[1])
+    return TranslationWorkload(batch, steps=batch.target.shape[1])
 
 
 def _generate(model: TranslationModel, batch: Batch, steps: int) -> None:

@@ -16,10 +16,11 @@ PARTS = ("model",)
 
 
 @dataclass(frozen=True)
-class Workload:
+class ClassificationWorkload:
     """One batch of an evaluation set, labelled by the whole model."""
 
     batch: Batch
+    parts = PARTS
 
     @property
     def shape(self) -> dict[str, int]:
@@ -52,7 +53,7 @@ class Workload:
         return counted + examples * sum(live.multiply_adds(length) for live in model.live_sites)
 
 
-def workload(model: ClassificationModel, examples: LabelledText, size: int) -> Workload:
+def workload(model: ClassificationModel, examples: LabelledText, size: int) -> ClassificationWorkload:
     """Return a batch of `size` examples of the set's middle lengths.
 
     Raises:
@@ -64,4 +65,4 @@ def workload(model: ClassificationModel, examples: LabelledText, size: int) -> W
     order = sorted(range(len(examples)), key=lambda i: (lengths[i], i))
     start = (len(order) - size) // 2
     (batch,) = model.batches(examples.taken(order[start : start + size]), examples=size)
-    return Workload(batch)
+    return ClassificationWorkload(batch)

@@ -1,6 +1,5 @@
 """Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on sentences alone."""
 
-import argparse
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,13 +16,6 @@ from headroom.engines.translation.attention_maps import attention_maps
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.model import TranslationModel
 
-__all__ = ["example_batches", "frequencies", "load", "sentence_batches"]
-
-
-def load(given: argparse.Namespace, *, fresh: int | None = None) -> TranslationModel:
-    """Load a checkpoint with the vocabulary given."""
-    return TranslationModel.load(given.checkpoint, given.vocabulary, given.device, fresh=fresh)
-
 
 def example_batches(model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
     """Return sentence pairs in batches; the decoder reads the references."""
@@ -38,10 +30,9 @@ def sentence_batches(model: TranslationModel, sentences: Sequence[str], size: in
     return [_map_batch(model, batch, spans=[places[position] for position in batch.positions]) for batch in batches]
 
 
-def frequencies(given: argparse.Namespace, model: TranslationModel) -> Tensor | None:
-    """Return how often each source piece occurs in `train.source`, (V,); None if there is no training text."""
-    path = Path(given.corpus) / "train.source"
-    lines = read_lines(path) if path.is_file() else []
+def frequencies(model: TranslationModel, text: Path) -> Tensor | None:
+    """Return how often each source piece occurs in a text, (V,); None if there is none."""
+    lines = read_lines(text) if text.is_file() else []
     if not lines:
         return None
     pieces = Counter(piece for line in model.source.pieces.encode_lines(lines) for piece in line.split(" "))

@@ -5,7 +5,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.engines.classification.model import ClassificationModel
-from headroom.methods.encoder_workload import workload
+from headroom.engines.classification.timing import workload
 from toy_encoder import toy_text, write_encoder
 from toy_self_attentive import ATTENTION, HOPS, STATES, UNITS, write_self_attentive
 

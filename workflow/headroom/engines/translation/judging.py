@@ -1,7 +1,7 @@
 """Evaluation sets of translation: decoding, teacher-forced losses, metrics."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy
@@ -10,31 +10,31 @@ import torch
 from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
 from headroom.core.heads import Head
 from headroom.core.tables import signature
+from headroom.data.parallel import ParallelText
+from headroom.engines.judged import Outcome
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.metrics import METRICS, ReferenceSet, metric_signature
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.judging import Outcome
-from headroom.methods.pairs import read_pairs
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.experiments import DecodingSettings, EvaluationSettings
 
 
 class TranslatedSet:
-    """Sentences with references; satisfies `headroom.methods.judging.EvaluationSet`."""
+    """Sentences with references; satisfies `headroom.engines.judged.EvaluationSet`."""
 
     metrics = tuple(METRICS)
 
-    def __init__(
-        self,
-        *,
-        name: str,
-        sources: Sequence[str],
-        references: Sequence[str],
-        settings: DecodingSettings,
-        resamples: int,
-    ) -> None:
+    def __init__(self, *, name: str, pairs: ParallelText, settings: DecodingSettings, resamples: int) -> None:
+        """Make a set.
+
+        Args:
+            name: Its name.
+            pairs: Sources and references.
+            settings: How sweeps decode it.
+            resamples: Bootstrap samples.
+        """
         self.name = name
-        self.sources = list(sources)
-        self.references = ReferenceSet(references)
+        self.sources = pairs.source
+        self.references = ReferenceSet(pairs.target)
         self.settings = settings
         self._weights = resampling_weights(resampled_indices(len(self.sources), resamples))
         self._batches: list[Batch] = []
@@ -69,6 +69,14 @@ class TranslatedSet:
             tokens[batch.positions] = batch_tokens.cpu().numpy()
         return self.outcome(pieces, self.references.sample(model.texts(pieces), nats, tokens))
 
+    def judge_with_beam(
+        self, model: TranslationModel, settings: EvaluationSettings
+    ) -> tuple[Outcome, str, Callable[[str], str]]:
+        """Return the outcome with beam search, how translations were found, and the signature of a metric."""
+        outcome = self.judge(model, beam=settings.beam, length_penalty=settings.length_penalty)
+        signature = partial(self.signature, beam=settings.beam, lenpen=settings.length_penalty)
+        return outcome, f"beam{settings.beam}", signature
+
     def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
         """Return answers and what they add to the metrics with the scores, also on every resample."""
         return Outcome(answers, sample, sample.scores(), sample.resampled(self._weights))
@@ -96,24 +104,3 @@ class TranslatedSet:
         batches = self.batches(model)
         self._encoded = self._encoded or [model.encoded(batch) for batch in batches]
         return self._encoded
-
-
-def load_set(
-    corpus: Path | str, name: str, settings: DecodingSettings, *, resamples: int, sentences: int | None = None
-) -> TranslatedSet:
-    """Read `<name>.source` and `<name>.target` of a corpus directory.
-
-    Args:
-        corpus: The directory.
-        name: The set, e.g. `test`.
-        settings: How sweeps decode it.
-        resamples: Bootstrap samples.
-        sentences: Only the first so many sentences; None for all.
-
-    Raises:
-        HeadroomError: If a file is missing, the two differ in length, or there is no sentence.
-    """
-    pairs = read_pairs(corpus, name, sentences)
-    return TranslatedSet(
-        name=name, sources=pairs.source, references=pairs.target, settings=settings, resamples=resamples
-    )

@@ -5,7 +5,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.data.parallel import ParallelText
-from headroom.methods.workload import PARTS, workload
+from headroom.engines.translation.timing import PARTS, workload
 
 WIDTH, FORWARD, HEADS, HEAD = 16, 16, 4, 4
 
