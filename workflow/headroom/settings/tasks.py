@@ -5,7 +5,6 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.settings.arms import (
     Arm,
@@ -15,7 +14,6 @@ from headroom.settings.arms import (
     DisagreementSubspaceArm,
     SvgdArm,
     check_arm,
-    shaped,
 )
 from headroom.settings.base import Settings
 from headroom.settings.encoder import Encoder, NewEncoder
@@ -100,12 +98,10 @@ class TranslationSettings(Settings):
     def _arms_can_be_trained(self) -> Self:
         for name, arm in self.arms.items():
             check_arm_name("translation", name)
-            try:
-                model = shaped(self.model, arm)
-            except HeadroomError as error:
-                raise ValueError(f"translation.arms.{name}.{error}") from None
+            model, heads = self.model, arm.heads or self.model.heads
+            check_heads_of_arm(f"translation.arms.{name}", heads, model.width)
             layers = {"E": model.encoder_layers, "A": model.decoder_layers, "D": model.decoder_layers}
-            sites = [Site(kind, layer, model.heads) for kind, n in layers.items() for layer in range(1, n + 1)]
+            sites = [Site(kind, layer, heads) for kind, n in layers.items() for layer in range(1, n + 1)]
             check_arm(f"translation.arms.{name}", arm, sites)
         return self
 
@@ -202,9 +198,14 @@ def check_arms_of_classifier(place: str, task: ClassificationSettings) -> None:
             check_arm(key, arm, [Site("E", 1, arm.heads or task.encoder.hops)])
         if isinstance(task.encoder, NewEncoder):
             heads = arm.heads or task.encoder.heads
-            if task.encoder.width % heads:
-                raise ValueError(f"{key}.heads: width {task.encoder.width} is not a multiple of heads {heads}")
+            check_heads_of_arm(key, heads, task.encoder.width)
             check_arm(key, arm, [Site("E", layer, heads) for layer in range(1, task.encoder.layers + 1)])
+
+
+def check_heads_of_arm(key: str, heads: int, width: int) -> None:
+    """Raise ValueError, naming the key, if the heads of an arm do not divide the model's width."""
+    if width % heads:
+        raise ValueError(f"{key}.heads: width {width} is not a multiple of heads {heads}")
 
 
 def check_arm_name(place: str, name: str) -> None:

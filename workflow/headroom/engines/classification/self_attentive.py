@@ -176,5 +176,17 @@ def redundancy(weights: Tensor) -> Tensor:
     return (overlap - torch.eye(weights.shape[1]).to(overlap)).square().sum((1, 2))
 
 
+def trains_in_bfloat16(config: SelfAttentiveConfig) -> bool:
+    """Return whether this processor can train the LSTM under autocast: not every one has oneDNN's kernels for it."""
+    layer = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True, bidirectional=True)
+    packed = pack_padded_sequence(torch.ones(2, 3, config.embedding_size), torch.tensor([3, 2]), batch_first=True)
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            layer(packed)[0].data.sum().backward()
+    except RuntimeError:
+        return False
+    return True
+
+
 AutoConfig.register(SelfAttentiveConfig.model_type, SelfAttentiveConfig)
 AutoModelForSequenceClassification.register(SelfAttentiveConfig, SelfAttentiveForSequenceClassification)
