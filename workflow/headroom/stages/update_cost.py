@@ -20,7 +20,7 @@ from headroom.engines.translation.training import build_trainer, configuration
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.methods.translation_arms import training
 from headroom.settings.arms import Arm, ArmSettings
-from headroom.settings.experiments import CostSettings
+from headroom.settings.experiments import UpdateCostSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.update_cost")
@@ -36,14 +36,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
     parser.add_argument("--output", required=True, help="table of seconds per update")
-    add_settings(parser, model=ModelSettings, training=TrainingSettings, cost=CostSettings)
+    add_settings(parser, model=ModelSettings, training=TrainingSettings, update_cost=UpdateCostSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Time the updates and write the table."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, "cost", CostSettings)
+    settings = settings_from(given, "update_cost", UpdateCostSettings)
     arms = arms_from(given)
     if not Path(given.data, "dict.source.txt").is_file():
         raise HeadroomError(f"no training data in {given.data}: give the directory that headroom vocabulary wrote")
