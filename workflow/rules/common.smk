@@ -1,4 +1,5 @@
 # What all rules share: the checked study, its runs, the sources of a stage and its flags.
+import json
 import os
 import re
 import shlex
@@ -44,7 +45,6 @@ try:
     import grimp
     from headroom.core.command import FULL_DISK
     from headroom.core.errors import HeadroomError
-    from headroom.settings.arms import format_arm
     from headroom.settings.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -95,6 +95,7 @@ RUNS = study.runs()
 DETAILED = study.detailed_runs()
 TRANSLATED = [name for name, run in RUNS.items() if run.task == "translation"]
 LABELLED = [name for name in RUNS if name not in TRANSLATED]
+TRAINED_CLASSIFIERS = [name for name in LABELLED if not study.tasks[RUNS[name].task].released]
 RUNS_OF = {task: [name for name, run in RUNS.items() if run.task == task] for task in study.tasks}
 ARMED = [name for name, task in study.tasks.items() if len(task.arms) > 1]
 RESULTS = f"results/{study.study}"
@@ -121,13 +122,14 @@ CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_c
 
 
 def any_of(names):
-    """Return a pattern that matches these names alone."""
-    return "|".join(re.escape(name) for name in names)
+    """Return a pattern that matches these names alone: nothing without any."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
 wildcard_constraints:
     run=any_of(RUNS),
     shard="[0-9]+",
+    end="[0-9]+",
     scope="all|E|A|D",
 
 
@@ -137,11 +139,11 @@ _imports = grimp.build_graph("headroom", cache_dir=None)
 def sources(*stages, data=()):
     """Return the files whose content results depend on: the import closures of modules, and data beside them.
 
-    Settings are declarations: what they decide travels by value, in a rule's params. Arms alone do something.
+    Settings are declarations: what they decide travels by value, in a rule's params.
     """
     stages = [name for stage in stages for name in (stage, f"{stage}.__main__") if name in _imports.modules]
     modules = {module for stage in stages for module in (stage, *_imports.find_upstream_modules(stage))}
-    modules = {name for name in modules if not name.startswith("headroom.settings") or name.endswith(".arms")}
+    modules = {name for name in modules if not name.startswith("headroom.settings")}
     packages = {name.rpartition(".")[0] for name in modules if "." in name}
     paths = {_module_file(name) for name in modules | packages} | {WORKFLOW / name for name in data}
     return sorted(os.path.relpath(path) for path in paths)
@@ -168,14 +170,9 @@ def flags(settings, leave_out=()):
     return " ".join(words)
 
 
-def arm_words(task, name):
-    """Return an arm of a task as `--arm svgd method=svgd alpha=0.01 ...`."""
-    return " ".join(["--arm", *format_arm(name, study.tasks[task].arms[name])])
-
-
-def arm_of(run):
-    """Return the arm of a run in these words."""
-    return arm_words(RUNS[run].task, RUNS[run].arm)
+def sections(**models):
+    """Return sections of the configuration as the JSON of `--settings`."""
+    return json.dumps({name: model.model_dump(mode="json") for name, model in models.items()})
 
 
 def _word(value):

@@ -28,23 +28,22 @@ def ends_of_jobs(task):
     return [*range(step, task.epochs, step), task.epochs]
 
 
-def job_of(step, end, task):
-    """Return the name of a step of training that is cut into jobs: its own for the last, `train_until_4` before."""
-    return step if end == task.epochs else f"{step}_until_{end}"
+def earlier_job(wildcards):
+    """Return what a job of a training waits for: the table of the job before it; nothing if it is the first."""
+    task = task_of(wildcards.run)
+    end = int(wildcards.get("end", task.epochs))
+    earlier = [other for other in ends_of_jobs(task) if other < end]
+    return [f"{RESULTS}/training_so_far/{wildcards.run}.epoch{other}.csv" for other in earlier[-1:]]
 
 
-def training_so_far(end, task):
-    """Return the table of a training that is to go on after the job that ends there."""
-    return (
-        f"{RESULTS}/training_so_far/{{run}}.epoch{end}.csv" if end < task.epochs else f"{RESULTS}/training/{{run}}.csv"
-    )
-
-
-def earlier_job(end, task):
-    """Return what the job that ends there waits for: the table of the job before it; nothing if it is the first."""
-    return [training_so_far(other, task) for other in ends_of_jobs(task) if other < end][-1:]
-
-
-def until(end, task):
+def until(wildcards):
     """Return the flag of a job that ends before the last epoch."""
-    return f" --until {end}" if end < task.epochs else ""
+    return f"--until {wildcards.end}" if "end" in wildcards.keys() else ""
+
+
+def runs_by_epochs():
+    """Return the runs of classifiers that are trained, by their number of epochs."""
+    found = {}
+    for run in TRAINED_CLASSIFIERS:
+        found.setdefault(task_of(run).epochs, []).append(run)
+    return found

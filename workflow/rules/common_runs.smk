@@ -141,6 +141,27 @@ def treebank_flag(run):
     return " ".join(f"--treebank {path}" for path in treebank_of(run))
 
 
+def training_settings(run):
+    """Return what decides how a run is trained."""
+    task = task_of(run)
+    model = {"model": task.model} if run in TRANSLATED else {}
+    return sections(arm=task.arms[RUNS[run].arm], **model, training=task.training)
+
+
+def cost_settings():
+    """Return what decides what an update of every arm costs; the number of epochs does not."""
+    task = {name: getattr(translation, name).model_dump(mode="json") for name in ("model", "training", "update_cost")}
+    del task["training"]["epochs"]
+    arms = {name: arm.model_dump(mode="json") for name, arm in translation.arms.items()}
+    return json.dumps({"arms": arms, **task})
+
+
+def encoder_of(task):
+    """Return the files of the encoder that the classifiers of a task start from."""
+    files = [file for file in CLASSIFIER if file != "model.safetensors" or is_pretrained(classification[task])]
+    return [f"{RESULTS}/{task}/encoder/{file}" for file in files]
+
+
 def far_flags(corpus):
     """Return the far domains of a corpus as flags: named files, or named splits of a data set."""
     return "".join(f" --far {name} {shlex.quote(place)}" for name, place in corpus.far.items())
@@ -157,6 +178,8 @@ def encoder_files(encoder):
 
 
 def local_files(place):
-    """Return the files that stand in a directory of yours, or the one file that it is."""
-    here = Path(place)
-    return sorted(str(path) for path in here.iterdir() if path.is_file()) if here.is_dir() else [place]
+    """Return the files that stand in a directory of yours, or the one file that it is; none without a place."""
+    here = Path(place or "")
+    if place and here.is_dir():
+        return sorted(str(path) for path in here.iterdir() if path.is_file())
+    return [place] if place else []

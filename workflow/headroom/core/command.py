@@ -83,8 +83,9 @@ def epoch_of(checkpoint: str) -> int:
 def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
     """Add `--settings` for whole sections of the configuration as JSON, and one flag per key of each.
 
-    `learning_rate` becomes `--learning-rate`, and of a second section with such a key `--section-learning-rate`. Lists take several values; booleans take `true` or `false`, so that a
-    flag always shows its value; sections within a section take JSON.
+    `learning_rate` becomes `--learning-rate`; a key that a section before has too, `--<section>-learning-rate`.
+    Lists take several values; booleans take `true` or `false`, so that a flag always shows its value; sections within
+    a section take JSON.
 
     Args:
         parser: The parser of a stage.

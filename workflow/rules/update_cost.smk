@@ -1,5 +1,5 @@
 # What repulsion costs per update: interleaved updates of all arms.
-rule cost:
+rule update_cost:
     input:
         vocabulary=VOCABULARY,
         binarised=BINARISED,
@@ -7,9 +7,9 @@ rule cost:
     output:
         f"{RESULTS}/update_cost.csv",
     log:
-        f"{LOGS}/cost.log",
+        f"{LOGS}/update_cost.log",
     benchmark:
-        f"{BENCHMARKS}/cost.tsv"
+        f"{BENCHMARKS}/update_cost.tsv"
     conda:
         "../../envs/torch.yaml"
     threads: alone("update_cost", "translation")
@@ -20,15 +20,8 @@ rule cost:
     params:
         study=study.study,
         data=directory_of("binarised"),
-        arms=" ".join(arm_words("translation", arm) for arm in translation.arms),
-        settings=" ".join(
-            [
-                flags(translation.model),
-                flags(translation.training, leave_out=["epochs"]),
-                flags(translation.update_cost),
-            ]
-        ),
+        settings=cost_settings(),
         device=study.device,
     shell:
         "python -m headroom update_cost --study {params.study} --data {params.data} --device {params.device} "
-        "{params.arms} {params.settings} --output {output} > {log} 2>&1"
+        "--settings {params.settings:q} --output {output} > {log} 2>&1"

@@ -1,49 +1,31 @@
 # Layouts that gates left, trained from scratch.
 if any(SCRATCH.values()):
 
-    rule train_layout:
+    use rule training_translation as training_from_scratch with:
         input:
             vocabulary=VOCABULARY,
             binarised=BINARISED,
-            code=sources("headroom.stages.training"),
+            code=sources("headroom.stages.training", "headroom.methods.translation_arms"),
             profile=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all/{{strength}}/profile.txt",
         output:
+            table=f"{RESULTS}/scratch_training/{{run}}.{{strength}}.csv",
             checkpoints=[
                 f"{RESULTS}/scratch/{{run}}.{{strength}}/epoch{epoch}.pt" for epoch in range(1, translation.epochs + 1)
             ],
-            table=f"{RESULTS}/scratch_training/{{run}}.{{strength}}.csv",
         log:
-            f"{LOGS}/train_layout/{{run}}.{{strength}}.log",
+            f"{LOGS}/training_from_scratch/{{run}}.{{strength}}.log",
         benchmark:
-            f"{BENCHMARKS}/train_layout/{{run}}.{{strength}}.tsv"
+            f"{BENCHMARKS}/training_from_scratch/{{run}}.{{strength}}.tsv"
         wildcard_constraints:
             run=any_of(TRANSLATED),
             strength="[0-9.e-]+",
         priority: 20
-        conda:
-            "../../envs/torch.yaml"
-        threads: 1
-        resources:
-            mem_mb=memory(4000 * study.gpus),
-            runtime=24 * 60,
-            gpu=TRAINING_GPUS,
         params:
-            study=study.study,
-            data=directory_of("binarised"),
             work=f"work/{study.study}/{{run}}.scratch-{{strength}}",
-            arm=of_run(arm_of),
-            seed=lambda wildcards: RUNS[wildcards.run].seed,
-            model=flags(translation.model),
-            training=flags(translation.training),
-            device=TRAINING_DEVICE,
             directory=f"{RESULTS}/scratch/{{run}}.{{strength}}",
-        shell:
-            "python -m headroom training --study {params.study} --run {wildcards.run} --data {params.data} "
-            "--work {params.work} --checkpoints {params.directory} --output {output.table} --device {params.device} "
-            "--profile {input.profile} "
-            "--seed {params.seed} {params.arm} {params.model} {params.training} > {log} 2>&1"
+            part=lambda wildcards, input: f"--profile {input.profile}",
 
-    rule contrast:
+    rule from_scratch:
         input:
             data=of_run(data_of, "test"),
             code=of_run(code_of, "headroom.stages.from_scratch"),
@@ -52,9 +34,9 @@ if any(SCRATCH.values()):
         output:
             f"{RESULTS}/pruned/{{run}}.scratch-{{strength}}.csv",
         log:
-            f"{LOGS}/contrast/{{run}}.{{strength}}.log",
+            f"{LOGS}/from_scratch/{{run}}.{{strength}}.log",
         benchmark:
-            f"{BENCHMARKS}/contrast/{{run}}.{{strength}}.tsv"
+            f"{BENCHMARKS}/from_scratch/{{run}}.{{strength}}.tsv"
         wildcard_constraints:
             run=any_of(TRANSLATED),
             strength="[0-9.e-]+",
