@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, distributed
-from torch.multiprocessing.spawn import ProcessException, ProcessRaisedException, start_processes
+from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
 from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory
 from headroom.engines.head_model import pick_device
@@ -130,7 +130,7 @@ def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None
             while not together.join(_POLL, grace_period=_GRACE):
                 _receive(receiver, notify, errors)
             _receive(receiver, notify, errors)
-        except ProcessException as failed:
+        except ProcessExitedException as failed:
             _receive(receiver, notify, errors)
             raise _reason(errors, failed, together.processes) from None
         finally:
@@ -151,13 +151,11 @@ def _receive(receiver: Connection, notify: Notify, errors: list[Exception]) -> N
                 notify(message)
 
 
-def _reason(errors: list[Exception], failed: Any, processes: Sequence[Any]) -> Exception:
+def _reason(errors: list[Exception], failed: ProcessExitedException, processes: Sequence[Any]) -> Exception:
     """Return why the processes ended; one that was killed makes the others fail, with errors that do not say so."""
     codes = [process.exitcode for process in processes]
-    killed = [number for number, code in enumerate(codes) if code < 0 and code != -signal.SIGTERM]
-    if not killed and isinstance(failed, ProcessRaisedException):
-        return RuntimeError(failed.msg)
-    first = next(iter([*killed, failed.error_index]))
+    signalled = [number for number, code in enumerate(codes) if code < 0 and code != -signal.SIGTERM]
+    first = next(iter([*signalled, failed.error_index]))
     ended = HeadroomError(
         f"process {first + 1} of {len(codes)} that train together {_end(codes[first])}, and so all were ended; "
         "run the same command again: it goes on after the last whole epoch"
@@ -177,8 +175,8 @@ def _take_part(
 ) -> None:
     """Be one of several processes; the last message of one that fails is its error."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _prepare(number, count, threads)
     try:
+        _prepare(number, count, threads)
         _meet(number, count, device, meeting)
         work(sender.send if number == 0 else lambda _: None)
         wait_for_all()

@@ -16,7 +16,8 @@ from headroom.engines.training import RealPositions, Regulariser
 from headroom.engines.translation.attention_maps import attention_maps
 from headroom.engines.translation.checkpoint import find_sites
 from headroom.engines.translation.fairseq_task import site_of
-from headroom.engines.translation.training import PLAIN_NORM, TranslationTraining
+from headroom.engines.translation.trainer import PLAIN_NORM
+from headroom.engines.translation.training import TranslationTraining
 from headroom.methods.particles import GradientRewriter
 from headroom.methods.regularisers import regulariser
 from headroom.settings.arms import Arm, ArmSettings, ForwardArm, GradientArm

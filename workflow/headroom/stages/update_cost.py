@@ -16,7 +16,7 @@ import torch
 from headroom.core.command import add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import signature, write_table
-from headroom.engines.translation.training import build_trainer, configuration
+from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.methods.translation_arms import training
 from headroom.settings.arms import Arm, ArmSettings
