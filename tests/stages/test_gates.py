@@ -12,7 +12,7 @@ from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
 from headroom.settings.experiments import DecodingSettings
-from headroom.stages import fine_tuning, from_scratch, gates, training
+from headroom.stages import from_scratch, gates, training
 from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 from toy_fine_tuning import write_corpus, write_toy_encoder
@@ -179,9 +179,18 @@ def test_models_of_two_shapes_cannot_be_contrasted(toy, lively_checkpoint, tmp_p
 
 def test_classifiers_learn_gates_too(tmp_path):
     corpus, encoder = write_corpus(tmp_path / "corpus"), write_toy_encoder(tmp_path / "encoder")
-    fine_tuning.main(
+    training.main(
         [
-            *("--corpus", str(corpus), "--encoder", str(encoder), "--work", str(tmp_path / "work")),
+            *(
+                "--task",
+                "classification",
+                "--corpus",
+                str(corpus),
+                "--encoder",
+                str(encoder),
+                "--work",
+                str(tmp_path / "work"),
+            ),
             *("--checkpoints", str(tmp_path / "run"), "--output", str(tmp_path / "training.csv"), "--device", "cpu"),
             *("--epochs", "1", "--learning-rate", "0.01"),
         ]

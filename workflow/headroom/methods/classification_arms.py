@@ -1,12 +1,13 @@
-"""Arms as the fine-tuning of classifiers is told of them."""
+"""Arms of fine-tunings: what each changes in transformers' Trainer."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from headroom.engines.classification.attention_maps import attention_maps
+from headroom.engines.classification.fine_tuning import FineTuning
 from headroom.engines.classification.training import Changes
-from headroom.engines.epochs import Regulariser
 from headroom.engines.sites import AttentionSite, Projections
+from headroom.engines.training import Regulariser
 from headroom.methods.particles import GradientRewriter
 from headroom.methods.regularisers import regulariser
 from headroom.settings.arms import Arm, BaselineArm, DisagreementPositionArm, ForwardArm, GradientArm
@@ -39,3 +40,7 @@ def _rewriter(arm: GradientArm, seed: int, projections: Projections) -> Callable
 
 def _regulariser(arm: ForwardArm, seed: int, sites: Sequence[AttentionSite]) -> Regulariser:
     return regulariser(arm, sites, attention_maps, seed=seed, batch_first=True)
+
+
+training = partial(FineTuning, changes_of=changes_of)
+"""Returns the training of a run in an arm, given the rest of it."""

@@ -1,37 +1,49 @@
 """Arms of trainings by fairseq: its loss with terms added, and Adam with repulsion."""
 
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
-from headroom.engines.epochs import RealPositions, Regulariser
+from headroom.core.heads import Site
+from headroom.engines.sites import Projections, gradient_norm
+from headroom.engines.training import RealPositions, Regulariser
 from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.engines.translation.attention_maps import attention_maps
 from headroom.engines.translation.checkpoint import find_sites
+from headroom.engines.translation.fairseq_task import site_of
+from headroom.engines.translation.trainer import PLAIN_NORM
+from headroom.engines.translation.training import TranslationTraining
+from headroom.methods.particles import GradientRewriter
 from headroom.methods.regularisers import regulariser
-from headroom.settings.arms import ForwardArm, parse_arm
+from headroom.settings.arms import Arm, ArmSettings, ForwardArm, GradientArm
 
 from fairseq.criterions import register_criterion  # isort: skip
 from fairseq.criterions.label_smoothed_cross_entropy import (  # isort: skip
     LabelSmoothedCrossEntropyCriterion,
     LabelSmoothedCrossEntropyCriterionConfig,
 )
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-
-from headroom.core.heads import Site
-from headroom.engines.sites import Projections, gradient_norm
-from headroom.engines.translation.fairseq_task import site_of
-from headroom.engines.translation.training import PLAIN_NORM
-from headroom.methods.particles import GradientRewriter
-from headroom.settings.arms import GradientArm
-
 from fairseq.logging import metrics  # isort: skip
 from fairseq.optim import register_optimizer  # isort: skip
 from fairseq.optim.adam import FairseqAdam, FairseqAdamConfig  # isort: skip
-from headroom.settings.arms import Arm, format_arm
+
+_PRECISION = "train with --amp or --precision bfloat16 instead of --fp16 or --bf16"
+
+
+def _read_arm(flag: str, text: str) -> Arm:
+    """Read an arm that fairseq was given."""
+    try:
+        arm: Arm = TypeAdapter(ArmSettings).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise HeadroomError(f'{flag} {text}: {place} {first["msg"]}; write JSON, e.g. {{"method": "svgd"}}') from error
+    return arm
 
 
 @dataclass
@@ -39,7 +51,8 @@ class RegularisedCrossEntropyConfig(LabelSmoothedCrossEntropyCriterionConfig):
     """Options of fairseq's criterion, and what is done to heads."""
 
     regularisation: str = field(
-        default="method=drophead", metadata={"help": "method and settings: 'method=drophead rate=0.1 sites=E'"}
+        default='{"method": "drophead"}',
+        metadata={"help": """an arm as JSON: '{"method": "drophead", "rate": 0.1, "sites": ["E"]}'"""},
     )
     regularisation_seed: int = field(default=1, metadata={"help": "seed of heads dropped at random"})
 
@@ -50,7 +63,7 @@ class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
 
     def __init__(self, task: Any, cfg: Any) -> None:
         super().__init__(task, cfg.sentence_avg, cfg.label_smoothing, cfg.ignore_prefix_size, cfg.report_accuracy)
-        _, arm = parse_arm(["--regularisation", *cfg.regularisation.split()])
+        arm = _read_arm("--regularisation", cfg.regularisation)
         if not isinstance(arm, ForwardArm):
             raise HeadroomError(f"--regularisation: the method {arm.method} does not act on the forward pass")
         self._arm = arm
@@ -79,15 +92,13 @@ class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         return {"E": (source, source), "A": (target, source), "D": (target, target)}
 
 
-_PRECISION = "train with --amp or --precision bfloat16 instead of --fp16 or --bf16"
-
-
 @dataclass
 class RepulsiveAdamConfig(FairseqAdamConfig):
     """Options of fairseq's Adam, and how the gradients of heads are rewritten."""
 
     repulsion: str = field(
-        default="method=svgd", metadata={"help": "method and settings: 'method=svgd alpha=0.01 stepsize=0.01 sites=E'"}
+        default='{"method": "svgd"}',
+        metadata={"help": """an arm as JSON: '{"method": "svgd", "alpha": 0.01, "sites": ["E"]}'"""},
     )
     repulsion_seed: int = field(default=1, metadata={"help": "seed of methods with noise"})
 
@@ -98,7 +109,7 @@ class RepulsiveAdam(FairseqAdam):
 
     def __init__(self, cfg: Any, params: Iterable[nn.Parameter]) -> None:
         super().__init__(cfg, params)
-        _, arm = parse_arm(["--repulsion", *cfg.repulsion.split()])
+        arm = _read_arm("--repulsion", cfg.repulsion)
         if not isinstance(arm, GradientArm):
             raise HeadroomError(f"--repulsion: the method {arm.method} does not rewrite gradients")
         projections: dict[Site, list[nn.Parameter]] = defaultdict(list)
@@ -134,10 +145,14 @@ def arm_arguments(arm: Arm, seed: int) -> list[str]:
         arm: The arm; its heads and attention dropout are the model's business.
         seed: Of what the arm draws at random.
     """
-    _, *words = format_arm("", arm.model_copy(update={"heads": None, "attention_dropout": None}))
+    written = arm.model_dump_json(exclude={"heads", "attention_dropout"})
     if arm.method == "baseline":
         return ["--optimizer", "adam"]
     if isinstance(arm, GradientArm):
-        return ["--optimizer", "repulsive_adam", "--repulsion", " ".join(words), "--repulsion-seed", str(seed)]
-    named = ["--regularisation", " ".join(words), "--regularisation-seed", str(seed)]
+        return ["--optimizer", "repulsive_adam", "--repulsion", written, "--repulsion-seed", str(seed)]
+    named = ["--regularisation", written, "--regularisation-seed", str(seed)]
     return ["--optimizer", "adam", "--criterion", "regularised_cross_entropy", *named]
+
+
+training = partial(TranslationTraining, arm_arguments=arm_arguments)
+"""Returns the training of a run in an arm, given the rest of it."""

@@ -4,7 +4,8 @@ import pytest
 import torch
 from headroom.engines.classification import training
 from headroom.engines.classification.trainer import load_tokenizer  # noqa: F401
-from headroom.methods.trainer_arms import changes_of
+from headroom.engines.training import read_record
+from headroom.methods.classification_arms import changes_of
 from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, SposArm, SvgdArm
 from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
@@ -102,7 +103,7 @@ def test_killed_and_resumed_arms_draw_the_same(encoder, tmp_path, arm):
 def test_norms_of_heads_are_recorded(encoder, tmp_path):
     trained(encoder, tmp_path / "plain", BaselineArm(), clip_norm=0)
     trained(encoder, tmp_path / "svgd", SvgdArm(alpha=0.0, stepsize=0.01), clip_norm=0)
-    plain, svgd = (training.read_record(tmp_path / name, 1) for name in ("plain", "svgd"))
+    plain, svgd = (read_record(tmp_path / name, 1) for name in ("plain", "svgd"))
     assert plain.plain_head_gradient_norm is None
     assert svgd.plain_head_gradient_norm == pytest.approx(plain.head_gradient_norm, rel=0.5)
     assert svgd.head_gradient_norm < 0.02 * svgd.plain_head_gradient_norm  # stepsize * K G / 2
