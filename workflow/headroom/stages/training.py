@@ -9,10 +9,10 @@ from typing import Any
 
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.core.tables import write_table
+from headroom.engines.engine import add_task, chosen_task
 from headroom.engines.training import Training, carry_out, epoch_rows
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
-from headroom.engines.engine import add_task, chosen_task
 
 logger = logging.getLogger("headroom.stages.training")
 
