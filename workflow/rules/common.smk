@@ -1,4 +1,5 @@
 # What all rules share: the checked study, its runs, the sources of a stage and its flags.
+import json
 import os
 import re
 import shlex
@@ -44,7 +45,9 @@ try:
     import grimp
     from headroom.core.command import FULL_DISK
     from headroom.core.errors import HeadroomError
+    from headroom.data.providers import module_of
     from headroom.settings.arms import format_arm
+    from headroom.settings.labelled import TreebankFile
     from headroom.settings.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(
@@ -120,6 +123,13 @@ BINARISED = [
 CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 
 
+CATALOGUES = {
+    "parallel": "headroom/data/catalogue.yaml",
+    "labelled": "headroom/data/labelled_catalogue.yaml",
+    "trees": "headroom/data/treebank_catalogue.yaml",
+}
+
+
 def any_of(names):
     """Return a pattern that matches these names alone."""
     return "|".join(re.escape(name) for name in names)
@@ -166,6 +176,11 @@ def flags(settings, leave_out=()):
         values = value if isinstance(value, list) else [value]
         words += [f"--{name.replace('_', '-')}", *(shlex.quote(_word(item)) for item in values)]
     return " ".join(words)
+
+
+def settings_json(**sections):
+    """Return sections of the configuration as the JSON that a stage takes, by their names."""
+    return json.dumps({name: section.model_dump(mode="json") for name, section in sections.items()})
 
 
 def arm_words(task, name):

@@ -121,14 +121,48 @@ def is_pretrained(task):
     return task.encoder.source not in ("new", "self-attentive")
 
 
-def labelled_from(source):
-    """Return the classification tasks whose text comes from there."""
-    return [(name, task) for name, task in classification.items() if task.corpus.source == source]
+def acquiring(kind, settings):
+    """Return the sources of acquiring text or trees: those of the stage, and of the provider of the settings' source."""
+    catalogue = [CATALOGUES[kind]] if settings.source == "catalogue" else []
+    return sources("headroom.stages.acquire", module_of(kind, settings.source), data=catalogue)
 
 
-def trees_from(source):
-    """Return the tasks whose treebank comes from there."""
-    return [(name, task) for name, task in study.tasks.items() if task.treebank.source == source]
+def own_files(settings):
+    """Return the files of yours that text or trees are taken from."""
+    if settings.source != "files":
+        return []
+    return list(settings.paths.values()) if hasattr(settings, "paths") else [settings.path]
+
+
+def of_source(settings):
+    """Return the environment that a source of text needs: the Hub's library comes with those for classifiers."""
+    return f"../../envs/{'torch' if settings.source == 'hub' else 'plain'}.yaml"
+
+
+def by_far_names():
+    """Return the classification tasks that have the same far domains, by these."""
+    groups = {}
+    for name, task in classification.items():
+        groups.setdefault(tuple(task.corpus.far_names), []).append(name)
+    return groups
+
+
+def generated_trees(corpus):
+    """Return the sets of a translation corpus that come with trees."""
+    return (*SPLITS, *corpus.far_names) if corpus.source == "generated" else ()
+
+
+def trees_of(task):
+    """Return where a task's trees come from: those of a generated translation lie beside its text."""
+    treebank = study.tasks[task].treebank
+    if task == "translation" and treebank.source == "generated":
+        return TreebankFile(path=f"{RESULTS}/translation/corpus/check.conllu")
+    return treebank
+
+
+def seed_of(task):
+    """Return the seed of the grammar that makes a task's trees; of other trees it does not matter."""
+    return study.tasks[task].corpus.seed if trees_of(task).source == "generated" else 1
 
 
 def treebank_of(run):
@@ -139,11 +173,6 @@ def treebank_of(run):
 def treebank_flag(run):
     """Return the flag that names the treebank of a run's task, if it has one."""
     return " ".join(f"--treebank {path}" for path in treebank_of(run))
-
-
-def far_flags(corpus):
-    """Return the far domains of a corpus as flags: named files, or named splits of a data set."""
-    return "".join(f" --far {name} {shlex.quote(place)}" for name, place in corpus.far.items())
 
 
 def has_training_text(task):
