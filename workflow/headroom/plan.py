@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from headroom.core.tables import columns_of
 from headroom.settings.checks import TRANSLATION
+from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
 from headroom.settings.study import Run, Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
@@ -21,6 +22,13 @@ SPLITS = ("train", "choose", "check", "test")
 
 CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 """The files of a classifier's checkpoint, which is a directory."""
+
+CATALOGUES = {
+    "parallel": "headroom/data/catalogue.yaml",
+    "labelled": "headroom/data/labelled_catalogue.yaml",
+    "trees": "headroom/data/treebank_catalogue.yaml",
+}
+"""By kind of data, the catalogue that says where it can be downloaded."""
 
 GATE_IDLE = {
     "hard-concrete": ("kept_shares", "kept_heads", "random_draws"),
@@ -136,6 +144,33 @@ class Plan:
     def all_texts(self, task: str) -> list[str]:
         """Return the text files of all sets of a task."""
         return self.texts(task, *SPLITS, *self.study.tasks[task].corpus.far_names)
+
+    def sets_with_trees(self) -> list[str]:
+        """Return the sets of the translation corpus that come with trees: all if the grammar made them."""
+        corpus = self.study.tasks[TRANSLATION].corpus
+        return [*SPLITS, *corpus.far_names] if corpus.source == "generated" else []
+
+    def tasks_by_far_names(self) -> dict[tuple[str, ...], list[str]]:
+        """Return the classification tasks that have the same far domains, by these."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for name, task in self.study.classification.items():
+            groups.setdefault(tuple(task.corpus.far_names), []).append(name)
+        return groups
+
+    def trees_beside_text(self, task: str) -> list[str]:
+        """Return the trees that come with the text of a task, where its treebank is these."""
+        beside = task == TRANSLATION and self.study.tasks[task].treebank.source == "generated"
+        return [f"{self.results}/{task}/corpus/check.conllu"] if beside else []
+
+    def trees(self, task: str, files: Sequence[str] = ("",)) -> Treebank:
+        """Return where a task's trees come from: a file if they come with its text."""
+        return TreebankFile(path=files[0] or "-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
+
+    def seed_of_trees(self, task: str) -> int:
+        """Return the seed of the grammar that makes a task's trees; of other trees it does not matter."""
+        corpus = self.study.tasks[task].corpus
+        made = isinstance(corpus, GeneratedPairs) and self.trees(task).source == "generated"
+        return corpus.seed if made else 1
 
     @property
     def vocabulary(self) -> list[str]:
@@ -390,10 +425,19 @@ def columns(*tables: str) -> str:
     return "; ".join(f"{name}: {' '.join(columns_of(name))}" for name in tables)
 
 
-def local_files(place: str) -> list[str]:
-    """Return the files that stand in a directory, or the one file that it is."""
-    here = Path(place)
-    return sorted(str(path) for path in here.iterdir() if path.is_file()) if here.is_dir() else [place]
+def own_files(source: Any) -> list[str]:
+    """Return the user's files that text or trees are taken from."""
+    if source.source != "files":
+        return []
+    return list(source.paths.values()) if hasattr(source, "paths") else [source.path]
+
+
+def local_files(place: str | None) -> list[str]:
+    """Return the files that stand in a directory, or the one file that it is; none without a place."""
+    here = Path(place or "")
+    if place and here.is_dir():
+        return sorted(str(path) for path in here.iterdir() if path.is_file())
+    return [place] if place else []
 
 
 def _has_training_text(task: TaskSettings) -> bool:

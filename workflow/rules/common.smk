@@ -38,7 +38,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.path.relpath(WORKFLO
 try:
     from headroom.core.errors import HeadroomError
     from headroom.data.providers import module_of
-    from headroom.plan import CLASSIFIER, Plan, as_json, columns, local_files
+    from headroom.plan import CATALOGUES, CLASSIFIER, SPLITS, Plan, as_json, columns, local_files, own_files
     from headroom.settings.study import load_study
     from headroom.sources import Sources
 except ModuleNotFoundError as error:
@@ -94,6 +94,23 @@ def outside(paths):
 def code(stage, *others):
     """Return the files of the package that the results of a stage depend on."""
     return outside(sources.of_stage(stage, others=others))
+
+
+def provided_by(kind, settings):
+    """Return the files of the package that text or trees of a source depend on."""
+    catalogue = [WORKFLOW / CATALOGUES[kind]] if settings.source == "catalogue" else []
+    return code("acquire", module_of(kind, settings.source)) + outside(catalogue)
+
+
+def environment_of(settings):
+    """Return the environment that a source of text needs: the Hub's library comes with those for classifiers."""
+    return f"../../envs/{'torch' if settings.source == 'hub' else 'plain'}.yaml"
+
+
+def tree_files(wildcards):
+    """Return the files that trees are taken from: those of a generated translation lie beside its text."""
+    own = outside(own_files(study.tasks[wildcards.task].treebank))
+    return own or plan.trees_beside_text(wildcards.task)
 
 
 def model_files(stage, *sets, epochs=plan.checkpoint):

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from headroom.data.corpora import Request
 from headroom.data.grammar import source
+from headroom.data.grammar.conllu_lines import conllu_lines
 from headroom.data.grammar.domains import DOMAINS
 from headroom.data.grammar.sample import Sampler
 from headroom.data.grammar.target import translate
-from headroom.data.parallel import ParallelText
+from headroom.data.parallel import ParallelSets, ParallelText
 from headroom.settings.parallel import GeneratedCorpus
 
 SOURCE_LANGUAGE = "generated English"
@@ -23,6 +25,16 @@ class TreebankPair:
     def every_second(self, start: int) -> "TreebankPair":
         """Return the pairs number start, start + 2, ... (counted from 0) with their trees."""
         return TreebankPair(self.pairs.every_second(start), self.trees[start::2])
+
+
+def parallel(settings: GeneratedCorpus, _request: Request) -> ParallelSets:
+    """Return the pairs of the grammar, and beside them a `.conllu` per set."""
+    sets = generate_sets(settings)
+    return ParallelSets(
+        {name: pair.pairs for name, pair in sets.items()},
+        (SOURCE_LANGUAGE, TARGET_LANGUAGE),
+        beside={f"{name}.conllu": conllu_lines(pair.trees, name=name) for name, pair in sets.items()},
+    )
 
 
 def generate_sets(settings: GeneratedCorpus) -> dict[str, TreebankPair]:

@@ -1,7 +1,9 @@
-"""A file over HTTP: tried again, gone on with where it broke off, and never waited for without end.
+"""Published files: looked for in a mirror first, downloaded with retries that resume, never waited for without end.
 
-What has come lies beside the file's place. A later call goes on from there if the server says that the file is still
-the same. The file itself appears whole or not at all.
+What has come lies beside the file's place. A later call resumes there if the server says that the file is still the
+same. The file itself appears whole or not at all. pooch downloads each try to a new temporary file, from the start, and
+waits for a slow server as long as a byte comes now and then: resuming after a broken connection or a killed process,
+and limits of time and size, would all have to be added to it as a downloader, which is what this module is.
 """
 
 import logging
@@ -108,6 +110,33 @@ def download(
         f"cannot download {destination.name} {'; '.join(reasons)};\n"
         f"check the network, or name a mirror that has {place}"
     )
+
+
+def in_mirror(mirror: Path | str | None, place: str) -> Path | None:
+    """Return where a directory that mirrors published files has one; None if it lacks it.
+
+    A mirror that is not there is no error, only a warning: the same study runs on machines with and without it.
+
+    Args:
+        mirror: The mirror, or None. One on the network has nothing here.
+        place: Where a mirror has the file, e.g. `multi30k/train.en.gz`.
+    """
+    if mirror is None or _is_address(mirror):
+        return None
+    if not Path(mirror).is_dir():
+        _log.warning("the mirror %s is not a directory here", mirror)
+        return None
+    path = Path(mirror) / place
+    return path if path.is_file() else None
+
+
+def addresses(mirror: Path | str | None, place: str, url: str) -> list[str]:
+    """Return where a file may be downloaded, in order: from a mirror on the network, then where it is published."""
+    return [f"{str(mirror).rstrip('/')}/{place}", url] if _is_address(mirror) else [url]
+
+
+def _is_address(mirror: Path | str | None) -> bool:
+    return str(mirror).startswith(("http://", "https://"))
 
 
 def _obtain(part: PartialFile, address: str, expected: str | None, size: int | None, patience: Patience) -> None:

@@ -11,13 +11,22 @@ import sacrebleu
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
-from headroom.data.parallel import ParallelText, checked
+from headroom.data.corpora import Request
+from headroom.data.parallel import ParallelSets, ParallelText, checked
 from headroom.settings.parallel import SacrebleuCorpus
 
 TIMEOUT = 30.0
 """Seconds without an answer after which a download has failed; the library would wait for ever."""
 
 _log = logging.getLogger(__name__)
+
+
+def parallel(settings: SacrebleuCorpus, _request: Request) -> ParallelSets:
+    """Return test sets without training text."""
+    texts = {"train": ParallelText([], []), **load_test_sets(settings)}
+    origin = {"sacrebleu": sacrebleu.__version__, "licences": ["not stated"]}
+    source, target = settings.pair.split("-")
+    return ParallelSets(texts, (source, target), origin)
 
 
 def load_test_sets(settings: SacrebleuCorpus) -> dict[str, ParallelText]:

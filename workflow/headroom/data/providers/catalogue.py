@@ -1,16 +1,133 @@
-"""Read labelled examples from files as they were published: tables, aligned files, members of archives."""
+"""Public data of the catalogues: fetched from a mirror or by download, checked, and read as it was published."""
 
+import gzip
+import logging
+import shutil
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from headroom.core.errors import HeadroomError
-from headroom.data.fetching import unpacked_lines
-from headroom.data.labelled import LabelledText, checked, split_rows
-from headroom.data.labelled_catalogue import Column, Columns, Identifiers, LabelledDataset, Rows
-from headroom.data.published import PublishedFile
-from headroom.data.unpacking import FAULTS, read_all
+from headroom.core.files import atomic_path, sha256
+from headroom.data.archives import FAULTS, read_all
+from headroom.data.catalogue import (
+    REQUIRED,
+    Column,
+    Columns,
+    Dataset,
+    Identifiers,
+    LabelledDataset,
+    PublishedFile,
+    Rows,
+    Treebank,
+    find_entry,
+)
+from headroom.data.corpora import Request
+from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
+from headroom.data.labelled import LabelledSets, LabelledText, checked, split_rows
+from headroom.data.parallel import SIDES, ParallelSets, ParallelText
+from headroom.data.parallel import checked as checked_pairs
+from headroom.data.trees import Trees
+from headroom.settings.labelled import CatalogueTreebank, LabelledCatalogueCorpus
+from headroom.settings.parallel import CatalogueCorpus
+
+_log = logging.getLogger(__name__)
+
+
+def parallel(settings: CatalogueCorpus, request: Request) -> ParallelSets:
+    """Return a data set of the catalogue after fetching and checking all its files."""
+    dataset = find_entry(Dataset, settings.dataset, settings.far, request.catalogue)
+    names = (*REQUIRED, *settings.far)
+    licences = sorted({file.licence for file in dataset.files if file.set in names})
+    return ParallelSets(
+        {name: _pairs(dataset, name, request) for name in names},
+        (dataset.source_language, dataset.target_language),
+        {"title": dataset.title, "licences": licences},
+    )
+
+
+def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSets:
+    """Return a labelled data set of the catalogue after fetching the files that are needed."""
+    dataset = find_entry(LabelledDataset, settings.dataset, settings.far, request.catalogue)
+    names = (*REQUIRED, *settings.far)
+    files = dataset.files_of(names)
+    fetched = {file.path: fetch(file, request.downloads, mirror=request.mirror) for file in files}
+    return LabelledSets(
+        {name: read_set(dataset, name, fetched) for name in names},
+        dataset.labels,
+        dataset.metrics,
+        {"title": dataset.title, "licences": sorted({file.licence for file in files})},
+    )
+
+
+def trees(settings: CatalogueTreebank, request: Request) -> Trees:
+    """Return a treebank of the catalogue."""
+    file = find_entry(Treebank, settings.treebank, catalogue=request.catalogue).file
+    fetched = fetch(file, request.downloads, mirror=request.mirror)
+    return Trees(unpacked_lines(fetched, file), str(fetched))
+
+
+def fetch(
+    file: PublishedFile, directory: Path | str, *, mirror: Path | str | None = None, patience: Patience = PATIENCE
+) -> Path:
+    """Return the path of a catalogued file below `directory`, fetching it unless it is there already.
+
+    The mirror is tried first: a directory, or the address of one, in which the file lies at `file.path`. A file in
+    a directory that is not the catalogued one is an error, so that a broken mirror does not go unnoticed.
+
+    Raises:
+        HeadroomError: If the file cannot be had or its checksum is wrong; then nothing is left behind but what a
+            later call can go on from.
+    """
+    destination = Path(directory) / file.path
+    if destination.is_file() and sha256(destination) == file.sha256:
+        return destination
+    if mirrored := in_mirror(mirror, file.path):
+        _copy(mirrored, file, destination)
+    else:
+        _log.info("downloading %s (%d bytes; licence: %s)", file.url, file.bytes, file.licence)
+        where = addresses(mirror, file.path, file.url)
+        download(where, destination, place=file.path, expected=file.sha256, size=file.bytes, patience=patience)
+    return destination
+
+
+def unpacked_lines(path: Path, file: PublishedFile) -> list[str]:
+    r"""Return the lines of a fetched file, split at "\n" alone, unpacked if its name ends in .gz.
+
+    Raises:
+        HeadroomError: If it cannot be unpacked, is not UTF-8, or has not the catalogued number of lines.
+    """
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+            lines = read_all(path, stream).decode("utf-8").removesuffix("\n").split("\n")
+    except (*FAULTS, UnicodeDecodeError) as error:
+        raise HeadroomError(f"cannot unpack {path}: {error}") from error
+    if file.lines is not None and len(lines) != file.lines:
+        raise HeadroomError(f"{path} has {len(lines)} lines, expected {file.lines}")
+    return lines
+
+
+def _copy(original: Path, file: PublishedFile, destination: Path) -> None:
+    with atomic_path(destination) as temporary:
+        try:
+            shutil.copyfile(original, temporary)
+        except OSError as error:
+            raise HeadroomError(f"cannot read {original}: {error.strerror}") from error
+        found, size = sha256(temporary), temporary.stat().st_size
+        if found != file.sha256:
+            raise HeadroomError(
+                f"{original}: wrong checksum, expected sha256 {file.sha256} ({file.bytes} bytes), "
+                f"found {found} ({size} bytes);\nreplace the file in the mirror, or remove it to download it"
+            )
+
+
+def _pairs(dataset: Dataset, name: str, request: Request) -> ParallelText:
+    """Fetch both sides of a set and return its pairs."""
+    files = [dataset.file(name, side) for side in SIDES]
+    paths = [fetch(file, request.downloads, mirror=request.mirror) for file in files]
+    sides = ([line.strip() for line in unpacked_lines(*pair)] for pair in zip(paths, files, strict=True))
+    return checked_pairs(ParallelText(*sides), *map(str, paths))
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,11 @@
-"""Generated sentence pairs with their labels: splits without a common premise, and the edits behind each pair."""
+"""Generated sentence pairs with their labels and the edits behind each pair."""
 
 from dataclasses import dataclass
 
+from headroom.data.corpora import Request
 from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, text_of
-from headroom.data.labelled import LabelledText
+from headroom.data.labelled import LabelledSets, LabelledText
 from headroom.settings.labelled import GeneratedPairs
-
-__all__ = ["LABELS", "PairSet", "generate_pair_sets"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +18,17 @@ class PairSet:
     def every_second(self, start: int) -> "PairSet":
         """Return the pairs number start, start + 2, ... (counted from 0) with their edits."""
         return PairSet(self.text.every_second(start), self.edits[start::2])
+
+
+def labelled(settings: GeneratedPairs, _request: Request) -> LabelledSets:
+    """Return the pairs of the grammar, and beside them the edits of every set, one pair a line."""
+    sets = generate_pair_sets(settings)
+    return LabelledSets(
+        {name: pairs.text for name, pairs in sets.items()},
+        LABELS,
+        ("accuracy",),
+        beside={f"{name}.edits": pairs.edits for name, pairs in sets.items()},
+    )
 
 
 def generate_pair_sets(settings: GeneratedPairs) -> dict[str, PairSet]:
