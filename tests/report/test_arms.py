@@ -64,9 +64,9 @@ def test_arms_come_in_the_order_of_the_configuration(tmp_path: Path) -> None:
     rows = scored(svgd=[1], other=[1], zeta=[1], plain=[1], baseline=[1])
     arms = [ArmDescription("plain", "baseline"), ArmDescription("zeta", "svgd"), ArmDescription("absent", "spos")]
     tables = study(tmp_path, arms=arms, evaluation=rows)
-    assert tables.arms == ["plain", "zeta", "baseline", "other", "svgd"]
+    assert tables.arm_names == ["plain", "zeta", "baseline", "other", "svgd"]
     assert [arm.method for arm in tables.described_arms] == ["baseline", "svgd", "baseline", "other", "svgd"]
-    assert tables.of_task("translation").arms == tables.arms
+    assert tables.of_task("translation").arm_names == tables.arm_names
 
 
 def test_without_a_configuration_the_name_is_the_method(tmp_path: Path) -> None:

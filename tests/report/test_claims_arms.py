@@ -260,7 +260,7 @@ def test_classifiers_with_arms_are_asked_too(tmp_path: Path) -> None:
     rows = [row | {"run": row["run"].replace("translation", "sst2"), "metric": "accuracy"}
             for row in scored(baseline=BASE, svgd=GAIN)]  # fmt: skip
     tables = study(tmp_path, evaluation=rows, repulsion=[row | {"task": "sst2"} for row in alike(-0.06, 0.02)])
-    assert {tables.arms[0], tables.arms[1]} == set(names)
+    assert {tables.arm_names[0], tables.arm_names[1]} == set(names)
     found = verdict_of("R2", tables)
     assert (found.verdict, found.task) == (HOLDS, "sst2")
     assert found.ours == "svgd less baseline: +0.80 [0.55, 1.05] points of accuracy on test"

@@ -107,7 +107,7 @@ def test_curves_of_single_layers(tmp_path: Path) -> None:
     flat, steep = [100.0 - step / 2 for step in range(11)], [100.0 - 5 * step for step in range(11)]
     rows = [*curve(flat, scope="E1"), *curve(steep, scope="A2"), *curve(steep, scope="all"), *curve(flat, scope="A")]
     tables = study(tmp_path, curves=rows)
-    exhibit = curves_by_layer.exhibit(with_shares(tables.curves, tables), words_of("translation"))
+    exhibit = curves_by_layer.exhibit(with_shares(tables.pruning, tables), words_of("translation"))
     assert exhibit is not None
     assert [row.label[0] for row in exhibit.rows] == ["E", "A"]
     assert set(table(exhibit)) == {"E1", "A2"}

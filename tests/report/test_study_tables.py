@@ -11,7 +11,7 @@ from report.example_tables import ALL_TASKS, TRANSLATION_RUNS, write_example_stu
 
 def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:
     assert example_tables.runs == [*TRANSLATION_RUNS, "sst2.baseline.seed1", "cola.baseline.seed1"]
-    assert example_tables.arms == ["baseline", "svgd"]
+    assert example_tables.arm_names == ["baseline", "svgd"]
     assert set(example_tables.scores["run"]) == set(example_tables.runs)
     assert all(example_tables.has(name) for name in COLUMNS)
 
@@ -19,9 +19,9 @@ def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:
 def test_empty_cells_are_missing_numbers_and_empty_texts(example_tables: StudyTables) -> None:
     pearson = example_tables.agreement[example_tables.agreement["statistic"] == "pearson"]
     assert pearson["k"].isna().all()
-    reverse = example_tables.curves[example_tables.curves["order"] == "reverse"]
+    reverse = example_tables.pruning[example_tables.pruning["order"] == "reverse"]
     assert set(reverse["normalised"]) == {""}
-    assert set(example_tables.curves.loc[example_tables.curves["heads_removed"] == 0, "removed"]) == {""}
+    assert set(example_tables.pruning.loc[example_tables.pruning["heads_removed"] == 0, "removed"]) == {""}
     assert set(example_tables.keep_one["chosen_on"]) == {"", "choose", "test", "choose test"}
     bleu = example_tables.ablation[example_tables.ablation["metric"] == "bleu"]
     assert bleu["p_mcnemar"].isna().all()
@@ -76,9 +76,9 @@ def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
     assert tables.tasks == ["translation", "sst2"]  # translation first, whatever the order of files
     assert tables.of_task("sst2").runs == ["sst2.baseline.seed1"]
     assert tables.of_task("sst2").tasks == ["sst2"]
-    assert tables.of_task("translation").arms == ["baseline", "svgd"]
-    assert tables.of_task("translation").has("repulsion")
-    assert not tables.of_task("sst2").has("repulsion")
+    assert tables.of_task("translation").arm_names == ["baseline", "svgd"]
+    assert tables.of_task("translation").has("arms")
+    assert not tables.of_task("sst2").has("arms")
     assert tables.of_task("sst2") is tables.of_task("sst2")
 
 
