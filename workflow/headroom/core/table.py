@@ -3,7 +3,7 @@
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -61,8 +61,8 @@ class Table:
     path: str
     writers: tuple[str, ...]
     key: tuple[str, ...]
-    columns: tuple[Column, ...]
-    about: str
+    columns: tuple[Column, ...] = field(repr=False)
+    about: str = field(repr=False)
 
     @property
     def name(self) -> str:
