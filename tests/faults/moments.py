@@ -103,7 +103,7 @@ CURVES = _moment(
     "curves: in the middle of the sweep",
     "prune",
     "call headroom.methods.judging:Judge._outcome@5",
-    f"pruning/{TRANSLATOR}.all",
+    f"curves/{TRANSLATOR}.all",
     (f"pruning/{TRANSLATOR}.all.csv",),
 )
 GATE = _moment(
