@@ -44,7 +44,9 @@ def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
     parts = found["run"].str.extract(_RUN)
     bad = parts["seed"].isna()
     if bad.any():
-        raise HeadroomError(f"{table.name}: '{found['run'][bad].iloc[0]}' is not named <task>.<arm>.seed<number>")
+        run = found["run"][bad].iloc[0]
+        source = next(path for path in paths if run in set(table.read(path)["run"]))
+        raise HeadroomError(f"{source}: '{run}' is not named <task>.<arm>.seed<number>")
     return found.assign(task=parts["task"], arm=parts["arm"], seed=parts["seed"].astype(int))
 
 
