@@ -15,7 +15,7 @@ _TREES = Column(
     "of `relation` `gold`, or `shuffled`, the control: every arc is moved to another place of its sentence and keeps"
     " its length, so that distances stay and syntax goes; else empty. A relation is that of the treebank by its exact"
     " name: a subtype such as `nsubj:pass` (Stanford's `nsubjpass`) is no `nsubj`, and is measured on its own where"
-    " `roles.relations` lists it",
+    " `attention_stats.relations` lists it",
 )
 _TARGET = Column(
     "target",
@@ -53,7 +53,7 @@ ATTENTION_STATS = Table(
             " one relative position (kinds `E` and `D`). `relation`: share of the words asked from which it points to a"
             " right one (kind `E`). `rare`: share of tokens from which it points to the rarest piece of the sentence,"
             " over sentences of three or more pieces whose least frequent one is not among the"
-            " `roles.frequent_tokens` most frequent of the training text (kind `E`)",
+            " `attention_stats.frequent_tokens` most frequent of the training text (kind `E`)",
         ),
         _TARGET,
         _TREES,

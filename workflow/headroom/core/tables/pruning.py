@@ -61,7 +61,7 @@ PRUNING = Table(
     about="""
 The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
 on `choose` and judged on the first examples of `test` (`pruning.test_examples` of the configuration; the signature has
-the number). One file per run and scope, of the detailed runs (`experiments.detailed_seeds`).
+the number). One file per run and scope, of the detailed runs (`detailed_seeds`).
 """,
 )
 
