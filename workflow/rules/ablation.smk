@@ -23,7 +23,7 @@ rule ablation:
         settings=of_run(plan.settings, "ablation", "answers", "sampling"),
         columns=columns("ablation", "ablation_halves"),
         sets=of_run(plan.ablated_sets),
-        written=lambda wildcards, input, output: merged_table(input, output) + f" --halves {output.halves}",
+        written=lambda wildcards, input, output: merged(wildcards, input, output) + f" --halves {output.halves}",
     shell:
         "python -m headroom ablation {params.model} --sets {params.sets} --settings {params.settings:q} "
         "{params.written} > {log} 2>&1"

@@ -125,9 +125,9 @@ def model_files(stage, *sets, epochs=plan.checkpoint):
     def files(wildcards):
         run = wildcards.run
         names = [name for part in sets for name in (part(run) if callable(part) else [part])]
-        checkpoint = {"checkpoint": epochs(run)} if epochs else {}
+        models = {"checkpoint": epochs(run)} if epochs else {}
         stage_code = outside(sources.of_stage(stage, plan.kind(run)))
-        return {**plan.data(run, *names), **checkpoint, "code": stage_code}
+        return {**plan.data(run, *names), **models, "code": stage_code}
 
     return files
 
@@ -149,8 +149,8 @@ def models(wildcards, input):
 
 def pruned_model(wildcards, input):
     """Return the flags that name a run, a model that gates left of it, and its data."""
-    checkpoint = plan.pruned_checkpoint(input.models, wildcards.run, wildcards.strength)
-    return f"--checkpoint {checkpoint} {run_flags(wildcards, input)}"
+    place = plan.pruned_checkpoint(input.models, wildcards.run, wildcards.strength)
+    return f"--checkpoint {place} {run_flags(wildcards, input)}"
 
 
 def run_flags(wildcards, input):
