@@ -6,11 +6,12 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpaired_p
+from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.metrics import METRICS
-from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.judging import Judge, comparisons
 from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -95,7 +96,7 @@ def test_comparisons_correct_over_the_profiles_of_each_metric(judge, lively):
     profiles = [({"head": str(head)}, frozenset([head])) for head in all_heads(lively.sites, "A")]
     rows = comparisons(judge, profiles)
     assert len(rows) == 8 * len(METRICS)
-    assert set(rows[0]) == {"head", *COMPARED, "signature"}
+    assert set(rows[0]) == {"head", *(column.name for column in COMPARISON), "signature"}
     for metric in METRICS:
         mine = [row for row in rows if row["metric"] == metric]
         assert [row["head"] for row in mine] == [str(head) for head in all_heads(lively.sites, "A")]

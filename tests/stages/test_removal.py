@@ -1,9 +1,9 @@
 """The remove stage on a tiny run: a sliced checkpoint that translates as the masked model does."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import format_profile
-from headroom.core.tables import read_table
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
@@ -22,8 +22,7 @@ def arguments(toy, checkpoint, place, *more):
 
 
 def checks(place):
-    table = read_table(place / "removal.csv")
-    assert list(table.columns) == list(removal.COLUMNS)
+    table = tables.REMOVAL.read(place / "removal.csv")
     return table, table.set_index("check")["value"]
 
 

@@ -27,7 +27,7 @@ from headroom.settings.experiments import (
     TimingSettings,
     UpdateCostSettings,
 )
-from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
+from headroom.settings.models import ModelSettings, TrainingSettings
 
 MODULES = {
     name: importlib.import_module(f"headroom.stages.{name}")
@@ -46,7 +46,7 @@ ON_TASKS = (
         "attention_stats",
         "pruning",
     ),
-    *("removal", "scores", "timing", "attention_maps"),
+    *("removal", "scores", "timing", "attention_maps", "training", "released"),
 )
 """Stages whose flags depend on `--task`."""
 
@@ -57,7 +57,6 @@ SETTINGS = {
     "update_cost": (ModelSettings, TrainingSettings, UpdateCostSettings),
     "diversity": (DiversitySettings,),
     "evaluation": (EvaluationSettings, DecodingSettings, SamplingSettings),
-    "fine_tuning": (FineTuningSettings,),
     "gates": (GateSettings, DecodingSettings, SamplingSettings),
     "keep_one": (KeepOneSettings, DecodingSettings, SamplingSettings),
     "roles": (RoleSettings,),
@@ -116,7 +115,7 @@ def test_help_is_that_of_the_task(name, task, capsys):
         run(MODULES[name].main, ["--task", task, "--help"])
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    assert ("--vocabulary" in text) == (task == "translation")
+    assert ("--vocabulary" in text or "--data" in text) == (task == "translation")
     for action in parser_of(name, task)._actions:
         assert action.option_strings[-1] in text
     judges = name not in (
@@ -127,6 +126,8 @@ def test_help_is_that_of_the_task(name, task, capsys):
         "scores",
         "timing",
         "attention_maps",
+        "training",
+        "released",
     )
     if task == "classification" and judges:
         wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]

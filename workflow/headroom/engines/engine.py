@@ -115,12 +115,17 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_engine(arguments: Sequence[str] | None) -> type[Engine]:
-    """Return the engine that `--task` names; the rest of the command line depends on it."""
+def chosen_task(arguments: Sequence[str] | None) -> str:
+    """Return what `--task` names; the rest of the command line depends on it."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     add_task(parser)
     named, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
-    return engine_for(named.task)
+    return str(named.task)
+
+
+def chosen_engine(arguments: Sequence[str] | None) -> type[Engine]:
+    """Return the engine that `--task` names."""
+    return engine_for(chosen_task(arguments))
 
 
 def engine_for(name: str) -> type[Engine]:

@@ -78,7 +78,7 @@ def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset
         profiles: The leading columns of each profile's rows, and the profile.
 
     Returns:
-        A row per profile and metric: the leading columns, `COMPARED`, `signature`.
+        A row per profile and metric: the leading columns, those of a comparison, `signature`.
     """
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
@@ -92,13 +92,6 @@ def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset
         for index, p_holm, p_bh in zip(mine, holm(uncorrected), benjamini_hochberg(uncorrected)):
             rows[index] |= {"p_holm": p_holm, "p_bh": p_bh}
     return rows
-
-
-COMPARED = (
-    *("set", "metric", "value", "full", "delta", "low", "high"),
-    *("p", "p_holm", "p_bh", "p_mcnemar", "p_unpaired"),
-)
-"""The columns that `comparisons` fills."""
 
 
 def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float | str]:

@@ -5,21 +5,20 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, all_heads
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
-from headroom.methods.halves import COLUMNS as HALVES
 from headroom.methods.halves import ablation_on_halves
-from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.judging import Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import AblationSettings
 
 logger = logging.getLogger("headroom.stages.ablation")
 
-USES = ("model", "judging")
 
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *COMPARED, "signature")
+USES = ("model", "judging")
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -57,11 +56,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for judge in judges:
         rows += [{**leading, **row} for row in effects(judge, heads)]
         logger.info("ablated %d heads on %s", len(heads), judge.set.name)
-    write_table(given.output, rows, COLUMNS)
+    tables.ABLATION.write(given.output, rows)
     if given.halves:
         about = signature(metric=judges[0].set.metrics[0], set=judges[0].set.name)
         halves = [{**leading, **row, "signature": about} for row in ablation_on_halves(judges[0], heads)]
-        write_table(given.halves, halves, HALVES)
+        tables.ABLATION_HALVES.write(given.halves, halves)
 
 
 def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:

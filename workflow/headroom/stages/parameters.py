@@ -6,17 +6,14 @@ from typing import Any
 
 import torch
 
+from headroom.core import tables
 from headroom.core.command import add_run, epoch_of, run, stage_parser
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.engines.sites import AttentionSite
 
 USES = ("model",)
-COLUMNS = (
-    *("study", "run", "epoch", "kind", "layer", "heads"),
-    *("head_parameters", "attention_parameters", "model_parameters", "signature"),
-)
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -36,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine = kind(given)
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     rows = [{**leading, **row} for row in counts(engine.load(given.checkpoint))]
-    write_table(given.output, rows, COLUMNS)
+    tables.PARAMETERS.write(given.output, rows)
 
 
 def counts(model: HeadModel) -> Iterator[dict[str, Any]]:

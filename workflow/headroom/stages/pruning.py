@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, all_heads, format_profile
-from headroom.core.tables import number, read_table, write_table
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.importance import gradient_scores
-from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.judging import Judge, comparisons
 from headroom.methods.orders import (
     by_head,
     least_important_first,
@@ -30,10 +30,9 @@ from headroom.settings.experiments import PruningSettings, ScoreSettings
 
 logger = logging.getLogger("headroom.stages.pruning")
 
+
 USES = ("model", "judging")
 
-_PLACE = ("scope", "order", "normalised", "ranking", "draw", "heads_removed", "heads_total", "removed")
-COLUMNS = ("study", "run", "epoch", *_PLACE, *COMPARED, "signature")
 
 MAIN = "gradient-example"
 """The criterion whose raw order `reverse` turns around: Eq. 2 of Michel et al. 2019 as printed."""
@@ -115,7 +114,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.shard:
         write_shard(given.output, judged_by_epoch)
     else:
-        write_table(given.output, rows, COLUMNS)
+        tables.PRUNING.write(given.output, rows)
 
 
 def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:
@@ -203,11 +202,11 @@ def ablation_scores(path: str, choose_on: str, metric: str) -> Scores:
     Raises:
         HeadroomError: If heads were not ablated on that set.
     """
-    table = read_table(path, ("set", "metric", "delta"))
+    table = tables.ABLATION.read(path)
     mine = table[(table["set"] == choose_on) & (table["metric"] == metric)]
     if mine.empty:
         raise HeadroomError(f"{path} has no {metric} on {choose_on}: it has {', '.join(sorted(set(table['set'])))}")
-    return by_head(mine, -number(mine, "delta"))
+    return by_head(mine, -mine["delta"])
 
 
 if __name__ == "__main__":

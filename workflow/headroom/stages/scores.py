@@ -5,8 +5,9 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods import halves as halves_of
@@ -15,9 +16,8 @@ from headroom.settings.experiments import ScoreSettings
 
 logger = logging.getLogger("headroom.stages.scores")
 
-USES = ("model",)
 
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
+USES = ("model",)
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -47,11 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         batches = engine.batches(model, examples, settings.batch_examples)
         rows += _rows(given, epoch_of(checkpoint), gradient_scores(model, batches), about)
         logger.info("scored %s", checkpoint)
-    write_table(given.output, rows, COLUMNS)
+    tables.SCORES.write(given.output, rows)
     if given.halves:
         halves = list(_half_rows(model, batches))
         leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoints[-1])}
-        write_table(given.halves, [{**leading, **row, "signature": about} for row in halves], halves_of.COLUMNS)
+        tables.SCORES_HALVES.write(given.halves, [{**leading, **row, "signature": about} for row in halves])
 
 
 def _half_rows(model: HeadModel, batches: Sequence[Any]) -> Iterator[dict[str, Any]]:

@@ -177,6 +177,20 @@ def redundancy(weights: Tensor) -> Tensor:
     return (overlap - torch.eye(weights.shape[1]).to(overlap)).square().sum((1, 2))
 
 
+def trains_in_bfloat16(config: SelfAttentiveConfig) -> bool:
+    """Return whether this processor can train the LSTM under autocast: oneDNN has kernels for some processors alone.
+
+    torch uses them for batches without padding, of which this is one.
+    """
+    layer = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True, bidirectional=True)
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            layer(torch.ones(2, 3, config.embedding_size))[0].sum().backward()
+    except RuntimeError:
+        return False
+    return True
+
+
 AutoConfig.register(SelfAttentiveConfig.model_type, SelfAttentiveConfig)
 AutoModelForSequenceClassification.register(SelfAttentiveConfig, SelfAttentiveForSequenceClassification)
 

@@ -9,7 +9,7 @@ import torch
 
 from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
 from headroom.core.heads import Head
-from headroom.core.tables import signature
+from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.engines.judged import Outcome
 from headroom.engines.translation.batches import Batch
