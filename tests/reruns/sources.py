@@ -18,6 +18,9 @@ TRANSLATED = {name: 1 for name in LABELLED if name != "remove_labelled"} | {"cur
 LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "count"}
 """What follows new text for a model that is not trained on it: its parameters stay."""
 
+OTHER_FAR = ("packaged", "hops")
+"""Tasks whose far domains are not those of the first task of their study."""
+
 PREPARED = {"prepare": 1, "train": 1, **TRANSLATED}
 
 
@@ -28,7 +31,8 @@ def fine_tuned(task: str, following: Jobs = LABELLED) -> Jobs:
 
 def labelled(task: str, following: Jobs = LABELLED) -> Jobs:
     """Return the jobs of new text of a task."""
-    return {f"label_{task}": 1, **fine_tuned(task, following)}
+    rule = "labelled_text_2" if task in OTHER_FAR else "labelled_text"
+    return {rule: 1, **fine_tuned(task, following)}
 
 
 def adopted(task: str) -> Jobs:
@@ -40,10 +44,10 @@ OWN = [
     Row(
         "translation.corpus.source (files)",
         {"translation.corpus": {"source": "generated"}, "translation.timing": {"batch_sizes": [1]}},
-        {"generate": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
     ),
     *rows(
-        {"collect": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
         {
             f"translation.corpus.{name}.{side} (files)": f"text/other.{side}"
             for name in ("train", "valid", "test", "far.news")
@@ -53,7 +57,7 @@ OWN = [
     ),
     Row("translation.treebank.source (files)", {"translation.treebank": {"source": "none"}}, {**OF_TREES, **REPORT}),
     *rows(
-        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"translation.treebank.path (files)": "text/other.conllu"},
     ),
     Row(
@@ -84,7 +88,7 @@ OWN = [
         {**OF_TREES, **REPORT},
     ),
     *rows(
-        {"treebank_reviews": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"classification.reviews.treebank.path (files)": "text/other.conllu"},
     ),
     Row(
@@ -124,16 +128,16 @@ FETCHED = [
     Row(
         "translation.corpus.source (catalogue)",
         {"translation.corpus": {"source": "files", **PAIRS}},
-        {"collect": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
     ),
-    *rows({"download": 1, **PREPARED}, {"translation.corpus.far (catalogue)": ["mscoco"]}),
+    *rows({"parallel_text": 1, **PREPARED}, {"translation.corpus.far (catalogue)": ["mscoco"]}),
     Row(
         "translation.treebank.source (catalogue)",
         {"translation.treebank": {"source": "none"}},
         {**OF_TREES, **REPORT},
     ),
     *rows(
-        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"translation.treebank.treebank (catalogue)": "ud-english-ewt"},
     ),
     Row(
@@ -175,13 +179,13 @@ FETCHED = [
         {**OF_TREES, **REPORT},
     ),
     *rows(
-        {"treebank_hub": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"classification.hub.treebank.treebank (catalogue)": "ud-english-ewt"},
     ),
     Row(
         "classification.packaged.treebank.source (none)",
         {"classification.packaged.treebank": {"source": "catalogue"}},
-        {"treebank_packaged": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
     ),
     Row(
         "classification.packaged.encoder.source (package)",
@@ -201,10 +205,10 @@ ONLINE = [
     Row(
         "translation.corpus.source (hub)",
         {"translation.corpus": {"source": "catalogue"}},
-        {"download": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
     ),
     *rows(
-        {"download": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
         {
             "translation.corpus.dataset (hub)": "someone/other",
             "translation.corpus.name (hub)": "fr-en",
@@ -221,7 +225,7 @@ ONLINE = [
     Row(
         "translation.treebank.source (none)",
         {"translation.treebank": {"source": "catalogue"}},
-        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
     ),
 ]
 
@@ -230,10 +234,10 @@ RELEASED = [
     Row(
         "translation.corpus.source (sacrebleu)",
         {"translation.corpus": {"source": "files", **PAIRS}},
-        {"collect": 1, **LOOKED_AT},
+        {"parallel_text": 1, **LOOKED_AT},
     ),
     *rows(
-        {"download": 1, **LOOKED_AT},
+        {"parallel_text": 1, **LOOKED_AT},
         {
             "translation.corpus.pair (sacrebleu)": "en-de",
             "translation.corpus.choose (sacrebleu)": "wmt11",
