@@ -41,7 +41,7 @@ def write_run(directory: Path) -> None:
     training.main(
         [
             *("--data", str(run.data), "--work", str(directory / "work"), "--checkpoints", str(directory / "run")),
-            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", "baseline", "method=baseline"),
+            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", "baseline"),
             *("--epochs", "2", *SHAPE),
         ]
     )

@@ -12,10 +12,8 @@ GROUPS: dict[str, dict[str, str]] = {
     "Models": {
         "vocabulary": "learn subword pieces and binarise parallel text",
         "encoder": "prepare the encoder that classifiers start from",
-        "training": "train a translation model, a checkpoint per epoch",
-        "fine_tuning": "train a classifier, a checkpoint per epoch",
-        "released": "take a released translation model",
-        "released_classifier": "take a classifier that is fine-tuned already",
+        "training": "train a translation model or a classifier, a checkpoint per epoch",
+        "released": "take a model that others trained",
         "evaluation": "final scores of a run on every set",
         "parameters": "count the parameters of heads, sites and model",
     },
