@@ -57,10 +57,10 @@ def _training(name: str, stage: str, stop: str, run: str, epoch: int) -> Moment:
 
 
 GENERATE = _moment(
-    "generate: a text half written",
-    "generate",
+    "parallel_text: a text half written",
+    "acquire",
     "write */.check.target.*",
-    "translation/generate",
+    "translation/parallel_text",
     ("translation/corpus/corpus.json", "translation/corpus/*"),
 )
 PREPARE = _moment(

@@ -23,7 +23,7 @@ CLASSIFICATION = [
         {"classification.entailment.corpus.seed (generated)": 2},
     ),
     *rows(
-        {"label_entailment": 1, **ENCODER},
+        {"labelled_text": 1, **ENCODER},
         {
             "classification.entailment.corpus.train (generated)": 303,
             "classification.entailment.corpus.valid (generated)": 42,
@@ -37,7 +37,7 @@ CLASSIFICATION = [
             "classification.entailment.corpus": {"source": "catalogue", "dataset": "rte"},
             "classification.entailment.treebank": {"source": "none"},
         },
-        {"label_entailment": 1, **ENCODER},
+        {"labelled_text": 1, **ENCODER},
     ),
     Row(
         "classification.entailment.encoder.source (new)",
@@ -156,10 +156,10 @@ CLASSIFICATION = [
     Row(
         "classification.entailment.treebank.sentences (generated)",
         {"classification.entailment.treebank": {"source": "generated", "sentences": 900}},
-        {"treebank_entailment": 1, **POINTING},
+        {"treebank": 1, **POINTING},
     ),
     *rows(
-        {"treebank_entailment": 1, **POINTING},
+        {"treebank": 1, **POINTING},
         {"classification.entailment.attention_stats.relations": ["nsubj", "obj"]},
     ),
     *rows(

@@ -36,7 +36,7 @@ OF_STAGES: Mapping[str, Jobs] = {
     "ablation": {"ablate": 2, "agree": 2, "curves": 3, "correlate": 2, **REPORT},
     "agreement": {"agree": 2, **REPORT},
     "relevance": RELEVANCE,
-    "collect_treebank": {"treebank_translation": 1, **POINTING, **SURVIVORS},
+    "acquire": total(EVERY_SET, EVERY_PAIR),
     "arms": COMPARED,
     "from_scratch": {"from_scratch": 1, **REPORT},
     "rank_correlation": {"correlate": 2, **REPORT},
@@ -46,9 +46,6 @@ OF_STAGES: Mapping[str, Jobs] = {
     "docs": {},
     "evaluation": {"evaluate": 8, **COMPARED},
     "gates": GATED,
-    "generate": EVERY_SET,
-    "generate_pairs": {"label_entailment": 1, **ENCODER},
-    "generate_trees": {"treebank_entailment": 1, **POINTING},
     "keep_one": {"keep": 2, **REPORT},
     "roles": ROLES,
     "attention_stats": OBSERVED,
@@ -68,22 +65,20 @@ OF_STAGES: Mapping[str, Jobs] = {
 
 OF_SOURCE_STAGES: Mapping[str, tuple[str, Jobs]] = {
     "released": ("adopted", total({"released_translation": 1, **TRANSLATED}, ADOPTED_CLASSIFIER)),
-    "collect": ("own", {"collect": 1, **PREPARED}),
-    "collect_labelled": ("own", labelled("reviews")),
-    "download": ("fetched", {"download": 1, **PREPARED}),
-    "download_hub": ("fetched", labelled("hub")),
-    "download_labelled": ("fetched", labelled("packaged")),
-    "download_parallel_hub": ("online", {"download": 1, **PREPARED}),
-    "download_sacrebleu": ("released", {"download": 1, **LOOKED_AT}),
-    "download_treebank": (
-        "fetched",
-        {"treebank_translation": 1, "treebank_hub": 1, **dict.fromkeys(OF_TREES, 2), **REPORT},
-    ),
 }
 """On the studies of `reruns.studies`, by stage: the study, and what an edited module reruns there."""
 
+PROVIDERS = "workflow/headroom/data/providers"
+
 SHARED: Mapping[str, Jobs] = {
+    "workflow/headroom/data/grammar/pairs.py": EVERY_PAIR,
     "workflow/headroom/data/grammar/source.py": total(EVERY_SET, EVERY_PAIR),
+    f"{PROVIDERS}/__init__.py": total(EVERY_SET, EVERY_PAIR),
+    f"{PROVIDERS}/catalogue.py": {},
+    f"{PROVIDERS}/files.py": {"treebank": 1, **POINTING, **SURVIVORS},
+    f"{PROVIDERS}/generated.py": EVERY_SET,
+    f"{PROVIDERS}/generated_pairs.py": {"labelled_text": 1, **ENCODER},
+    f"{PROVIDERS}/generated_trees.py": {"treebank": 1, **POINTING},
     "workflow/headroom/engines/classification/metrics.py": JUDGED_LABELLED,
     "workflow/headroom/core/ranks.py": {"agree": 2, "settle": 8, "correlate": 2, "overlap": 1, **REPORT},
     "workflow/headroom/engines/translation/metrics.py": JUDGED,
@@ -118,17 +113,22 @@ SHARED: Mapping[str, Jobs] = {
 }
 """On the tiny study, by path."""
 
+PARALLEL = {"parallel_text": 1, **PREPARED}
+BOTH_TREES = {"treebank": 2, **dict.fromkeys(OF_TREES, 2), **REPORT}
+
 OWN: Mapping[tuple[str, str], Jobs] = {
-    ("fetched", "workflow/headroom/data/catalogue.yaml"): {"download": 1, **PREPARED},
+    ("fetched", "workflow/headroom/data/catalogue.yaml"): PARALLEL,
     ("fetched", "workflow/headroom/data/labelled_catalogue.yaml"): labelled("packaged"),
-    ("fetched", "workflow/headroom/data/treebank_catalogue.yaml"): OF_SOURCE_STAGES["download_treebank"][1],
-    ("own", "text/train.source"): {"collect": 1, **PREPARED},
-    ("own", "text/news.target"): {"collect": 1, **PREPARED},
+    ("fetched", "workflow/headroom/data/treebank_catalogue.yaml"): BOTH_TREES,
+    ("fetched", f"{PROVIDERS}/catalogue.py"): total(PARALLEL, labelled("packaged"), {"treebank": 2, **OF_TREES}),
+    ("fetched", f"{PROVIDERS}/hub.py"): labelled("hub"),
+    ("online", f"{PROVIDERS}/hub.py"): PARALLEL,
+    ("own", f"{PROVIDERS}/files.py"): total(PARALLEL, labelled("reviews"), {"treebank": 2}),
+    ("released", f"{PROVIDERS}/sacrebleu.py"): {"parallel_text": 1, **LOOKED_AT},
+    ("own", "text/train.source"): PARALLEL,
+    ("own", "text/news.target"): PARALLEL,
     ("own", "text/books.tsv"): labelled("reviews"),
-    ("own", "text/own.conllu"): {
-        **{"treebank_translation": 1, "treebank_reviews": 1, **REPORT},
-        **dict.fromkeys(OF_TREES, 2),
-    },
+    ("own", "text/own.conllu"): BOTH_TREES,
     ("own", "encoder/config.json"): fine_tuned(),
     ("own", "text/other.source"): {},
     ("adopted", "release/model.pt"): {"released_translation": 1, **TRANSLATED},

@@ -63,8 +63,8 @@ FINE_TUNING = {"training_classification": 4, **OF_CLASSIFICATION}
 ENCODER = {"encoder": 1, **FINE_TUNING}
 NEW_ARM = {"training_translation": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
 NEW_ARM_LABELLED = {"training_classification": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
-EVERY_SET = {"generate": 1, "treebank_translation": 1, **CORPUS}
-EVERY_PAIR = {"label_entailment": 1, "treebank_entailment": 1, **ENCODER}
+EVERY_SET = {"parallel_text": 1, "treebank": 1, **CORPUS}
+EVERY_PAIR = {"labelled_text": 1, "treebank": 1, **ENCODER}
 
 BY_SCORES = {"gate_controls": 1, "correlate": 1, "site_curves": 1, "speed": 1}
 SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "remove": 1, **BY_SCORES, **SCORED}

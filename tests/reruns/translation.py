@@ -33,7 +33,7 @@ TRANSLATION = [
     Row(
         "translation.corpus.source (generated)",
         {"translation.corpus": {"source": "catalogue", "far": []}, "translation.treebank": {"source": "none"}},
-        {"download": 1, **CORPUS},
+        {"parallel_text": 1, **CORPUS},
     ),
     *rows(CORPUS, {"translation.vocabulary.size": 210, "translation.vocabulary.model_type": "unigram"}),
     *rows(
@@ -155,7 +155,7 @@ TRANSLATION = [
         REPORT,
     ),
     *rows(
-        {"treebank_translation": 1, **POINTING, **SURVIVORS},
+        {"treebank": 1, **POINTING, **SURVIVORS},
         {"translation.attention_stats.relations": ["nsubj", "obj"]},
     ),
     *rows(

@@ -88,7 +88,7 @@ def generating(project: Project) -> Iterator["subprocess.Popen[bytes]"]:
 def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
     """Start Snakemake on a study's text and what is made of it, and return when the text is being generated."""
     shutil.rmtree(project.root / "work", ignore_errors=True)
-    log = project.root / "logs" / name / "translation" / "generate.log"
+    log = project.root / "logs" / name / "translation" / "parallel_text.log"
     log.unlink(missing_ok=True)
     running = submit(project, binarised(name), study=f"{name}.yaml")
     wait_until(lambda: log.exists() or running.poll() is not None, "the job begins")
@@ -108,7 +108,7 @@ def the_job(project: Project) -> tuple[Path, int]:
     """Return the directory of the only job, and its process group."""
     (job,) = jobs_of(project)
     group = int((job / "group").read_text())
-    assert any("headroom generate" in args for args in living(group))
+    assert any("headroom acquire" in args for args in living(group))
     return job, group
 
 
@@ -118,7 +118,7 @@ def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -
     assert seen.status == 0, seen.output
     for name in (SCORES, f"results/tiny/runs/{RUN}/epoch2.pt"):
         assert (project.root / name).read_bytes() == (finished.project.root / name).read_bytes()
-    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # generate, prepare, training, score
+    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # parallel_text, prepare, training, score
     assert {(job / "status").read_text() for job in jobs_of(project)} == {"0\n"}
 
     again = ended(project, submit(project, SCORES))
@@ -151,12 +151,12 @@ class TestWhatFails:
         os.killpg(group, signal.SIGKILL)
         seen = ended(project, generating)
         assert seen.status == 1, seen.output
-        assert "Error in rule generate" in seen.output
+        assert "Error in rule parallel_text" in seen.output
         assert not (job / "status").exists()
         assert not living(group)
         plan = project.snakemake("-n", binarised("long"), study="long.yaml")  # no lock, no complaint
         assert plan.status == 0, plan.output
-        assert "generate" in plan.output
+        assert "parallel_text" in plan.output
 
 
 class TestCancelling:
