@@ -24,41 +24,41 @@ from reruns.jobs import (
 from reruns.sources import ADOPTED_CLASSIFIER, LOOKED_AT, OF_TREES, PREPARED, TRANSLATED, fine_tuned, labelled
 
 REPORT = {"report": 1}
-COMPARED = {"compare": 1, **REPORT}
-ROLES = {"label": 8, "label_pruned": 1, "trace": 2, **REPORT}
-OBSERVED = {"observe": 8, "correlate": 2, **SURVIVORS, **ROLES}
-GATED = total(GATES, GATES_LABELLED, {"gate_controls": 2}, REPORT)
-RELEVANCE = {"attribute": 8, "correlate": 2, **REPORT}
-CURVES = {"curves": 3, "site_curves": 2, "dynamics": 8, **COMPARED}
+COMPARED = {"arms": 1, **REPORT}
+ROLES = {"roles": 8, "roles_pruned": 1, "attention_maps": 2, **REPORT}
+OBSERVED = {"attention_stats": 8, "rank_correlation": 2, **SURVIVORS, **ROLES}
+GATED = total(GATES, GATES_LABELLED, {"gates_controls": 2}, REPORT)
+RELEVANCE = {"relevance": 8, "rank_correlation": 2, **REPORT}
+CURVES = {"pruning": 3, "pruning_sites": 2, "pruning_epochs": 8, **COMPARED}
 
 
 OF_STAGES: Mapping[str, Jobs] = {
-    "ablation": {"ablate": 2, "agree": 2, "curves": 3, "correlate": 2, **REPORT},
-    "agreement": {"agree": 2, **REPORT},
+    "ablation": {"ablation": 2, "agreement": 2, "pruning": 3, "rank_correlation": 2, **REPORT},
+    "agreement": {"agreement": 2, **REPORT},
     "relevance": RELEVANCE,
     "acquire": total(EVERY_SET, EVERY_PAIR),
     "arms": COMPARED,
     "from_scratch": {"from_scratch": 1, **REPORT},
-    "rank_correlation": {"correlate": 2, **REPORT},
+    "rank_correlation": {"rank_correlation": 2, **REPORT},
     "update_cost": {"update_cost": 1, **REPORT},
-    "parameters": {"count": 2, **REPORT},
-    "diversity": {"diversify": 8, **COMPARED},
+    "parameters": {"parameters": 2, **REPORT},
+    "diversity": {"diversity": 8, **COMPARED},
     "docs": {},
-    "evaluation": {"evaluate": 8, **COMPARED},
+    "evaluation": {"evaluation": 8, **COMPARED},
     "gates": GATED,
-    "keep_one": {"keep": 2, **REPORT},
+    "keep_one": {"keep_one": 2, **REPORT},
     "roles": ROLES,
     "attention_stats": OBSERVED,
     "overlap": {"overlap": 1, **REPORT},
     "vocabulary": CORPUS,
     "encoder": ENCODER,
     "pruning": CURVES,
-    "removal": {"remove": 1, "remove_labelled": 1, **REPORT},
+    "removal": {"removal": 1, "removal_labelled": 1, **REPORT},
     "report": REPORT,
     "scores": total(SCORES, SCORES_LABELLED),
-    "settling": {"settle": 8, **REPORT},
-    "timing": {"speed": 2, **REPORT},
-    "attention_maps": {"trace": 2, **REPORT},
+    "settling": {"settling": 8, **REPORT},
+    "timing": {"timing": 2, **REPORT},
+    "attention_maps": {"attention_maps": 2, **REPORT},
     "training": total(TRAINING, FINE_TUNING),
 }
 """On the tiny study, by stage: its own module."""
@@ -80,10 +80,10 @@ SHARED: Mapping[str, Jobs] = {
     f"{PROVIDERS}/generated_pairs.py": {"labelled_text": 1, **ENCODER},
     f"{PROVIDERS}/generated_trees.py": {"treebank": 1, **POINTING},
     "workflow/headroom/engines/classification/metrics.py": JUDGED_LABELLED,
-    "workflow/headroom/core/ranks.py": {"agree": 2, "settle": 8, "correlate": 2, "overlap": 1, **REPORT},
+    "workflow/headroom/core/ranks.py": {"agreement": 2, "settling": 8, "rank_correlation": 2, "overlap": 1, **REPORT},
     "workflow/headroom/engines/translation/metrics.py": JUDGED,
     "workflow/headroom/methods/arm_quantities.py": COMPARED,
-    "workflow/headroom/methods/diversity.py": {"diversify": 8, **COMPARED},
+    "workflow/headroom/methods/diversity.py": {"diversity": 8, **COMPARED},
     "workflow/headroom/methods/hard_concrete.py": GATED,
     "workflow/headroom/methods/importance.py": total(SCORES, SCORES_LABELLED),
     "workflow/headroom/methods/relevance.py": RELEVANCE,
@@ -91,7 +91,7 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/methods/translation_arms.py": MODEL,
     "workflow/headroom/methods/roles.py": OBSERVED,
     "workflow/headroom/methods/syntax.py": OBSERVED,
-    "workflow/headroom/engines/translation/timing.py": {"speed": 1, **REPORT},
+    "workflow/headroom/engines/translation/timing.py": {"timing": 1, **REPORT},
     "workflow/headroom/engines/classification/fine_tuning.py": FINE_TUNING,
     "workflow/headroom/engines/classification/training.py": FINE_TUNING,
     "workflow/headroom/engines/training.py": total(MODEL, FINE_TUNING),

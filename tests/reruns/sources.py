@@ -5,23 +5,34 @@ from collections.abc import Mapping
 from reruns.jobs import REPORT, Jobs, Row, rows
 from reruns.studies import OWN_TABLES, PAIRS
 
-OF_TREES = {"observe": 1, "label": 1, "trace": 1, "correlate": 1}
+OF_TREES = {"attention_stats": 1, "roles": 1, "attention_maps": 1, "rank_correlation": 1}
 SELF_ATTENTIVE = dict.fromkeys(
     (
-        *("score", "evaluate", "dynamics", "settle", "diversify", "ablate", "keep", "agree", "count", "curves"),
-        *("site_curves", "speed", "correlate", "remove_labelled", "configuration", "report"),
+        *(
+            "scores",
+            "evaluation",
+            "pruning_epochs",
+            "settling",
+            "diversity",
+            "ablation",
+            "keep_one",
+            "agreement",
+            "parameters",
+            "pruning",
+        ),
+        *("pruning_sites", "timing", "rank_correlation", "removal_labelled", "configuration", "report"),
     ),
     1,
 )
-LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "attribute": 1}
-TRANSLATED = {name: 1 for name in LABELLED if name != "remove_labelled"} | {"curves": 4, "remove": 1}
+LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "relevance": 1}
+TRANSLATED = {name: 1 for name in LABELLED if name != "removal_labelled"} | {"pruning": 4, "removal": 1}
 LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "count"}
 """What follows new text for a model that is not trained on it: its parameters stay."""
 
 OTHER_FAR = ("packaged", "hops")
 """Tasks whose far domains are not those of the first task of their study."""
 
-PREPARED = {"prepare": 1, "training_translation": 1, **TRANSLATED}
+PREPARED = {"vocabulary": 1, "training_translation": 1, **TRANSLATED}
 
 
 def fine_tuned(following: Jobs = LABELLED, *, encoder: str = "encoder_pretrained") -> Jobs:

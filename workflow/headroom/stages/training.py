@@ -67,7 +67,7 @@ def training_of(given: argparse.Namespace) -> Training:
     if given.task == "translation":
         from headroom.methods.translation_arms import training as prepared
     else:
-        from headroom.methods.classification_arms import training as prepared
+        from headroom.methods.classification_arms import training as prepared  # type: ignore[assignment]
     parts = {name: getattr(given, name) for name, _, _ in _inputs(given.task)}
     parts |= {name: settings_from(given, name, model) for name, model in _SECTIONS[given.task].items()}
     parts |= {name: getattr(given, name) for name in ("seed", "device", "processes")}
