@@ -96,7 +96,7 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/methods/translation_arms.py": MODEL,
     "workflow/headroom/methods/roles.py": OBSERVED,
     "workflow/headroom/methods/syntax.py": OBSERVED,
-    "workflow/headroom/methods/workload.py": {"speed": 1, **REPORT},
+    "workflow/headroom/engines/translation/timing.py": {"speed": 1, **REPORT},
     "workflow/headroom/engines/classification/fine_tuning.py": FINE_TUNING,
     "workflow/headroom/engines/classification/training.py": FINE_TUNING,
     "workflow/headroom/engines/training.py": total(MODEL, FINE_TUNING),

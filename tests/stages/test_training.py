@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 import torch
+from headroom.core import tables
 from headroom.core.command import run
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import read_table
 from headroom.engines import training as shell
 from headroom.engines.classification import fine_tuning
 from headroom.engines.classification.model import ClassificationModel
@@ -73,8 +73,7 @@ def same(one, other):
 
 
 def test_checkpoints_and_table_of_a_translation(toy):
-    table = read_table(toy.corpus.parent / "training.csv")
-    assert list(table.columns) == list(training.COLUMNS)
+    table = tables.TRAINING.read(toy.corpus.parent / "training.csv")
     measures = MEASURES["translation"]
     assert list(table["epoch"]) == [1] * len(measures) + [2] * len(measures)
     assert list(table["measure"]) == measures * 2
@@ -89,7 +88,7 @@ def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated
     caplog.set_level(logging.INFO, logger="headroom")
     whole = arguments("classification", made, tmp_path, epochs=2)
     training.main(whole)
-    table = read_table(tmp_path / "losses.csv")
+    table = tables.TRAINING.read(tmp_path / "losses.csv")
     measures = MEASURES["classification"]
     assert list(table["epoch"]) == [1] * len(measures) + [2] * len(measures)
     assert list(table["measure"]) == measures * 2
@@ -133,7 +132,7 @@ def test_other_settings_start_clean_and_more_epochs_where_the_rate_depends_on_th
     assert not same(weights(task, tmp_path), first)
     states = {"epoch1.pt", "state1.pt"} if task == "translation" else {"epoch1", "states"}
     assert {path.name for path in (tmp_path / "work").iterdir()} == {"notes.txt", "fingerprint", "epoch1.json", *states}
-    assert len(read_table(tmp_path / "losses.csv")) == len(MEASURES[task])
+    assert len(tables.TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES[task])
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -143,13 +142,13 @@ def test_a_training_in_jobs_is_the_training_in_one(task, tmp_path, made, caplog)
     training.main(arguments(task, made, whole, epochs=3))
     for until in (1, 2):
         training.main(arguments(task, made, cut, "--until", str(until), epochs=3))
-        assert read_table(cut / "losses.csv")["epoch"].max() == until
+        assert tables.TRAINING.read(cut / "losses.csv")["epoch"].max() == until
         assert not (cut / "run").exists()
     caplog.clear()
     training.main(arguments(task, made, cut, epochs=3))
     assert "going on after epoch 2" in caplog.text
     assert all(same(weights(task, cut, epoch), weights(task, whole, epoch)) for epoch in (1, 2, 3))
-    one, other = (read_table(place / "losses.csv") for place in (whole, cut))
+    one, other = (tables.TRAINING.read(place / "losses.csv") for place in (whole, cut))
     assert list(one["measure"]) == list(other["measure"])
     loss = one["measure"] == "valid_loss"
     assert list(one["value"][loss]) == list(other["value"][loss])
@@ -165,7 +164,7 @@ def test_the_table_names_the_arm_and_its_method_without_a_name(made, tmp_path):
     same_given = training.build_parser().parse_args(arguments("translation", made, tmp_path, *flags))
     assert training.training_of(same_given) == found
     training.main(arguments("translation", made, tmp_path, *flags))
-    assert "|arm:svgd|" in read_table(tmp_path / "losses.csv")["signature"][0]
+    assert "|arm:svgd|" in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
 
 
 class TestFingerprint:

@@ -2,7 +2,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.data.catalogue import read_catalogue
+from headroom.data.catalogue import Dataset, read_entries
 from plans import said
 from whole_project import Ended, Project, new_project
 
@@ -270,7 +270,7 @@ def nothing_made(project: Project, ended: Ended, study: str) -> None:
 
 
 def test_corrupt_download(project: Project) -> None:
-    file = read_catalogue()["multi30k"].file("train", "source")
+    file = read_entries(Dataset.place, Dataset)["multi30k"].file("train", "source")
     wrong = project.root / "mirror" / file.path
     wrong.parent.mkdir(parents=True)
     wrong.write_bytes(b"wrong")

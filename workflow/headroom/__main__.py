@@ -7,18 +7,7 @@ from headroom.core.command import run
 
 GROUPS: dict[str, dict[str, str]] = {
     "Data": {
-        "generate": "make parallel text by the grammar",
-        "generate_pairs": "make labelled sentence pairs by the grammar",
-        "generate_trees": "make sentences with gold trees by the grammar",
-        "download": "fetch parallel text of the catalogue",
-        "download_labelled": "fetch labelled text of the catalogue",
-        "download_treebank": "fetch a treebank of the catalogue",
-        "download_hub": "fetch labelled text of the Hugging Face Hub",
-        "download_parallel_hub": "fetch parallel text of the Hugging Face Hub",
-        "download_sacrebleu": "fetch test sets of sacrebleu",
-        "collect": "take parallel text from files",
-        "collect_labelled": "take labelled text from files",
-        "collect_treebank": "take trees from a file",
+        "acquire": "text or trees: generated, of the catalogue, the Hub or sacrebleu, or your own",
     },
     "Models": {
         "vocabulary": "learn subword pieces and binarise parallel text",

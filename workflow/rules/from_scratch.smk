@@ -1,44 +1,42 @@
 # Layouts that gates left, trained from scratch.
-if any(SCRATCH.values()):
+if any(plan.from_scratch(run) for run in plan.gated):
 
     use rule training_translation as training_from_scratch with:
         input:
-            vocabulary=VOCABULARY,
-            binarised=BINARISED,
-            code=sources("headroom.stages.training", "headroom.methods.translation_arms"),
-            profile=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all/{{strength}}/profile.txt",
+            vocabulary=plan.vocabulary,
+            binarised=plan.binarised,
+            code=code("training", "headroom.methods.translation_arms"),
+            models=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all",
         output:
-            table=f"{RESULTS}/scratch_training/{{run}}.{{strength}}.csv",
+            table=f"{RESULTS}/training_from_scratch/{{run}}.{{strength}}.csv",
             checkpoints=[
-                f"{RESULTS}/scratch/{{run}}.{{strength}}/epoch{epoch}.pt" for epoch in range(1, translation.epochs + 1)
+                f"{RESULTS}/from_scratch/{{run}}.{{strength}}/epoch{epoch}.pt"
+                for epoch in range(1, translation.epochs + 1)
             ],
         log:
             f"{LOGS}/training_from_scratch/{{run}}.{{strength}}.log",
         benchmark:
             f"{BENCHMARKS}/training_from_scratch/{{run}}.{{strength}}.tsv"
         wildcard_constraints:
-            run=any_of(TRANSLATED),
+            run=any_of(plan.translated),
             strength="[0-9.e-]+",
         priority: 20
         params:
-            work=f"work/{study.study}/{{run}}.scratch-{{strength}}",
-            directory=f"{RESULTS}/scratch/{{run}}.{{strength}}",
-            part=lambda wildcards, input: f"--profile {input.profile}",
+            work=work("{run}.scratch-{strength}"),
+            part=profile_and_checkpoints,
 
     rule from_scratch:
         input:
-            data=of_run(data_of, "test"),
-            code=of_run(code_of, "headroom.stages.from_scratch"),
-            files=of_run(last_files),
-            other=f"{RESULTS}/scratch/{{run}}.{{strength}}/epoch{translation.epochs}.pt",
+            unpack(model_files("from_scratch", "test")),
+            other=f"{RESULTS}/from_scratch/{{run}}.{{strength}}/epoch{translation.epochs}.pt",
         output:
-            f"{RESULTS}/pruned/{{run}}.scratch-{{strength}}.csv",
+            f"{RESULTS}/pruned_models/{{run}}.scratch-{{strength}}.csv",
         log:
             f"{LOGS}/from_scratch/{{run}}.{{strength}}.log",
         benchmark:
             f"{BENCHMARKS}/from_scratch/{{run}}.{{strength}}.tsv"
         wildcard_constraints:
-            run=any_of(TRANSLATED),
+            run=any_of(plan.translated),
             strength="[0-9.e-]+",
         conda:
             "../../envs/torch.yaml"
@@ -48,11 +46,11 @@ if any(SCRATCH.values()):
             runtime=60,
             gpu=GPU,
         params:
-            place=of_run(place_of),
-            checkpoint=of_run(checkpoint),
-            judging=of_run(judging_of),
-            examples=lambda wildcards: limit_of(task_of(wildcards.run).gates.test_examples),
+            model=model,
+            settings=of_run(plan.settings, "answers", "sampling"),
+            columns=columns("pruned_models"),
+            examples=test_examples,
         shell:
-            "python -m headroom from_scratch {params.place} --checkpoint {params.checkpoint} "
-            "--other {input.other} --method scratch --setting {wildcards.strength} "
-            "{params.examples} {params.judging} --output {output} > {log} 2>&1"
+            "python -m headroom from_scratch {params.model} --other {input.other} --method scratch "
+            "--setting {wildcards.strength} {params.examples} --settings {params.settings:q} --output {output} "
+            "> {log} 2>&1"

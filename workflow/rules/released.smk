@@ -4,15 +4,15 @@ if translation and translation.released:
 
     rule released_translation:
         input:
-            code=sources("headroom.stages.released", "headroom.engines.translation.released"),
-            files=local_files(translation.released.path),
+            code=code("released", "headroom.engines.translation.released"),
+            files=outside(local_files(translation.released.path)),
         output:
-            VOCABULARY,
-            checkpoint=checkpoint(TRANSLATED[0]),
+            plan.vocabulary,
+            checkpoint=plan.checkpoint(plan.translated[0]),
         log:
-            f"{LOGS}/released/{TRANSLATED[0]}.log",
+            f"{LOGS}/released/{plan.translated[0]}.log",
         benchmark:
-            f"{BENCHMARKS}/released/{TRANSLATED[0]}.tsv"
+            f"{BENCHMARKS}/released/{plan.translated[0]}.tsv"
         conda:
             "../../envs/torch.yaml"
         threads: 1
@@ -21,7 +21,7 @@ if translation and translation.released:
             runtime=4 * 60,
         params:
             vocabulary=subpath(output[0], parent=True),
-            settings=sections(released=translation.released),
+            settings=as_json(released=translation.released),
             mirror=mirror_flag,
         shell:
             "python -m headroom released --vocabulary {params.vocabulary} --checkpoint {output.checkpoint} "
@@ -30,17 +30,17 @@ if translation and translation.released:
 
 rule released_classification:
     input:
-        texts=lambda wildcards: texts(RUNS[wildcards.run].task, "test"),
-        code=sources("headroom.stages.released", "headroom.engines.classification.released"),
-        files=lambda wildcards: local_files(task_of(wildcards.run).released.path),
+        texts=lambda wildcards: plan.texts(plan.runs[wildcards.run].task, "test"),
+        code=code("released", "headroom.engines.classification.released"),
+        files=lambda wildcards: outside(local_files(plan.task(wildcards.run).released.path)),
     output:
-        [f"{RESULTS}/runs/{{run}}/epoch1/{file}" for file in CLASSIFIER],
+        checkpoint=[f"{RESULTS}/runs/{{run}}/epoch1/{file}" for file in CLASSIFIER],
     log:
         f"{LOGS}/released/{{run}}.log",
     benchmark:
         f"{BENCHMARKS}/released/{{run}}.tsv"
     wildcard_constraints:
-        run=any_of(run for run in LABELLED if task_of(run).released),
+        run=any_of(run for run in plan.labelled if plan.task(run).released),
     conda:
         "../../envs/torch.yaml"
     threads: 1
@@ -49,8 +49,8 @@ rule released_classification:
         runtime=60,
     params:
         corpus=directory_of("texts"),
-        checkpoint=of_run(checkpoint),
-        settings=lambda wildcards: sections(released=task_of(wildcards.run).released),
+        checkpoint=made_directory("checkpoint"),
+        settings=lambda wildcards: as_json(released=plan.task(wildcards.run).released),
     shell:
         "python -m headroom released --task classification --corpus {params.corpus} "
         "--checkpoint {params.checkpoint} --settings {params.settings:q} > {log} 2>&1"

@@ -1,13 +1,12 @@
-# One model per task, arm and seed, a checkpoint per epoch. State to resume from lives in work/, which is no
-# output: Snakemake deletes the outputs of a failed job, and training would start over.
-# Where `epochs_per_job` cuts a training into jobs, those before the last are `..._until`, by the epoch that they end at.
-if TRANSLATED and not translation.released:
+# One model per task, arm and seed, a checkpoint per epoch. Where `epochs_per_job` cuts a training into jobs, those before
+# the last are `..._until`, by the epoch that they end at.
+if translation and not translation.released:
 
     rule training_translation:
         input:
-            vocabulary=VOCABULARY,
-            binarised=BINARISED,
-            code=sources("headroom.stages.training", "headroom.methods.translation_arms"),
+            vocabulary=plan.vocabulary,
+            binarised=plan.binarised,
+            code=code("training", "headroom.methods.translation_arms"),
             earlier=earlier_job,
         output:
             table=f"{RESULTS}/training/{{run}}.csv",
@@ -17,7 +16,7 @@ if TRANSLATED and not translation.released:
         benchmark:
             f"{BENCHMARKS}/training/{{run}}.tsv"
         wildcard_constraints:
-            run=any_of(TRANSLATED),
+            run=any_of(plan.translated),
         priority: 50
         conda:
             "../../envs/torch.yaml"
@@ -29,17 +28,17 @@ if TRANSLATED and not translation.released:
         params:
             study=study.study,
             data=directory_of("binarised"),
-            work=f"work/{study.study}/{{run}}",
-            directory=f"{RESULTS}/runs/{{run}}",
-            arm=lambda wildcards: RUNS[wildcards.run].arm,
-            seed=lambda wildcards: RUNS[wildcards.run].seed,
-            settings=of_run(training_settings),
+            work=work("{run}"),
+            arm=arm_of,
+            seed=of_run(plan.seed),
+            settings=of_run(plan.training_settings),
+            columns=columns("training"),
             device=TRAINING_DEVICE,
-            part=until,
+            part=checkpoints_or_until,
         shell:
             "python -m headroom training --study {params.study} --run {wildcards.run} --data {params.data} "
-            "--work {params.work} --checkpoints {params.directory} --output {output.table} --device {params.device} "
-            "--seed {params.seed} --arm {params.arm} --settings {params.settings:q} {params.part} > {log} 2>&1"
+            "--work {params.work} --output {output.table} --device {params.device} --seed {params.seed} "
+            "--arm {params.arm} --settings {params.settings:q} {params.part} > {log} 2>&1"
 
     use rule training_translation as training_translation_until with:
         output:
@@ -52,15 +51,15 @@ if TRANSLATED and not translation.released:
 
 # Outputs cannot depend on the task, and checkpoints are outputs: the rule is there once per number of epochs. All tasks
 # with as many as the first one have `training_classification`; other numbers are part of the rule's name.
-for epochs, runs in runs_by_epochs().items():
+for epochs, runs in plan.classifiers_by_epochs().items():
 
     rule:
         name:
-            "training_classification" + ("" if runs[0] == TRAINED_CLASSIFIERS[0] else f"_of_{epochs}_epochs")
+            "training_classification" + ("" if runs[0] == plan.trained_classifiers[0] else f"_of_{epochs}_epochs")
         input:
-            texts=lambda wildcards: texts(RUNS[wildcards.run].task, "train", "choose", "check"),
-            encoder=lambda wildcards: encoder_of(RUNS[wildcards.run].task),
-            code=sources("headroom.stages.training", "headroom.methods.classification_arms"),
+            texts=lambda wildcards: plan.texts(plan.runs[wildcards.run].task, "train", "choose", "check"),
+            encoder=lambda wildcards: plan.encoder_files(plan.runs[wildcards.run].task),
+            code=code("training", "headroom.methods.classification_arms"),
             earlier=earlier_job,
         output:
             table=f"{RESULTS}/training/{{run}}.csv",
@@ -85,21 +84,21 @@ for epochs, runs in runs_by_epochs().items():
             study=study.study,
             corpus=directory_of("texts"),
             encoder=directory_of("encoder"),
-            work=f"work/{study.study}/{{run}}",
-            directory=f"{RESULTS}/runs/{{run}}",
-            arm=lambda wildcards: RUNS[wildcards.run].arm,
-            seed=lambda wildcards: RUNS[wildcards.run].seed,
-            settings=of_run(training_settings),
+            work=work("{run}"),
+            arm=arm_of,
+            seed=of_run(plan.seed),
+            settings=of_run(plan.training_settings),
+            columns=columns("training"),
             device=TRAINING_DEVICE,
-            part=until,
+            part=checkpoints_or_until,
         shell:
             "python -m headroom training --task classification --study {params.study} --run {wildcards.run} "
-            "--corpus {params.corpus} --encoder {params.encoder} --work {params.work} "
-            "--checkpoints {params.directory} --output {output.table} --device {params.device} "
-            "--seed {params.seed} --arm {params.arm} --settings {params.settings:q} {params.part} > {log} 2>&1"
+            "--corpus {params.corpus} --encoder {params.encoder} --work {params.work} --output {output.table} "
+            "--device {params.device} --seed {params.seed} --arm {params.arm} --settings {params.settings:q} "
+            "{params.part} > {log} 2>&1"
 
 
-if TRAINED_CLASSIFIERS:
+if plan.trained_classifiers:
 
     use rule training_classification as training_classification_until with:
         output:
@@ -109,4 +108,4 @@ if TRAINED_CLASSIFIERS:
         benchmark:
             f"{BENCHMARKS}/training_until/{{run}}.epoch{{end}}.tsv"
         wildcard_constraints:
-            run=any_of(TRAINED_CLASSIFIERS),
+            run=any_of(plan.trained_classifiers),

@@ -1,9 +1,9 @@
 # What repulsion costs per update: interleaved updates of all arms.
 rule update_cost:
     input:
-        vocabulary=VOCABULARY,
-        binarised=BINARISED,
-        code=sources("headroom.stages.update_cost"),
+        vocabulary=plan.vocabulary,
+        binarised=plan.binarised,
+        code=code("update_cost"),
     output:
         f"{RESULTS}/update_cost.csv",
     log:
@@ -12,7 +12,7 @@ rule update_cost:
         f"{BENCHMARKS}/update_cost.tsv"
     conda:
         "../../envs/torch.yaml"
-    threads: alone("update_cost", "translation")
+    threads: exclusive_threads("update_cost", "translation")
     resources:
         mem_mb=memory(4000),
         runtime=60,
@@ -20,7 +20,8 @@ rule update_cost:
     params:
         study=study.study,
         data=directory_of("binarised"),
-        settings=cost_settings(),
+        settings=plan.update_cost_settings(),
+        columns=columns("update_cost"),
         device=study.device,
     shell:
         "python -m headroom update_cost --study {params.study} --data {params.data} --device {params.device} "

@@ -13,6 +13,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.sites import Projections, gradient_norm
 from headroom.engines.training import RealPositions, Regulariser
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.engines.translation.attention_maps import attention_maps
 from headroom.engines.translation.checkpoint import find_sites
 from headroom.engines.translation.fairseq_task import site_of

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.engines.engine import add_task, chosen_task
 from headroom.settings.models import ReleasedClassifier, ReleasedModel
-from headroom.tasks import add_task, chosen_task
 
 _log = logging.getLogger("headroom.stages.released")
 

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
-from headroom.core.tables import write_table
+from headroom.engines.engine import add_task, chosen_task
 from headroom.engines.training import Training, carry_out, epoch_rows
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
-from headroom.tasks import add_task, chosen_task
 
 logger = logging.getLogger("headroom.stages.training")
 
-COLUMNS = ("study", "run", "epoch", "measure", "value", "signature")
 
 _SECTIONS: dict[str, dict[str, Any]] = {
     "translation": {"model": ModelSettings, "training": TrainingSettings},
@@ -56,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     records = carry_out(training, work=given.work, checkpoints=given.checkpoints, until=given.until, logger=logger)
     leading = {"study": given.study, "run": given.run}
     signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
-    write_table(given.output, epoch_rows(records, leading, signature), COLUMNS)
+    tables.TRAINING.write(given.output, epoch_rows(records, leading, signature))
 
 
 def training_of(given: argparse.Namespace) -> Training:

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.utils import logging
 
 
 class SelfAttentiveConfig(PreTrainedConfig):
@@ -192,3 +193,7 @@ def trains_in_bfloat16(config: SelfAttentiveConfig) -> bool:
 
 AutoConfig.register(SelfAttentiveConfig.model_type, SelfAttentiveConfig)
 AutoModelForSequenceClassification.register(SelfAttentiveConfig, SelfAttentiveForSequenceClassification)
+
+# transformers is quiet: what it would warn of when a model is loaded is checked here, and is an error
+logging.set_verbosity_error()
+logging.disable_progress_bar()

@@ -12,6 +12,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.head_model import pick_device
 from headroom.engines.processes import process_count, this_process
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.engines.translation.checkpoint import find_sites
 from headroom.settings.arms import AnyArm, Arm
 from headroom.settings.models import ModelSettings, TrainingSettings

@@ -16,13 +16,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
 from headroom.data.moses import CODES, MOSES, MosesPieces, write_moses
-from headroom.engines.translation import fairseq as _engine  # noqa: F401  (imports fairseq quietly)
 from headroom.engines.translation.checkpoint import find_sites, refuse_packed, save_model
+from headroom.engines.translation.fairseq import Dictionary, TranslationTask
 from headroom.settings.models import ReleasedModel
 
 from fairseq import checkpoint_utils  # isort: skip
-from fairseq.data import Dictionary  # isort: skip
-from fairseq.tasks.translation import TranslationTask  # isort: skip
 
 FILES = ("dict.source.txt", "dict.target.txt", CODES, MOSES)
 """What a vocabulary's directory gets; the last comes last."""

@@ -4,9 +4,6 @@ from typing import Any
 
 import numpy
 import torch
-from fairseq import metrics, options, tasks, utils
-from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-from fairseq.trainer import Trainer
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
@@ -15,6 +12,11 @@ from headroom.engines.processes import own_seed, this_process
 from headroom.engines.removal import remove_heads
 from headroom.engines.sites import site_names
 from headroom.engines.translation.checkpoint import find_sites
+from headroom.engines.translation.fairseq import VERSION as _VERSION  # noqa: F401  (imports fairseq quietly)
+
+from fairseq import metrics, options, tasks, utils  # isort: skip
+from fairseq.dataclass.utils import convert_namespace_to_omegaconf  # isort: skip
+from fairseq.trainer import Trainer  # isort: skip
 
 PLAIN_NORM = "plain_head_gnorm"
 """Under this name an optimizer that rewrites the gradients of heads logs their norm before."""

@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from fairseq import checkpoint_utils, metrics
-from fairseq.data import iterators
-from fairseq.trainer import Trainer
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
@@ -26,6 +23,10 @@ from headroom.engines.translation.fairseq_task import fairseq_arguments, shaped,
 from headroom.engines.translation.trainer import PLAIN_NORM, build_trainer, configuration
 from headroom.settings.arms import Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
+
+from fairseq import checkpoint_utils, metrics  # isort: skip
+from fairseq.data import iterators  # isort: skip
+from fairseq.trainer import Trainer  # isort: skip
 
 logger = logging.getLogger(__name__)
 
