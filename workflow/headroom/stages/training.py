@@ -9,6 +9,7 @@ from typing import Any
 
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
+from headroom.core.errors import HeadroomError
 from headroom.engines.engine import add_task, chosen_task
 from headroom.engines.training import Training, carry_out, epoch_rows
 from headroom.settings.arms import ArmSettings
@@ -31,7 +32,9 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     for name, needed, text in _inputs(task):
         parser.add_argument(f"--{name}", type=Path, required=needed, help=text)
     parser.add_argument("--work", type=Path, required=True, help="directory for resumable state, of this run alone")
-    parser.add_argument("--checkpoints", type=Path, required=True, help="directory for one checkpoint per epoch")
+    parser.add_argument(
+        "--checkpoints", type=Path, help="directory for one checkpoint per epoch; needed without --until"
+    )
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
@@ -52,6 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
     training = training_of(given)
+    if not (given.checkpoints or given.until):
+        raise HeadroomError("--checkpoints: give the directory that they go to, or --until if another job resumes")
     records = carry_out(training, work=given.work, checkpoints=given.checkpoints, until=given.until, logger=logger)
     leading = {"study": given.study, "run": given.run}
     signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
