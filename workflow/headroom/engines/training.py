@@ -16,6 +16,7 @@ from torch import Tensor
 
 from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.engines.processes import check_processes, run_together
+from headroom.settings.arms import Arm
 
 Notify = Callable[["Progress"], None]
 
@@ -29,6 +30,10 @@ class Training(Protocol):
     @property
     def epochs(self) -> int:
         """Number of the last epoch."""
+
+    @property
+    def arm(self) -> Arm:
+        """The way to train."""
 
     @property
     def processes(self) -> int:

@@ -5,14 +5,14 @@ import importlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.engines.engine import add_task, chosen_task
 from headroom.engines.training import Training, carry_out, epoch_rows
-from headroom.settings.arms import ArmSettings
+from headroom.settings.arms import Arm, ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.training")
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise HeadroomError("--checkpoints: give the directory that they go to, or --until if another job resumes")
     records = carry_out(training, work=given.work, checkpoints=given.checkpoints, until=given.until, logger=logger)
     leading = {"study": given.study, "run": given.run}
-    signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
+    signature = training.signature(given.arm or training.arm.method)
     tables.TRAINING.write(given.output, epoch_rows(records, leading, signature))
 
 
@@ -69,7 +69,7 @@ def training_of(given: argparse.Namespace) -> Training:
     parts = {name: getattr(given, name) for name, _, _ in _inputs(given.task)}
     parts |= {name: settings_from(given, name, model) for name, model in _SECTIONS[given.task].items()}
     parts |= {name: getattr(given, name) for name in ("seed", "device", "processes")}
-    training: Training = engine.training(**parts, arm=settings_from(given, "arm", ArmSettings))
+    training: Training = engine.training(**parts, arm=settings_from(given, "arm", cast("type[Arm]", ArmSettings)))
     return training
 
 
