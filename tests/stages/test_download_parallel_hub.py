@@ -27,7 +27,6 @@ def stage(tmp_path, *flags):
         | {"PYTHONPATH": str(WORKFLOW), "HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hub")},
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

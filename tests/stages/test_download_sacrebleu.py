@@ -30,7 +30,6 @@ def stage(tmp_path, *flags):
         },
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
 

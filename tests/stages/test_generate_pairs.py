@@ -53,7 +53,7 @@ def test_same_seed_same_bytes_other_seed_other_bytes(tmp_path):
     ]
     package = str(Path(__file__).parents[2] / "workflow")
     environment = {**os.environ, "PYTHONHASHSEED": "7", "PYTHONPATH": package}
-    subprocess.run(command, check=True, env=environment, capture_output=True, timeout=120)
+    subprocess.run(command, check=True, env=environment, capture_output=True)
     assert {path.name: sha256(path) for path in (tmp_path / "c").iterdir()} == sums["a"]
     assert all(sums["a"][f"{name}.tsv"] != sums["b"][f"{name}.tsv"] for name in SETS)
 
