@@ -71,7 +71,7 @@ def pruned_epochs(*full: float) -> list[Row]:
 
 
 def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
-    tables = study(tmp_path, dynamics=pruned_epochs(0.02, 30.0, 60.0))
+    tables = study(tmp_path, pruning_epochs=pruned_epochs(0.02, 30.0, 60.0))
     (exhibit,) = settling.section(tables).exhibits
     assert numbers_in(exhibit.shows) == "40 90.0 2 90.0 3 1 0.0"
     assert [row[:2] for row in exhibit.tables[0].rows] == [("2", "30.0"), ("3", "60.0")]
@@ -84,7 +84,11 @@ def two_arms() -> dict[str, list[Row]]:
     last = [row | {"run": run} for run in (RUN, OTHER_RUN, SVGD) for row in curve([100.0 - 5 * i for i in range(11)])]
     other_scope = list(curve([100.0] * 11, scope="E", run=SVGD))
     evaluation = [{"run": run, "value": 90.0} for run in (RUN, OTHER_RUN, SVGD)]
-    return {"curves": list(curve([100.0] * 11)), "dynamics": [*early, *last, *other_scope], "evaluation": evaluation}
+    return {
+        "pruning": list(curve([100.0] * 11)),
+        "pruning_epochs": [*early, *last, *other_scope],
+        "evaluation": evaluation,
+    }
 
 
 def test_arms_are_compared_by_the_last_epoch_of_every_run(tmp_path: Path) -> None:
@@ -101,7 +105,7 @@ def test_arms_are_compared_by_the_last_epoch_of_every_run(tmp_path: Path) -> Non
 
 
 def test_detailed_curves_stand_in_for_runs_without_dynamics(tmp_path: Path) -> None:
-    tables = study(tmp_path, curves=[row | {"run": run} for run in (RUN, SVGD) for row in curve([100.0] * 11)])
+    tables = study(tmp_path, pruning=[row | {"run": run} for run in (RUN, SVGD) for row in curve([100.0] * 11)])
     assert set(last_arm_curves(tables)["run"]) == {RUN, SVGD}
     assert last_arm_curves(StudyTables()).empty
 

@@ -30,7 +30,7 @@ def pointing() -> list[dict[str, Any]]:
 
 def test_relations_that_were_not_found_are_named(tmp_path: Path) -> None:
     control = tracked("E2:2", "nsubj:to-dependent", (0.05, 0.05), model="untrained")
-    section = roles.section(study(tmp_path, pointing=[*pointing(), *control]))
+    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *control]))
     assert numbers_in(shown(section, "relations").shows) == "1 3 20 1 1 10 20 1 2 10 2 1 10 +5.0"
     table = shown(section, "relations").tables[0]
     assert table.rows[0] == (
@@ -51,9 +51,9 @@ def test_relations_that_were_not_found_are_named(tmp_path: Path) -> None:
 
 def test_positional_and_rare_word_heads_are_named(tmp_path: Path) -> None:
     held = [role("E2:2", "-1", value=0.95)]
-    section = roles.section(study(tmp_path, pointing=pointing(), roles=held, relevance=relevance((0.6, 0.4))))
+    section = roles.section(study(tmp_path, attention_stats=pointing(), roles=held, relevance=relevance((0.6, 0.4))))
     assert numbers_in(shown(section, "positions").shows) == "1 2 2 −1 95 0.90 1 1 70 10"
-    none = roles.section(study(tmp_path / "2", pointing=offset("E1:2", 0.6, 0.5)))
+    none = roles.section(study(tmp_path / "2", attention_stats=offset("E1:2", 0.6, 0.5)))
     assert numbers_in(shown(none, "positions").shows) == "1 2 60 −1"
 
 
@@ -61,7 +61,7 @@ def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
     held = [role("E1:1", "nsubj:to-dependent"), role("E2:2", "-1"), role("E2:2", "rarest")]
     control = [role("E1:2", "-1", model="untrained"), role("E1:1", "amod:to-governor", trees="shuffled")]
     other = offset("E1:1", 0.1, 0.2, model="untrained")
-    section = roles.section(study(tmp_path, pointing=[*pointing(), *other], roles=[*held, *control]))
+    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *other], roles=[*held, *control]))
     exhibit = shown(section, "roles")
     assert numbers_in(exhibit.shows) == "2 2 1 1 1 1"
     (atlas,) = exhibit.rows[0].panels
@@ -75,7 +75,7 @@ def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
 def test_heads_of_every_function_stand_by_run(tmp_path: Path) -> None:
     held = [role("E1:1", "-1"), role("E1:2", "-1"), role("E1:1", "two-rarest"), role("E2:1", "-1", run=OTHER_RUN)]
     third = [row | {"run": "translation.svgd.seed1"} for row in offset("E1:1", 0.1, 0.2)]  # has no role
-    exhibit = shown(roles.section(study(tmp_path, pointing=[*pointing(), *third], roles=held)), "roles_by_run")
+    exhibit = shown(roles.section(study(tmp_path, attention_stats=[*pointing(), *third], roles=held)), "roles_by_run")
     assert exhibit.tables[0].headings == ("points to", "baseline, seed 1", "baseline, seed 2", "svgd, seed 1")
     assert exhibit.tables[0].rows == (("position −1", "E1:1, E1:2", "E2:1", "–"), ("rare words", "E1:1", "–", "–"))
     assert exhibit.shows.startswith("Of 2 functions that heads of some model have, 0 are in all 3 models")
@@ -103,7 +103,7 @@ def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> N
 
     fixed = curve([100.0 - 5 * step for step in range(11)])
     rescored = curve([100.0 - 4 * step for step in range(11)], ranking="rescored")
-    one = equal_heads.exhibit(study(tmp_path, pruned=of(RUN, 0), curves=[*fixed, *rescored]), [RUN])
+    one = equal_heads.exhibit(study(tmp_path, pruned_models=of(RUN, 0), pruning=[*fixed, *rescored]), [RUN])
     assert one is not None
     table = {row[0]: row[1:] for row in one.tables[0].rows}
     assert one.tables[0].headings == ("heads chosen by", "25\u202f% kept", "50\u202f% kept", "75\u202f% kept")
@@ -115,7 +115,7 @@ def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> N
     assert "bootstrap over the test set of the one run" in one.tables[0].note
     assert numbers_in(one.shows) == "−2.00 −3.00 −1.00 −40.0 −41.0 −39.0"
     both = [*of(RUN, 0), *of(OTHER_RUN, 2)]
-    two = equal_heads.exhibit(study(tmp_path / "2", pruned=both), [RUN, OTHER_RUN])
+    two = equal_heads.exhibit(study(tmp_path / "2", pruned_models=both), [RUN, OTHER_RUN])
     assert two is not None
     table = {row[0]: row[1:] for row in two.tables[0].rows}
     assert table["hard concrete"][0] == "−5.0 [−17.7, 7.7] (3)"  # t with one degree of freedom: 12.7 times 1
@@ -131,23 +131,23 @@ def doubtful() -> list[dict[str, Any]]:
 
 
 def test_gates_that_did_not_converge_are_warned_of(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruned=doubtful())
+    tables = study(tmp_path, pruned_models=doubtful())
     section = gates.section(tables)
     assert numbers_in(section.remarks[0]) == "1 2 0.1 1 7 48"
     assert section.remarks[1].startswith("The loss was still falling when gates were added (baseline, seed 1)")
     assert set(section.remarks) <= set(cautions(tables)[""])
-    settled = study(tmp_path / "2", pruned=[pruned(12, -1.0)])
+    settled = study(tmp_path / "2", pruned_models=[pruned(12, -1.0)])
     assert gates.section(settled).remarks == ()
     assert not any("converge" in one for one in cautions(settled)[""])
 
 
 def test_gate_scores_stand_beside_the_control_and_the_paper(tmp_path: Path) -> None:
-    exhibit = shown(gates.section(study(tmp_path, pruned=doubtful())), "gates")
+    exhibit = shown(gates.section(study(tmp_path, pruned_models=doubtful())), "gates")
     assert numbers_in(exhibit.shows) == "−1.00 −2.00 0.00 20 48 −1.00 −2.00 0.00 12 48 +0.50 −0.50 1.50"
     rows = {row[0]: row[1:] for row in exhibit.papers[0].rows}
     assert rows["WMT, 12 of 48"] == ("25\u202f%", "99.5", "99.0 (25\u202f%)")
     assert rows["WMT, 35 of 48"][-1] == "–"
-    classifier = gates.section(study(tmp_path / "2", pruned=classified(doubtful())))
+    classifier = gates.section(study(tmp_path / "2", pruned_models=classified(doubtful())))
     assert shown(classifier, "gates").papers == ()
 
 
@@ -193,7 +193,7 @@ def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
         usual | {"scope": "E1", "first": "gates", "second": "relevance", "value": 0.2},
     ]
     rows[0]["ceiling"] = 0.81
-    section = criteria.section(study(tmp_path, criteria=rows))
+    section = criteria.section(study(tmp_path, rank_correlation=rows))
     exhibit = shown(section, "criteria")
     assert numbers_in(exhibit.shows) == "0.50 0.20 0.70 −0.10 −0.30 0.20 1 2 0 0.81"
     ((matrix,),) = [row.panels for row in exhibit.rows]

@@ -1,12 +1,12 @@
 """The ablate stage on a tiny run."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.heads import Head, all_heads
-from headroom.core.tables import read_table
+from headroom.engines.translation.engine import read_pairs
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.metrics import METRICS
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.halves import COLUMNS as HALVES
-from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import ablation
 from stages.stage_arguments import QUICK, looking_at
@@ -18,14 +18,13 @@ def table(toy, lively_checkpoint, tmp_path_factory):
     given = [*looking_at(toy, lively_checkpoint), *QUICK]
     written = ["--output", str(output), "--halves", str(output.parent / "halves.csv")]
     ablation.main([*given, "--sets", "check", "far", *written])
-    halves = read_table(output.parent / "halves.csv", HALVES)
+    halves = tables.ABLATION_HALVES.read(output.parent / "halves.csv")
     assert len(halves) == 2 * 24
     assert set(halves["signature"]) == {"metric:bleu|set:check"}
-    return read_table(output)
+    return tables.ABLATION.read(output)
 
 
 def test_a_row_per_set_head_and_metric(table, lively):
-    assert list(table.columns) == list(ablation.COLUMNS)
     assert len(table) == 2 * 24 * len(METRICS)
     rows = table[(table["set"] == "far") & (table["metric"] == "loss")]
     heads = [Head(*place) for place in zip(rows["kind"], rows["layer"], rows["head"])]
@@ -37,7 +36,7 @@ def test_a_row_per_set_head_and_metric(table, lively):
 def test_the_effect_is_that_of_the_head_alone(table, toy, lively_checkpoint):
     """Against a model without the mask machinery: the head sliced out, decoded without guesses."""
     limits = DecodingSettings(length_factor=0, length_offset=6)
-    judged = load_set(toy.corpus, "far", limits, resamples=20)
+    judged = TranslatedSet(name="far", pairs=read_pairs(toy.corpus, "far"), settings=limits, resamples=20)
     for head in (Head("E", 2, 3), Head("A", 1, 1), Head("D", 2, 4)):
         sliced = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
         sliced.remove(frozenset([head]))

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 from commands import Ended
-from headroom.data.catalogue import read_catalogue
+from headroom.data.catalogue import Dataset, read_entries
 from plans import said
 from whole_project import Project, new_project
 
@@ -90,12 +90,12 @@ WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ),
     ({"translation.gates.ways": ["hard-concrete.X"]}, ("key translation.gates.ways.0: ", "'hard-concrete.E'")),
     (
-        {"translation.experiments.far_sets": ["moon"]},
-        ("translation.experiments.far_sets: 'moon' is no far domain of the corpus, which has far",),
+        {"translation.ablation.far_sets": ["moon"]},
+        ("translation.ablation.far_sets: 'moon' is no far domain of the corpus, which has far",),
     ),
     (
-        {"translation.experiments.detailed_seeds": 5},
-        ("translation.experiments.detailed_seeds: 5 is more than the 2 of seeds",),
+        {"translation.detailed_seeds": 5},
+        ("translation.detailed_seeds: 5 is more than the 2 of seeds",),
     ),
     ({"translation.removal.share": 1.5}, ("key translation.removal.share: ", "less than or equal to 1", "1.5")),
     ({"translation.timing.shares": [0.5, 1.5]}, ("key translation.timing.shares.1: ", "less than or equal to 1")),
@@ -259,19 +259,19 @@ class TestOwnClassifier:
         study = project.configure({"classification.entailment.corpus": corpus, "study": "own"})
         ended = project.snakemake("results/own/entailment/encoder/config.json", study=study)
         says(ended, *message)
-        assert "rule prepare_encoder" not in ended.output
+        assert "rule encoder" not in ended.output
 
 
 def nothing_made(project: Project, ended: Ended, study: str) -> None:
     """Check that no later job was started and that no part of a corpus is left."""
     assert "rule prepare:" not in ended.output
-    assert "rule train:" not in ended.output
+    assert "rule training_translation:" not in ended.output
     corpus = project.root / "results" / study / "translation" / "corpus"
     assert [path for path in corpus.rglob("*") if path.is_file()] == []
 
 
 def test_corrupt_download(project: Project) -> None:
-    file = read_catalogue()["multi30k"].file("train", "source")
+    file = read_entries(Dataset.place, Dataset)["multi30k"].file("train", "source")
     wrong = project.root / "mirror" / file.path
     wrong.parent.mkdir(parents=True)
     wrong.write_bytes(b"wrong")
@@ -285,14 +285,14 @@ def test_corrupt_download(project: Project) -> None:
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     ended = project.snakemake("prepare", study=project.configure({"translation.vocabulary.size": 30000}))
     says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
-    assert "rule train:" not in ended.output
+    assert "rule training_translation:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
 
 
 def test_relation_that_the_trees_lack(project: Project) -> None:
-    study = project.configure({"translation.roles.relations": ["nsubj", "vocative"]})
+    study = project.configure({"translation.attention_stats.relations": ["nsubj", "vocative"]})
     ended = project.snakemake("results/tiny/translation/treebank.conllu", study=study)
-    says(ended, "roles.relations", "the treebank has no relation 'vocative'; it has")
+    says(ended, "attention_stats.relations", "the treebank has no relation 'vocative'; it has")
 
 
 def test_trees_that_do_not_fit_their_text(project: Project) -> None:
@@ -315,7 +315,7 @@ class TestFinishedStudy:
         table = f"results/tiny/evaluation/{RUN}.csv"
         ended = study.snakemake(table)
         says(ended, f"{RUN}/epoch2.pt is truncated or not a checkpoint", "train or copy it again")
-        assert "rule train:" not in ended.output
+        assert "rule training_translation:" not in ended.output
         assert not (study.root / table).exists()
         checkpoint.write_bytes(whole)
 

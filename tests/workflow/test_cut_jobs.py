@@ -8,8 +8,8 @@ from same_numbers import rows
 from whole_project import Finished, Project, planned
 
 SWEEPS = {
-    "translation.baseline.seed1": ("keep_one/{run}.csv", "curves/{run}.all.csv", "curves/{run}.sites.csv"),
-    "entailment.baseline.seed1": ("ablation/{run}.csv", "halves/{run}.ablation.csv", "dynamics/{run}.csv"),
+    "translation.baseline.seed1": ("keep_one/{run}.csv", "pruning/{run}.all.csv", "pruning/{run}.sites.csv"),
+    "entailment.baseline.seed1": ("ablation/{run}.csv", "ablation_halves/{run}.csv", "pruning_epochs/{run}.csv"),
 }
 """Every rule that can be cut, in one of the tasks; tests/stages/test_shards.py has every stage in both."""
 
@@ -36,8 +36,7 @@ def test_trainings_in_jobs_give_the_same_models(run: str, study: Project, finish
     shutil.rmtree(study.root / "work" / "tiny" / run)  # else there is nothing to train
     ended = study.snakemake(table, "--config", "epochs_per_job=1")
     assert ended.status == 0, ended.output
-    step = "train" if run.startswith("translation") else "fine_tune"
-    log = Path("logs/tiny") / step / f"{run}.log"
+    log = Path("logs/tiny/training") / f"{run}.log"
     assert "going on after epoch 1" in (study.root / log).read_text()
     checkpoints = [f"results/tiny/runs/{run}/{name}" for name in CHECKPOINTS[run]]
     for name in checkpoints:

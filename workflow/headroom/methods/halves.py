@@ -12,8 +12,6 @@ from headroom.methods.judging import Judge
 HALVES = ("choose", "score")
 """Examples at even positions of the set, and at odd ones."""
 
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", "criterion", "half", "value", "signature")
-
 
 def half_rows(criterion: str, half: str, scores: Mapping[Head, float]) -> Iterator[dict[str, Any]]:
     """Yield the columns from `kind` to `value` of every head."""

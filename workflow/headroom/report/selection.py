@@ -123,9 +123,9 @@ def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
     These are the rows of `dynamics`, which has every run; `curves`, which has the runs examined in detail,
     stands in for runs without.
     """
-    frames = [last_epochs(frame) for frame in (tables.dynamics, tables.curves) if len(frame)]
+    frames = [last_epochs(frame) for frame in (tables.pruning_epochs, tables.pruning) if len(frame)]
     if not frames:
-        return tables.dynamics
+        return tables.pruning_epochs
     rows = rows_where(frames[0], scope="all")
     if rows.empty:
         return rows

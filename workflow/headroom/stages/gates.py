@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, format_profile
-from headroom.core.tables import number, read_table, signature, write_table
+from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.continued_training import continue_training
 from headroom.methods.judging import EvaluationSet, Outcome
@@ -27,17 +29,14 @@ from headroom.methods.learned_gates import (
     profile_of,
 )
 from headroom.methods.orders import read_scores
-from headroom.methods.pruned_models import PRUNED, compared
+from headroom.methods.pruned_models import compared
 from headroom.settings.experiments import GateSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.gates")
 
-_PLACE = ("study", "run", "epoch", "method", "scope", "setting")
-GATES = (*_PLACE, "kind", "layer", "head", "score", "p_closed", "p_open", "kept", "signature")
-COLUMNS = PRUNED
+
+USES = ("model", "judging")
+
 
 CONTROLS = "controls"
 CRITERION = "gradient-example"
@@ -47,12 +46,12 @@ FALLING = 0.02
 """A model is still improving if its last epoch took more than this share off the validation loss."""
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("gates", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument(
         "--method",
         choices=[*METHODS, CONTROLS],
@@ -67,25 +66,26 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
     parser.add_argument("--learned", help="table of gates; unset for none")
     parser.add_argument("--output", required=True, help="table of pruned models")
-    add_settings(parser, GateSettings)
-    judging(task).add_judging(parser)
+    add_settings(parser, gates=GateSettings)
+    engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train under each setting from the same trained model, and write the tables."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, GateSettings)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
+    settings = settings_from(given, "gates", GateSettings)
     start = start_of(given.training)
-    judged = judging(task).load_set(given, given.judge_on, examples=settings.test_examples)
-    examples = loading(task).read_examples(given, "train", settings.updates * settings.batch_examples)
-    model = loading(task).load_model(given, given.checkpoint)
+    judged = engine.judged_set(given.judge_on, settings.test_examples)
+    examples = engine.examples("train", settings.updates * settings.batch_examples)
+    model = engine.load(given.checkpoint)
     heads = all_heads(model.sites, given.scope)
     trainings = planned(given, settings, heads)
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
     full = judged.judge(model)
-    batches = loading(task).batches(model, examples, settings.batch_examples)
+    batches = engine.batches(model, examples, settings.batch_examples)
     rows: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     for training in trainings:
@@ -103,16 +103,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tell(training, len(heads) - len(removed), len(heads), start)
         leading, about = leading_columns(given, training), signature_of(given, settings)
         state = state_columns(training, heads, removed, start)
-        for kind, outcome in outcomes(model, judged, training.source, heads, removed):
+        for form, outcome in outcomes(model, judged, training.source, heads, removed):
             measured = compared(judged, full, outcome, about)
-            rows += [{**leading, **state, "gates": kind, "updates": settings.updates, **row} for row in measured]
+            rows += [{**leading, **state, "gates": form, "updates": settings.updates, **row} for row in measured]
         gates += [{**leading, **row, "signature": about} for row in gate_columns(training.source, heads)]
         if given.models and training.method == given.method:
-            fresh = loading(task).load_model(given, given.checkpoint)
+            fresh = engine.load(given.checkpoint)
             save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
-    write_table(given.output, rows, COLUMNS)
+    tables.PRUNED_MODELS.write(given.output, rows)
     if given.learned:
-        write_table(given.learned, gates, GATES)
+        tables.GATES.write(given.learned, gates)
 
 
 def signature_of(given: argparse.Namespace, settings: GateSettings) -> str:
@@ -130,9 +130,9 @@ def start_of(path: str | None) -> str:
     """Return whether a model had converged by its training's table: `converged`, `falling`, or `unknown` without."""
     if path is None:
         return "unknown"
-    table = read_table(path, ("epoch", "measure", "value"))
+    table = tables.TRAINING.read(path)
     mine = table[table["measure"] == "valid_loss"]
-    losses = [float(value) for _, value in sorted(zip(mine["epoch"], number(mine, "value")))]
+    losses = [float(value) for _, value in sorted(zip(mine["epoch"], mine["value"]))]
     if len(losses) < 2:
         return "falling"  # nothing says that one epoch was enough
     return "falling" if losses[-1] < losses[-2] * (1 - FALLING) else "converged"

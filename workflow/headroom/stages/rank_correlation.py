@@ -15,21 +15,16 @@ from typing import Any, NamedTuple
 import numpy
 import pandas
 
-from headroom.core import ranks
+from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED, harm
 from headroom.core.command import add_run, run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS, Head
-from headroom.core.tables import number, read_table, signature, write_table
+from headroom.core.table import Table, signature
 from headroom.methods.orders import by_head
 
-COLUMNS = (
-    "study", "run", "epoch", "scope", "first", "second", "statistic",
-    "value", "low", "high", "ceiling", "heads", "signature",
-)  # fmt: skip
 STATISTIC = "spearman"
 GRADIENTS = ("gradient-example", "gradient-token")
-_HEADS = ("run", "epoch", "kind", "layer", "head", "signature")
 
 
 class Criterion(NamedTuple):
@@ -77,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser().parse_args(arguments)
     criteria = read_criteria(given)
     named = {"study": given.study, "run": given.run}
-    write_table(given.output, [named | row for row in agreement_rows(criteria)], COLUMNS)
+    tables.RANK_CORRELATION.write(given.output, [named | row for row in agreement_rows(criteria)])
 
 
 def read_criteria(given: argparse.Namespace) -> list[Criterion]:
@@ -159,32 +154,32 @@ def _check_same(criteria: Sequence[Criterion]) -> None:
 
 
 def _gradients(path: Path) -> list[Criterion]:
-    table = _read(path, "criterion", "normalised", "value")
+    table = _last_epoch(path, tables.SCORES)
     raw = table[table["normalised"] == "raw"]
     return [_criterion(name, raw[raw["criterion"] == name], path) for name in GRADIENTS]
 
 
 def _ablation(path: Path) -> list[Criterion]:
     """Return the harm that removing a head does to the main metric (the table's first) on the set that chooses."""
-    table = _read(path, "set", "metric", "delta")
+    table = _last_epoch(path, tables.ABLATION)
     metric = table["metric"].iloc[0]
     table = table[(table["set"] == "choose") & (table["metric"] == metric)]
-    return [_criterion("ablation", table.assign(value=harm(metric, number(table, "delta").to_numpy())), path)]
+    return [_criterion("ablation", table.assign(value=harm(metric, table["delta"].to_numpy())), path)]
 
 
 def _confidence(path: Path) -> list[Criterion]:
-    table = _read(path, "model", "measure", "half", "value")
+    table = _last_epoch(path, tables.ATTENTION_STATS)
     return [_with_halves("confidence", table[table["model"] == "trained"], path)]
 
 
 def _relevance(path: Path) -> list[Criterion]:
-    return [_with_halves("relevance", _read(path, "measure", "half", "value"), path)]
+    return [_with_halves("relevance", _last_epoch(path, tables.RELEVANCE), path)]
 
 
 def _gates(path: Path) -> list[Criterion]:
     """Return the share of a method's settings at which a head stays; nothing if its gates are on some kinds only."""
-    table = _read(path, "method", "scope", "setting", "kept")
-    table = table[table["scope"] == "all"].assign(value=number(table, "kept"))
+    table = _last_epoch(path, tables.GATES)
+    table = table[table["scope"] == "all"].assign(value=lambda rows: rows["kept"])
     places = ["run", "epoch", "kind", "layer", "head"]
     found = []
     for method, rows in table.groupby("method", sort=False):
@@ -198,18 +193,18 @@ def _gates(path: Path) -> list[Criterion]:
 
 def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]]:
     """Return, by criterion, the scores on the two halves of the examples."""
-    table = _read(path, "criterion", "half", "value")
+    table = _last_epoch(path, tables.SCORES_HALVES)
     found = {}
     for name, rows in table.groupby("criterion", sort=False):
         first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
-        found[str(name)] = (by_head(first, number(first, "value")), by_head(second, number(second, "value")))
+        found[str(name)] = (by_head(first, first["value"]), by_head(second, second["value"]))
     return found
 
 
 def _with_halves(measure: str, table: pandas.DataFrame, path: Path) -> Criterion:
     rows = table[table["measure"] == measure]
     first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
-    halves = (by_head(first, number(first, "value")), by_head(second, number(second, "value")))
+    halves = (by_head(first, first["value"]), by_head(second, second["value"]))
     whole = _criterion(measure, rows[rows["half"] == "all"], path)
     if set(halves[0]) != set(whole.scores) or set(halves[1]) != set(whole.scores):
         return whole
@@ -222,15 +217,14 @@ def _criterion(name: str, rows: pandas.DataFrame, path: Path) -> Criterion:
     places = sorted(set(zip(rows["run"], rows["epoch"])))
     if len(places) > 1:
         raise HeadroomError(f"{path}: scores of several runs or epochs, e.g. {places[0]} and {places[1]}; give one")
-    scores = by_head(rows, number(rows, "value"))
+    scores = by_head(rows, rows["value"])
     if len(scores) < len(rows):
         raise HeadroomError(f"{path}: a head has several scores by {name}; write this table again")
     return Criterion(name, scores, None, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))
 
 
-def _read(path: Path, *columns: str) -> pandas.DataFrame:
-    """Return the rows of the last epoch."""
-    table = read_table(path, (*_HEADS, *columns))
+def _last_epoch(path: Path, of: Table) -> pandas.DataFrame:
+    table = of.read(path)
     if table.empty:
         raise HeadroomError(f"{path}: the table has no row; write it again")
     return table[table["epoch"] == table["epoch"].max()]

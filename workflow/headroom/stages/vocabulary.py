@@ -15,7 +15,8 @@ from pathlib import Path
 from headroom.core.command import add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import atomic_path, cannot_write, read_lines, sha256, write_lines
-from headroom.data.parallel import SIDES, ParallelText, read_corpus_record, read_parallel
+from headroom.data.corpora import read_corpus_record
+from headroom.data.parallel import SIDES, ParallelText, read_parallel
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.settings.parallel import VocabularySettings
 
@@ -33,14 +34,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("vocabulary", __doc__)
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     parser.add_argument("--output", type=Path, required=True, help="directory of the binarised set")
-    add_settings(parser, VocabularySettings)
+    add_settings(parser, vocabulary=VocabularySettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the files named in `FILES`; `prepared.json` comes last."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, VocabularySettings)
+    settings = settings_from(given, "vocabulary", VocabularySettings)
     read_corpus_record(given.corpus)
     texts = _read(given.corpus)
     _clear(given.output)

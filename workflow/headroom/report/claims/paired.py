@@ -87,7 +87,7 @@ def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "")
 
     Of statistics about a metric it is that of the main metric and set; None if the table lacks it.
     """
-    rows = rows_where(tables.repulsion, statistic=statistic)
+    rows = rows_where(tables.arms, statistic=statistic)
     if rows.empty:
         return None
     rows = rows_where(rows, metric=main_metric(rows))
