@@ -51,7 +51,6 @@ def in_a_process(tmp_path: Path, kind: str, settings: dict[str, Any], **environm
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "workflow"), **environment},
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     return done, time.monotonic() - begin

@@ -5,17 +5,16 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from whole_project import TINY, Ended, Finished, Project, environment, hear_interrupts, new_project
+from commands import PATIENCE, Ended, wait_until
+from whole_project import TINY, Finished, Project, environment, hear_interrupts, new_project
 
 PROFILE = "profiles/cluster-generic"
 RUN = "translation.baseline.seed1"
 SCORES = f"results/tiny/scores/{RUN}.csv"
-PATIENCE = 240.0
-"""Seconds until what takes a few must have happened, on a busy machine."""
 
 
 def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Popen[bytes]":
@@ -33,27 +32,20 @@ def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Po
         )
 
 
-def ended(project: Project, running: "subprocess.Popen[bytes]", within: float = PATIENCE) -> Ended:
+def ended(project: Project, running: "subprocess.Popen[bytes]") -> Ended:
     """Wait until Snakemake has ended, and return how."""
     start = time.monotonic()
     try:
-        status = running.wait(within)
+        status = running.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         running.kill()
-        pytest.fail(f"Snakemake has not ended after {within:.0f} s:\n{(project.root / 'said').read_text()}")
+        pytest.fail(f"Snakemake hangs:\n{(project.root / 'said').read_text()}")
     return Ended(status, (project.root / "said").read_text(), time.monotonic() - start)
 
 
 def jobs_of(project: Project) -> list[Path]:
     """Return the directories of the jobs that were submitted, oldest first."""
     return sorted((project.root / "work" / "cluster").glob("job.*"), key=lambda path: path.stat().st_ctime)
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    latest = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < latest, f"not within {PATIENCE:.0f} s: {what}"
-        time.sleep(0.05)
 
 
 def living(group: int) -> list[str]:

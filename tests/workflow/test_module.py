@@ -10,9 +10,10 @@ from pathlib import Path
 import grimp
 import pytest
 import yaml
+from commands import Ended, run
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from whole_project import ROOT, TINY, Ended, Project, environment, new_project, planned
+from whole_project import ROOT, TINY, Project, environment, new_project, planned
 
 OUTER = """
 configfile: "config/config.yaml"
@@ -170,10 +171,7 @@ def hosted(repository: Path, cache: Path) -> dict[str, str]:
 
 
 def snakemake(project: Project, inside: Mapping[str, str], *arguments: str) -> Ended:
-    ended = subprocess.run(
-        ["snakemake", *arguments], cwd=project.root, env=inside, capture_output=True, text=True, timeout=300
-    )
-    return Ended(ended.returncode, ended.stdout + ended.stderr, 0.0)
+    return run(["snakemake", *arguments], cwd=project.root, env=inside)
 
 
 class TestCatalogue:
