@@ -2,10 +2,11 @@
 
 import pytest
 from headroom.core.heads import all_heads
+from headroom.data.parallel import ParallelText
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.methods.halves import ablation_on_halves
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
-from headroom.methods.translated_sets import TranslatedSet
 from headroom.settings.experiments import DecodingSettings
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
@@ -29,7 +30,7 @@ def test_ablation_of_a_half_is_that_of_its_examples_alone(lively, texts):
     heads = all_heads(lively.sites)[:3]
 
     def judge(sources, references):
-        judged = TranslatedSet(name="choose", sources=sources, references=references, settings=LIMITS, resamples=2)
+        judged = TranslatedSet(name="choose", pairs=ParallelText(sources, references), settings=LIMITS, resamples=2)
         return Judge(lively, judged)
 
     found = {(row["head"], row["half"]): row["value"] for row in ablation_on_halves(judge(*texts), heads)}
