@@ -173,7 +173,7 @@ def drifts(tables: StudyTables, run: str) -> list[Drift]:
 
 
 def is_of(model: str, row: pandas.Series) -> bool:
-    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is that of a row of `pruned`."""
+    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is of a row of `pruned_models`."""
     method = f"{row['method']}{row['draw']:.0f}" if row["method"] == RANDOM else str(row["method"])
     prefix = f"{method}.{row['scope']}."
     end = model.removeprefix(prefix)

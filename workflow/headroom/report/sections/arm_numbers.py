@@ -31,19 +31,19 @@ def without_lines(tables: StudyTables, where: str = "the table") -> str:
 
 
 def reference_of(tables: StudyTables) -> str:
-    """Return the arm that the table `repulsion` compares the others with."""
+    """Return the arm that the table `arms` compares the others with."""
     named = [name for name in tables.arms["baseline"] if name]
     return str(named[0]) if named else tables.arm_names[0]
 
 
 def means(tables: StudyTables, statistic: str) -> dict[str, Estimate]:
-    """Return a mean of the table `repulsion` by arm; arms without it are left out."""
+    """Return a mean of the table `arms` by arm; arms without it are left out."""
     found = {arm: compared(tables, statistic, arm) for arm in tables.arm_names}
     return {arm: one for arm, one in found.items() if one is not None}
 
 
 def less_reference(tables: StudyTables, statistic: str) -> dict[str, Estimate]:
-    """Return a difference of the table `repulsion` by arm; arms without it are left out."""
+    """Return a difference of the table `arms` by arm; arms without it are left out."""
     reference = reference_of(tables)
     found = {arm: compared(tables, statistic, arm, reference) for arm in tables.arm_names}
     return {arm: one for arm, one in found.items() if one is not None}

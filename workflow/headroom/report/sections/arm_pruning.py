@@ -25,7 +25,7 @@ NUMBERS = {
     "Gini of importance": ("importance_gini_mean", "importance_gini_difference", 1.0),
     "entropy of importance": ("importance_entropy_mean", "importance_entropy_difference", 1.0),
 }
-"""What a curve and the scores say in one number: statistics of the table `repulsion`, and the unit's factor."""
+"""What a curve and the scores say in one number: statistics of the table `arms`, and the unit's factor."""
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:
