@@ -2,6 +2,7 @@
 
 import pytest
 from headroom.core.heads import all_heads
+from headroom.core.interventions import Intervention
 from headroom.methods.halves import ablation_on_halves
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
@@ -37,6 +38,6 @@ def test_ablation_of_a_half_is_that_of_its_examples_alone(lively, texts):
     for start, half in enumerate(("choose", "score")):
         alone = judge(*every_second(texts, start))
         for head in heads:
-            without = alone.outcome(frozenset([head])).scores["bleu"]
+            without = alone.outcome(Intervention.without(head)).scores["bleu"]
             assert found[head.head, half] == pytest.approx(alone.full.scores["bleu"] - without, abs=1e-6)
     assert any(found.values())

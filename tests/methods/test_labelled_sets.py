@@ -36,10 +36,10 @@ def one_by_one(model, text):
     return gold, predicted, [-float(logs[i][gold[i]]) for i in range(len(text))]
 
 
-@pytest.mark.parametrize("removed", [frozenset(), ONE, SEVERAL])
+@pytest.mark.parametrize("removed", [PLAIN, ONE, SEVERAL])
 def test_scores_are_those_of_the_predictions_one_by_one(classifier, judged, removed):
     outcome = Judge(classifier, judged).outcome(removed)
-    with classifier.gates.masked(removed):
+    with classifier.gates.masked(removed.removed):
         gold, predicted, nats = one_by_one(classifier, judged.text)
     assert outcome.answers == predicted
     assert len(set(predicted)) == 2

@@ -7,6 +7,7 @@ import numpy
 
 from headroom.core.bootstrap import harm
 from headroom.core.heads import Head
+from headroom.core.interventions import Intervention
 from headroom.methods.judging import Judge
 
 HALVES = ("choose", "score")
@@ -28,8 +29,7 @@ def ablation_on_halves(judge: Judge, heads: list[Head]) -> Iterator[dict[str, An
     examples = len(judge.full.sample.statistics[metric])
     weights = numpy.stack([numpy.arange(examples) % 2 == half for half in range(2)]).astype(float)  # (2, examples)
     full = judge.full.sample.resampled(weights)[metric]  # (2,)
-    harms = {
-        head: harm(metric, judge.outcome(frozenset([head])).sample.resampled(weights)[metric] - full) for head in heads
-    }
+    alone = {head: judge.outcome(Intervention.without(head)).sample for head in heads}
+    harms = {head: harm(metric, sample.resampled(weights)[metric] - full) for head, sample in alone.items()}
     for index, half in enumerate(HALVES):
         yield from half_rows("ablation", half, {head: float(values[index]) for head, values in harms.items()})

@@ -7,6 +7,7 @@ from typing import Any
 
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, all_heads
+from headroom.core.interventions import Intervention
 from headroom.core.tables import signature, write_table
 from headroom.methods.halves import COLUMNS as HALVES
 from headroom.methods.halves import ablation_on_halves
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known = read_shards(given.merge)
     judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]
     if given.shard:
-        alone = [frozenset([head]) for head in heads]
+        alone = [Intervention.without(head) for head in heads]
         write_shard(given.output, {judge.set.name: judged_share(judge, alone, given.shard) for judge in judges})
         return
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
@@ -67,7 +68,7 @@ def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:
     """Return what removing each head alone does; corrections are over the heads, per metric."""
     return comparisons(
         judge,
-        [({"kind": head.kind, "layer": head.layer, "head": head.head}, frozenset([head])) for head in heads],
+        [({"kind": head.kind, "layer": head.layer, "head": head.head}, Intervention.without(head)) for head in heads],
     )
 
 
