@@ -11,7 +11,7 @@ def drawn_replacements(live_sites, *, seed=0):
     generator = torch.Generator().manual_seed(seed)
     return Replacements(
         {
-            live.site: torch.randn(live.site.heads, live.head_width, generator=generator, dtype=torch.float64)
+            live.site: 0.3 * torch.randn(live.site.heads, live.head_width, generator=generator, dtype=torch.float64)
             for live in live_sites
             if live.kept
         }

@@ -191,10 +191,8 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(load):
     means = replacements.means[before.sites[0]][1:3].flatten().float()
     torch.testing.assert_close(new.bias, old.bias + old.weight[:, 4:12] @ means)
     torch.testing.assert_close(new.weight, torch.cat([old.weight[:, :4] * 0.5, old.weight[:, 12:]], dim=1))
-    assert all(
-        torch.equal(*pair)
-        for pair in zip(before.live_sites[1].output.parameters(), model.live_sites[1].output.parameters())
-    )
+    others = (one.live_sites[1].output.parameters() for one in (before, model))
+    assert all(torch.equal(*pair) for pair in zip(*others))
 
 
 @pytest.mark.parametrize(

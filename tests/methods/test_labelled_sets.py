@@ -4,14 +4,15 @@ import numpy
 import pytest
 import torch
 from headroom.core.heads import Head
+from headroom.core.interventions import PLAIN, Intervention
 from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.labelled_sets import LabelledSet
 from sklearn.metrics import accuracy_score, f1_score
 from toy_encoder import toy_text, write_encoder
 
-ONE = frozenset([Head("E", 1, 2)])
-SEVERAL = frozenset([Head("E", 1, head) for head in (1, 2, 3, 4)] + [Head("E", 2, 1)])
+ONE = Intervention.without(Head("E", 1, 2))
+SEVERAL = Intervention.parse("E1:1 E1:2 E1:3 E1:4 E2:1")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """Interventions: what is done to a model's heads without training. The key of every judgement."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
@@ -13,8 +12,6 @@ Replacement = Literal["zero", "mean", "resample"]
 """What stands in for a removed head's z: nothing; its mean over positions; its z on another example of the batch."""
 
 REPLACEMENTS: tuple[str, ...] = get_args(Replacement)
-
-_SCALED = re.compile(r"(?P<head>[^*]+)\*(?P<scale>.+)")
 
 
 @dataclass(frozen=True)
@@ -73,12 +70,10 @@ class Intervention:
         """
         words = text.split()
         replacement = words.pop() if words and words[-1] in REPLACEMENTS else "zero"
-        matches = {word: _SCALED.fullmatch(word) for word in words}
-        scale = [
-            (parse_head(match["head"]), _factor(match["scale"], text)) for match in map(matches.get, words) if match
-        ]
-        removed = [parse_head(word) for word in words if not matches[word]]
-        return cls(frozenset(removed), tuple(scale), replacement)  # type: ignore[arg-type]
+        parts = [word.partition("*") for word in words]
+        scale = tuple((parse_head(head), _factor(factor, text)) for head, star, factor in parts if star)
+        removed = frozenset(parse_head(head) for head, star, _ in parts if not star)
+        return cls(removed, scale, replacement)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         scaled = [f"{head}*{factor!r}" for head, factor in self.scale]

@@ -172,7 +172,7 @@ class Gates:
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
         if intervention.replacement == "mean":
             means = given.means_of(live).to(weight) * gone[:, None]  # (K, d)
-            return lambda z: means
+            return lambda _: means
         examples = 0 if self._batch_first else 1  # the dimension of z that counts them
 
         def other_example(z: Tensor) -> Tensor:

@@ -30,7 +30,7 @@ def measured(model: HeadModel, batches: Iterable[MapBatch], *, seed: int = 0) ->
             counts[site] += len(positions)
 
         with model.gates.observed(add):
-            batch.show(lambda site, weights: None)
+            batch.show(lambda _site, _weights: None)
     means: dict[Site, Tensor] = {}
     for live in model.live_sites:
         if counts.get(live.site):

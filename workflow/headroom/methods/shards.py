@@ -1,6 +1,6 @@
 """A sweep over interventions cut into shards: each job judges its share, and one more merges them into the table.
 
-Every intervention is judged by itself, so that a sweep in shards gives the table of the sweep in one job, byte for byte.
+Every intervention is judged by itself: a sweep in shards gives the table of the sweep in one job, byte for byte.
 """
 
 import argparse

@@ -10,6 +10,7 @@ from typing import Any
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, all_heads, format_profile
+from headroom.core.interventions import Intervention
 from headroom.core.tables import number, read_table, write_table
 from headroom.engines.head_model import HeadModel
 from headroom.methods.importance import gradient_scores
@@ -104,8 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for scope in scopes(given.scopes, model.sites)
         }
         if given.shard:
-            profiles = [gone for own in found.values() for order in own for gone in steps(order, pruning.step)]
-            judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, profiles, given.shard)
+            curves = [order for own in found.values() for order in own]
+            points = [Intervention(gone) for order in curves for gone in steps(order, pruning.step)]
+            judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, points, given.shard)
             continue
         for scope, own in found.items():
             leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
@@ -168,7 +170,7 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
         [
             (
                 {**name, "heads_removed": len(gone), "heads_total": total, "removed": format_profile(gone)},
-                gone,
+                Intervention(gone),
             )
             for gone in steps(order, step)
         ],
