@@ -16,7 +16,7 @@ from headroom.methods.pairs import read_pairs
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.syntax import relation_pointing
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.experiments import PointingSettings
+from headroom.settings.experiments import AttentionStatsSettings
 from headroom.tasks.observing import observing
 
 SETS = ("choose", "check")
@@ -44,7 +44,7 @@ def main() -> None:
 
 def measure(given: argparse.Namespace) -> None:
     """Measure on all sentences of `SETS`."""
-    settings, reader = PointingSettings(), observing("translation")
+    settings, reader = AttentionStatsSettings(), observing("translation")
     model = reader.load(given)
     pairs = [read_pairs(given.corpus, name) for name in SETS]
     examples = ParallelText(pairs[0].source + pairs[1].source, pairs[0].target + pairs[1].target)

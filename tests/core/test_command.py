@@ -1,12 +1,11 @@
 """Command lines: flags follow the settings, errors are one line."""
 
-import argparse
 import errno
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Annotated, Literal, Union
 
 import pytest
 from headroom.core import command
@@ -30,8 +29,8 @@ class ExampleSettings(Settings):
 
 def parsed(*arguments: str) -> ExampleSettings:
     parser = command.stage_parser("example", "An example.")
-    command.add_settings(parser, ExampleSettings)
-    return command.settings_from(parser.parse_args(arguments), ExampleSettings)
+    command.add_settings(parser, example=ExampleSettings)
+    return command.settings_from(parser.parse_args(arguments), "example", ExampleSettings)
 
 
 def test_without_flags_the_defaults_hold() -> None:
@@ -79,7 +78,7 @@ def test_unknown_values_and_flags_show_the_usage(
 
 def test_help_shows_descriptions_and_defaults() -> None:
     parser = command.stage_parser("example", "An example.")
-    command.add_settings(parser, ExampleSettings)
+    command.add_settings(parser, example=ExampleSettings)
     shown = " ".join(parser.format_help().split())
     assert "step size, 100 % of it (default: 0.5)" in shown
     assert "sizes (default: 1 4)" in shown
@@ -88,9 +87,65 @@ def test_help_shows_descriptions_and_defaults() -> None:
     assert "An example of settings." in shown
 
 
-def test_settings_beside_other_flags_take_only_their_own() -> None:
-    given = argparse.Namespace(epochs="2", output="table.csv")
-    assert command.settings_from(given, ExampleSettings).epochs == 2
+def test_sections_as_json_are_overridden_by_flags() -> None:
+    found = parsed("--settings", '{"example": {"epochs": 7, "sizes": [3]}, "other": {"epochs": 1}}', "--sizes", "5")
+    assert found == ExampleSettings(epochs=7, sizes=(5,))
+
+
+def test_all_mistakes_are_named_a_line_each() -> None:
+    with pytest.raises(HeadroomError) as caught:
+        parsed("--settings", '{"example": {"epoch": 7, "learning_rate": "fast"}}', "--epochs", "0", "--limit", "x")
+    lines = str(caught.value).split("\n")
+    assert {line.split(" ")[0].rstrip(":") for line in lines} == {"--epoch", "--learning-rate", "--epochs", "--limit"}
+
+
+class Square(Settings):
+    """A square."""
+
+    source: Literal["square"] = Field("square", description="a square")
+    side: PositiveInt = Field(2, description="length")
+
+
+class Circle(Settings):
+    """A circle."""
+
+    source: Literal["circle"] = Field("circle", description="a circle")
+    radius: PositiveInt = Field(description="radius")
+
+
+Shape = Annotated[Union[Square, Circle], Field(discriminator="source")]  # noqa: UP007
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shape"),
+    [
+        ((), Square()),
+        (("--side", "3"), Square(side=3)),
+        (("--source", "circle", "--radius", "4"), Circle(radius=4)),
+        (("--settings", '{"shape": {"source": "circle", "radius": 5}}'), Circle(radius=5)),
+    ],
+)
+def test_variants_of_a_section(arguments: tuple[str, ...], shape: Settings) -> None:
+    assert shape_from(*arguments) == shape
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--source", "circle"), "--radius: missing; --source circle needs it"),
+        (("--radius", "4"), "--radius: has no meaning here with --source square; leave it out"),
+        (("--side", "0"), "--side 0: input should be greater than 0"),
+    ],
+)
+def test_what_a_variant_lacks_or_does_not_take(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(HeadroomError, match=message):
+        shape_from(*arguments)
+
+
+def shape_from(*arguments: str) -> Settings:
+    parser = command.stage_parser("example", "An example.")
+    command.add_settings(parser, shape=Shape)
+    return command.settings_from(parser.parse_args(arguments), "shape", Shape)
 
 
 OUT_OF_MEMORY = "error: out of memory: give the job more memory or a smaller batch\n"

@@ -3,7 +3,7 @@
 import pandas
 import pytest
 from headroom.methods.roles import POINTING_COLUMNS, exceeds, find_roles
-from headroom.settings.experiments import RuleSettings
+from headroom.settings.experiments import RoleSettings
 
 
 def row(**values):
@@ -28,7 +28,7 @@ def rare(value, *, low=0.1, target="two-rarest", **values):
 
 
 def roles(*rows, **rule):
-    found = find_roles(pandas.DataFrame(list(rows)), RuleSettings(**rule))
+    found = find_roles(pandas.DataFrame(list(rows)), RoleSettings(**rule))
     return [(one.role, one.row["head"], one.row["target"], one.best) for one in found]
 
 
@@ -76,7 +76,7 @@ def test_models_and_trees_are_judged_each_alone():
 )  # fmt: skip
 def test_a_margin_is_of_points_or_of_the_baseline(unit, value, baseline, passes):
     rows = pandas.DataFrame([relation("score", value, baseline=baseline)])
-    assert exceeds(rows, RuleSettings(margin_unit=unit)).tolist() == [passes]
+    assert exceeds(rows, RoleSettings(margin_unit=unit)).tolist() == [passes]
 
 
 def test_rare_words_in_the_first_layer_and_beyond_chance():

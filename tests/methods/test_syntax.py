@@ -9,7 +9,7 @@ from headroom.core.heads import Head, Site
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.roles import find_roles
 from headroom.methods.syntax import arc_sets, relation_pointing
-from headroom.settings.experiments import RuleSettings
+from headroom.settings.experiments import RoleSettings
 from planted import batch_of, names, tree
 
 COUNT = 60
@@ -125,7 +125,7 @@ def test_moved_arcs_have_the_distances_of_the_gold_ones(planted):
 def test_roles_are_found_in_gold_trees_alone(planted):
     batches, syntax = planted
     pieces = piece_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
-    roles = find_roles(rows_of([*pieces, *syntax]), RuleSettings(positional_share=0.8))
+    roles = find_roles(rows_of([*pieces, *syntax]), RoleSettings(positional_share=0.8))
     found = {(role.row["trees"], role.row["head"], role.role, role.row["target"]): role.best for role in roles}
     assert found == {
         ("", 3, "positional", "-1"): 0,
@@ -138,7 +138,7 @@ def test_roles_are_found_in_gold_trees_alone(planted):
 def test_heads_that_point_anywhere_have_no_role():
     batches, syntax = look(CHANCE)
     pieces = piece_pointing(batches, names(CHANCE), frequencies=None, frequent=1, resamples=20)
-    assert find_roles(rows_of([*pieces, *syntax]), RuleSettings()) == []
+    assert find_roles(rows_of([*pieces, *syntax]), RoleSettings()) == []
 
 
 def test_a_best_head_is_scored_on_sentences_that_did_not_choose_it():
@@ -154,7 +154,7 @@ def test_a_best_head_is_scored_on_sentences_that_did_not_choose_it():
     found = by_key(syntax)
     assert found[1, "obj:to-governor", "gold", "choose"].value == 1
     assert found[1, "obj:to-governor", "gold", "score"].value == 0
-    roles = find_roles(rows_of(syntax), RuleSettings())
+    roles = find_roles(rows_of(syntax), RoleSettings())
     assert [(role.row["head"], role.best) for role in roles] == [(2, 0)], "the best on `choose` has no role on `score`"
     assert roles[0].row["half"] == "score"
 

@@ -76,16 +76,20 @@ CLASSIFICATION = [
         },
     ),
     *rows(
-        {"ablate": 1, "keep": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT},
-        {"classification.entailment.experiments.examples": 9},
+        {"ablate": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT},
+        {"classification.entailment.ablation.examples": 9},
+    ),
+    *rows(
+        {"keep": 1, **REPORT},
+        {"classification.entailment.keep_one.examples": 9},
     ),
     *rows(
         {**NEW_DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1},
-        {"classification.entailment.experiments.detailed_seeds": 2},
+        {"classification.entailment.detailed_seeds": 2},
     ),
     *rows(
         {"ablate": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT},
-        {"classification.entailment.experiments.far_sets": []},
+        {"classification.entailment.ablation.far_sets": []},
     ),
     *rows(
         SCORES_LABELLED,
@@ -154,13 +158,16 @@ CLASSIFICATION = [
         {"classification.entailment.treebank": {"source": "generated", "sentences": 900}},
         {"treebank_entailment": 1, **POINTING},
     ),
-    *rows({"treebank_entailment": 1, **POINTING}, {"classification.entailment.roles.relations": ["nsubj", "obj"]}),
+    *rows(
+        {"treebank_entailment": 1, **POINTING},
+        {"classification.entailment.attention_stats.relations": ["nsubj", "obj"]},
+    ),
     *rows(
         POINTING,
         {
-            "classification.entailment.roles.frequent_tokens": 20,
-            "classification.entailment.roles.examples": 19,
-            "classification.entailment.roles.batch_examples": 5,
+            "classification.entailment.attention_stats.frequent_tokens": 20,
+            "classification.entailment.attention_stats.examples": 19,
+            "classification.entailment.attention_stats.batch_examples": 5,
         },
     ),
     *rows(
@@ -172,5 +179,5 @@ CLASSIFICATION = [
             "classification.entailment.roles.rare_share": 0.6,
         },
     ),
-    *rows({"trace": 1, **REPORT}, {"classification.entailment.roles.traced_sentences": 2}),
+    *rows({"trace": 1, **REPORT}, {"classification.entailment.attention_maps.sentences": 2}),
 ]

@@ -69,11 +69,15 @@ TRANSLATION = [
     ),
     *rows({"evaluate": 4, **LAST}, {"translation.evaluation.beam": 4, "translation.evaluation.length_penalty": 0.6}),
     *rows(
-        {"ablate": 1, "keep": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT},
-        {"translation.experiments.examples": 9},
+        {"ablate": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT},
+        {"translation.ablation.examples": 9},
     ),
-    *rows({**NEW_DETAILED, **GATES, "curves": 2, "remove": 1}, {"translation.experiments.detailed_seeds": 2}),
-    *rows({"ablate": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT}, {"translation.experiments.far_sets": []}),
+    *rows(
+        {"keep": 1, **REPORT},
+        {"translation.keep_one.examples": 9},
+    ),
+    *rows({**NEW_DETAILED, **GATES, "curves": 2, "remove": 1}, {"translation.detailed_seeds": 2}),
+    *rows({"ablate": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT}, {"translation.ablation.far_sets": []}),
     *rows(SCORES, {"translation.scores.examples": 19, "translation.scores.batch_examples": 8}),
     *rows(
         {"attribute": 4, "correlate": 1, **REPORT},
@@ -134,7 +138,11 @@ TRANSLATION = [
     *rows({"diversify": 4, **LAST}, {"translation.diversity.examples": 10, "translation.diversity.batch_examples": 5}),
     *rows(
         {"cost": 1, **REPORT},
-        {"translation.cost.warmup": 2, "translation.cost.repeats": 20, "translation.cost.threads": 2},
+        {
+            "translation.update_cost.warmup": 2,
+            "translation.update_cost.repeats": 20,
+            "translation.update_cost.threads": 2,
+        },
     ),
     Row(
         "translation.treebank.source (generated)",
@@ -146,13 +154,16 @@ TRANSLATION = [
         {"translation.treebank": {"source": "generated", "sentences": 900}},
         REPORT,
     ),
-    *rows({"treebank_translation": 1, **POINTING, **SURVIVORS}, {"translation.roles.relations": ["nsubj", "obj"]}),
+    *rows(
+        {"treebank_translation": 1, **POINTING, **SURVIVORS},
+        {"translation.attention_stats.relations": ["nsubj", "obj"]},
+    ),
     *rows(
         {**POINTING, **SURVIVORS},
         {
-            "translation.roles.frequent_tokens": 20,
-            "translation.roles.examples": 19,
-            "translation.roles.batch_examples": 5,
+            "translation.attention_stats.frequent_tokens": 20,
+            "translation.attention_stats.examples": 19,
+            "translation.attention_stats.batch_examples": 5,
         },
     ),
     *rows(
@@ -164,5 +175,5 @@ TRANSLATION = [
             "translation.roles.rare_share": 0.6,
         },
     ),
-    *rows({"trace": 1, **REPORT}, {"translation.roles.traced_sentences": 2}),
+    *rows({"trace": 1, **REPORT}, {"translation.attention_maps.sentences": 2}),
 ]

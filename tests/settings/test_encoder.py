@@ -3,18 +3,33 @@
 import argparse
 
 import pytest
+from headroom.core.command import add_settings, settings_from
 from headroom.core.errors import HeadroomError
-from headroom.settings.encoder import ENCODERS, Encoder, NewEncoder, SelfAttentiveEncoder, add_encoder, encoder_from
+from headroom.settings.encoder import (
+    DirectoryEncoder,
+    Encoder,
+    HubEncoder,
+    NewEncoder,
+    PackageEncoder,
+    SelfAttentiveEncoder,
+)
 from pydantic import TypeAdapter, ValidationError
 
 ENCODER = TypeAdapter(Encoder)
+ENCODERS = {
+    "new": NewEncoder,
+    "directory": DirectoryEncoder,
+    "package": PackageEncoder,
+    "hub": HubEncoder,
+    "self-attentive": SelfAttentiveEncoder,
+}
 REQUIRED = {"directory": {"path": "mine"}}
 
 
 def given(*words):
     parser = argparse.ArgumentParser()
-    add_encoder(parser)
-    return encoder_from(parser.parse_args(words))
+    add_settings(parser, encoder=Encoder)
+    return settings_from(parser.parse_args(words), "encoder", Encoder)
 
 
 @pytest.mark.parametrize(("source", "kind"), ENCODERS.items())
@@ -43,8 +58,8 @@ def test_sources_share_flags_of_one_name():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--source", "self-attentive", "--layers", "2"], "--layers has no meaning with --source self-attentive"),
-        (["--hops", "2"], "--hops has no meaning with --source new"),
+        (["--source", "self-attentive", "--layers", "2"], "--layers: has no meaning here with --source self-attentive"),
+        (["--hops", "2"], "--hops: has no meaning here with --source new"),
         (["--source", "self-attentive", "--hops", "0"], "--hops 0: input should be greater than 0"),
         (["--source", "self-attentive", "--penalty", "-1"], "--penalty -1: input should be greater than or equal to 0"),
     ],

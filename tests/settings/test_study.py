@@ -19,7 +19,7 @@ def test_runs_are_tasks_arms_and_seeds_in_order():
 
 
 def test_detailed_runs_are_those_of_every_tasks_first_arm():
-    detailed = {"seeds": [3, 4], "translation": {"experiments": {"detailed_seeds": 2}}, "classification": {"rte": {}}}
+    detailed = {"seeds": [3, 4], "translation": {"detailed_seeds": 2}, "classification": {"rte": {}}}
     assert load_study(detailed).detailed_runs() == [
         *("translation.baseline.seed3", "translation.baseline.seed4", "rte.baseline.seed3"),
     ]
@@ -39,12 +39,12 @@ def test_a_task_alone():
         ({"translation": {"arms": {"my arm": {"method": "svgd"}}}}, "'my arm' is not a name"),
         ({"seeds": [1, 1], "translation": {}}, "seeds: a seed is given twice"),
         (
-            {"seeds": [1], "classification": {"rte": {"experiments": {"detailed_seeds": 2}}}},
-            "classification.rte.experiments.detailed_seeds: 2 is more than the 1 of seeds",
+            {"seeds": [1], "classification": {"rte": {"detailed_seeds": 2}}},
+            "classification.rte.detailed_seeds: 2 is more than the 1 of seeds",
         ),
         (
-            {"classification": {"rte": {"experiments": {"far_sets": ["news"]}}}},
-            "classification.rte.experiments.far_sets: 'news' is no far domain of the corpus, which has far",
+            {"classification": {"rte": {"ablation": {"far_sets": ["news"]}}}},
+            "classification.rte.ablation.far_sets: 'news' is no far domain of the corpus, which has far",
         ),
         (
             {"classification": {"rte": {"corpus": {"source": "generated", "valid": 20}, "scores": {"examples": 11}}}},

@@ -53,7 +53,7 @@ def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tm
     names = ("model", "kind", "layer", "head", "measure", "target", "trees", "half", "value")
     rest = {"study": "toy", "run": "r", "epoch": 2, "baseline": "", "low": "", "high": "", "count": 9, "signature": ""}
     write_table(tmp_path / "p.csv", [{**rest, **dict(zip(names, row, strict=True))} for row in rows], POINTING_COLUMNS)
-    more = ["--treebank", str(toy.corpus / "far.conllu"), "--traced-sentences", "1"]
+    more = ["--treebank", str(toy.corpus / "far.conllu"), "--sentences", "1"]
     found = traced(toy, tmp_path, *more, "--pointing", str(tmp_path / "p.csv"), roles=ROLES[3:5])
     assert [(one["head"], one["role"], one["target"]) for one in found["maps"]] == [
         ("E1:3", "syntactic", "nsubj:to-dependent"),
@@ -63,7 +63,7 @@ def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tm
 
 
 def test_the_best_head_of_every_role_on_the_same_sentences(toy, tmp_path):
-    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"), "--traced-sentences", "2")
+    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"), "--sentences", "2")
     assert (found["run"], found["epoch"]) == ("translation.baseline.seed1", 2)
     shown = [(one["head"], one["role"], one["target"], one["sentence"]) for one in found["maps"]]
     assert shown == [
@@ -87,7 +87,7 @@ def test_the_best_head_of_every_role_on_the_same_sentences(toy, tmp_path):
 
 @torch.inference_mode()
 def test_weights_are_those_of_the_model(toy, model, tmp_path):
-    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"), "--traced-sentences", "1")["maps"][1]
+    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"), "--sentences", "1")["maps"][1]
     text = next(one for one in read_trees(toy.corpus / "far.conllu") if 6 <= len(one.words) <= 14).text
     batch, maps = model.batches([text], sentences=1)[0], {}
     with attention_maps(model.live_sites[:1], lambda site, weights: maps.update({str(site): weights})):

@@ -9,21 +9,22 @@ import pytest
 from headroom.core.command import run
 from headroom.settings.base import SamplingSettings
 from headroom.settings.experiments import (
-    CostSettings,
+    AblationSettings,
+    AttentionMapsSettings,
+    AttentionStatsSettings,
     DecodingSettings,
     DiversitySettings,
     EvaluationSettings,
     GateSettings,
+    KeepOneSettings,
     LabellingSettings,
-    PointingSettings,
     PruningSettings,
     RelevanceSettings,
     RemovalSettings,
-    RuleSettings,
+    RoleSettings,
     ScoreSettings,
-    SingleHeadSettings,
     TimingSettings,
-    TracingSettings,
+    UpdateCostSettings,
 )
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 from headroom.tasks import TASKS
@@ -50,22 +51,22 @@ ON_TASKS = (
 """Stages whose flags depend on `--task`."""
 
 SETTINGS = {
-    "ablation": (SingleHeadSettings, DecodingSettings, SamplingSettings),
+    "ablation": (AblationSettings, DecodingSettings, SamplingSettings),
     "relevance": (RelevanceSettings,),
     "from_scratch": (DecodingSettings, SamplingSettings),
-    "update_cost": (ModelSettings, TrainingSettings, CostSettings),
+    "update_cost": (ModelSettings, TrainingSettings, UpdateCostSettings),
     "diversity": (DiversitySettings,),
     "evaluation": (EvaluationSettings, DecodingSettings, SamplingSettings),
     "fine_tuning": (FineTuningSettings,),
     "gates": (GateSettings, DecodingSettings, SamplingSettings),
-    "keep_one": (SingleHeadSettings, DecodingSettings, SamplingSettings),
-    "roles": (RuleSettings,),
-    "attention_stats": (PointingSettings, SamplingSettings),
+    "keep_one": (KeepOneSettings, DecodingSettings, SamplingSettings),
+    "roles": (RoleSettings,),
+    "attention_stats": (AttentionStatsSettings, SamplingSettings),
     "pruning": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
     "removal": (RemovalSettings, DecodingSettings, SamplingSettings),
     "scores": (ScoreSettings,),
     "timing": (TimingSettings,),
-    "attention_maps": (TracingSettings,),
+    "attention_maps": (AttentionMapsSettings,),
     "training": (ModelSettings, TrainingSettings),
 }
 

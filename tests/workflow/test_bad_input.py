@@ -89,12 +89,12 @@ WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
     ),
     ({"translation.gates.ways": ["hard-concrete.X"]}, ("key translation.gates.ways.0: ", "'hard-concrete.E'")),
     (
-        {"translation.experiments.far_sets": ["moon"]},
-        ("translation.experiments.far_sets: 'moon' is no far domain of the corpus, which has far",),
+        {"translation.ablation.far_sets": ["moon"]},
+        ("translation.ablation.far_sets: 'moon' is no far domain of the corpus, which has far",),
     ),
     (
-        {"translation.experiments.detailed_seeds": 5},
-        ("translation.experiments.detailed_seeds: 5 is more than the 2 of seeds",),
+        {"translation.detailed_seeds": 5},
+        ("translation.detailed_seeds: 5 is more than the 2 of seeds",),
     ),
     ({"translation.removal.share": 1.5}, ("key translation.removal.share: ", "less than or equal to 1", "1.5")),
     ({"translation.timing.shares": [0.5, 1.5]}, ("key translation.timing.shares.1: ", "less than or equal to 1")),
@@ -289,9 +289,9 @@ def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
 
 
 def test_relation_that_the_trees_lack(project: Project) -> None:
-    study = project.configure({"translation.roles.relations": ["nsubj", "vocative"]})
+    study = project.configure({"translation.attention_stats.relations": ["nsubj", "vocative"]})
     ended = project.snakemake("results/tiny/translation/treebank.conllu", study=study)
-    says(ended, "roles.relations", "the treebank has no relation 'vocative'; it has")
+    says(ended, "attention_stats.relations", "the treebank has no relation 'vocative'; it has")
 
 
 def test_trees_that_do_not_fit_their_text(project: Project) -> None:

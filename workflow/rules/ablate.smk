@@ -24,7 +24,7 @@ rule ablate:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
-        limit=lambda wildcards: slice_of(wildcards.run, "experiments", leave_out=["detailed_seeds", "far_sets"]),
+        limit=lambda wildcards: slice_of(wildcards.run, "ablation", leave_out=["far_sets"]),
         sets=of_run(ablated_sets),
         halves=f"--halves {RESULTS}/halves/{{run}}.ablation.csv",
         written=merged_table,

@@ -45,7 +45,6 @@ try:
     from headroom.core.command import FULL_DISK
     from headroom.core.errors import HeadroomError
     from headroom.settings.arms import format_arm
-    from headroom.settings.experiments import PointingSettings, RuleSettings, TracingSettings
     from headroom.settings.study import load_study
 except ModuleNotFoundError as error:
     raise WorkflowError(

@@ -20,7 +20,7 @@ def code_of(run, stage):
 
 def ablated_sets(run):
     """Return the sets that a run's heads are ablated on."""
-    far = task_of(run).experiments.far_sets
+    far = task_of(run).ablation.far_sets
     return ["choose", "test", *(task_of(run).corpus.far_names if far is None else far)]
 
 
@@ -139,11 +139,6 @@ def treebank_of(run):
 def treebank_flag(run):
     """Return the flag that names the treebank of a run's task, if it has one."""
     return " ".join(f"--treebank {path}" for path in treebank_of(run))
-
-
-def part_of_roles(run, part):
-    """Return those settings of roles that a stage uses, as flags."""
-    return flags(part.model_validate(task_of(run).roles.model_dump(include=set(part.model_fields))))
 
 
 def far_flags(corpus):

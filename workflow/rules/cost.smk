@@ -12,7 +12,7 @@ rule cost:
         f"{BENCHMARKS}/cost.tsv"
     conda:
         "../../envs/torch.yaml"
-    threads: alone("cost", "translation")
+    threads: alone("update_cost", "translation")
     resources:
         mem_mb=memory(4000),
         runtime=60,
@@ -25,7 +25,7 @@ rule cost:
             [
                 flags(translation.model),
                 flags(translation.training, leave_out=["epochs"]),
-                flags(translation.cost),
+                flags(translation.update_cost),
             ]
         ),
         device=study.device,

@@ -22,7 +22,7 @@ rule keep:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
-        limit=lambda wildcards: slice_of(wildcards.run, "experiments", leave_out=["detailed_seeds", "far_sets"]),
+        limit=lambda wildcards: slice_of(wildcards.run, "keep_one"),
         written=merged_table,
     shell:
         "python -m headroom keep_one {params.place} --checkpoint {params.checkpoint} --sets choose test "

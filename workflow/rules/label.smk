@@ -18,7 +18,7 @@ rule label:
         mem_mb=memory(2000),
         runtime=15,
     params:
-        settings=of_run(part_of_roles, RuleSettings),
+        settings=of_run(slice_of, "roles"),
     shell:
         "python -m headroom roles --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"
 
@@ -42,6 +42,6 @@ rule label_pruned:
         mem_mb=memory(2000),
         runtime=15,
     params:
-        settings=of_run(part_of_roles, RuleSettings),
+        settings=of_run(slice_of, "roles"),
     shell:
         "python -m headroom roles --pointing {input.pointing} {params.settings} --output {output} > {log} 2>&1"

@@ -29,7 +29,7 @@ rule observe:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         treebank=of_run(treebank_flag),
-        settings=of_run(part_of_roles, PointingSettings),
+        settings=of_run(slice_of, "attention_stats"),
         sampling=flags(study.sampling),
     shell:
         "python -m headroom attention_stats {params.place} --checkpoint {params.checkpoint} {params.treebank} --set check "
@@ -63,7 +63,7 @@ rule trace:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         treebank=of_run(treebank_flag),
-        settings=of_run(part_of_roles, TracingSettings),
+        settings=of_run(slice_of, "attention_maps"),
     shell:
         "python -m headroom attention_maps {params.place} --checkpoint {params.checkpoint} --roles {input.roles} "
         "--pointing {input.pointing} "

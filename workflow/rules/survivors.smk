@@ -27,7 +27,7 @@ rule observe_pruned:
             wildcards.run, RUNS[wildcards.run].task, wildcards.way, wildcards.strength
         ),
         treebank=of_run(treebank_flag),
-        settings=of_run(part_of_roles, PointingSettings),
+        settings=of_run(slice_of, "attention_stats"),
         sampling=flags(study.sampling),
     shell:
         "python -m headroom attention_stats {params.place} {params.treebank} --set check "

@@ -23,7 +23,7 @@ for name, task in trees_from("generated"):
                 mem_mb=memory(2000),
                 runtime=15,
             params:
-                relations=" ".join(task.roles.relations),
+                relations=" ".join(task.attention_stats.relations),
             shell:
                 "python -m headroom collect_treebank --input {input.treebank} --relations {params.relations} "
                 "--output {output} > {log} 2>&1"
@@ -50,7 +50,7 @@ for name, task in trees_from("generated"):
                 runtime=15,
             params:
                 seed=task.corpus.seed,
-                relations=" ".join(task.roles.relations),
+                relations=" ".join(task.attention_stats.relations),
                 settings=flags(task.treebank, leave_out=["source"]),
             shell:
                 "python -m headroom generate_trees --seed {params.seed} {params.settings} "
@@ -78,7 +78,7 @@ for name, task in trees_from("catalogue"):
             mem_mb=memory(2000),
             runtime=30,
         params:
-            relations=" ".join(task.roles.relations),
+            relations=" ".join(task.attention_stats.relations),
             settings=flags(task.treebank, leave_out=["source"]),
             mirror=mirror_flag,
         shell:
@@ -108,7 +108,7 @@ for name, task in trees_from("files"):
             mem_mb=memory(2000),
             runtime=15,
         params:
-            relations=" ".join(task.roles.relations),
+            relations=" ".join(task.attention_stats.relations),
         shell:
             "python -m headroom collect_treebank --input {input.treebank:q} --relations {params.relations} "
             "--output {output} > {log} 2>&1"

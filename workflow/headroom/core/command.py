@@ -2,20 +2,23 @@
 
 import argparse
 import io
+import json
 import logging
 import re
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory, visible
 
-Model = TypeVar("Model", bound=BaseModel)
+Checked = TypeVar("Checked")
 
 FULL_DISK = 28
 """Exit status of a stage that had no space left, of which its log may say nothing: it is on the same disk."""
@@ -77,41 +80,58 @@ def epoch_of(checkpoint: str) -> int:
     return int(found[1] or found[2]) if found else 0
 
 
-def add_settings(parser: argparse.ArgumentParser, model: type[BaseModel]) -> None:
-    """Add one flag per field of a settings model: `learning_rate` becomes `--learning-rate`.
+def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
+    """Add `--settings` for whole sections of the configuration as JSON, and one flag per key of each.
 
-    Lists take several values; booleans take `true` or `false`, so that a flag always shows its value.
+    `learning_rate` becomes `--learning-rate`. Lists take several values; booleans take `true` or `false`, so that a
+    flag always shows its value; sections within a section take JSON.
+
+    Args:
+        parser: The parser of a stage.
+        sections: By its name in the configuration, the model of a section, or the union of its variants.
     """
-    group = parser.add_argument_group(f"settings ({model.__name__})", model.__doc__)
-    for name, field in model.model_fields.items():
-        is_list, choices = _shape(field.annotation)
-        default = field.get_default(call_default_factory=True)
-        group.add_argument(
-            "--" + name.replace("_", "-"),
-            dest=name,
-            nargs="*" if is_list else None,
-            choices=choices,
-            default=argparse.SUPPRESS,
-            metavar=None if choices else "VALUE",
-            help=f"{field.description} (default: {_shown(default)})".replace("%", "%%"),
-        )
+    if parser.get_default("settings") is None:
+        parser.set_defaults(settings={})
+        help_ = "sections of the configuration as JSON; the flags below override their keys"
+        parser.add_argument("--settings", type=_sections, metavar="JSON", help=help_)
+    for section, model in sections.items():
+        variants = _variants(model)
+        group = parser.add_argument_group(f"settings: {section}", "; or ".join(v.__doc__ or "" for v in variants))
+        for name in dict.fromkeys(name for variant in variants for name in variant.model_fields):
+            group.add_argument(
+                "--" + name.replace("_", "-"),
+                dest=f"{section}.{name}",
+                default=argparse.SUPPRESS,
+                **_argument([variant.model_fields[name] for variant in variants if name in variant.model_fields]),
+            )
 
 
-def settings_from(arguments: argparse.Namespace, model: type[Model]) -> Model:
-    """Return the settings given on the command line, checked by the model.
+def settings_from(given: argparse.Namespace, section: str, model: type[Checked]) -> Checked:
+    """Return a section given on the command line, checked by its model: that of `--settings`, flags first.
+
+    Args:
+        given: The parsed command line.
+        section: The section's name.
+        model: The model of the section, or the union of its variants.
 
     Raises:
-        HeadroomError: If a value does not fit; names the flag, the value and what is expected.
+        HeadroomError: If values do not fit; a line for each with its flag, the value and what is expected.
     """
-    named = {name: value for name, value in vars(arguments).items() if name in model.model_fields}
-    given = {name: _value(value) for name, value in named.items()}
+    flags = {name: value for name, value in vars(given).items() if name.startswith(f"{section}.")}
+    values = {
+        **given.settings.get(section, {}),
+        **{name.split(".", 1)[1]: _value(text) for name, text in flags.items()},
+    }
+    tag, variant = _variant(model, values)
+    if tag:
+        values = {tag: variant.model_fields[tag].default, **values}
+    fields = variant.model_fields
+    values = {name: _fitting(value, fields[name]) if name in fields else value for name, value in values.items()}
     try:
-        return model.model_validate(given)
+        return TypeAdapter(model).validate_python(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        flag = "--" + str(first["loc"][0] if first["loc"] else "settings").replace("_", "-")
-        reason = first["msg"][:1].lower() + first["msg"][1:]
-        raise HeadroomError(f"{flag} {first.get('input')}: {reason}") from error
+        lines = [_mistake(section, mistake, f"--{tag} {values[tag]}" if tag else "") for mistake in error.errors()]
+        raise HeadroomError("\n".join(lines)) from error
 
 
 def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:
@@ -177,6 +197,80 @@ def _failure(message: str, status: int) -> int:
     with suppress(MemoryError):
         sys.stderr = io.StringIO()
     return status
+
+
+def _sections(text: str) -> dict[str, dict[str, Any]]:
+    """Read `--settings`."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"is not JSON: {error}") from None
+    if not isinstance(found, dict) or not all(isinstance(value, dict) for value in found.values()):
+        raise argparse.ArgumentTypeError('must have the form {"section": {"key": value}}')
+    return found
+
+
+def _variants(model: Any) -> list[type[BaseModel]]:
+    """Return the models of a section: one, or those of a union."""
+    if get_origin(model) is Annotated:
+        return _variants(get_args(model)[0])
+    if get_origin(model) in (Union, types.UnionType):
+        return [variant for part in get_args(model) for variant in _variants(part)]
+    return [model]
+
+
+def _argument(fields: Sequence[FieldInfo]) -> dict[str, Any]:
+    """Return what argparse takes for a key, which several variants of a section may have."""
+    shapes = [_shape(field.annotation) for field in fields]
+    choices = [choice for _, own in shapes for choice in own or ()]
+    helps = dict.fromkeys(f"{field.description} ({_default(field)})".replace("%", "%%") for field in fields)
+    return {
+        "nargs": "*" if any(is_list for is_list, _ in shapes) else None,
+        "choices": choices if all(own for _, own in shapes) else None,
+        "metavar": None if all(own for _, own in shapes) else "VALUE",
+        "help": "; or ".join(helps),
+    }
+
+
+def _default(field: FieldInfo) -> str:
+    return (
+        "must be given" if field.is_required() else f"default: {_shown(field.get_default(call_default_factory=True))}"
+    )
+
+
+def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel]]:
+    """Return the key that tells the variants of a section apart, "" if it has but one, and the variant of values."""
+    variants = _variants(model)
+    fields = (part for part in get_args(model) if isinstance(part, FieldInfo))
+    tag = next((str(field.discriminator) for field in fields if field.discriminator), "")
+    known = {name: one for one in variants for name in get_args(one.model_fields[tag].annotation)} if tag else {}
+    return tag, known.get(values.get(tag), variants[0])
+
+
+def _fitting(value: Any, field: FieldInfo) -> Any:
+    """Return a flag's value in the form of its key: a single word is no list, what begins with a brace is JSON."""
+    if isinstance(value, list) and len(value) == 1 and not _shape(field.annotation)[0]:
+        value = value[0]
+    if isinstance(value, str) and value.startswith("{"):
+        with suppress(ValueError):
+            return json.loads(value)
+    return value
+
+
+def _mistake(section: str, error: ErrorDetails, variant: str) -> str:
+    """Return what is wrong with a key of a section in a line: its flag, the value and what is expected."""
+    place = [str(part) for part in error["loc"][bool(variant) and len(error["loc"]) > 1 :]]
+    flag = "--" + ".".join(place).replace("_", "-") if place else section
+    if error["type"] == "extra_forbidden":
+        return f"{flag}: has no meaning here{f' with {variant}' if variant else ''}; leave it out"
+    if error["type"] == "missing":
+        return f"{flag}: missing{f'; {variant} needs it' if variant else ''}"
+    reason = error["msg"].removeprefix("Value error, ")
+    reason = reason[:1].lower() + reason[1:]
+    whole = isinstance(error.get("input"), dict)
+    value = place[-1] if place and place[-1].isdecimal() else ""
+    flag = flag.removesuffix(f".{value}") if value else flag
+    return f"{flag}: {reason}" if whole else f"{flag} {error.get('input')}: {reason}"
 
 
 def _shape(annotation: Any) -> tuple[bool, list[str] | None]:

@@ -87,7 +87,8 @@ def check_relations(relations: Sequence[str], sentences: Sequence[ParsedSentence
     known = relations_in(sentences)
     if unknown := [name for name in relations if name not in known]:
         raise HeadroomError(
-            f"roles.relations (--relations): the treebank has no relation '{unknown[0]}'; it has {', '.join(known)}"
+            f"attention_stats.relations (--relations): the treebank has no relation '{unknown[0]}'; it has "
+            f"{', '.join(known)}"
         )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas
 
-from headroom.settings.experiments import RuleSettings
+from headroom.settings.experiments import RoleSettings
 
 POINTING_COLUMNS = (
     "study", "run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half", "value",
@@ -33,7 +33,7 @@ class Role:
     best: int
 
 
-def find_roles(pointing: pandas.DataFrame, rule: RuleSettings) -> list[Role]:
+def find_roles(pointing: pandas.DataFrame, rule: RoleSettings) -> list[Role]:
     """Return the roles of every head of every model of a pointing table, in the order of `ROLES`.
 
     Args:
@@ -47,14 +47,14 @@ def find_roles(pointing: pandas.DataFrame, rule: RuleSettings) -> list[Role]:
     ]
 
 
-def positional(rows: pandas.DataFrame, rule: RuleSettings) -> Iterator[Role]:
+def positional(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
     """Yield the positional roles of one model."""
     offsets = rows[rows["measure"] == "offset"]
     for _, row in offsets[offsets["value"] >= rule.positional_share].iterrows():
         yield Role("positional", row, 0)
 
 
-def syntactic(rows: pandas.DataFrame, rule: RuleSettings) -> Iterator[Role]:
+def syntactic(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
     """Yield the syntactic roles of one model, on gold and on shuffled trees."""
     accuracies = rows[rows["measure"] == "relation"]
     for _, one in accuracies.groupby(["trees", "target"], sort=False):
@@ -69,14 +69,14 @@ def syntactic(rows: pandas.DataFrame, rule: RuleSettings) -> Iterator[Role]:
                 yield Role("syntactic", row, int(head == best))
 
 
-def rare(rows: pandas.DataFrame, rule: RuleSettings) -> Iterator[Role]:
+def rare(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
     """Yield the roles of one model's heads that point to rare pieces."""
     first = rows[(rows["measure"] == "rare") & (rows["layer"] == 1) & (rows["target"] == "two-rarest")]
     for _, row in first[(first["value"] >= rule.rare_share) & (first["low"] > 0)].iterrows():
         yield Role("rare", row, 0)
 
 
-def exceeds(rows: pandas.DataFrame, rule: RuleSettings) -> "pandas.Series[bool]":
+def exceeds(rows: pandas.DataFrame, rule: RoleSettings) -> "pandas.Series[bool]":
     """Return which accuracies exceed their baselines by the margin."""
     least = rule.margin if rule.margin_unit == "points" else rule.margin * rows["baseline"]
     beyond = rows["value"] - rows["baseline"]

@@ -1,13 +1,9 @@
 """Where a classifier's encoder comes from."""
 
-import argparse
-from collections.abc import Mapping
 from typing import Annotated, Literal, Union
 
 from pydantic import Field, PositiveInt, ValidationInfo, field_validator
 
-from headroom.core.command import settings_from
-from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
 
 
@@ -79,55 +75,3 @@ Encoder = Annotated[
     Union[NewEncoder, DirectoryEncoder, PackageEncoder, HubEncoder, SelfAttentiveEncoder],  # noqa: UP007
     Field(discriminator="source"),
 ]
-
-ENCODERS: Mapping[str, type[Settings]] = {
-    "new": NewEncoder,
-    "directory": DirectoryEncoder,
-    "package": PackageEncoder,
-    "hub": HubEncoder,
-    "self-attentive": SelfAttentiveEncoder,
-}
-"""The model of every source."""
-
-
-def add_encoder(parser: argparse.ArgumentParser) -> None:
-    """Add `--source` and the flags of every source to a stage's command line."""
-    parser.add_argument("--source", choices=list(ENCODERS), default="new", help="where the encoder comes from")
-    helps = _helps()
-    for model in ENCODERS.values():
-        group = parser.add_argument_group(f"settings ({model.__name__})", model.__doc__)
-        for name in model.model_fields:
-            if name in helps:  # what several sources have is one flag, listed with the first
-                flag = "--" + name.replace("_", "-")
-                group.add_argument(flag, default=argparse.SUPPRESS, metavar="VALUE", help="; or ".join(helps.pop(name)))
-
-
-def _helps() -> dict[str, list[str]]:
-    """Return the different descriptions of every field but `source`, by its name."""
-    helps: dict[str, list[str]] = {}
-    for model in ENCODERS.values():
-        for name, field in model.model_fields.items():
-            shown = "must be given" if field.is_required() else f"default: {field.default}"
-            found = helps.setdefault(name, [])
-            if (line := f"{field.description} ({shown})") not in found:
-                found.append(line)
-    del helps["source"]
-    return helps
-
-
-def encoder_from(arguments: argparse.Namespace) -> Encoder:
-    """Return the encoder given on the command line.
-
-    Raises:
-        HeadroomError: If a value does not fit, is missing, or a flag has no meaning for the source.
-    """
-    model = ENCODERS[arguments.source]
-    for other in ENCODERS.values():
-        for name in other.model_fields:
-            if hasattr(arguments, name) and name not in model.model_fields:
-                flag = name.replace("_", "-")
-                raise HeadroomError(f"--{flag} has no meaning with --source {arguments.source}; leave it out")
-    for name, field in model.model_fields.items():
-        if field.is_required() and not hasattr(arguments, name):
-            raise HeadroomError(f"--source {arguments.source} needs --{name}: {field.description}")
-    return settings_from(arguments, model)  # type: ignore[return-value]

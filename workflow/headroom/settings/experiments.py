@@ -7,22 +7,22 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 from headroom.settings.base import Settings
 
 
-class SingleHeadSettings(Settings):
-    """What single heads are removed and kept on."""
+class AblationSettings(Settings):
+    """Every head removed alone."""
 
     examples: PositiveInt | None = Field(
-        None, description="examples of every set that single heads are removed and kept on; unset for all"
-    )
-
-
-class ExperimentSettings(SingleHeadSettings):
-    """How far the study goes. Scores, evaluation and diversity always cover every run."""
-
-    detailed_seeds: PositiveInt = Field(
-        1, description="seeds of the first arm that get ablation, keep-one, every order, removal and timing"
+        None, description="examples of every set that single heads are removed on; unset for all"
     )
     far_sets: tuple[str, ...] | None = Field(
         None, description="far domains that ablation is repeated on; unset for all that the corpus has"
+    )
+
+
+class KeepOneSettings(Settings):
+    """Every head kept as the only one of its site."""
+
+    examples: PositiveInt | None = Field(
+        None, description="examples of every set that single heads are kept on; unset for all"
     )
 
 
@@ -179,7 +179,7 @@ class TimingSettings(Settings):
     threads: PositiveInt = Field(1, description="threads torch may use while timing")
 
 
-class CostSettings(Settings):
+class UpdateCostSettings(Settings):
     """Seconds of one update, all arms interleaved on the same batch of the study's own data."""
 
     warmup: NonNegativeInt = Field(5, description="rounds of updates before counting")
@@ -197,7 +197,7 @@ class DiversitySettings(Settings):
 Relation = Annotated[str, Field(pattern=r"^[a-z]+(:[a-z]+)*$")]
 
 
-class PointingSettings(Settings):
+class AttentionStatsSettings(Settings):
     """Where heads point (Voita et al. 2019, Sections 4 and 5)."""
 
     relations: tuple[Relation, ...] = Field(
@@ -224,7 +224,7 @@ class PointingSettings(Settings):
         return relations
 
 
-class RuleSettings(Settings):
+class RoleSettings(Settings):
     """When a head holds a role."""
 
     positional_share: float = Field(
@@ -241,14 +241,10 @@ class RuleSettings(Settings):
     )
 
 
-class TracingSettings(Settings):
+class AttentionMapsSettings(Settings):
     """Attention maps of heads with roles, to be looked at."""
 
-    traced_sentences: PositiveInt = Field(4, description="sentences of 6 to 14 words whose maps are written")
-
-
-class RoleSettings(TracingSettings, RuleSettings, PointingSettings):
-    """Confidence and roles of heads (Voita et al. 2019, Sections 4 and 5)."""
+    sentences: PositiveInt = Field(4, description="sentences of 6 to 14 words whose maps are written")
 
 
 class DecodingSettings(Settings):

@@ -99,10 +99,9 @@ class Study(Settings):
         for name, task in self.tasks.items():
             if task.released and len(self.seeds) > 1:
                 raise ValueError(f"seeds: the model of {_place(name)}.released is one run; give one seed")
-            if task.experiments.detailed_seeds > len(self.seeds):
+            if task.detailed_seeds > len(self.seeds):
                 raise ValueError(
-                    f"{_place(name)}.experiments.detailed_seeds: {task.experiments.detailed_seeds} is more than the "
-                    f"{len(self.seeds)} of seeds"
+                    f"{_place(name)}.detailed_seeds: {task.detailed_seeds} is more than the {len(self.seeds)} of seeds"
                 )
         return self
 
@@ -123,7 +122,7 @@ class Study(Settings):
     @model_validator(mode="after")
     def _classification_fits(self) -> Self:
         for name, task in self.classification.items():
-            check_far_sets(_place(name), task.experiments, task.corpus.far_names)
+            check_far_sets(_place(name), task.ablation, task.corpus.far_names)
             check_treebank(_place(name), task.treebank, task.corpus)
             check_arms_of_classifier(_place(name), task)
             if task.released:
@@ -159,7 +158,7 @@ class Study(Settings):
         return [
             str(Run(name, next(iter(task.arms)), seed))
             for name, task in self.tasks.items()
-            for seed in self.seeds[: task.experiments.detailed_seeds]
+            for seed in self.seeds[: task.detailed_seeds]
         ]
 
 

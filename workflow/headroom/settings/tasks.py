@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
@@ -20,12 +20,14 @@ from headroom.settings.arms import (
 from headroom.settings.base import Settings
 from headroom.settings.encoder import Encoder, NewEncoder
 from headroom.settings.experiments import (
+    AblationSettings,
+    AttentionMapsSettings,
+    AttentionStatsSettings,
     ChosenGateSettings,
-    CostSettings,
     DecodingSettings,
     DiversitySettings,
     EvaluationSettings,
-    ExperimentSettings,
+    KeepOneSettings,
     LabellingSettings,
     PruningSettings,
     RelevanceSettings,
@@ -35,6 +37,7 @@ from headroom.settings.experiments import (
     ScopedPruningSettings,
     ScoreSettings,
     TimingSettings,
+    UpdateCostSettings,
 )
 from headroom.settings.labelled import GeneratedPairs, LabelledCorpus, Treebank, check_treebank, default_treebank
 from headroom.settings.models import (
@@ -58,7 +61,7 @@ def _both_arms() -> dict[str, Arm]:
 LONGEST_NAME = 60
 """Characters of the name of an arm or a task; file names are made of both."""
 
-OF_TRAINING = ("vocabulary", "model", "training", "cost")
+OF_TRAINING = ("vocabulary", "model", "training", "update_cost")
 """Sections of translation that a released model has no use for."""
 OF_FINE_TUNING = ("encoder", "training")
 """Sections of classification that a released classifier has no use for."""
@@ -81,7 +84,11 @@ class TranslationSettings(Settings):
     )
     decoding: DecodingSettings = Field(default_factory=DecodingSettings, description="translation")
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings, description="final scores")
-    experiments: ExperimentSettings = Field(default_factory=ExperimentSettings, description="what is run on which runs")
+    detailed_seeds: PositiveInt = Field(
+        1, description="seeds of the first arm that get ablation, keep-one, every order, removal and timing"
+    )
+    ablation: AblationSettings = Field(default_factory=AblationSettings, description="every head removed alone")
+    keep_one: KeepOneSettings = Field(default_factory=KeepOneSettings, description="one head kept per site")
     scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
     relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
     pruning: ScopedPruningSettings = Field(default_factory=ScopedPruningSettings, description="pruning curves")
@@ -89,12 +96,20 @@ class TranslationSettings(Settings):
     gates: ScopedGateSettings = Field(default_factory=ScopedGateSettings, description="learned gates")
     timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
     diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
-    cost: CostSettings = Field(default_factory=CostSettings, description="cost of repulsion per update")
+    update_cost: UpdateCostSettings = Field(
+        default_factory=UpdateCostSettings, description="cost of repulsion per update"
+    )
     treebank: Treebank = Field(
         default_factory=default_treebank,
         description="dependency trees of the source language; of other than generated text none but those named here",
     )
-    roles: RoleSettings = Field(default_factory=RoleSettings, description="confidence and roles of heads")
+    attention_stats: AttentionStatsSettings = Field(
+        default_factory=AttentionStatsSettings, description="confidence of heads, and where they point"
+    )
+    roles: RoleSettings = Field(default_factory=RoleSettings, description="roles of heads")
+    attention_maps: AttentionMapsSettings = Field(
+        default_factory=AttentionMapsSettings, description="attention maps of heads with roles"
+    )
 
     @model_validator(mode="after")
     def _arms_can_be_trained(self) -> Self:
@@ -141,7 +156,7 @@ class TranslationSettings(Settings):
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        check_far_sets("translation", self.experiments, self.corpus.far_names)
+        check_far_sets("translation", self.ablation, self.corpus.far_names)
         check_treebank("translation", self.treebank, self.corpus)
         if isinstance(self.corpus, GeneratedCorpus):
             check_sizes("translation", self.timing, self.scores, test=self.corpus.test, valid=self.corpus.valid)
@@ -163,7 +178,11 @@ class ClassificationSettings(Settings):
         min_length=1,
     )
     labelling: LabellingSettings = Field(default_factory=LabellingSettings, description="labels and metrics")
-    experiments: ExperimentSettings = Field(default_factory=ExperimentSettings, description="what is run on which runs")
+    detailed_seeds: PositiveInt = Field(
+        1, description="seeds of the first arm that get ablation, keep-one, every order, removal and timing"
+    )
+    ablation: AblationSettings = Field(default_factory=AblationSettings, description="every head removed alone")
+    keep_one: KeepOneSettings = Field(default_factory=KeepOneSettings, description="one head kept per site")
     scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
     relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
     pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
@@ -175,7 +194,13 @@ class ClassificationSettings(Settings):
         default_factory=default_treebank,
         description="dependency trees of the text's language; of other than generated text none but those named here",
     )
-    roles: RoleSettings = Field(default_factory=RoleSettings, description="confidence and roles of heads")
+    attention_stats: AttentionStatsSettings = Field(
+        default_factory=AttentionStatsSettings, description="confidence of heads, and where they point"
+    )
+    roles: RoleSettings = Field(default_factory=RoleSettings, description="roles of heads")
+    attention_maps: AttentionMapsSettings = Field(
+        default_factory=AttentionMapsSettings, description="attention maps of heads with roles"
+    )
 
     @property
     def epochs(self) -> int:
@@ -241,11 +266,11 @@ def check_training_text(name: str, corpus: Settings) -> None:
         raise ValueError(f"{name}.corpus.train: missing; only a model at {name}.released needs no training text")
 
 
-def check_far_sets(task: str, experiments: ExperimentSettings, known: tuple[str, ...]) -> None:
-    """Raise ValueError, naming the key, if experiments want far domains that the corpus does not have."""
-    if unknown := [name for name in experiments.far_sets or () if name not in known]:
+def check_far_sets(task: str, ablation: AblationSettings, known: tuple[str, ...]) -> None:
+    """Raise ValueError, naming the key, if ablation wants far domains that the corpus does not have."""
+    if unknown := [name for name in ablation.far_sets or () if name not in known]:
         raise ValueError(
-            f"{task}.experiments.far_sets: '{unknown[0]}' is no far domain of the corpus, which has "
+            f"{task}.ablation.far_sets: '{unknown[0]}' is no far domain of the corpus, which has "
             f"{', '.join(known) or 'none'}"
         )
 

@@ -13,7 +13,7 @@ from headroom.methods.halves import COLUMNS as HALVES
 from headroom.methods.halves import ablation_on_halves
 from headroom.methods.judging import COMPARED, Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
-from headroom.settings.experiments import SingleHeadSettings
+from headroom.settings.experiments import AblationSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
@@ -33,7 +33,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--output", required=True, help="table of effects")
     parser.add_argument("--halves", help="table of effects on halves of the first set; unset for none")
     add_shards(parser)
-    add_settings(parser, SingleHeadSettings)
+    add_settings(parser, ablation=AblationSettings)
     judging(task).add_judging(parser)
     return parser
 
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    examples = settings_from(given, SingleHeadSettings).examples
+    examples = settings_from(given, "ablation", AblationSettings).examples
     sets = [judging(task).load_set(given, name, examples=examples) for name in given.sets]
     model = loading(task).load_model(given, given.checkpoint)
     heads = all_heads(model.sites)

@@ -12,7 +12,7 @@ from headroom.core.tables import number, read_table
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
 from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
-from headroom.settings.experiments import TracingSettings
+from headroom.settings.experiments import AttentionMapsSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.loading import loading
 from headroom.tasks.observing import observing
@@ -31,7 +31,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--treebank", help="sentences in CoNLL-U; without it those of the set")
     parser.add_argument("--set", default="check", help="evaluation set that sentences are taken from without treebank")
     parser.add_argument("--output", required=True, help="file of maps, JSON")
-    add_settings(parser, TracingSettings)
+    add_settings(parser, attention_maps=AttentionMapsSettings)
     return parser
 
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the model on a few sentences and write the maps, sentence by sentence for every head."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, TracingSettings)
+    settings = settings_from(given, "attention_maps", AttentionMapsSettings)
     roles = read_table(given.roles, ROLE_COLUMNS)
     chosen = heads_to_trace(roles.assign(value=number(roles, "value")))
     if given.pointing:
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         held = {target for _, _, target in chosen}
         nearest = nearest_to_roles(pointing.assign(value=number(pointing, "value")))
         chosen += [one for one in nearest if one[2] not in held]
-    sentences = sentences_to_trace(_sentences(task, given), settings.traced_sentences)
+    sentences = sentences_to_trace(_sentences(task, given), settings.sentences)
     maps: list[dict[str, Any]] = []
     if chosen and sentences:
         reader = observing(task)

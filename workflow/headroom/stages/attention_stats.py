@@ -18,7 +18,7 @@ from headroom.methods.roles import POINTING_COLUMNS as COLUMNS
 from headroom.methods.shares import Measured
 from headroom.methods.syntax import SHUFFLE_SEED, relation_pointing
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import PointingSettings
+from headroom.settings.experiments import AttentionStatsSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.loading import loading
 from headroom.tasks.observing import Observing, observing
@@ -42,8 +42,8 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--name", default="trained", help="name of the trained model in the table")
     parser.add_argument("--set", default="check", help="evaluation set that is looked at")
     parser.add_argument("--output", required=True, help="table of where heads point")
-    add_settings(parser, PointingSettings)
-    add_settings(parser, SamplingSettings)
+    add_settings(parser, attention_stats=AttentionStatsSettings)
+    add_settings(parser, sampling=SamplingSettings)
     return parser
 
 
@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Look at each model and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, PointingSettings)
-    resamples = settings_from(given, SamplingSettings).resamples
+    settings = settings_from(given, "attention_stats", AttentionStatsSettings)
+    resamples = settings_from(given, "sampling", SamplingSettings).resamples
     treebank = read_trees(given.treebank) if given.treebank else []
     if treebank:
         check_relations(settings.relations, treebank)
@@ -80,7 +80,12 @@ class Material:
 
 
 def _look(
-    given: argparse.Namespace, material: Material, settings: PointingSettings, resamples: int, *, fresh: int | None
+    given: argparse.Namespace,
+    material: Material,
+    settings: AttentionStatsSettings,
+    resamples: int,
+    *,
+    fresh: int | None,
 ) -> list[Measured]:
     """Return where the heads of one model point."""
     reader, size = material.reader, settings.batch_examples
@@ -103,7 +108,7 @@ def _look(
     return found
 
 
-def _signature(name: str, material: Material, settings: PointingSettings, resamples: int, one: Measured) -> str:
+def _signature(name: str, material: Material, settings: AttentionStatsSettings, resamples: int, one: Measured) -> str:
     """Return what affects a number, but for the model."""
     if one.measure == "relation":
         moved = {"moved": f"seed{SHUFFLE_SEED}"} if one.trees == "shuffled" else {}

@@ -35,7 +35,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     loading(task).add_model(parser, several=True)
     parser.add_argument("--set", default="check", help="evaluation set that heads are compared on")
     parser.add_argument("--output", required=True, help="table of diversity per site")
-    add_settings(parser, DiversitySettings)
+    add_settings(parser, diversity=DiversitySettings)
     return parser
 
 
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Compare the heads of each checkpoint and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, DiversitySettings)
+    settings = settings_from(given, "diversity", DiversitySettings)
     examples: Any = loading(task).read_examples(given, given.set, settings.examples)
     rows: list[dict[str, Any]] = []
     before: tuple[int, Particles] | None = None

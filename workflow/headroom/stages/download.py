@@ -20,7 +20,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--mirror", help="directory or address laid out <dataset>/<file>, tried first")
     parser.add_argument("--catalogue", type=Path, default=CATALOGUE, help="the catalogue of data sets")
     parser.add_argument("--output", type=Path, required=True, help="directory of the corpus")
-    add_settings(parser, CatalogueCorpus)
+    add_settings(parser, corpus=CatalogueCorpus)
     return parser
 
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Fetched files stay in `downloads/` of the output, so that an interrupted download goes on where it was.
     """
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, CatalogueCorpus)
+    settings = settings_from(given, "corpus", CatalogueCorpus)
     dataset = find_dataset(settings.dataset, settings.far, given.catalogue)
     texts = {
         name: _read(dataset, name, given.output / "downloads", given.mirror) for name in (*REQUIRED, *settings.far)

@@ -22,7 +22,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--mirror", help="directory or address laid out <dataset>/<file>, tried first")
     parser.add_argument("--catalogue", type=Path, default=CATALOGUE, help="the catalogue of labelled data sets")
     parser.add_argument("--output", type=Path, required=True, help="directory of the corpus")
-    add_settings(parser, LabelledCatalogueCorpus)
+    add_settings(parser, corpus=LabelledCatalogueCorpus)
     return parser
 
 
@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Fetched files stay in `downloads/` of the output, so that an interrupted download goes on where it was.
     """
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, LabelledCatalogueCorpus)
+    settings = settings_from(given, "corpus", LabelledCatalogueCorpus)
     dataset = find_labelled(settings.dataset, settings.far, given.catalogue)
     names = (*REQUIRED, *settings.far)
     files = dataset.files_of(names)

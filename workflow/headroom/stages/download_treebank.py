@@ -22,14 +22,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--catalogue", type=Path, default=CATALOGUE, help="the catalogue of treebanks")
     parser.add_argument("--output", type=Path, required=True, help="treebank to write, in CoNLL-U")
     add_relations(parser)
-    add_settings(parser, CatalogueTreebank)
+    add_settings(parser, treebank=CatalogueTreebank)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Fetch the file and write it; what was fetched stays in `downloads/` beside the output."""
     given = build_parser().parse_args(arguments)
-    treebank = find_treebank(settings_from(given, CatalogueTreebank).treebank, given.catalogue)
+    treebank = find_treebank(settings_from(given, "treebank", CatalogueTreebank).treebank, given.catalogue)
     fetched = fetch(treebank.file, given.output.parent / "downloads", mirror=given.mirror)
     write_lines(given.output, unpacked_lines(fetched, treebank.file))
     check_relations(given.relations, read_trees(given.output))

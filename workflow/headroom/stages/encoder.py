@@ -5,7 +5,7 @@ import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.core.command import run, stage_parser
+from headroom.core.command import add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import read_labelled, read_labelled_record
 from headroom.engines.classification.encoder import (
@@ -16,7 +16,7 @@ from headroom.engines.classification.encoder import (
     write_encoder,
 )
 from headroom.engines.classification.sources import locate
-from headroom.settings.encoder import Encoder, NewEncoder, SelfAttentiveEncoder, add_encoder, encoder_from
+from headroom.settings.encoder import Encoder, NewEncoder, SelfAttentiveEncoder
 
 _log = logging.getLogger(__name__)
 
@@ -26,14 +26,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("encoder", __doc__ or "")
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
     parser.add_argument("--output", type=Path, required=True, help="directory of the encoder")
-    add_encoder(parser)
+    add_settings(parser, encoder=Encoder)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write config.json, tokenizer.json, tokenizer_config.json and, if it is pretrained, model.safetensors."""
     given = build_parser().parse_args(arguments)
-    settings = encoder_from(given)
+    settings = settings_from(given, "encoder", Encoder)
     start = starting_point(settings, given.corpus)
     write_encoder(start, given.output)
     _log.info("%s: %d pieces, inputs up to %d", given.output, len(start.tokenizer), start.tokenizer.model_max_length)

@@ -54,14 +54,14 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_until(parser)
     add_arm(parser)
-    add_settings(parser, FineTuningSettings)
+    add_settings(parser, training=FineTuningSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then hand over checkpoints and table."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, FineTuningSettings)
+    settings = settings_from(given, "training", FineTuningSettings)
     task = read_task(given.corpus, given.encoder)
     check_processes(given.processes, given.device)
     check_training(settings, seed=given.seed, device=given.device, processes=given.processes)

@@ -67,7 +67,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
     parser.add_argument("--learned", help="table of gates; unset for none")
     parser.add_argument("--output", required=True, help="table of pruned models")
-    add_settings(parser, GateSettings)
+    add_settings(parser, gates=GateSettings)
     judging(task).add_judging(parser)
     return parser
 
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train under each setting from the same trained model, and write the tables."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, GateSettings)
+    settings = settings_from(given, "gates", GateSettings)
     start = start_of(given.training)
     judged = judging(task).load_set(given, given.judge_on, examples=settings.test_examples)
     examples = loading(task).read_examples(given, "train", settings.updates * settings.batch_examples)

@@ -18,14 +18,14 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
     parser = stage_parser("generate", __doc__)
     parser.add_argument("--output", type=Path, required=True, help="directory of the corpus")
-    add_settings(parser, GeneratedCorpus)
+    add_settings(parser, corpus=GeneratedCorpus)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the plain text of all sets, a `.conllu` per set, and `corpus.json` last."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, GeneratedCorpus)
+    settings = settings_from(given, "corpus", GeneratedCorpus)
     sets = generate_sets(settings)
     for name, pair in sets.items():
         write_treebank(given.output / f"{name}.conllu", pair.trees, name=name)

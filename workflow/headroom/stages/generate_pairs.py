@@ -18,14 +18,14 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
     parser = stage_parser("generate_pairs", __doc__)
     parser.add_argument("--output", type=Path, required=True, help="directory of the corpus")
-    add_settings(parser, GeneratedPairs)
+    add_settings(parser, corpus=GeneratedPairs)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write `<set>.tsv` and `<set>.edits` of all sets, and `corpus.json` last."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, GeneratedPairs)
+    settings = settings_from(given, "corpus", GeneratedPairs)
     sets = generate_pair_sets(settings)
     for name, pairs in sets.items():
         write_lines(given.output / f"{name}.edits", pairs.edits)

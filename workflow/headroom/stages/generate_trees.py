@@ -20,14 +20,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="seed of the grammar, as that of the corpus")
     parser.add_argument("--output", type=Path, required=True, help="treebank to write, in CoNLL-U")
     add_relations(parser)
-    add_settings(parser, GeneratedTreebank)
+    add_settings(parser, treebank=GeneratedTreebank)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the treebank."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, GeneratedTreebank)
+    settings = settings_from(given, "treebank", GeneratedTreebank)
     write_treebank(given.output, generate_trees(given.seed, settings.sentences), name="premise")
     check_relations(given.relations, read_trees(given.output))
     _log.info("wrote %d sentences to %s", settings.sentences, given.output)

@@ -11,7 +11,7 @@ from headroom.core.interventions import Intervention
 from headroom.core.tables import write_table
 from headroom.methods.judging import COMPARED, Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
-from headroom.settings.experiments import SingleHeadSettings
+from headroom.settings.experiments import KeepOneSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
@@ -32,7 +32,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--output", required=True, help="table of effects")
     add_shards(parser)
-    add_settings(parser, SingleHeadSettings)
+    add_settings(parser, keep_one=KeepOneSettings)
     judging(task).add_judging(parser)
     return parser
 
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Try every head as its site's only one on every set, say which was best where, write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    examples = settings_from(given, SingleHeadSettings).examples
+    examples = settings_from(given, "keep_one", KeepOneSettings).examples
     sets = [judging(task).load_set(given, name, examples=examples) for name in given.sets]
     model = loading(task).load_model(given, given.checkpoint)
     known = read_shards(given.merge)

@@ -80,8 +80,8 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--output", required=True, help="table of curves")
     add_shards(parser)
-    add_settings(parser, PruningSettings)
-    add_settings(parser, ScoreSettings)
+    add_settings(parser, pruning=PruningSettings)
+    add_settings(parser, scores=ScoreSettings)
     judging(task).add_judging(parser)
     return parser
 
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    pruning, scoring = settings_from(given, PruningSettings), settings_from(given, ScoreSettings)
+    pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
     judged = judging(task).load_set(given, given.judge_on, examples=pruning.test_examples)
     known = read_shards(given.merge)
     judged_by_epoch: dict[str, Judged] = {}

@@ -28,7 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--mirror", help="directory or address with released/<archive>, tried before the network")
     parser.add_argument("--vocabulary", type=Path, required=True, help=f"directory for {', '.join(FILES)}")
     parser.add_argument("--checkpoint", type=Path, required=True, help="where the checkpoint goes, e.g. epoch1.pt")
-    add_settings(parser, ReleasedModel)
+    add_settings(parser, released=ReleasedModel)
     return parser
 
 
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     A downloaded archive stays in `downloads/` of the vocabulary's directory.
     """
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, ReleasedModel)
+    settings = settings_from(given, "released", ReleasedModel)
     try:
         given.vocabulary.mkdir(parents=True, exist_ok=True)
         (given.vocabulary / MOSES).unlink(missing_ok=True)

@@ -26,14 +26,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("released_classifier", __doc__ or "")
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
     parser.add_argument("--checkpoint", type=Path, required=True, help="where the classifier goes, e.g. epoch1")
-    add_settings(parser, ReleasedClassifier)
+    add_settings(parser, released=ReleasedClassifier)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Load the classifier, which checks that its heads can be gated, name its labels and write it."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, ReleasedClassifier)
+    settings = settings_from(given, "released", ReleasedClassifier)
     labels = read_labelled_record(given.corpus)["labels"]
     directory = locate(
         DirectoryEncoder(path=settings.path)

@@ -31,7 +31,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     loading(task).add_model(parser)
     parser.add_argument("--set", default="check", help="evaluation set whose outputs are explained")
     parser.add_argument("--output", required=True, help="table of relevance")
-    add_settings(parser, RelevanceSettings)
+    add_settings(parser, relevance=RelevanceSettings)
     return parser
 
 
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Explain a checkpoint's outputs and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, RelevanceSettings)
+    settings = settings_from(given, "relevance", RelevanceSettings)
     examples = loading(task).read_examples(given, given.set, settings.examples)
     model = loading(task).load_model(given, given.checkpoint)
     batches = loading(task).batches(model, examples, settings.batch_examples)

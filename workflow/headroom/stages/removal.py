@@ -36,7 +36,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
     parser.add_argument("--sliced", required=True, help="where the sliced checkpoint goes")
     parser.add_argument("--output", required=True, help="table of checks")
-    add_settings(parser, RemovalSettings)
+    add_settings(parser, removal=RemovalSettings)
     judging(task).add_judging(parser)
     return parser
 
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Slice, save, reload, compare, write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    share = settings_from(given, RemovalSettings).share
+    share = settings_from(given, "removal", RemovalSettings).share
     judged = judging(task).load_set(given, given.set)
     full = loading(task).load_model(given, given.checkpoint)
     removed = chosen_heads(given, full, share)

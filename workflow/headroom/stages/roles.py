@@ -11,7 +11,7 @@ import pandas
 from headroom.core.command import add_settings, run, settings_from, stage_parser
 from headroom.core.tables import number, read_table, signature, write_table
 from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS, Role, find_roles
-from headroom.settings.experiments import RuleSettings
+from headroom.settings.experiments import RoleSettings
 
 logger = logging.getLogger("headroom.stages.roles")
 
@@ -28,21 +28,21 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("roles", __doc__ or "")
     parser.add_argument("--pointing", nargs="+", type=Path, required=True, help="tables of where heads point")
     parser.add_argument("--output", required=True, help="table of roles")
-    add_settings(parser, RuleSettings)
+    add_settings(parser, roles=RoleSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables and write the roles."""
     given = build_parser().parse_args(arguments)
-    rule = settings_from(given, RuleSettings)
+    rule = settings_from(given, "roles", RoleSettings)
     table = pandas.concat([read_table(path, POINTING_COLUMNS) for path in given.pointing], ignore_index=True)
     roles = find_roles(table.assign(**{name: number(table, name) for name in _NUMBERS}), rule)
     write_table(given.output, _rows(roles, rule), COLUMNS)
     logger.info("found %d roles", len(roles))
 
 
-def _rows(roles: Sequence[Role], rule: RuleSettings) -> Iterator[dict[str, Any]]:
+def _rows(roles: Sequence[Role], rule: RoleSettings) -> Iterator[dict[str, Any]]:
     rules = {
         "positional": signature(share=rule.positional_share),
         "syntactic": signature(margin=f"{rule.margin}-{rule.margin_unit}"),

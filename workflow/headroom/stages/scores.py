@@ -28,7 +28,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
     parser.add_argument("--output", required=True, help="table of scores")
     parser.add_argument("--halves", help="table of the last checkpoint's scores on halves of the set; unset for none")
-    add_settings(parser, ScoreSettings)
+    add_settings(parser, scores=ScoreSettings)
     return parser
 
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Score each checkpoint and write the table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, ScoreSettings)
+    settings = settings_from(given, "scores", ScoreSettings)
     examples = loading(task).read_examples(given, given.set, settings.examples)
     about = signature(loss=loading(task).LOSS, set=given.set, examples=len(examples), batch=settings.batch_examples)
     rows: list[dict[str, Any]] = []

@@ -44,7 +44,7 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--set", default="test", help="set that examples are taken from")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
     parser.add_argument("--samples", required=True, help="table of all raw timings")
-    add_settings(parser, TimingSettings)
+    add_settings(parser, timing=TimingSettings)
     return parser
 
 
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Time every model, part and batch size, write both tables."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    settings = settings_from(given, TimingSettings)
+    settings = settings_from(given, "timing", TimingSettings)
     torch.set_num_threads(settings.threads)
     examples = loading(task).read_examples(given, given.set)
     models = build_models(task, given, settings)

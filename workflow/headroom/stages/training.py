@@ -52,16 +52,16 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_until(parser)
     add_arm(parser)
-    add_settings(parser, ModelSettings)
-    add_settings(parser, TrainingSettings)
+    add_settings(parser, model=ModelSettings)
+    add_settings(parser, training=TrainingSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then hand over checkpoints and table."""
     given = build_parser().parse_args(arguments)
-    arm, training = arm_from(given), settings_from(given, TrainingSettings)
-    model = shaped(settings_from(given, ModelSettings), arm)
+    arm, training = arm_from(given), settings_from(given, "training", TrainingSettings)
+    model = shaped(settings_from(given, "model", ModelSettings), arm)
     data, work = Path(given.data), Path(given.work)
     check_processes(given.processes, given.device)
     command = fairseq_arguments(

@@ -17,7 +17,7 @@ from headroom.engines.translation.training import build_trainer, configuration
 from headroom.methods.fairseq_arms import arm_arguments
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.arms import Arm, parse_arm, shaped
-from headroom.settings.experiments import CostSettings
+from headroom.settings.experiments import UpdateCostSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.update_cost")
@@ -41,16 +41,16 @@ def build_parser() -> argparse.ArgumentParser:
         help="an arm, e.g. svgd method=svgd alpha=0.01; repeat it, the first is what the others are divided by",
     )
     parser.add_argument("--output", required=True, help="table of seconds per update")
-    add_settings(parser, ModelSettings)
-    add_settings(parser, TrainingSettings)
-    add_settings(parser, CostSettings)
+    add_settings(parser, model=ModelSettings)
+    add_settings(parser, training=TrainingSettings)
+    add_settings(parser, update_cost=UpdateCostSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Time the updates and write the table."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, CostSettings)
+    settings = settings_from(given, "update_cost", UpdateCostSettings)
     arms = dict(parse_arm(words) for words in given.arm)
     if len(arms) < len(given.arm):
         raise HeadroomError("--arm: an arm is named twice")
@@ -78,8 +78,8 @@ def prepare_updates(
     for name, arm in arms.items():
         command = fairseq_arguments(
             data=Path(given.data),
-            model=shaped(settings_from(given, ModelSettings), arm),
-            training=settings_from(given, TrainingSettings),
+            model=shaped(settings_from(given, "model", ModelSettings), arm),
+            training=settings_from(given, "training", TrainingSettings),
             seed=given.seed,
             device=given.device,
             arm=arm_arguments(arm, given.seed),

@@ -33,14 +33,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("vocabulary", __doc__)
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the corpus")
     parser.add_argument("--output", type=Path, required=True, help="directory of the binarised set")
-    add_settings(parser, VocabularySettings)
+    add_settings(parser, vocabulary=VocabularySettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write the files named in `FILES`; `prepared.json` comes last."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, VocabularySettings)
+    settings = settings_from(given, "vocabulary", VocabularySettings)
     read_corpus_record(given.corpus)
     texts = _read(given.corpus)
     _clear(given.output)

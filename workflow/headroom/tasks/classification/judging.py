@@ -17,20 +17,20 @@ __all__ = ["add_judging", "final", "load_set"]
 
 def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:  # noqa: ARG001
     """Add metrics and resampling."""
-    add_settings(parser, LabellingSettings)
-    add_settings(parser, SamplingSettings)
+    add_settings(parser, labelling=LabellingSettings)
+    add_settings(parser, sampling=SamplingSettings)
 
 
 def load_set(given: argparse.Namespace, name: str, *, examples: int | None = None) -> LabelledSet:
     """Read a set's examples, judged by the metrics given, or by those of the corpus, or by accuracy."""
-    settings = settings_from(given, LabellingSettings)
+    settings = settings_from(given, "labelling", LabellingSettings)
     known = record(Path(given.corpus)) or {"metrics": ["accuracy"]}
     return LabelledSet(
         name=name,
         text=read_examples(given, name, examples),
         metrics=settings.metrics or tuple(known["metrics"]),
         examples_at_once=settings.examples_at_once,
-        resamples=settings_from(given, SamplingSettings).resamples,
+        resamples=settings_from(given, "sampling", SamplingSettings).resamples,
     )
 
 

@@ -18,19 +18,19 @@ __all__ = ["add_judging", "final", "load_set"]
 def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
     """Add decoding and resampling; for final scores also the beam."""
     if final:
-        add_settings(parser, EvaluationSettings)
-    add_settings(parser, DecodingSettings)
-    add_settings(parser, SamplingSettings)
+        add_settings(parser, evaluation=EvaluationSettings)
+    add_settings(parser, decoding=DecodingSettings)
+    add_settings(parser, sampling=SamplingSettings)
 
 
 def load_set(given: argparse.Namespace, name: str, *, examples: int | None = None) -> TranslatedSet:
     """Read a set's sources and references."""
-    settings_from(given, EvaluationSettings)  # a wrong value is told before anything is read
+    settings_from(given, "evaluation", EvaluationSettings)  # a wrong value is told before anything is read
     return load_translated_set(
         given.corpus,
         name,
-        settings_from(given, DecodingSettings),
-        resamples=settings_from(given, SamplingSettings).resamples,
+        settings_from(given, "decoding", DecodingSettings),
+        resamples=settings_from(given, "sampling", SamplingSettings).resamples,
         sentences=examples,
     )
 
@@ -39,7 +39,7 @@ def final(
     given: argparse.Namespace, judged: TranslatedSet, model: TranslationModel
 ) -> tuple[Outcome, str, Callable[[str], str]]:
     """Translate with a beam."""
-    settings = settings_from(given, EvaluationSettings)
+    settings = settings_from(given, "evaluation", EvaluationSettings)
     outcome = judged.judge(model, beam=settings.beam, length_penalty=settings.length_penalty)
     signature = partial(judged.signature, beam=settings.beam, lenpen=settings.length_penalty)
     return outcome, f"beam{settings.beam}", signature
