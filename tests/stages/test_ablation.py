@@ -5,7 +5,7 @@ from headroom.core.heads import Head, all_heads
 from headroom.core.tables import read_table
 from headroom.engines.translation.metrics import METRICS
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.halves import COLUMNS as HALVES
+from headroom.methods.scores import HALF_COLUMNS as HALVES
 from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import ablation

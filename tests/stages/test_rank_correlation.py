@@ -9,7 +9,7 @@ import pandas
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import number, read_table, write_table
-from headroom.methods.halves import COLUMNS as HALVES
+from headroom.methods.scores import HALF_COLUMNS as HALVES
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import rank_correlation
 from headroom.stages import relevance as relevance_stage
@@ -73,7 +73,7 @@ def pointing(path: Path) -> list[str]:
         rows += rows_of(values, model="trained", measure="confidence", half=half)
         rows += rows_of(RISING, model="untrained", measure="confidence", half=half)
     rows += rows_of(RISING, model="trained", measure="offset", target="+1", half="all")
-    return ["--pointing", written(path / "pointing.csv", rows, POINTING)]
+    return ["--attention-stats", written(path / "pointing.csv", rows, POINTING)]
 
 
 def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list[str]:

@@ -137,7 +137,7 @@ class TestDataDictionary:
             ("Columns that recur", "ground.translation_metrics", "METRICS"),
             ("Columns that recur", "ground.classification_metrics", "METRICS"),
             ("scores", "methods.importance", "CRITERIA"),
-            ("Columns that recur", "methods.importance", "NORMALISATIONS"),
+            ("Columns that recur", "methods.scores", "NORMALISATIONS"),
             ("curves", "methods.importance", "CRITERIA"),
             ("timing", "methods.workload", "PARTS"),
             ("timing", "methods.encoder_workload", "PARTS"),

@@ -44,6 +44,7 @@ try:
     import grimp
     from headroom.core.command import FULL_DISK
     from headroom.core.errors import HeadroomError
+    from headroom.methods.criteria import check, criterion
     from headroom.settings.arms import format_arm
     from headroom.settings.study import load_study
 except ModuleNotFoundError as error:
@@ -60,6 +61,10 @@ except HeadroomError as error:
 translation, classification = study.translation, study.classification
 CORPORA = {"translation": translation} if translation else {}
 CORPORA |= {f"classification.{name}": task for name, task in classification.items()}
+mistakes = [line for place, task in CORPORA.items() for line in check(place, task.pruning.criteria, task.pruning.main)]
+if mistakes:
+    raise WorkflowError("\n".join(mistakes))
+
 for place, task in CORPORA.items():
     for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
         if not os.path.isfile(path):
@@ -132,6 +137,7 @@ wildcard_constraints:
 
 
 _imports = grimp.build_graph("headroom", cache_dir=None)
+CRITERIA = "headroom.methods.criteria"
 
 
 def sources(*stages, data=()):
@@ -141,6 +147,9 @@ def sources(*stages, data=()):
     """
     stages = [name for stage in stages for name in (stage, f"{stage}.__main__") if name in _imports.modules]
     modules = {module for stage in stages for module in (stage, *_imports.find_upstream_modules(stage))}
+    if CRITERIA in modules:  # it imports what it finds in its folder
+        families = _imports.find_children(CRITERIA)
+        modules |= {module for name in families for module in (name, *_imports.find_upstream_modules(name))}
     modules = {name for name in modules if not name.startswith("headroom.settings") or name.endswith(".arms")}
     packages = {name.rpartition(".")[0] for name in modules if "." in name}
     paths = {_module_file(name) for name in modules | packages} | {WORKFLOW / name for name in data}

@@ -106,6 +106,37 @@ def directory_of(name):
     return lambda wildcards, input: os.path.dirname(input[name][0])
 
 
+def main_of(run):
+    """Return the flag that names the main criterion of a run's task."""
+    return f"--main {task_of(run).pruning.main}"
+
+
+def mains_of(tasks):
+    """Return the flags that name the main criterion of tasks."""
+    return " ".join(f"--main {task} {study.tasks[task].pruning.main}" for task in tasks)
+
+
+def tables_of_orders(run):
+    """Return the tables, by experiment, of those criteria that give orders and are not of the score table."""
+    named = dict.fromkeys(criterion(name).table for name in task_of(run).pruning.criteria)
+    found = {"ablation": tables("ablation", [run])}
+    found["relevance"] = tables("relevance", [run]) if run in TRANSFORMERS else []
+    found["attention_stats"] = tables("pointing", [run]) if run in TRANSFORMERS else []
+    found["gates"] = survival_tables(run)
+    return {table: paths for table, paths in found.items() if table == "ablation" or table in named}
+
+
+def order_files(run):
+    """Return the files of these tables."""
+    return [path for paths in tables_of_orders(run).values() for path in paths]
+
+
+def order_flags(run):
+    """Return the flags that name these tables."""
+    flags_ = {table: " ".join(paths) for table, paths in tables_of_orders(run).items() if paths}
+    return " ".join(f"--{table.replace('_', '-')} {paths}" for table, paths in flags_.items())
+
+
 def main_order_of(run):
     """Return the flags of curves by the main order alone."""
     return slice_of(run, "pruning", leave_out=["scopes", "criteria", "normalisations", "random_draws"])

@@ -24,8 +24,9 @@ rule compare:
         runtime=15,
     params:
         study=study.study,
+        mains=mains_of(ARMED),
         arms=" ".join(f"--arms {task} {' '.join(study.tasks[task].arms)}" for task in ARMED),
     shell:
-        "python -m headroom arms --study {params.study} {params.arms} --evaluation {input.evaluation} "
+        "python -m headroom arms --study {params.study} {params.arms} {params.mains} --evaluation {input.evaluation} "
         "--curves {input.curves} --scores {input.scores} --diversity {input.diversity} --training {input.training} "
         "--output {output} > {log} 2>&1"

@@ -22,9 +22,10 @@ rule correlate:
         runtime=15,
     params:
         study=study.study,
-        pointing=lambda wildcards, input: f"--pointing {input.pointing}" if input.pointing else "",
+        main=of_run(main_of),
+        pointing=lambda wildcards, input: f"--attention-stats {input.pointing}" if input.pointing else "",
         relevance=lambda wildcards, input: f"--relevance {input.relevance}" if input.relevance else "",
     shell:
-        "python -m headroom rank_correlation --study {params.study} --run {wildcards.run} --scores {input.scores} "
+        "python -m headroom rank_correlation --study {params.study} --run {wildcards.run} {params.main} --scores {input.scores} "
         "--ablation {input.ablation} {params.pointing} {params.relevance} --gates {input.gates} "
         "--halves {input.halves} --output {output} > {log} 2>&1"

@@ -68,7 +68,9 @@ rule gate_controls:
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
         settings=of_run(gates_of, "controls"),
+        main=of_run(main_of),
         training=lambda wildcards, input: f"--training {input.training}" if input.training else "",
     shell:
         "python -m headroom gates {params.place} --checkpoint {params.checkpoint} --method controls "
-        "--scores {input.scores} {params.training} {params.settings} {params.judging} --output {output} > {log} 2>&1"
+        "--scores {input.scores} {params.training} {params.settings} {params.main} {params.judging} "
+        "--output {output} > {log} 2>&1"

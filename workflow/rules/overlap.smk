@@ -17,5 +17,7 @@ rule overlap:
         runtime=15,
     params:
         study=study.study,
+        mains=mains_of(ARMED),
     shell:
-        "python -m headroom overlap --study {params.study} --scores {input.scores} --output {output} > {log} 2>&1"
+        "python -m headroom overlap --study {params.study} {params.mains} --scores {input.scores} "
+        "--output {output} > {log} 2>&1"

@@ -1,3 +1,12 @@
+# Criteria of other tables than the scores give orders where their experiments are run.
+for run in DETAILED:
+    if lacking := [name for name, paths in tables_of_orders(run).items() if not paths]:
+        raise WorkflowError(
+            f"configuration, pruning.criteria of {RUNS[run].task}: there is no table of {lacking[0]} for {run}; "
+            "leave its criterion out"
+        )
+
+
 # Pruning curves at the last epoch of detailed runs: every order, and its controls.
 rule curves:
     input:
@@ -5,7 +14,7 @@ rule curves:
         code=of_run(code_of, "headroom.stages.pruning"),
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
-        ablation=f"{RESULTS}/ablation/{{run}}.csv",
+        orders=of_run(order_files),
         shards=shards_of("curves/{run}.{scope}"),
     output:
         f"{RESULTS}/curves/{{run}}.{{scope}}.csv",
@@ -25,11 +34,12 @@ rule curves:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         judging=of_run(judging_of),
+        orders=of_run(order_flags),
         settings=lambda wildcards: slice_of(wildcards.run, "pruning", "scores", leave_out=["scopes"]),
         written=merged_table,
     shell:
         "python -m headroom pruning {params.place} --checkpoints {params.checkpoint} --scores {input.scores} "
-        "--ablation {input.ablation} --scopes {wildcards.scope} {params.settings} {params.judging} "
+        "{params.orders} --scopes {wildcards.scope} {params.settings} {params.judging} "
         "{params.written} > {log} 2>&1"
 
 
@@ -41,7 +51,7 @@ if study.shards > 1:
             code=of_run(code_of, "headroom.stages.pruning"),
             files=of_run(last_files),
             scores=f"{RESULTS}/scores/{{run}}.csv",
-            ablation=f"{RESULTS}/ablation/{{run}}.csv",
+            orders=of_run(order_files),
         output:
             shard_of("curves/{run}.{scope}"),
         log:

@@ -28,10 +28,11 @@ if TRANSLATED:
             checkpoint=of_run(checkpoint),
             answering=of_run(answering_of),
             settings=of_run(slice_of, "removal"),
+            main=of_run(main_of),
             sliced=lambda wildcards, output: output.sliced,
         shell:
             "python -m headroom removal {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
-            "--sliced {params.sliced} {params.settings} {params.answering} --output {output.table} > {log} 2>&1"
+            "--sliced {params.sliced} {params.settings} {params.main} {params.answering} --output {output.table} > {log} 2>&1"
 
 
 # A classifier is a directory; the descriptor says which heads are gone.
@@ -64,7 +65,8 @@ if LABELLED:
             checkpoint=of_run(checkpoint),
             answering=of_run(answering_of),
             settings=of_run(slice_of, "removal"),
+            main=of_run(main_of),
             sliced=f"{RESULTS}/sliced/{{run}}",
         shell:
             "python -m headroom removal {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
-            "--sliced {params.sliced} {params.settings} {params.answering} --output {output.table} > {log} 2>&1"
+            "--sliced {params.sliced} {params.settings} {params.main} {params.answering} --output {output.table} > {log} 2>&1"

@@ -23,6 +23,7 @@ rule speed:
         place=of_run(place_of),
         checkpoint=of_run(checkpoint),
         settings=of_run(slice_of, "timing"),
+        main=of_run(main_of),
     shell:
         "python -m headroom timing {params.place} --checkpoint {params.checkpoint} --scores {input.scores} --set test "
-        "{params.settings} --output {output.table} --samples {output.samples} > {log} 2>&1"
+        "{params.settings} {params.main} --output {output.table} --samples {output.samples} > {log} 2>&1"

@@ -2,16 +2,18 @@
 
 import argparse
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy
+
+from headroom.core.bootstrap import harm
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
 from headroom.core.tables import signature, write_table
-from headroom.methods.halves import COLUMNS as HALVES
-from headroom.methods.halves import ablation_on_halves
 from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.scores import HALF_COLUMNS, HALVES, half_rows
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import AblationSettings
 from headroom.tasks import add_task, chosen_task
@@ -60,8 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     write_table(given.output, rows, COLUMNS)
     if given.halves:
         about = signature(metric=judges[0].set.metrics[0], set=judges[0].set.name)
-        halves = [{**leading, **row, "signature": about} for row in ablation_on_halves(judges[0], heads)]
-        write_table(given.halves, halves, HALVES)
+        halves = [{**leading, **row, "signature": about} for row in effects_on_halves(judges[0], heads)]
+        write_table(given.halves, halves, HALF_COLUMNS)
 
 
 def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:
@@ -70,6 +72,18 @@ def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:
         judge,
         [({"kind": head.kind, "layer": head.layer, "head": head.head}, Intervention.without(head)) for head in heads],
     )
+
+
+def effects_on_halves(judge: Judge, heads: Sequence[Head]) -> Iterator[dict[str, Any]]:
+    """Yield, for each half of the judge's set, how much worse the main metric is without each head."""
+    metric = judge.set.metrics[0]
+    examples = len(judge.full.sample.statistics[metric])
+    weights = numpy.stack([numpy.arange(examples) % 2 == half for half in range(2)]).astype(float)  # (2, examples)
+    full = judge.full.sample.resampled(weights)[metric]  # (2,)
+    alone = {head: judge.outcome(Intervention.without(head)).sample for head in heads}
+    harms = {head: harm(metric, sample.resampled(weights)[metric] - full) for head, sample in alone.items()}
+    for index, half in enumerate(HALVES):
+        yield from half_rows("ablation", half, {head: float(values[index]) for head, values in harms.items()})
 
 
 if __name__ == "__main__":

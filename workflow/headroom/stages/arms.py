@@ -12,7 +12,7 @@ from scipy import stats
 from headroom.core.command import run, stage_parser
 from headroom.core.tables import signature, write_table
 from headroom.methods.arm_quantities import INPUT_COLUMNS, Replicates, all_quantities
-from headroom.methods.arm_tables import arms_by_task, check_arms, read_runs
+from headroom.methods.arm_tables import add_main, arms_by_task, check_arms, main_criteria, read_runs
 
 COLUMNS = (
     "study", "task", "statistic", "set", "metric", "arm", "baseline",
@@ -32,6 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar=("TASK", "ARM"),
         help="a task and its arms in order, the first is the reference; once per task",
     )
+    add_main(parser)
     for table in INPUT_COLUMNS:
         parser.add_argument(f"--{table}", nargs="+", type=Path, default=[], help=f"{table} tables of all runs")
     parser.add_argument("--output", required=True, type=Path, help="repulsion table to write")
@@ -41,14 +42,14 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables of all runs and write the table that compares arms."""
     given = build_parser().parse_args(arguments)
-    arms = arms_by_task(given.arms)
+    arms, mains = arms_by_task(given.arms), main_criteria(given.main)
     tables = {name: read_runs(getattr(given, name), columns) for name, columns in INPUT_COLUMNS.items()}
     for table in tables.values():
         check_arms(table, arms)
     rows = [
         {"study": given.study, "task": task} | row
         for task, own in arms.items()
-        for found in all_quantities(_of_task(tables, task))
+        for found in all_quantities(_of_task(tables, task), mains[task])
         for row in comparison_rows(found, own)
     ]
     write_table(given.output, rows, COLUMNS)

@@ -3,11 +3,11 @@
 import pytest
 from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
-from headroom.methods.halves import ablation_on_halves
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.translated_sets import TranslatedSet
 from headroom.settings.experiments import DecodingSettings
+from headroom.stages.ablation import effects_on_halves
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
 
@@ -33,7 +33,7 @@ def test_ablation_of_a_half_is_that_of_its_examples_alone(lively, texts):
         judged = TranslatedSet(name="choose", sources=sources, references=references, settings=LIMITS, resamples=2)
         return Judge(lively, judged)
 
-    found = {(row["head"], row["half"]): row["value"] for row in ablation_on_halves(judge(*texts), heads)}
+    found = {(row["head"], row["half"]): row["value"] for row in effects_on_halves(judge(*texts), heads)}
     assert len(found) == 6
     for start, half in enumerate(("choose", "score")):
         alone = judge(*every_second(texts, start))
