@@ -5,7 +5,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
 from headroom.core.tables import read_table
 from headroom.engines.translation.metrics import METRICS
-from headroom.methods.orders import least_important_first, read_scores
+from headroom.methods.orders import by_head, least_important_first, read_scores
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import pruning
 from headroom.stages import scores as scores_stage
@@ -87,7 +87,7 @@ def test_orders_follow_their_tables(curves, tables, lively):
     assert removed("reverse") == set(order[12:])
     effects = read_table(tables / "ablation.csv")
     effects = effects[effects["metric"] == "bleu"]
-    costs = pruning.by_head(effects, -effects["delta"])
+    costs = by_head(effects, -effects["delta"])
     assert removed("ablation") == set(least_important_first(costs, heads)[:12])
     assert removed("random", draw=0) != removed("random", draw=1)
 
@@ -106,7 +106,7 @@ def test_an_ablation_of_another_set_is_refused_before_any_decoding(
 ):
     monkeypatch.setattr(pruning, "comparisons", lambda *_: pytest.fail("decoded"))
     given = arguments(toy, tables, tmp_path / "curves.csv", lively_checkpoint)
-    with pytest.raises(HeadroomError, match=r"ablation\.csv has no bleu on far: it has check"):
+    with pytest.raises(HeadroomError, match=r"ablation\.csv has no scores by ablation at epoch 2, chosen on far"):
         pruning.main([*given, "--ablation", str(tables / "ablation.csv"), "--score-on", "far"])
     assert not (tmp_path / "curves.csv").exists()
 

@@ -14,7 +14,7 @@ from headroom.stages import ablation as ablation_stage
 from headroom.stages import rank_correlation
 from headroom.stages import relevance as relevance_stage
 from headroom.stages import scores as scores_stage
-from headroom.stages.rank_correlation import Criterion, Head
+from headroom.stages.rank_correlation import Head, Scored
 from scipy.stats import spearmanr
 
 RUN = "translation.baseline.seed1"
@@ -169,7 +169,7 @@ def test_halves_that_contradict_each_other_leave_no_room(tmp_path: Path) -> None
 def test_a_site_of_three_heads_is_left_out(tmp_path: Path) -> None:
     three = [("E", 1, 1), ("E", 1, 2), ("E", 1, 3)]
     criteria = [
-        Criterion(name, {Head(*place): 1.0 * place[2] for place in [*three, ("E", 2, 1)]},
+        Scored(name, {Head(*place): 1.0 * place[2] for place in [*three, ("E", 2, 1)]},
                             None, "a", "b", (RUN, 8))
         for name in ("x", "y")
     ]  # fmt: skip

@@ -1,5 +1,6 @@
 """The tables of one study, read when first asked for."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +12,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.tables import read_table
 from headroom.report.arms import ArmDescription, place_of
 from headroom.report.maps import AttentionMap, read_maps
+from headroom.settings.experiments import MainSettings
 
 TRANSLATION = "translation"
 """The task of this name is translation; runs of every other name classify."""
@@ -91,6 +93,7 @@ class StudyTables:
             file itself for the tables of a whole study (`repulsion.csv`, `overlaps.csv`, `update_cost.csv`).
         maps: The JSON files with attention maps.
         arms: What is known of the arms of every task, in order; of others the name is the method.
+        mains: The main criterion of tasks, a column `main` of tables by criteria; of others the usual one.
 
     Raises:
         HeadroomError: If a path belongs to no known table, or a file of maps is none.
@@ -125,8 +128,10 @@ class StudyTables:
         paths: Sequence[Path | str] = (),
         maps: Sequence[Path | str] = (),
         arms: Mapping[str, Mapping[str, ArmDescription]] | None = None,
+        mains: Mapping[str, str] | None = None,
     ) -> None:
         self._known_arms = arms or {}
+        self._mains = defaultdict(lambda: MainSettings().main, mains or {})
         self.maps: list[AttentionMap] = read_maps(maps)
         self._paths: dict[str, list[Path]] = {name: [] for name in COLUMNS}
         self._frames: dict[str, pandas.DataFrame] = {}
@@ -140,7 +145,10 @@ class StudyTables:
             frames = [_read(path, name) for path in self._paths[name]]
             filled = [frame for frame in frames if len(frame)]
             empty = pandas.DataFrame(columns=list(COLUMNS[name]))
-            self._frames[name] = pandas.concat(filled, ignore_index=True) if filled else _typed(empty, name)
+            frame = pandas.concat(filled, ignore_index=True) if filled else _typed(empty, name)
+            if "run" in frame and "normalised" in frame:
+                frame = frame.assign(main=frame["run"].map(task_of).map(self._mains))
+            self._frames[name] = frame
         return self._frames[name]
 
     def has(self, name: str) -> bool:
@@ -197,7 +205,7 @@ class StudyTables:
         """
         if task in self._views:
             return self._views[task]
-        view = self._views[task] = StudyTables(arms=self._known_arms)
+        view = self._views[task] = StudyTables(arms=self._known_arms, mains=self._mains)
         view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
         view.maps = [one for one in self.maps if task_of(one.run) == task]
         for name in COLUMNS:
