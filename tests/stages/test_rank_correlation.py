@@ -9,7 +9,9 @@ import pandas
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import number, read_table, write_table
+from headroom.methods.criteria import criterion
 from headroom.methods.scores import HALF_COLUMNS as HALVES
+from headroom.methods.scores import criterion_rows
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import rank_correlation
 from headroom.stages import relevance as relevance_stage
@@ -127,9 +129,9 @@ def test_what_ablation_harms_more_is_more_important_on_the_set_that_chooses(tmp_
 
 
 def test_survival_is_the_share_of_settings_at_which_a_head_stays(tmp_path: Path) -> None:
-    (criterion,) = rank_correlation._gates(Path(gates(tmp_path)[1]))
-    assert list(criterion.scores.values()) == pytest.approx([0] * 3 + [1 / 3] * 3 + [2 / 3] * 4 + [1] * 2)
-    assert criterion.signature == "set:x|method:hard-concrete|settings:0.01,0.03,0.1"
+    rows = criterion_rows(criterion("gates"), Path(gates(tmp_path)[1]))
+    assert list(rows["value"]) == pytest.approx([0] * 3 + [1 / 3] * 3 + [2 / 3] * 4 + [1] * 2)
+    assert set(rows["signature"]) == {"set:x|method:hard-concrete|settings:0.01,0.03,0.1"}
 
 
 def test_every_method_of_learning_gates_has_its_name(tmp_path: Path) -> None:

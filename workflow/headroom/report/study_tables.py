@@ -146,7 +146,7 @@ class StudyTables:
             filled = [frame for frame in frames if len(frame)]
             empty = pandas.DataFrame(columns=list(COLUMNS[name]))
             frame = pandas.concat(filled, ignore_index=True) if filled else _typed(empty, name)
-            if "run" in frame and "normalised" in frame:
+            if filled and "run" in frame and "normalised" in frame:
                 frame = frame.assign(main=frame["run"].map(task_of).map(self._mains))
             self._frames[name] = frame
         return self._frames[name]

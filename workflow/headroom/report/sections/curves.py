@@ -123,9 +123,8 @@ def _order_rows(rows: pandas.DataFrame, colour: Colour) -> list[Row]:
         keys = tuple(_key(colour, look, criterion_name(name)) for name, look in looks)
         made.append(Row("Ways of averaging the gradient", (panel,), keys))
     drawn = {criterion, "ablation", "random", "reverse", *names}
-    looks = list(
-        zip([order for order in dict.fromkeys(rows["order"]) if order not in drawn], CRITERIA[1:], strict=False)
-    )
+    others = [order for order in dict.fromkeys(rows["order"]) if order not in drawn]
+    looks = list(zip(others, CRITERIA[1:], strict=False))
     if looks:
         panel = figures.curves(
             [gradient, *(Curve(by_order(rows, order), colour, look) for order, look in looks)],
