@@ -45,11 +45,11 @@ def written(path: Path, rows: list[dict[str, Any]], columns: Sequence[str]) -> s
 
 def scores(path: Path, values: Sequence[float] = RISING, **cells: Any) -> list[str]:
     rows = []
-    for criterion, sign in (("gradient-token", -1), ("gradient-example", 1), ("gradient-batch", 1)):
+    for name, sign in (("gradient-token", -1), ("gradient-example", 1), ("gradient-batch", 1)):
         for normalised in ("raw", "layer"):
             mine = [value * sign if normalised == "raw" else 1.0 for value in values]
-            rows += rows_of(mine, criterion=criterion, normalised=normalised, **cells)
-            rows += [row | {"epoch": 7, "value": 0.0} for row in rows_of(mine, criterion=criterion, normalised="raw")]
+            rows += rows_of(mine, criterion=name, normalised=normalised, **cells)
+            rows += [row | {"epoch": 7, "value": 0.0} for row in rows_of(mine, criterion=name, normalised="raw")]
     return ["--scores", written(path / "scores.csv", rows, scores_stage.COLUMNS)]
 
 
