@@ -97,14 +97,14 @@ ABLATE = _moment(
     "ablate",
     "call headroom.methods.judging:Judge._outcome@6",
     f"ablate/{CLASSIFIER}",
-    (f"ablation/{CLASSIFIER}.csv", f"halves/{CLASSIFIER}.ablation.csv"),
+    (f"ablation/{CLASSIFIER}.csv", f"ablation_halves/{CLASSIFIER}.csv"),
 )
 CURVES = _moment(
     "curves: in the middle of the sweep",
     "prune",
     "call headroom.methods.judging:Judge._outcome@5",
     f"curves/{TRANSLATOR}.all",
-    (f"curves/{TRANSLATOR}.all.csv",),
+    (f"pruning/{TRANSLATOR}.all.csv",),
 )
 GATE = _moment(
     "gate: while gates learn",
@@ -112,7 +112,7 @@ GATE = _moment(
     "call headroom.methods.continued_training:_step@3",
     f"gate/{TRANSLATOR}.hard-concrete.E",
     (
-        f"pruned/{TRANSLATOR}.hard-concrete.E.csv",
+        f"pruned_models/{TRANSLATOR}.hard-concrete.E.csv",
         f"gates/{TRANSLATOR}.hard-concrete.E.csv",
         f"pruned_models/{TRANSLATOR}/hard-concrete.E/**/*",
     ),
@@ -123,7 +123,7 @@ GATE_MODEL = _moment(
     "write */new/.headroom.json.*",
     f"gate/{CLASSIFIER}.exact.all",
     (
-        f"pruned/{CLASSIFIER}.exact.all.csv",
+        f"pruned_models/{CLASSIFIER}.exact.all.csv",
         f"gates/{CLASSIFIER}.exact.all.csv",
         f"pruned_models/{CLASSIFIER}/exact.all/**/*",
     ),

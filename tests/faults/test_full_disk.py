@@ -39,7 +39,7 @@ FULL = {
     TRAIN_HANDOVER: ("place */runs/*/epoch1.pt", f"results/tiny/runs/{TRAINED}"),
     TUNE_STATE: ("call transformers.trainer:Trainer.save_model@2", TUNE_STATE.work),
     TUNE_HANDOVER: ("place */runs/*/epoch1/model.safetensors", f"results/tiny/runs/{TUNED}"),
-    CURVES: ("open */curves/.*.csv.*", "results/tiny/curves"),
+    CURVES: ("open */pruning/.*.csv.*", "results/tiny/pruning"),
     GATE: ("open */.epoch2.pt.*", f"results/tiny/pruned_models/{TRANSLATOR}/hard-concrete.E"),
     GATE_MODEL: ("open */new/config.json", f"results/tiny/pruned_models/{CLASSIFIER}/exact.all"),
     TABLE: ("open */settling/.*.csv.*", "results/tiny/settling"),

@@ -5,7 +5,7 @@ from typing import Any
 import pandas
 import pytest
 from headroom.methods import arm_quantities
-from headroom.methods.arm_quantities import INPUT_COLUMNS, Replicates, all_quantities
+from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
 
 MAIN = "gradient-example"
 LEAD = {"run": "sst2.baseline.seed1", "task": "sst2", "arm": "baseline", "seed": 1, "epoch": 3, "signature": "n:9"}
@@ -76,7 +76,5 @@ def test_the_interval_of_a_single_run_is_kept() -> None:
 
 
 def test_tables_without_rows_have_no_quantities() -> None:
-    empty = {
-        name: pandas.DataFrame(columns=[*columns, "task", "arm", "seed"]) for name, columns in INPUT_COLUMNS.items()
-    }
+    empty = {name: pandas.DataFrame(columns=[*table.names, "task", "arm", "seed"]) for name, table in INPUTS.items()}
     assert not list(all_quantities(empty, MAIN))

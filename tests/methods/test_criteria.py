@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pandas
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.core.tables import write_table
 from headroom.methods.criteria import SCORES, check, criteria, criterion
 from headroom.methods.scores import criterion_scores
+from written_tables import write_rows
 
 PACKAGE = Path(__file__).parents[2] / "workflow" / "headroom"
 LEAD = {"study": "s", "run": "r", "epoch": 3, "kind": "E", "layer": 1, "signature": "n:9"}
@@ -34,12 +35,10 @@ CRITERIA = (Criterion(name="place", needs="forward", labels=False, source="none"
 '''
 
 
-def table(path, rows):
+def table(path, of, rows):
     rows = [LEAD | {"head": head} | row for row in rows for head in (1, 2)]
-    for place, row in enumerate(rows):
-        row.setdefault("value", float(place))
-    write_table(path, rows, list(rows[0]))
-    return str(path)
+    numbered = [{"value": float(place)} | row if "value" in of.names else row for place, row in enumerate(rows)]
+    return write_rows(of, path, numbered)
 
 
 def python(code, root=PACKAGE.parent):
@@ -105,11 +104,16 @@ def test_an_unknown_criterion_is_told_with_those_there_are():
 
 class TestReading:
     @pytest.mark.parametrize(
-        ("name", "rows"),
+        ("name", "of", "rows"),
         [
-            ("relevance", [{"measure": "signed", "half": "all"}, {"measure": "relevance", "half": "choose"}]),
+            (
+                "relevance",
+                tables.RELEVANCE,
+                [{"measure": "signed", "half": "all"}, {"measure": "relevance", "half": "choose"}],
+            ),
             (
                 "confidence",
+                tables.ATTENTION_STATS,
                 [
                     {"model": "untrained", "measure": "confidence", "half": "all"},
                     {"model": "trained", "measure": "offset", "half": "all"},
@@ -117,9 +121,9 @@ class TestReading:
             ),
         ],
     )
-    def test_of_all_rows_those_of_the_criterion(self, tmp_path, name, rows):
+    def test_of_all_rows_those_of_the_criterion(self, tmp_path, name, of, rows):
         own = {"relevance": {"measure": "relevance"}, "confidence": {"model": "trained", "measure": "confidence"}}
-        path = table(tmp_path / "a.csv", [*rows, own[name] | {"half": "all"}])
+        path = table(tmp_path / "a.csv", of, [*rows, own[name] | {"half": "all"}])
         assert criterion_scores(name, [path], epoch=3) == dict(zip(HEADS, (4.0, 5.0)))
 
     def test_what_ablation_costs_of_the_first_metric_on_the_set_that_chooses(self, tmp_path):
@@ -128,13 +132,17 @@ class TestReading:
             for name in ("choose", "test")
             for metric in ("bleu", "chrf4")
         ]
-        path = table(tmp_path / "ablation.csv", rows)
+        path = table(tmp_path / "ablation.csv", tables.ABLATION, rows)
         assert set(criterion_scores("ablation", [path], epoch=3).values()) == {len("choosebleu")}
         assert set(criterion_scores("ablation", [path], epoch=3, chosen_on="test").values()) == {len("testbleu")}
 
     def test_survival_is_read_from_the_method_s_own_table(self, tmp_path):
         paths = [
-            table(tmp_path / f"{method}.csv", [{"method": method, "scope": "all", "setting": 1, "kept": kept}])
+            table(
+                tmp_path / f"{method}.csv",
+                tables.GATES,
+                [{"method": method, "scope": "all", "setting": "1", "kept": kept}],
+            )
             for method, kept in (("hard-concrete", 0), ("exact", 1))
         ]
         assert set(criterion_scores("gates", paths, epoch=3).values()) == {0.0}
@@ -143,7 +151,7 @@ class TestReading:
             criterion_scores("gates-exact-straight-through", paths, epoch=3)
 
     def test_another_epoch_is_refused(self, tmp_path):
-        path = table(tmp_path / "relevance.csv", [{"measure": "relevance", "half": "all"}])
+        path = table(tmp_path / "relevance.csv", tables.RELEVANCE, [{"measure": "relevance", "half": "all"}])
         with pytest.raises(HeadroomError, match=r"relevance\.csv has no scores by relevance at epoch 2"):
             criterion_scores("relevance", [path], epoch=2)
 
@@ -152,7 +160,7 @@ class TestReading:
             criterion_scores("confidence", [], epoch=1)
 
     def test_a_table_of_something_else_is_refused(self, tmp_path):
-        path = table(tmp_path / "other.csv", [{"any": 1}])
+        path = table(tmp_path / "other.csv", tables.ABLATION, [{}])
         with pytest.raises(HeadroomError, match=r"other\.csv: the column 'measure' is missing"):
             criterion_scores("relevance", [path], epoch=3)
 

@@ -7,9 +7,10 @@ from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpaired_p
+from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.metrics import METRICS
-from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.judging import Judge, comparisons
 from headroom.methods.pairs import read_pairs
 from headroom.methods.translated_sets import TranslatedSet, load_set
 from headroom.settings.experiments import DecodingSettings
@@ -96,7 +97,7 @@ def test_comparisons_correct_over_the_profiles_of_each_metric(judge, lively):
     profiles = [({"head": str(head)}, Intervention.without(head)) for head in all_heads(lively.sites, "A")]
     rows = comparisons(judge, profiles)
     assert len(rows) == 8 * len(METRICS)
-    assert set(rows[0]) == {"head", *COMPARED, "signature"}
+    assert set(rows[0]) == {"head", *(column.name for column in COMPARISON), "signature"}
     for metric in METRICS:
         mine = [row for row in rows if row["metric"] == metric]
         assert [row["head"] for row in mine] == [str(head) for head in all_heads(lively.sites, "A")]

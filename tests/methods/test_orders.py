@@ -1,9 +1,9 @@
 """Removal orders worked by hand, and the points of a curve."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site, all_heads
-from headroom.core.tables import write_table
 from headroom.methods.orders import (
     least_important_first,
     random_order,
@@ -13,6 +13,7 @@ from headroom.methods.orders import (
     reverse,
     step_sizes,
 )
+from written_tables import write_rows
 
 SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
 HEADS = all_heads(SITES)
@@ -125,7 +126,7 @@ class TestReadScores:
             for criterion in ("gradient-example", "gradient-token")
             for i, head in enumerate(HEADS)
         ]
-        write_table(tmp_path / "scores.csv", rows, COLUMNS)
+        write_rows(tables.SCORES, tmp_path / "scores.csv", rows)
         return str(tmp_path / "scores.csv")
 
     def test_one_epoch_of_one_criterion(self, path):

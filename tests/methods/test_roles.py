@@ -2,12 +2,13 @@
 
 import pandas
 import pytest
-from headroom.methods.roles import POINTING_COLUMNS, exceeds, find_roles
+from headroom.core import tables
+from headroom.methods.roles import exceeds, find_roles
 from headroom.settings.experiments import RoleSettings
 
 
 def row(**values):
-    given = dict.fromkeys(POINTING_COLUMNS, "")
+    given = dict.fromkeys(tables.ATTENTION_STATS.names, "")
     return {
         **given, "study": "s", "run": "r", "epoch": 2, "model": "trained", "kind": "E", "layer": 1, "head": 1,
         "baseline": float("nan"), "low": float("nan"), "high": float("nan"), "count": 100, **values,

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headroom.core.tables import write_table
+from headroom.core import tables
 from headroom.report.arms import ArmDescription
-from headroom.report.study_tables import COLUMNS
 from headroom.stages import overlap
+from written_tables import write_rows
 
 Row = dict[str, Any]
 
@@ -127,7 +127,7 @@ class Maker:
                 where = {"kind": kind, "layer": layer, "head": head}
                 yield self.row(**where, criterion="gradient-example", normalised="raw", value=next(values))
 
-    def dynamics(self) -> Iterator[Row]:
+    def pruning_epochs(self) -> Iterator[Row]:
         total, steps = len(self.importance), 10
         rising = sorted(self.importance)
         for step in range(steps + 1):
@@ -167,31 +167,30 @@ def write_arm_study(
     directory: Path, arms: Sequence[Planted] = REPULSION, *, seeds: int = 3, task: str = "translation"
 ) -> list[Path]:
     """Write the tables of a study of arms below `directory` and return their paths."""
-    names = ("evaluation", "scores", "dynamics", "diversity", "training")
+    names = ("evaluation", "scores", "pruning_epochs", "diversity", "training")
     files: dict[str, list[Path]] = {name: [] for name in names}
     for place, planted in enumerate(arms):
         for seed in range(1, seeds + 1):
             maker = Maker(task, planted, place, seed)
             for name in names:
                 path = directory / name / f"{maker.run}.csv"
-                rows = ({column: row.get(column, "") for column in COLUMNS[name]} for row in getattr(maker, name)())
-                write_table(path, rows, COLUMNS[name])
+                write_rows(tables.ALL.by_name[name], path, getattr(maker, name)())
                 files[name].append(path)
     made = [path for paths in files.values() for path in paths]
     made.append(_compared(directory, files, task, [one.about.name for one in arms]))
-    overlaps = directory / "overlaps.csv"
+    overlaps = directory / "overlap.csv"
     overlap.main(["--study", "arms", "--scores", *map(str, files["scores"]), "--output", str(overlaps)])
     made.append(overlaps)
     if task == "translation":
         path = directory / "update_cost.csv"
-        write_table(path, _costs(arms), COLUMNS["update_cost"])
+        tables.UPDATE_COST.write(path, _costs(arms))
         made.append(path)
     return made
 
 
 def _compared(directory: Path, files: Mapping[str, list[Path]], task: str, arms: Sequence[str]) -> Path:
-    path = directory / "repulsion.csv"
-    inputs = {"evaluation": "evaluation", "curves": "dynamics", "scores": "scores", "diversity": "diversity"}
+    path = directory / "arms.csv"
+    inputs = {"evaluation": "evaluation", "curves": "pruning_epochs", "scores": "scores", "diversity": "diversity"}
     flags = [
         word
         for flag, name in (inputs | {"training": "training"}).items()

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headroom.core.tables import write_table
+from headroom.core import tables
 from headroom.report.arms import ArmDescription
-from headroom.report.study_tables import COLUMNS, TRANSLATION, StudyTables
+from headroom.report.study_tables import TRANSLATION, StudyTables
 
 Row = dict[str, Any]
 
@@ -16,22 +16,23 @@ CLASSIFIER = "sst2.baseline.seed1"
 OTHER_RUN = "translation.baseline.seed2"
 
 
-def study(directory: Path, *, arms: Sequence[ArmDescription] = (), **tables: Sequence[Row]) -> StudyTables:
+def study(directory: Path, *, known: Sequence[ArmDescription] = (), **given: Sequence[Row]) -> StudyTables:
     """Write rows as tables of the baseline's first seed, last epoch 8, and return the study.
 
     Args:
         directory: Where tables are written.
-        arms: What the study says of the arms of translation.
-        tables: By name, their rows.
+        known: What the study says of the arms of translation.
+        given: By name of the table, their rows.
     """
     paths = []
-    for name, rows in tables.items():
+    for name, rows in given.items():
         usual = {"study": "tiny", "run": RUN, "epoch": 8, "set": "test", "metric": "bleu"}
-        filled = [{column: row.get(column, usual.get(column, "")) for column in COLUMNS[name]} for row in rows]
+        table = tables.ALL.by_name[name]
+        filled = [{column: row.get(column, usual.get(column, "")) for column in table.names} for row in rows]
         path = directory / name / "all.csv"
-        write_table(path, filled, COLUMNS[name])
+        table.write(path, filled)
         paths.append(path)
-    return StudyTables(paths, arms={TRANSLATION: {arm.name: arm for arm in arms}})
+    return StudyTables(paths, arms={TRANSLATION: {arm.name: arm for arm in known}})
 
 
 def scored(**arms: Sequence[float]) -> list[Row]:

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+from headroom.core import tables
 from headroom.core.heads import KINDS, Head, Site, all_heads, format_profile
-from headroom.core.tables import write_table
-from headroom.report.study_tables import COLUMNS
 from report.voita_tables import VoitaMaker, write_maps
 
 TRANSLATION_RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
@@ -158,7 +157,7 @@ class Maker:
     def agreed(self, kind: str, **values: Any) -> Row:
         return self.row(kind=kind, set_a="test", set_b="far", metric=self.metric, **values)
 
-    def curves(self) -> Iterator[Row]:
+    def pruning(self) -> Iterator[Row]:
         kinds = list(dict.fromkeys(site.kind for site in self.task.sites))
         for scope in ("all", *(kinds if len(kinds) > 1 else [])):
             for criterion in CRITERIA if scope == "all" else CRITERIA[1:2]:
@@ -172,7 +171,7 @@ class Maker:
             order = sorted(site.head_names(), key=self.weight.__getitem__)
             yield from self.curve(str(site), "gradient-example", "raw", "fixed", 0, order)
 
-    def dynamics(self) -> Iterator[Row]:
+    def pruning_epochs(self) -> Iterator[Row]:
         for epoch in range(1, self.task.epochs + 1):
             order = self.ranked("all", 1.6 / epoch)
             full = self.chance + (92.0 * self.factor - self.chance) * (1 - 0.6**epoch)
@@ -276,7 +275,7 @@ def update_cost(study: str) -> Iterator[Row]:
 
 
 def repulsion(study: str) -> Iterator[Row]:
-    lead = {"study": study, "task": "translation", "signature": "paired over seeds", "seeds": 2}
+    lead = {"study": study, "task": "translation", "signature": "paired over seeds", "seeds": "1 2"}
     for statistic, values in (("metric", (92.0, 92.6)), ("curve_area", (0.86, 0.87))):
         metric = {"set": "test", "metric": "bleu"}
         for arm, value in zip(("baseline", "svgd"), values):
@@ -311,8 +310,9 @@ def overlaps(study: str) -> Iterator[Row]:
             yield {**row, "value": value, "chance": share, "signature": "set:choose"}
 
 
-OF_ARMS = {"update_cost": update_cost, "repulsion": repulsion, "overlaps": overlaps}
-VOITA = ("pointing", "roles", "relevance", "gates", "pruned", "criteria")
+OF_ARMS = {"update_cost": update_cost, "arms": repulsion, "overlap": overlaps}
+VOITA = ("attention_stats", "roles", "relevance", "gates", "pruned_models", "rank_correlation")
+NOT_SHOWN = ("scores_halves", "ablation_halves")
 
 
 def write_example_study(
@@ -320,8 +320,8 @@ def write_example_study(
 ) -> list[Path]:
     """Write the tables of the made-up study below `directory` and return their paths."""
     paths = []
-    for name, columns in COLUMNS.items():
-        if only and name not in only:
+    for name, table in tables.ALL.by_name.items():
+        if name in NOT_SHOWN or (only and name not in only):
             continue
         if name in OF_ARMS:
             files = {directory / f"{name}.csv": OF_ARMS[name](study)} if "translation" in tasks else {}
@@ -332,7 +332,7 @@ def write_example_study(
                 for run, maker in makers.items()
             }
         for path, rows in files.items():
-            write_table(path, rows, columns)
+            table.write(path, rows)
             paths.append(path)
     return paths
 

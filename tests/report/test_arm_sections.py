@@ -200,7 +200,7 @@ def test_overlaps_between_seeds_and_between_arms(tmp_path: Path) -> None:
         overlap("svgd.seed2", "baseline.seed2", 0.5),  # the reference may come second
         overlap("svgd.seed1", "spos.seed1", 1.0),  # neither is the reference
     ]
-    tables = study(tmp_path, evaluation=scored(**ROWS), overlaps=rows)
+    tables = study(tmp_path, evaluation=scored(**ROWS), overlap=rows)
     assert arm_overlaps.between_seeds(tables, 0.25) == {"baseline": [0.5], "svgd": [0.75]}
     assert arm_overlaps.with_reference(tables, 0.25, "baseline") == {"svgd": [0.5, 0.25]}
     exhibit = arm_overlaps.exhibit(tables)

@@ -63,10 +63,10 @@ def test_methods_are_told_as_the_settings_tell_them() -> None:
 def test_arms_come_in_the_order_of_the_configuration(tmp_path: Path) -> None:
     rows = scored(svgd=[1], other=[1], zeta=[1], plain=[1], baseline=[1])
     arms = [ArmDescription("plain", "baseline"), ArmDescription("zeta", "svgd"), ArmDescription("absent", "spos")]
-    tables = study(tmp_path, arms=arms, evaluation=rows)
-    assert tables.arms == ["plain", "zeta", "baseline", "other", "svgd"]
+    tables = study(tmp_path, known=arms, evaluation=rows)
+    assert tables.arm_names == ["plain", "zeta", "baseline", "other", "svgd"]
     assert [arm.method for arm in tables.described_arms] == ["baseline", "svgd", "baseline", "other", "svgd"]
-    assert tables.of_task("translation").arms == tables.arms
+    assert tables.of_task("translation").arm_names == tables.arm_names
 
 
 def test_without_a_configuration_the_name_is_the_method(tmp_path: Path) -> None:
@@ -90,18 +90,18 @@ def test_the_main_pair_repels_everywhere_in_the_model_of_the_first_baseline(tmp_
         ArmDescription("main", "svgd"),
     ]
     rows = scored(**{arm.name: [1] for arm in arms})
-    tables = study(tmp_path / "1", arms=arms, evaluation=rows)
+    tables = study(tmp_path / "1", known=arms, evaluation=rows)
     pair = main_pair(tables)
     assert pair is not None
     assert (pair.arm.name, pair.reference.name) == ("main", "baseline")
     assert [(one.arm.name, one.reference.name) for one in repulsive_pairs(tables)] == [
         ("first", "baseline"), ("noisy", "baseline"), ("dropped", "dropping"), ("main", "baseline"),
     ]  # fmt: skip
-    without = study(tmp_path / "2", arms=arms, evaluation=[row for row in rows if "main" not in row["run"]])
+    without = study(tmp_path / "2", known=arms, evaluation=[row for row in rows if "main" not in row["run"]])
     pair = main_pair(without)
     assert pair is not None
     assert pair.arm.name == "noisy"
-    assert main_pair(study(tmp_path / "3", arms=arms, evaluation=scored(baseline=[1], few=[1]))) is None
+    assert main_pair(study(tmp_path / "3", known=arms, evaluation=scored(baseline=[1], few=[1]))) is None
 
 
 def test_ten_arms_differ_in_colour_and_shape_together() -> None:
@@ -113,7 +113,7 @@ def test_ten_arms_differ_in_colour_and_shape_together() -> None:
 def test_only_five_arms_get_lines_among_them_the_main_pair(tmp_path: Path) -> None:
     names = ["baseline", "a", "b", "c", "d", "svgd"]
     arms = [ArmDescription(name, name) for name in names]
-    tables = study(tmp_path, arms=arms, evaluation=scored(**{name: [1] for name in names}))
+    tables = study(tmp_path, known=arms, evaluation=scored(**{name: [1] for name in names}))
     assert arms_with_lines(tables) == ["baseline", "a", "b", "c", "svgd"]
     assert without_lines(tables) == " No line, for want of room: d; see the table."
     few = study(tmp_path / "few", evaluation=scored(baseline=[1], svgd=[1]))

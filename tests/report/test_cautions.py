@@ -20,7 +20,7 @@ def test_few_seeds_are_named(example_tables: StudyTables) -> None:
 
 
 def test_a_classifier_that_is_no_better_than_without_heads_is_named(tmp_path: Path) -> None:
-    tables = study(tmp_path, curves=classified(curve([100 - 0.5 * step for step in range(11)])))
+    tables = study(tmp_path, pruning=classified(curve([100 - 0.5 * step for step in range(11)])))
     assert any("scores 5.0 points of accuracy more than without any" in one for one in cautions(tables)[""])
 
 

@@ -120,7 +120,7 @@ def test_m6_asks_three_correlations(tmp_path: Path) -> None:
     ],
 )
 def test_m7_ends_at_the_first_noticeable_loss(tmp_path: Path, kept: list[float], verdict: str, ours: str) -> None:
-    assert expect("M7", verdict, tmp_path, curves=curve(kept)).ours.startswith(ours)
+    assert expect("M7", verdict, tmp_path, pruning=curve(kept)).ours.startswith(ours)
 
 
 EVEN = [100.0 - 10 * step for step in range(11)]
@@ -133,13 +133,13 @@ def test_m8_compares_the_orders_along_the_curve(tmp_path: Path) -> None:
         return [*curve(better, width=width), *controls]
 
     # width sqrt(3^2 + 1^2) = 3.16 around the gain
-    found = expect("M8", HOLDS, tmp_path / "1", curves=orders(5, width=3))
+    found = expect("M8", HOLDS, tmp_path / "1", pruning=orders(5, width=3))
     assert found.ours == (
         "+5.0 [1.8, 8.2] % of the score against the ablation order; +5.0 [1.8, 8.2] % against random order"
     )
-    expect("M8", FAILS, tmp_path / "2", curves=orders(-5))
-    expect("M8", UNDECIDED, tmp_path / "3", curves=orders(1))
-    expect("M8", NOT_RUN, tmp_path / "4", curves=curve(EVEN))
+    expect("M8", FAILS, tmp_path / "2", pruning=orders(-5))
+    expect("M8", UNDECIDED, tmp_path / "3", pruning=orders(1))
+    expect("M8", NOT_RUN, tmp_path / "4", pruning=curve(EVEN))
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_m8_compares_the_orders_along_the_curve(tmp_path: Path) -> None:
 def test_m9_asks_for_a_sharp_drop_to_nearly_nothing(
     tmp_path: Path, kept: list[float], width: float, verdict: str
 ) -> None:
-    found = expect("M9", verdict, tmp_path, curves=curve(kept, width=width))
+    found = expect("M9", verdict, tmp_path, pruning=curve(kept, width=width))
     assert "% of the score left at 90 % removed" in found.ours
 
 
@@ -163,10 +163,10 @@ def test_m12_compares_kinds_at_seventy_percent(tmp_path: Path) -> None:
         kept = {"E": encoder, "A": cross, "D": decoder}
         return [row for kind, value in kept.items() for row in curve([100.0] * 7 + [value], scope=kind)]
 
-    found = expect("M12", HOLDS, tmp_path / "1", curves=kinds(80, 30, 85))
+    found = expect("M12", HOLDS, tmp_path / "1", pruning=kinds(80, 30, 85))
     assert found.ours == "A keeps 30 [29, 31] %; E 80 [79, 81] %; D 85 [84, 86] %"
-    expect("M12", FAILS, tmp_path / "2", curves=kinds(20, 30, 85))
-    expect("M12", UNDECIDED, tmp_path / "3", curves=kinds(31, 30, 85))
+    expect("M12", FAILS, tmp_path / "2", pruning=kinds(20, 30, 85))
+    expect("M12", UNDECIDED, tmp_path / "3", pruning=kinds(31, 30, 85))
 
 
 def test_m13_compares_the_last_epoch_with_the_first(tmp_path: Path) -> None:
@@ -174,17 +174,17 @@ def test_m13_compares_the_last_epoch_with_the_first(tmp_path: Path) -> None:
         by_epoch = {1: first, 8: last}
         return [row for epoch, kept in by_epoch.items() for row in curve([100.0] * 4 + [kept], epoch=epoch)]
 
-    found = expect("M13", HOLDS, tmp_path / "1", dynamics=epochs(65, 92))
+    found = expect("M13", HOLDS, tmp_path / "1", pruning_epochs=epochs(65, 92))
     assert found.ours == "92 [91, 93] % of the score kept in epoch 8; 65 [64, 66] % in epoch 1"
-    expect("M13", FAILS, tmp_path / "2", dynamics=epochs(65, 70))
-    expect("M13", FAILS, tmp_path / "3", dynamics=epochs(99, 92))
-    expect("M13", UNDECIDED, tmp_path / "4", dynamics=epochs(65, 85.5))
+    expect("M13", FAILS, tmp_path / "2", pruning_epochs=epochs(65, 70))
+    expect("M13", FAILS, tmp_path / "3", pruning_epochs=epochs(99, 92))
+    expect("M13", UNDECIDED, tmp_path / "4", pruning_epochs=epochs(65, 85.5))
 
 
 def test_m13_skips_epochs_that_translate_nothing(tmp_path: Path) -> None:
     empty = [row | {"full": 0.5, "delta": -0.5, "low": -0.5, "high": -0.5} for row in curve([0.0] * 5, epoch=1)]
     rows = [*empty, *curve([100.0] * 4 + [65], epoch=2), *curve([100.0] * 4 + [92], epoch=8)]
-    assert expect("M13", HOLDS, tmp_path, dynamics=rows).ours.endswith("in epoch 2")
+    assert expect("M13", HOLDS, tmp_path, pruning_epochs=rows).ours.endswith("in epoch 2")
 
 
 @pytest.mark.parametrize(("value", "verdict"), [(0.9, HOLDS), (0.5, FAILS), (0.75, UNDECIDED)])
@@ -220,7 +220,7 @@ def test_other_arms_have_no_vote(tmp_path: Path) -> None:
 
 def test_another_gradient_order_stands_in_for_a_missing_main_order(tmp_path: Path) -> None:
     rows = curve([100.0] * 6 + [5.0] * 5, order="gradient-token", normalised="layer")
-    expect("M7", HOLDS, tmp_path, curves=rows)
+    expect("M7", HOLDS, tmp_path, pruning=rows)
 
 
 def test_majorities_and_thresholds() -> None:

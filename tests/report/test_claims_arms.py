@@ -32,8 +32,10 @@ def more(*gains: float) -> list[float]:
     return [base + gain for base, gain in zip(BASE, gains)]
 
 
-def expect(claim: str, verdict: str, directory: Path, arms: list[ArmDescription] = ARMS, **tables: Any) -> ClaimVerdict:
-    found = verdict_of(claim, study(directory, arms=arms, **tables))
+def expect(
+    claim: str, verdict: str, directory: Path, known: list[ArmDescription] = ARMS, **tables: Any
+) -> ClaimVerdict:
+    found = verdict_of(claim, study(directory, known=known, **tables))
     assert found.verdict == verdict, found.ours
     return found
 
@@ -54,17 +56,17 @@ def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
         for run, ends in (("translation.baseline.seed1", (0.2, 0.5)), ("translation.baseline.seed2", (0.2, 0.4)))
         for epoch, value in enumerate(ends, start=1)
     ]
-    found = expect("R1", HOLDS, tmp_path / "1", evaluation=both, repulsion=rows, diversity=over)
+    found = expect("R1", HOLDS, tmp_path / "1", evaluation=both, arms=rows, diversity=over)
     assert found.ours == (
         "linear CKA of head outputs, svgd less baseline: −0.060 [−0.080, −0.040]; cosine of head outputs:"
         " +0.010 [−0.040, 0.060]; from the first epoch to the last the linear CKA of head outputs of baseline changes"
         " by +0.25 [−0.39, 0.89]"  # 12.706 * 0.0707 / √2
     )
-    expect("R1", FAILS, tmp_path / "2", evaluation=both, repulsion=alike(0.06, 0.02))
-    expect("R1", UNDECIDED, tmp_path / "3", evaluation=both, repulsion=alike(-0.06, 0.07))
-    expect("R1", UNDECIDED, tmp_path / "4", evaluation=both, repulsion=[compared("diversity_difference_z_cka", -9)])
+    expect("R1", FAILS, tmp_path / "2", evaluation=both, arms=alike(0.06, 0.02))
+    expect("R1", UNDECIDED, tmp_path / "3", evaluation=both, arms=alike(-0.06, 0.07))
+    expect("R1", UNDECIDED, tmp_path / "4", evaluation=both, arms=[compared("diversity_difference_z_cka", -9)])
     expect("R1", NOT_RUN, tmp_path / "5", evaluation=both)
-    expect("R1", NOT_RUN, tmp_path / "6", evaluation=scored(baseline=BASE), repulsion=alike(-0.06, 0.02))
+    expect("R1", NOT_RUN, tmp_path / "6", evaluation=scored(baseline=BASE), arms=alike(-0.06, 0.02))
 
 
 def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
@@ -147,7 +149,7 @@ def test_r5_corrects_for_the_choice_of_the_best(tmp_path: Path) -> None:
     best = more(0.5, 0.7, 0.3)  # 0.5 ± 4.303 * 0.2 / √3 = 0.497 excludes 0, corrected for three others it does not
     rows = scored(baseline_1=[20, 21, 19], baseline_2=[25, 26, 24], baseline_4=best, baseline_16=BASE)
     expect("R5", UNDECIDED, tmp_path / "1", arms, evaluation=rows)
-    tables = study(tmp_path / "2", arms=arms, evaluation=rows)
+    tables = study(tmp_path / "2", known=arms, evaluation=rows)
     plain = difference_of(tables, "baseline-16", "baseline-4")
     assert plain is not None
     assert plain.high < 0
@@ -160,7 +162,7 @@ def test_the_number_of_heads_is_counted_where_scores_were(tmp_path: Path) -> Non
         for kind, amount in (("E", 3), ("D", 4))
         for head in range(1, amount + 1)
     ]
-    tables = study(tmp_path, arms=arms, evaluation=scored(baseline=BASE, baseline_2=BASE), scores=heads)
+    tables = study(tmp_path, known=arms, evaluation=scored(baseline=BASE, baseline_2=BASE), scores=heads)
     assert heads_per_site(tables) == {"baseline": 4, "baseline-2": 2}
     (sweep,) = sweeps(tables)
     assert sweep.arms == {2: "baseline-2", 4: "baseline"}
@@ -195,7 +197,7 @@ def test_r7_asks_every_control(tmp_path: Path) -> None:
     rows = scored(baseline=BASE, svgd=GAIN, smoothing=BASE, noise=more(0.1, 0.1, 0.1))
     likeness = [compared("diversity_difference_z_cka", value, 0.01, arm=arm) for arm, value in
                 (("svgd", -0.06), ("noise", 0.02))]  # fmt: skip
-    found = expect("R7", HOLDS, tmp_path / "1", evaluation=rows, repulsion=likeness)
+    found = expect("R7", HOLDS, tmp_path / "1", evaluation=rows, arms=likeness)
     assert found.ours == (
         "svgd less smoothing: +0.80 [0.55, 1.05] BLEU on test; svgd less noise: +0.70 [0.45, 0.95] BLEU on test;"
         " svgd less baseline: +0.80 [0.55, 1.05] BLEU on test; linear CKA of head outputs, svgd less baseline:"
@@ -236,7 +238,7 @@ def pruning(area: float, share: float, half: float = 0.01) -> list[Row]:
     ],
 )
 def test_r8_answers_whichever_way_it_falls(tmp_path: Path, area: float, share: float, verdict: str, word: str) -> None:
-    found = expect("R8", verdict, tmp_path, evaluation=scored(baseline=BASE, svgd=GAIN), repulsion=pruning(area, share))
+    found = expect("R8", verdict, tmp_path, evaluation=scored(baseline=BASE, svgd=GAIN), arms=pruning(area, share))
     assert found.ours.startswith(f"{word}: area under the pruning curve ")
     assert found.ours.endswith("Gini coefficient of importance −0.10 [−0.15, −0.05]")
 
@@ -250,17 +252,17 @@ def test_r8_has_bounds_below_which_nothing_matters() -> None:
 
 def test_r8_without_a_removable_share(tmp_path: Path) -> None:
     rows = [compared("curve_area_difference", -0.05, 0.01), compared("removable_share_difference", float("nan"))]
-    found = expect("R8", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN), repulsion=rows)
+    found = expect("R8", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN), arms=rows)
     assert found.ours == "less prunable: area under the pruning curve −5.0 [−6.0, −4.0] % of the full score"
-    expect("R8", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN), repulsion=rows[1:])
+    expect("R8", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN), arms=rows[1:])
 
 
 def test_classifiers_with_arms_are_asked_too(tmp_path: Path) -> None:
     names = ("baseline", "svgd")
     rows = [row | {"run": row["run"].replace("translation", "sst2"), "metric": "accuracy"}
             for row in scored(baseline=BASE, svgd=GAIN)]  # fmt: skip
-    tables = study(tmp_path, evaluation=rows, repulsion=[row | {"task": "sst2"} for row in alike(-0.06, 0.02)])
-    assert {tables.arms[0], tables.arms[1]} == set(names)
+    tables = study(tmp_path, evaluation=rows, arms=[row | {"task": "sst2"} for row in alike(-0.06, 0.02)])
+    assert {tables.arm_names[0], tables.arm_names[1]} == set(names)
     found = verdict_of("R2", tables)
     assert (found.verdict, found.task) == (HOLDS, "sst2")
     assert found.ours == "svgd less baseline: +0.80 [0.55, 1.05] points of accuracy on test"
@@ -272,7 +274,7 @@ def test_classifiers_with_arms_are_asked_too(tmp_path: Path) -> None:
 def test_the_table_is_asked_for_the_main_metric_and_set(tmp_path: Path) -> None:
     rows = [compared("metric_difference", 1), compared("metric_difference", 2, set="far")]
     rows += [compared("metric_difference", 3, metric="chrf")]
-    tables = study(tmp_path, repulsion=rows)
+    tables = study(tmp_path, arms=rows)
     found = from_table(tables, "metric_difference", "svgd", "baseline")
     assert found is not None
     assert found.value == 1

@@ -30,7 +30,7 @@ def expect(claim: str, verdict: str, directory: Path, **tables: Any) -> ClaimVer
 def test_m7_asks_two_fifths_of_the_score_above_chance(
     tmp_path: Path, kept: list[float], width: float, verdict: str, ours: str
 ) -> None:
-    found = expect("M7", verdict, tmp_path, curves=classified(curve(kept, width=width)))
+    found = expect("M7", verdict, tmp_path, pruning=classified(curve(kept, width=width)))
     assert found.ours.startswith(ours)
     assert found.task == "sst2"
     assert "BERT on MNLI" in found.paper
@@ -39,7 +39,7 @@ def test_m7_asks_two_fifths_of_the_score_above_chance(
 def test_what_is_noticeable_follows_from_chance(tmp_path: Path) -> None:
     unsure = classified(effects([0.0] * 10, width=2))  # a loss of 2 points cannot be excluded
     expect("M1", HOLDS, tmp_path / "1", ablation=unsure)  # it is 2 % of 100 points
-    expect("M1", UNDECIDED, tmp_path / "2", ablation=unsure, curves=classified(curve(LOSING_LATE)))  # and 4 % of 50
+    expect("M1", UNDECIDED, tmp_path / "2", ablation=unsure, pruning=classified(curve(LOSING_LATE)))  # and 4 % of 50
 
 
 def with_tests(rows: list[dict[str, Any]], mcnemar: list[float], unpaired: float) -> list[dict[str, Any]]:
@@ -92,7 +92,7 @@ def test_a_test_counts_only_layers_that_lost(tmp_path: Path) -> None:
     ],
 )
 def test_m9_begins_at_chance(tmp_path: Path, kept: list[float], verdict: str) -> None:
-    found = expect("M9", verdict, tmp_path, curves=classified(curve(kept)))
+    found = expect("M9", verdict, tmp_path, pruning=classified(curve(kept)))
     assert "of the score above chance left at 90 % removed" in found.ours
 
 
@@ -102,21 +102,21 @@ def test_m13_takes_chance_from_every_epoch(tmp_path: Path) -> None:
         return classified(curve(values, epoch=number, width=0.1))
 
     # epoch 1: (85 - 60) / 40 = 62.5 %; epoch 3: (95 - 50) / 50 = 90 %
-    found = expect("M13", HOLDS, tmp_path, dynamics=[*epoch(1, 85, 60), *epoch(3, 95, 50)])
+    found = expect("M13", HOLDS, tmp_path, pruning_epochs=[*epoch(1, 85, 60), *epoch(3, 95, 50)])
     assert found.ours.startswith("90 [90, 90] % of the score above chance kept in epoch 3; 62")
 
 
 def test_a_classifier_without_skill_decides_nothing(tmp_path: Path) -> None:
     rows = classified(curve([100 - 0.05 * step for step in range(11)]))
     for claim in ("M7", "M9", "M15"):
-        found = expect(claim, UNDECIDED, tmp_path / claim, curves=rows)
+        found = expect(claim, UNDECIDED, tmp_path / claim, pruning=rows)
         assert found.ours == "the full model scores only +0.50 points of accuracy more than without any head"
 
 
 def test_a_translation_model_without_skill_decides_nothing(tmp_path: Path) -> None:
     rows = [row | {"full": 0.5, "value": 0.5, "delta": 0.0} for row in curve([100] * 11)]
     for claim in ("M7", "M9", "M15"):
-        found = expect(claim, UNDECIDED, tmp_path / claim, curves=rows)
+        found = expect(claim, UNDECIDED, tmp_path / claim, pruning=rows)
         assert found.ours == "the full model scores only 0.50 BLEU"
 
 
@@ -187,7 +187,7 @@ def test_m11_counts(tmp_path: Path, head: int, model: int, verdict: str) -> None
 def test_m15_asks_the_share_that_the_paper_has_for_the_task(tmp_path: Path, run: str, verdict: str, paper: str) -> None:
     # half of the heads cost 2 % of what is above chance, six tenths 10 %
     rows = [row | {"run": run} for row in classified(curve([100] * 5 + [99, 95, 90, 80, 60, 50], width=0.1))]
-    found = expect("M15", verdict, tmp_path, curves=rows)
+    found = expect("M15", verdict, tmp_path, pruning=rows)
     assert found.ours.startswith("50 [50, 50] % of heads removable")
     assert paper in found.paper
 
@@ -196,7 +196,7 @@ def test_m15_asks_the_share_that_the_paper_has_for_the_task(tmp_path: Path, run:
 def test_m15_asks_translation_what_the_small_model_of_the_paper_keeps(
     tmp_path: Path, kept: float, verdict: str
 ) -> None:
-    assert "IWSLT" in expect("M15", verdict, tmp_path, curves=curve([100, 100, kept, 80, 60])).paper
+    assert "IWSLT" in expect("M15", verdict, tmp_path, pruning=curve([100, 100, kept, 80, 60])).paper
 
 
 def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_without_tables_every_sentence_says_that_nothing_was_run() -> None:
 
 
 def test_what_can_be_removed(tmp_path: Path) -> None:
-    rows = {"curves": curve(FALLING, width=0.5), "ablation": effects([0.0] * 9 + [-9.0])}
+    rows = {"pruning": curve(FALLING, width=0.5), "ablation": effects([0.0] * 9 + [-9.0])}
     assert sentence(0, tmp_path, **rows) == (
         "Of all heads, 30 [30, 30] % can be removed, least important first, before the model loses more than 2 %"
         " of its BLEU; one at a time, 100 [90, 100] % go without a significant change."
@@ -34,19 +34,19 @@ def test_what_can_be_removed(tmp_path: Path) -> None:
 def test_which_kinds_matter(tmp_path: Path) -> None:
     kept = {"E": 80.0, "A": 30.0, "D": 85.0}
     rows = [row for kind, value in kept.items() for row in curve([100.0] * 7 + [value], scope=kind)]
-    assert sentence(1, tmp_path / "1", curves=rows) == (
+    assert sentence(1, tmp_path / "1", pruning=rows) == (
         "The model can spare encoder-decoder attention least: with 70 % of the heads of encoder-decoder attention"
         " removed it keeps 30 [29, 31] % of its BLEU, against 80 [79, 81] % for encoder self-attention and"
         " 85 [84, 86] % for decoder self-attention."
     )
     alike = [row for kind in kept for row in curve([100.0] * 7 + [50.0], scope=kind)]
-    assert sentence(1, tmp_path / "2", curves=alike).startswith("No kind of attention stands out")
+    assert sentence(1, tmp_path / "2", pruning=alike).startswith("No kind of attention stands out")
 
 
 def test_how_orders_compare_with_random(tmp_path: Path) -> None:
     random = curve([100, *(value - 10 for value in FALLING[1:-1]), 0], order="random", normalised="")
     ablation = curve([100, *(value + 2 for value in FALLING[1:-1]), 0], order="ablation", normalised="")
-    found = sentence(2, tmp_path, curves=[*curve(FALLING), *random, *ablation])
+    found = sentence(2, tmp_path, pruning=[*curve(FALLING), *random, *ablation])
     assert "10 [9, 11] % more of the full BLEU than removing at random" in found
     assert "2.0 [0.6, 3.4] % less than removing by single-head ablation effects" in found
 
@@ -80,7 +80,7 @@ def test_what_repulsion_changed(tmp_path: Path) -> None:
         for arm, seconds in (("baseline", 1.0), ("svgd", 1.06 + 0.02 * repeat))
     ]
     both = scored(baseline=[30, 31, 29], svgd=[30.8, 31.9, 29.7])
-    assert sentence(4, tmp_path, evaluation=both, repulsion=rows, update_cost=cost) == (
+    assert sentence(4, tmp_path, evaluation=both, arms=rows, update_cost=cost) == (
         "Training heads to repel each other (svgd) makes models more prunable: the area under the pruning curve changes"
         " by +2.1 [1.0, 3.2] % of the full score, the share of heads that can go by +10 [5, 15] %; it changes the score"
         " by +0.80 [0.55, 1.05] BLEU on test, linear CKA between outputs of heads by −0.060 [−0.080, −0.040] and"
@@ -98,7 +98,7 @@ def test_what_repulsion_changed(tmp_path: Path) -> None:
 )
 def test_whether_repulsion_changes_what_can_be_pruned(tmp_path: Path, area: float, half: float, words: str) -> None:
     both = scored(baseline=[30, 31], svgd=[30, 31])
-    said = sentence(4, tmp_path, evaluation=both, repulsion=[compared("curve_area_difference", area, half)])
+    said = sentence(4, tmp_path, evaluation=both, arms=[compared("curve_area_difference", area, half)])
     assert f"raining heads to repel each other (svgd) {words}" in said
 
 
@@ -107,7 +107,7 @@ def test_repulsion_is_told_of_every_task(tmp_path: Path) -> None:
     other = [row | {"run": row["run"].replace("translation", "sst2"), "metric": "accuracy"} for row in both]
     rows = [compared("curve_area_difference", 0.0, 0.01)]
     rows.append(rows[0] | {"task": "sst2", "value": 0.5, "low": 0.4, "high": 0.6})
-    said = sentence(4, tmp_path, evaluation=[*both, *other], repulsion=rows)
+    said = sentence(4, tmp_path, evaluation=[*both, *other], arms=rows)
     assert said.startswith("Training heads to repel each other (svgd, translation) does not noticeably change")
     assert "Training heads to repel each other (svgd, SST-2) makes models more prunable" in said
 
@@ -131,7 +131,7 @@ ABOVE_CHANCE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 def test_what_can_be_removed_in_several_tasks(tmp_path: Path) -> None:
     curves = [*curve(FALLING, width=0.5), *classified(curve(ABOVE_CHANCE, width=0.5))]
     heads = [*effects([0.0] * 9 + [-9.0]), *classified(effects([0.0] * 4))]
-    assert sentence(0, tmp_path, curves=curves, ablation=heads) == (
+    assert sentence(0, tmp_path, pruning=curves, ablation=heads) == (
         "Of all heads, 30 [30, 30] % (translation) and 40 [40, 40] % (SST-2) can be removed, least important first,"
         " before the model loses more than 2 % of its BLEU or, in classification, 3 % of what it scores above chance;"
         " one at a time, 100 [90, 100] % (translation) and 100 [100, 100] % (SST-2) go without a significant change."
@@ -149,7 +149,7 @@ def test_a_classifier_has_layers_instead_of_kinds(tmp_path: Path) -> None:
 def test_orders_of_a_classifier_are_compared_above_chance(tmp_path: Path) -> None:
     random = [100, *(value - 5 for value in ABOVE_CHANCE[1:-1]), 50]
     rows = classified([*curve(ABOVE_CHANCE), *curve(random, order="random", normalised="")])
-    found = sentence(2, tmp_path, curves=rows)
+    found = sentence(2, tmp_path, pruning=rows)
     assert "keeps 10 [7, 13] % more of the full model’s score above chance than removing at random" in found
 
 
@@ -179,9 +179,9 @@ def test_without_another_arm_the_tests_are_compared(tmp_path: Path) -> None:
 
 def test_a_classifier_without_skill_gives_no_shares(tmp_path: Path) -> None:
     rows = classified([*curve([100] * 11), *curve([100] * 11, order="random", normalised="")])
-    alone = findings(study(tmp_path / "1", curves=rows))
+    alone = findings(study(tmp_path / "1", pruning=rows))
     assert alone[0].endswith("is not known: the models score no more with their heads than without.")
     assert alone[2].endswith("is not known: the models score no more with their heads than without.")
-    beside = findings(study(tmp_path / "2", curves=[*rows, *curve(FALLING, width=0.5)]))
+    beside = findings(study(tmp_path / "2", pruning=[*rows, *curve(FALLING, width=0.5)]))
     assert beside[0].startswith("Of all heads, 30 [30, 30] % (translation) can be removed")
     assert "SST-2" not in " ".join(beside)

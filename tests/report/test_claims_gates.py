@@ -16,32 +16,32 @@ from scipy.stats import ttest_ind, ttest_rel
 
 def test_v7_asks_the_largest_model_with_a_quarter_of_the_encoder(tmp_path: Path) -> None:
     sweep = [pruned(30, -50.0), pruned(4, -50.0)]
-    found = expect("V7", HOLDS, tmp_path / "1", pruned=[*sweep, pruned(12, -0.4)])
+    found = expect("V7", HOLDS, tmp_path / "1", pruned_models=[*sweep, pruned(12, -0.4)])
     assert found.ours == "100 [99, 101] % of the score kept; with 25 % of the heads"
-    expect("V7", FAILS, tmp_path / "2", pruned=[*sweep, pruned(12, -4.0)])
-    expect("V7", UNDECIDED, tmp_path / "3", pruned=[*sweep, pruned(12, -2.0)])
-    expect("V7", UNDECIDED, tmp_path / "4", pruned=[pruned(30, -0.5), pruned(3, -9.0)])  # 3 of 48 is too few to refute
-    found = expect("V7", UNDECIDED, tmp_path / "5", pruned=[pruned(30, -0.5)])
+    expect("V7", FAILS, tmp_path / "2", pruned_models=[*sweep, pruned(12, -4.0)])
+    expect("V7", UNDECIDED, tmp_path / "3", pruned_models=[*sweep, pruned(12, -2.0)])
+    expect("V7", UNDECIDED, tmp_path / "4", pruned_models=[pruned(30, -0.5), pruned(3, -9.0)])
+    found = expect("V7", UNDECIDED, tmp_path / "5", pruned_models=[pruned(30, -0.5)])
     assert found.ours == "no model keeps so few: the smallest 62 % of its heads"
-    expect("V7", HOLDS, tmp_path / "6", pruned=[pruned(12, -0.5), pruned(12, -50.0, gates="soft")])
+    expect("V7", HOLDS, tmp_path / "6", pruned_models=[pruned(12, -0.5), pruned(12, -50.0, gates="soft")])
 
 
 def test_v7_compares_an_unconverged_start_with_the_control(tmp_path: Path) -> None:
     early = pruned(12, 3.0, start="falling")
     control = pruned(48, 7.0, method="continued", start="falling")
-    found = expect("V7", FAILS, tmp_path / "1", pruned=[early, control])
+    found = expect("V7", FAILS, tmp_path / "1", pruned_models=[early, control])
     assert found.ours == (
         "96 [95, 97] % of the score kept; with 25 % of the heads; the same training without gates changes the score by"
         " +7.00 [6.00, 8.00] BLEU"
     )
-    found = expect("V7", UNDECIDED, tmp_path / "2", pruned=[early])
+    found = expect("V7", UNDECIDED, tmp_path / "2", pruned_models=[early])
     assert found.ours.startswith("the trained model was still improving and no control was trained on")
-    expect("V7", HOLDS, tmp_path / "3", pruned=[pruned(12, 3.0), control])
+    expect("V7", HOLDS, tmp_path / "3", pruned_models=[pruned(12, 3.0), control])
 
 
 def test_v7_is_about_all_heads_of_a_classifier(tmp_path: Path) -> None:
     rows = [pruned(12, -0.5, scope="all") | {"run": "sst2.baseline.seed1", "metric": "accuracy"}]
-    tables = study(tmp_path, pruned=rows)
+    tables = study(tmp_path, pruned_models=rows)
     assert verdict_of("V7", tables).verdict == HOLDS
     assert verdict_of("V10", tables).verdict == NOT_RUN
 
@@ -51,11 +51,11 @@ def test_v10_asks_the_largest_model_with_half_of_all_heads(tmp_path: Path) -> No
         return pruned(kept, delta, heads=144, scope="all")
 
     encoder = pruned(2, -50.0)
-    expect("V10", HOLDS, tmp_path / "1", pruned=[encoder, everything(90, -9.0), everything(58, -0.5)])
-    expect("V10", FAILS, tmp_path / "2", pruned=[everything(58, -4.0), everything(20, 0.0)])
-    expect("V10", UNDECIDED, tmp_path / "3", pruned=[everything(58, -2.0)])
-    expect("V10", UNDECIDED, tmp_path / "4", pruned=[everything(90, 0.0), everything(20, -50.0)])
-    expect("V10", NOT_RUN, tmp_path / "5", pruned=[encoder])
+    expect("V10", HOLDS, tmp_path / "1", pruned_models=[encoder, everything(90, -9.0), everything(58, -0.5)])
+    expect("V10", FAILS, tmp_path / "2", pruned_models=[everything(58, -4.0), everything(20, 0.0)])
+    expect("V10", UNDECIDED, tmp_path / "3", pruned_models=[everything(58, -2.0)])
+    expect("V10", UNDECIDED, tmp_path / "4", pruned_models=[everything(90, 0.0), everything(20, -50.0)])
+    expect("V10", NOT_RUN, tmp_path / "5", pruned_models=[encoder])
 
 
 def scratch(run: str, *gains: float) -> list[dict[str, Any]]:
@@ -69,19 +69,19 @@ def scratch(run: str, *gains: float) -> list[dict[str, Any]]:
 
 def test_v11_takes_the_interval_over_runs(tmp_path: Path) -> None:
     third = "translation.baseline.seed3"
-    found = expect("V11", HOLDS, tmp_path / "1", pruned=[*scratch(RUN, 1, 3), *scratch(OTHER_RUN, 2.2)])
+    found = expect("V11", HOLDS, tmp_path / "1", pruned_models=[*scratch(RUN, 1, 3), *scratch(OTHER_RUN, 2.2)])
     low, high = ttest_rel([2.0, 2.2], [0, 0]).confidence_interval()
     assert found.ours.startswith(f"pruned less from scratch +2.10 [{low:.2f}, {high:.2f}] BLEU; layouts: 2;")
     runs = [*scratch(RUN, -1.0), *scratch(OTHER_RUN, -1.1), *scratch(third, -1.2)]
-    expect("V11", FAILS, tmp_path / "2", pruned=runs)
-    expect("V11", UNDECIDED, tmp_path / "3", pruned=[*scratch(RUN, 1), *scratch(OTHER_RUN, 3)])
+    expect("V11", FAILS, tmp_path / "2", pruned_models=runs)
+    expect("V11", UNDECIDED, tmp_path / "3", pruned_models=[*scratch(RUN, 1), *scratch(OTHER_RUN, 3)])
 
 
 def test_v11_takes_the_seeds_from_scratch_of_a_single_run(tmp_path: Path) -> None:
-    found = expect("V11", HOLDS, tmp_path / "1", pruned=scratch(RUN, 1.0, 1.1, 1.2))
+    found = expect("V11", HOLDS, tmp_path / "1", pruned_models=scratch(RUN, 1.0, 1.1, 1.2))
     assert found.ours.endswith("models trained: 3")
-    expect("V11", UNDECIDED, tmp_path / "2", pruned=scratch(RUN, 1.0))
-    expect("V11", NOT_RUN, tmp_path / "3", pruned=[pruned(12, 0.0)])
+    expect("V11", UNDECIDED, tmp_path / "2", pruned_models=scratch(RUN, 1.0))
+    expect("V11", NOT_RUN, tmp_path / "3", pruned_models=[pruned(12, 0.0)])
 
 
 ROLES = [role(name, target) for name, target in zip(ENCODER, ("-1", "+1", "obj:to-governor", "rarest"))]
@@ -106,7 +106,7 @@ def test_v8_needs_a_setting_between_all_and_nothing(tmp_path: Path) -> None:
     expect("V8", NOT_RUN, tmp_path / "2", gates=gated(ENCODER[:4]))
     expect("V8", NOT_RUN, tmp_path / "3", roles=ROLES)
     observed = offset("E1:1", 0.1, 0.2)
-    expect("V8", UNDECIDED, tmp_path / "5", gates=gated(ENCODER[:4]), pointing=observed)  # nobody holds a role
+    expect("V8", UNDECIDED, tmp_path / "5", gates=gated(ENCODER[:4]), attention_stats=observed)  # nobody holds a role
     both = [*gated(ENCODER[:4]), *gated(ENCODER[4:], scope="all", heads=[*ENCODER, *DECODER])]
     expect("V8", HOLDS, tmp_path / "4", gates=both, roles=ROLES)  # the scope of the encoder decides
 
@@ -117,7 +117,7 @@ def test_v9_asks_who_holds_what_was_lost(tmp_path: Path) -> None:
     still = role("E1:3", "obj:to-governor", model=model)
 
     def after(*roles: dict[str, Any]) -> dict[str, Any]:
-        return {"pruned": gone, "roles": [*ROLES, still, *roles]}
+        return {"pruned_models": gone, "roles": [*ROLES, still, *roles]}
 
     both = [role("E2:1", "-1", model=model), role("E1:3", "+1", model=model)]
     found = expect("V9", HOLDS, tmp_path / "1", **after(*both))
@@ -126,10 +126,10 @@ def test_v9_asks_who_holds_what_was_lost(tmp_path: Path) -> None:
     expect("V9", UNDECIDED, tmp_path / "3", **after(both[0]))
     expect("V9", FAILS, tmp_path / "4", **after(role("E1:1", "-1", model=model)))  # a head that is gone holds nothing
     kept = [pruned(6, 0.0, heads=8, setting=0.1, removed="E2:1 E2:2")]
-    expect("V9", UNDECIDED, tmp_path / "5", pruned=kept, roles=[*ROLES, still])
-    expect("V9", NOT_RUN, tmp_path / "6", pruned=gone, roles=ROLES)
+    expect("V9", UNDECIDED, tmp_path / "5", pruned_models=kept, roles=[*ROLES, still])
+    expect("V9", NOT_RUN, tmp_path / "6", pruned_models=gone, roles=ROLES)
     nobody = [row | {"model": model} for row in offset("E1:3", 0.1, 0.2)]
-    expect("V9", FAILS, tmp_path / "7", pruned=gone, roles=ROLES, pointing=nobody)
+    expect("V9", FAILS, tmp_path / "7", pruned_models=gone, roles=ROLES, attention_stats=nobody)
 
 
 def test_names_of_pruned_models_find_their_rows(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_names_of_pruned_models_find_their_rows(tmp_path: Path) -> None:
         pruned(12, 0.0, setting=12, method="exact"),
         pruned(16, 0.0, setting=16, method="random", draw=2),
     ]
-    found = [row for _, row in study(tmp_path, pruned=rows).pruned.iterrows()]
+    found = [row for _, row in study(tmp_path, pruned_models=rows).pruned_models.iterrows()]
     names = ["hard-concrete.E.0.003", "exact.E.0.25", "random2.E.0.333", "exact.all.0.25", "exact.E.x"]
     assert [[is_of(name, row) for row in found] for name in names] == [
         [True, False, False], [False, True, False], [False, False, True], [False] * 3, [False] * 3,
@@ -183,14 +183,14 @@ def test_v13_compares_lower_with_upper_layers(tmp_path: Path) -> None:
 )
 def test_v14_asks_for_two_signs(tmp_path: Path, undecided: int, soft: float, verdict: str) -> None:
     rows = [pruned(12, 0.0, undecided=undecided), pruned(12, soft, undecided=undecided, gates="soft")]
-    found = expect("V14", verdict, tmp_path, pruned=rows)
+    found = expect("V14", verdict, tmp_path, pruned_models=rows)
     assert found.ours.endswith(f"hard gates change the score by at most {soft:.2f} BLEU")
 
 
 def test_v14_does_without_soft_gates(tmp_path: Path) -> None:
-    expect("V14", HOLDS, tmp_path / "1", pruned=[pruned(12, 0.0)])
-    expect("V14", FAILS, tmp_path / "2", pruned=[pruned(12, 0.0, undecided=10)])
-    expect("V14", NOT_RUN, tmp_path / "3", pruned=[pruned(12, 0.0, method="exact", undecided="")])
+    expect("V14", HOLDS, tmp_path / "1", pruned_models=[pruned(12, 0.0)])
+    expect("V14", FAILS, tmp_path / "2", pruned_models=[pruned(12, 0.0, undecided=10)])
+    expect("V14", NOT_RUN, tmp_path / "3", pruned_models=[pruned(12, 0.0, method="exact", undecided="")])
 
 
 def test_intervals_are_those_of_the_t_tests() -> None:

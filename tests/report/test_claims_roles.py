@@ -40,20 +40,25 @@ def test_v2_asks_the_encoders_correlation(tmp_path: Path, value: float, verdict:
     usual = {"scope": "E", "statistic": "spearman", "first": "confidence", "second": "relevance"}
     bounds = {"value": value, "low": value - 0.2, "high": value + 0.2, "ceiling": 0.9}
     other = usual | {"first": "gates", "value": -1, "low": -1, "high": -1}
-    found = expect("V2", verdict, tmp_path, criteria=[other, usual | bounds, usual | bounds | {"scope": "all"}])
+    found = expect("V2", verdict, tmp_path, rank_correlation=[other, usual | bounds, usual | bounds | {"scope": "all"}])
     assert found.ours.endswith("noise leaves room for 0.90")
 
 
 def test_v3_asks_positional_heads_for_confidence(tmp_path: Path) -> None:
     sure, weak = offset("E1:1", 0.95, 0.9), offset("E2:1", 0.91, 0.7, target="+1")
-    expect("V3", HOLDS, tmp_path / "1", pointing=[*sure, *offset("E2:2", 0.89, 0.3)])
-    expect("V3", FAILS, tmp_path / "2", pointing=[*sure, *weak])
-    expect("V3", UNDECIDED, tmp_path / "3", pointing=[*sure, *offset("E2:1", 0.91, 0.82)])
-    expect("V3", FAILS, tmp_path / "4", pointing=offset("E1:1", 0.89, 0.9))
+    expect("V3", HOLDS, tmp_path / "1", attention_stats=[*sure, *offset("E2:2", 0.89, 0.3)])
+    expect("V3", FAILS, tmp_path / "2", attention_stats=[*sure, *weak])
+    expect("V3", UNDECIDED, tmp_path / "3", attention_stats=[*sure, *offset("E2:1", 0.91, 0.82)])
+    expect("V3", FAILS, tmp_path / "4", attention_stats=offset("E1:1", 0.89, 0.9))
     control = offset("E1:1", 0.99, 0.9, model="untrained")
-    found = expect("V3", UNDECIDED, tmp_path / "5", pointing=[*sure, *control])
+    found = expect("V3", UNDECIDED, tmp_path / "5", attention_stats=[*sure, *control])
     assert "the untrained model has 1 such heads" in found.ours
-    expect("V3", FAILS, tmp_path / "6", pointing=[*offset("E1:1", 0.95, 0.9, target="0"), *offset("D1:1", 0.95, 0.9)])
+    expect(
+        "V3",
+        FAILS,
+        tmp_path / "6",
+        attention_stats=[*offset("E1:1", 0.95, 0.9, target="0"), *offset("D1:1", 0.95, 0.9)],
+    )
 
 
 RELATIONS = ("nsubj:to-dependent", "nsubj:to-governor", "obj:to-dependent")
@@ -68,38 +73,40 @@ def relations(*margins: float, **more: Any) -> list[dict[str, Any]]:
 
 
 def test_v4_judges_the_head_that_the_other_half_chose(tmp_path: Path) -> None:
-    found = expect("V4", HOLDS, tmp_path / "1", pointing=relations(0.3, 0.2, 0.05))
+    found = expect("V4", HOLDS, tmp_path / "1", attention_stats=relations(0.3, 0.2, 0.05))
     assert found.ours.startswith(
         "67 [67, 67] % of relations and directions have a syntactic head; mean margin +18.3 points"
     )
-    expect("V4", FAILS, tmp_path / "2", pointing=relations(0.3, 0.05, 0.05))
-    expect("V4", UNDECIDED, tmp_path / "3", pointing=relations(0.3, 0.11, 0.05))  # the second between 9 and 13 points
-    expect("V4", NOT_RUN, tmp_path / "4", pointing=offset("E1:1", 0.9, 0.9))
+    expect("V4", FAILS, tmp_path / "2", attention_stats=relations(0.3, 0.05, 0.05))
+    expect(
+        "V4", UNDECIDED, tmp_path / "3", attention_stats=relations(0.3, 0.11, 0.05)
+    )  # the second between 9 and 13 points
+    expect("V4", NOT_RUN, tmp_path / "4", attention_stats=offset("E1:1", 0.9, 0.9))
 
 
 @pytest.mark.parametrize("control", [{"model": "untrained"}, {"trees": "shuffled"}])
 def test_v4_counts_no_relation_that_a_control_passes(tmp_path: Path, control: dict[str, str]) -> None:
     real = relations(0.3, 0.2, 0.05)
     rows = [*real, *tracked("E2:1", RELATIONS[0], (0.3, 0.3), **control)]
-    found = expect("V4", FAILS, tmp_path, pointing=rows)
+    found = expect("V4", FAILS, tmp_path, attention_stats=rows)
     assert found.ours.startswith("33 [33, 33] %")
     assert found.ours.endswith("largest of the controls +30.0")
 
 
 def test_v5_asks_for_exactly_one_head_of_the_first_layer(tmp_path: Path) -> None:
     one, others = rare("E1:1", 0.7), [rare("E1:2", 0.2), rare("E2:1", 0.9)]
-    expect("V5", HOLDS, tmp_path / "1", pointing=[one, *others])
-    expect("V5", FAILS, tmp_path / "2", pointing=others)
-    expect("V5", FAILS, tmp_path / "3", pointing=[one, rare("E1:2", 0.6)])
-    expect("V5", UNDECIDED, tmp_path / "4", pointing=[rare("E1:1", 0.52), *others])
-    expect("V5", UNDECIDED, tmp_path / "5", pointing=[one, rare("E1:2", 0.48)])
+    expect("V5", HOLDS, tmp_path / "1", attention_stats=[one, *others])
+    expect("V5", FAILS, tmp_path / "2", attention_stats=others)
+    expect("V5", FAILS, tmp_path / "3", attention_stats=[one, rare("E1:2", 0.6)])
+    expect("V5", UNDECIDED, tmp_path / "4", attention_stats=[rare("E1:1", 0.52), *others])
+    expect("V5", UNDECIDED, tmp_path / "5", attention_stats=[one, rare("E1:2", 0.48)])
 
 
 def test_v5_asks_its_relevance(tmp_path: Path) -> None:
     rows = [rare("E1:1", 0.7), rare("E1:2", 0.2)]
-    found = expect("V5", HOLDS, tmp_path / "1", pointing=rows, relevance=relevance((0.6, 0.4)))
+    found = expect("V5", HOLDS, tmp_path / "1", attention_stats=rows, relevance=relevance((0.6, 0.4)))
     assert found.ours.endswith("its rank by relevance in layer 1 is 1")
-    found = expect("V5", FAILS, tmp_path / "2", pointing=rows, relevance=relevance((0.4, 0.6)))
+    found = expect("V5", FAILS, tmp_path / "2", attention_stats=rows, relevance=relevance((0.4, 0.6)))
     assert found.ours.endswith("layer 1 is 2")
 
 
@@ -121,12 +128,12 @@ def test_v6_compares_all_models_seeds_and_arms(tmp_path: Path) -> None:
 def test_v6_counts_runs_without_any_role_and_no_controls(tmp_path: Path) -> None:
     observed = [row | {"run": OTHER_RUN} for row in offset("E1:1", 0.2, 0.2)]
     controls = [role("E1:1", "-1", model="untrained", run=OTHER_RUN), role("E1:1", "obj:to-governor", trees="shuffled")]
-    tables = {"roles": [*held_by(RUN, "-1"), *controls], "pointing": observed}
+    tables = {"roles": [*held_by(RUN, "-1"), *controls], "attention_stats": observed}
     assert "share 0 [0, 0] %" in expect("V6", FAILS, tmp_path, **tables).ours
 
 
 def test_claims_about_roles_are_asked_of_classifiers_too(tmp_path: Path) -> None:
     rows = [row | {"run": "sst2.baseline.seed1"} for row in offset("E1:1", 0.95, 0.9)]
-    found = verdict_of("V3", study(tmp_path, pointing=rows))
+    found = verdict_of("V3", study(tmp_path, attention_stats=rows))
     assert (found.task, found.verdict) == ("sst2", HOLDS)
     assert found.paper.startswith("examined on translation only")

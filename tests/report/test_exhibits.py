@@ -106,15 +106,15 @@ def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
 def test_curves_of_single_layers(tmp_path: Path) -> None:
     flat, steep = [100.0 - step / 2 for step in range(11)], [100.0 - 5 * step for step in range(11)]
     rows = [*curve(flat, scope="E1"), *curve(steep, scope="A2"), *curve(steep, scope="all"), *curve(flat, scope="A")]
-    tables = study(tmp_path, curves=rows)
-    exhibit = curves_by_layer.exhibit(with_shares(tables.curves, tables), words_of("translation"))
+    tables = study(tmp_path, pruning=rows)
+    exhibit = curves_by_layer.exhibit(with_shares(tables.pruning, tables), words_of("translation"))
     assert exhibit is not None
     assert [row.label[0] for row in exhibit.rows] == ["E", "A"]
     assert set(table(exhibit)) == {"E1", "A2"}
     assert table(exhibit)["A2"][-1] == "50.0"
     assert exhibit.shows.startswith("Of 2 layers, 1 can lose all their heads and leave more than 90 % of the score;")
-    kinds = study(tmp_path / "2", curves=curve(flat))
-    assert curves_by_layer.exhibit(with_shares(kinds.curves, kinds), words_of("translation")) is None
+    kinds = study(tmp_path / "2", pruning=curve(flat))
+    assert curves_by_layer.exhibit(with_shares(kinds.pruning, kinds), words_of("translation")) is None
 
 
 def of_task(task: str, **more: Any) -> list[Row]:
@@ -123,7 +123,7 @@ def of_task(task: str, **more: Any) -> list[Row]:
 
 def test_tasks_of_classification_stand_side_by_side(tmp_path: Path) -> None:
     rows = [*of_task("sst2", metric="accuracy"), *of_task("mine", metric="f1"), *of_task("translation")]
-    exhibit = curves_by_task.exhibit(study(tmp_path, curves=rows))
+    exhibit = curves_by_task.exhibit(study(tmp_path, pruning=rows))
     assert exhibit is not None
     assert [row.label for row in exhibit.rows] == ["Translation, BLEU (paper: IWSLT)", "SST-2, accuracy", "Mine, F1"]
     # with half removed 75 points are left: all of them for translation, half of the 50 above chance else
@@ -131,5 +131,5 @@ def test_tasks_of_classification_stand_side_by_side(tmp_path: Path) -> None:
     (paper,) = exhibit.papers
     assert paper.headings == ("removed", "paper, translation", "here, translation", "paper, SST-2", "here, SST-2")
     assert paper.rows[5] == ("50\u202f%", "85.4", "75.0", "98.3", "50.0")
-    alone = study(tmp_path / "2", curves=[*of_task("sst2", metric="accuracy"), *of_task("translation")])
+    alone = study(tmp_path / "2", pruning=[*of_task("sst2", metric="accuracy"), *of_task("translation")])
     assert curves_by_task.exhibit(alone) is None

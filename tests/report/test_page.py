@@ -216,13 +216,21 @@ def test_a_study_without_any_table_says_so_in_a_line_per_section(empty: Written)
         *(
             ("scores",),
             ("ablation",),
-            ("curves",),
+            ("pruning",),
             ("settling",),
             ("agreement",),
             ("evaluation", "diversity"),
             ("timing",),
         ),
-        *(("pointing",), ("roles",), ("relevance",), ("gates",), ("pruned",), ("criteria",), ("roles", "gates")),
+        *(
+            ("attention_stats",),
+            ("roles",),
+            ("relevance",),
+            ("gates",),
+            ("pruned_models",),
+            ("rank_correlation",),
+            ("roles", "gates"),
+        ),
     ],
 )
 def test_a_study_with_few_tables_has_a_page(only: tuple[str, ...], tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_numbers_of_translation_and_of_classification_go_to_their_exhibits(tmp_p
     tables = study(
         tmp_path,
         ablation=[*deltas, *classified(effects([-0.05, 0.15, -0.3, 0.0]))],
-        curves=[*curve(half), *classified(curve(half))],
+        pruning=[*curve(half), *classified(curve(half))],
         keep_one=[*sites([-0.5, -20.0], p=0.001), *classified(row | {"kind": "E"} for row in sites([0.1]))],
     )
     found = index(tables)
@@ -60,7 +60,7 @@ def test_a_full_study_has_all_of_them(example_tables: StudyTables) -> None:
 def test_a_model_without_skill_has_no_shares(tmp_path: Path) -> None:
     even = classified(curve([100] * 11))
     loss = [row | {"metric": "loss", "value": 1, "full": 1} for row in even]
-    found = index(study(tmp_path, curves=[*even, *loss], dynamics=[*even, *loss]))
+    found = index(study(tmp_path, pruning=[*even, *loss], pruning_epochs=[*even, *loss]))
     for name in ("Figure 3b", "Figure 5", "Figure 6"):
         assert found[name][0].words == "the full model scores too little for shares of it"
 

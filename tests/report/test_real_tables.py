@@ -74,7 +74,7 @@ def pruned_epochs(*full: float) -> list[Row]:
 
 
 def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
-    tables = study(tmp_path, dynamics=pruned_epochs(0.02, 30.0, 60.0))
+    tables = study(tmp_path, pruning_epochs=pruned_epochs(0.02, 30.0, 60.0))
     (exhibit,) = settling.section(tables).exhibits
     assert exhibit.shows == (
         "With 40 % of the heads removed the model keeps 90.0 % of its score at epoch 2 and 90.0 % at epoch 3."
@@ -85,7 +85,7 @@ def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
 
 
 def test_no_epoch_with_a_score_is_no_percentage_at_all(tmp_path: Path) -> None:
-    tables = study(tmp_path, dynamics=pruned_epochs(0.02, 0.04))
+    tables = study(tmp_path, pruning_epochs=pruned_epochs(0.02, 0.04))
     (exhibit,) = settling.section(tables).exhibits
     assert "reaches at most 0.0 BLEU" in exhibit.shows
     assert not exhibit.rows
@@ -97,7 +97,11 @@ def two_arms() -> dict[str, list[Row]]:
     last = [row | {"run": run} for run in (RUN, OTHER_RUN, SVGD) for row in curve([100.0 - 5 * i for i in range(11)])]
     other_scope = list(curve([100.0] * 11, scope="E", run=SVGD))
     evaluation = [{"run": run, "value": 90.0} for run in (RUN, OTHER_RUN, SVGD)]
-    return {"curves": list(curve([100.0] * 11)), "dynamics": [*early, *last, *other_scope], "evaluation": evaluation}
+    return {
+        "pruning": list(curve([100.0] * 11)),
+        "pruning_epochs": [*early, *last, *other_scope],
+        "evaluation": evaluation,
+    }
 
 
 def test_arms_are_compared_by_the_last_epoch_of_every_run(tmp_path: Path) -> None:
@@ -114,7 +118,7 @@ def test_arms_are_compared_by_the_last_epoch_of_every_run(tmp_path: Path) -> Non
 
 
 def test_detailed_curves_stand_in_for_runs_without_dynamics(tmp_path: Path) -> None:
-    tables = study(tmp_path, curves=[row | {"run": run} for run in (RUN, SVGD) for row in curve([100.0] * 11)])
+    tables = study(tmp_path, pruning=[row | {"run": run} for run in (RUN, SVGD) for row in curve([100.0] * 11)])
     assert set(last_arm_curves(tables)["run"]) == {RUN, SVGD}
     assert last_arm_curves(StudyTables()).empty
 

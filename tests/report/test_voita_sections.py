@@ -30,7 +30,7 @@ def pointing() -> list[dict[str, Any]]:
 
 def test_relations_that_were_not_found_are_named(tmp_path: Path) -> None:
     control = tracked("E2:2", "nsubj:to-dependent", (0.05, 0.05), model="untrained")
-    section = roles.section(study(tmp_path, pointing=[*pointing(), *control]))
+    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *control]))
     assert shown(section, "relations").shows == (
         "1 of 3 relations and directions has a head at least 20 points better than the most frequent position"
         " (verb → subject E1:1). With 10 to 20 points: object → verb E1:2. Not found (below 10 points): verb → adverb"
@@ -55,12 +55,12 @@ def test_relations_that_were_not_found_are_named(tmp_path: Path) -> None:
 
 def test_positional_and_rare_word_heads_are_named(tmp_path: Path) -> None:
     held = [role("E2:2", "-1", value=0.95)]
-    section = roles.section(study(tmp_path, pointing=pointing(), roles=held, relevance=relevance((0.6, 0.4))))
+    section = roles.section(study(tmp_path, attention_stats=pointing(), roles=held, relevance=relevance((0.6, 0.4))))
     assert shown(section, "positions").shows == (
         "1 positional head: E2:2 (−1 for 95\u202f% of words, confidence 0.90). Of the first encoder layer, E1:1 points"
         " most to rare words: to one of the two rarest in 70\u202f% of cases, by chance 10\u202f%."
     )
-    none = roles.section(study(tmp_path / "2", pointing=offset("E1:2", 0.6, 0.5)))
+    none = roles.section(study(tmp_path / "2", attention_stats=offset("E1:2", 0.6, 0.5)))
     assert shown(none, "positions").shows == (
         "No head is positional: E1:2 comes nearest, with 60\u202f% of words at position −1."
     )
@@ -70,7 +70,7 @@ def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
     held = [role("E1:1", "nsubj:to-dependent"), role("E2:2", "-1"), role("E2:2", "rarest")]
     control = [role("E1:2", "-1", model="untrained"), role("E1:1", "amod:to-governor", trees="shuffled")]
     other = offset("E1:1", 0.1, 0.2, model="untrained")
-    section = roles.section(study(tmp_path, pointing=[*pointing(), *other], roles=[*held, *control]))
+    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *other], roles=[*held, *control]))
     exhibit = shown(section, "roles")
     assert exhibit.shows == (
         "2 of 2 encoder heads hold a role: 1 syntactic and 1 with several. The untrained model holds 1 role and with"
@@ -85,7 +85,7 @@ def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
 
 
 def test_roles_without_controls_are_called_that(tmp_path: Path) -> None:
-    section = roles.section(study(tmp_path, pointing=pointing(), roles=[role("E1:1", "-1")]))
+    section = roles.section(study(tmp_path, attention_stats=pointing(), roles=[role("E1:1", "-1")]))
     assert section.remarks == ("Roles without controls: the best of many heads always looks like something.",)
     assert "There is no control" in shown(section, "roles").shows
 
@@ -93,7 +93,7 @@ def test_roles_without_controls_are_called_that(tmp_path: Path) -> None:
 def test_heads_of_every_function_stand_by_run(tmp_path: Path) -> None:
     held = [role("E1:1", "-1"), role("E1:2", "-1"), role("E1:1", "two-rarest"), role("E2:1", "-1", run=OTHER_RUN)]
     third = [row | {"run": "translation.svgd.seed1"} for row in offset("E1:1", 0.1, 0.2)]  # has no role
-    exhibit = shown(roles.section(study(tmp_path, pointing=[*pointing(), *third], roles=held)), "roles_by_run")
+    exhibit = shown(roles.section(study(tmp_path, attention_stats=[*pointing(), *third], roles=held)), "roles_by_run")
     assert exhibit.tables[0].headings == ("points to", "baseline, seed 1", "baseline, seed 2", "svgd, seed 1")
     assert exhibit.tables[0].rows == (("position −1", "E1:1, E1:2", "E2:1", "–"), ("rare words", "E1:1", "–", "–"))
     assert exhibit.shows.startswith("Of 2 functions that heads of some model have, 0 are in all 3 models")
@@ -121,7 +121,7 @@ def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> N
 
     fixed = curve([100.0 - 5 * step for step in range(11)])
     rescored = curve([100.0 - 4 * step for step in range(11)], ranking="rescored")
-    one = equal_heads.exhibit(study(tmp_path, pruned=of(RUN, 0), curves=[*fixed, *rescored]), [RUN])
+    one = equal_heads.exhibit(study(tmp_path, pruned_models=of(RUN, 0), pruning=[*fixed, *rescored]), [RUN])
     assert one is not None
     table = {row[0]: row[1:] for row in one.tables[0].rows}
     assert one.tables[0].headings == ("heads chosen by", "25\u202f% kept", "50\u202f% kept", "75\u202f% kept")
@@ -136,7 +136,7 @@ def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> N
         " “gradient, ranked once, not trained on” (−40.0 [−41.0, −39.0] BLEU)."
     )
     both = [*of(RUN, 0), *of(OTHER_RUN, 2)]
-    two = equal_heads.exhibit(study(tmp_path / "2", pruned=both), [RUN, OTHER_RUN])
+    two = equal_heads.exhibit(study(tmp_path / "2", pruned_models=both), [RUN, OTHER_RUN])
     assert two is not None
     table = {row[0]: row[1:] for row in two.tables[0].rows}
     assert table["hard concrete"][0] == "−5.0 [−17.7, 7.7] (3)"  # t with one degree of freedom: 12.7 times 1
@@ -152,7 +152,7 @@ def doubtful() -> list[dict[str, Any]]:
 
 
 def test_gates_that_did_not_converge_are_warned_of(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruned=doubtful())
+    tables = study(tmp_path, pruned_models=doubtful())
     section = gates.section(tables)
     assert section.remarks[0] == (
         "In 1 of 2 hard-concrete models gates did not converge; undecided are λ\u00a00.1 (encoder heads, baseline, seed"
@@ -160,13 +160,13 @@ def test_gates_that_did_not_converge_are_warned_of(tmp_path: Path) -> None:
     )
     assert section.remarks[1].startswith("The loss was still falling when gates were added (baseline, seed 1)")
     assert set(section.remarks) <= set(cautions(tables)[""])
-    settled = study(tmp_path / "2", pruned=[pruned(12, -1.0)])
+    settled = study(tmp_path / "2", pruned_models=[pruned(12, -1.0)])
     assert gates.section(settled).remarks == ()
     assert not any("converge" in one for one in cautions(settled)[""])
 
 
 def test_gate_scores_stand_beside_the_control_and_the_paper(tmp_path: Path) -> None:
-    exhibit = shown(gates.section(study(tmp_path, pruned=doubtful())), "gates")
+    exhibit = shown(gates.section(study(tmp_path, pruned_models=doubtful())), "gates")
     assert exhibit.shows == (
         "Encoder heads: hard concrete changes the score by −1.00 [−2.00, 0.00] BLEU with 20 of 48 heads and −1.00"
         " [−2.00, 0.00] BLEU with 12 of 48 heads; the same training without removing a head by +0.50 [−0.50, 1.50]."
@@ -174,7 +174,7 @@ def test_gate_scores_stand_beside_the_control_and_the_paper(tmp_path: Path) -> N
     rows = {row[0]: row[1:] for row in exhibit.papers[0].rows}
     assert rows["WMT, 12 of 48"] == ("25\u202f%", "99.5", "99.0 (25\u202f%)")
     assert rows["WMT, 35 of 48"][-1] == "–"
-    classifier = gates.section(study(tmp_path / "2", pruned=classified(doubtful())))
+    classifier = gates.section(study(tmp_path / "2", pruned_models=classified(doubtful())))
     assert shown(classifier, "gates").papers == ()
 
 
@@ -223,7 +223,7 @@ def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
         usual | {"scope": "E1", "first": "gates", "second": "relevance", "value": 0.2},
     ]
     rows[0]["ceiling"] = 0.81
-    section = criteria.section(study(tmp_path, criteria=rows))
+    section = criteria.section(study(tmp_path, rank_correlation=rows))
     exhibit = shown(section, "criteria")
     assert exhibit.shows == (
         "Over all heads relevance and confidence agree most (0.50 [0.20, 0.70]), gate survival and relevance least"

@@ -45,7 +45,7 @@ class VoitaMaker:
         targets = [f"{relation}:{direction}" for relation in RELATIONS for direction in DIRECTIONS]
         return targets[:-2][place : place + 1] if place >= 0 else []
 
-    def pointing(self) -> Iterator[Row]:
+    def attention_stats(self) -> Iterator[Row]:
         for model in ("trained", "untrained"):
             for head in self.task.heads:
                 yield from self.confidence(model, head)
@@ -156,7 +156,7 @@ class VoitaMaker:
             where = {"method": method, "scope": scope, "setting": setting, "kept": int(stays)}
             yield self.of(head, **where, score=2.0 if stays else -3.0, **sure)
 
-    def pruned(self) -> Iterator[Row]:
+    def pruned_models(self) -> Iterator[Row]:
         for scope in self.scopes:
             for penalty in LAMBDAS:
                 kept = self.kept(scope, penalty)
@@ -192,7 +192,7 @@ class VoitaMaker:
             test = {"set": "test", "metric": metric, "value": full + delta, "full": full, "delta": delta, "p": 0.2}
             yield self.row(**where, **state, **test, low=delta - 0.5, high=delta + 0.5)
 
-    def criteria(self) -> Iterator[Row]:
+    def rank_correlation(self) -> Iterator[Row]:
         names = ("gradient-example", "gradient-token", "ablation", "confidence", "relevance", "gates")
         kinds = list(dict.fromkeys(site.kind for site in self.task.sites))
         sizes = {"all": len(self.task.heads)} | {kind: len(self.task.heads) // len(kinds) for kind in kinds}
@@ -223,7 +223,7 @@ class VoitaMaker:
 
 def write_maps(directory: Path, maker: VoitaMaker) -> Path:
     """Write the attention maps of one run below `directory` and return their path."""
-    path = directory / "maps" / f"{maker.lead['run']}.json"
+    path = directory / "attention_maps" / f"{maker.lead['run']}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(maker.maps()), encoding="utf-8")
     return path

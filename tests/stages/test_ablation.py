@@ -1,11 +1,10 @@
 """The ablate stage on a tiny run."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.heads import Head, all_heads
-from headroom.core.tables import read_table
 from headroom.engines.translation.metrics import METRICS
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.scores import HALF_COLUMNS as HALVES
 from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import ablation
@@ -18,14 +17,13 @@ def table(toy, lively_checkpoint, tmp_path_factory):
     given = [*looking_at(toy, lively_checkpoint), *QUICK]
     written = ["--output", str(output), "--halves", str(output.parent / "halves.csv")]
     ablation.main([*given, "--sets", "check", "far", *written])
-    halves = read_table(output.parent / "halves.csv", HALVES)
+    halves = tables.ABLATION_HALVES.read(output.parent / "halves.csv")
     assert len(halves) == 2 * 24
     assert set(halves["signature"]) == {"metric:bleu|set:check"}
-    return read_table(output)
+    return tables.ABLATION.read(output)
 
 
 def test_a_row_per_set_head_and_metric(table, lively):
-    assert list(table.columns) == list(ablation.COLUMNS)
     assert len(table) == 2 * 24 * len(METRICS)
     rows = table[(table["set"] == "far") & (table["metric"] == "loss")]
     heads = [Head(*place) for place in zip(rows["kind"], rows["layer"], rows["head"])]

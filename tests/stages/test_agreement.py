@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy
 import pandas
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import number, read_table, write_table
 from headroom.stages import agreement
+from written_tables import write_rows
 
 EFFECTS = {kind: numpy.random.default_rng(place).normal(size=12) for place, kind in enumerate("EAD")}
 """Two layers of six heads of each kind."""
@@ -91,12 +92,11 @@ def test_a_head_missing_on_one_set_is_named() -> None:
 
 def test_command_writes_the_declared_columns(tmp_path: Path) -> None:
     table = ablation({"test": EFFECTS, "far": EFFECTS})
-    write_table(tmp_path / "ablation.csv", table.to_dict("records"), list(table.columns))
+    write_rows(tables.ABLATION, tmp_path / "ablation.csv", table.to_dict("records"))
     output = tmp_path / "agreement.csv"
     named = ["--study", "tiny", "--run", "translation.baseline.seed1"]
     agreement.main([*named, "--ablation", str(tmp_path / "ablation.csv"), "--output", str(output)])
-    written = read_table(output, agreement.COLUMNS)
-    assert tuple(written.columns) == agreement.COLUMNS
+    written = tables.AGREEMENT.read(output)
     assert set(written["run"]) == {"translation.baseline.seed1"}
-    assert set(number(written, "k").dropna()) == {5, 10, 20}
+    assert set(written["k"].dropna()) == {5, 10, 20}
     assert set(written["epoch"]) == {8}

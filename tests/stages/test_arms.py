@@ -7,9 +7,11 @@ from typing import Any
 import numpy
 import pandas
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import read_table, write_table
+from headroom.methods.arm_quantities import INPUTS
 from headroom.stages import arms as arms_stage
+from written_tables import write_rows
 
 Rows = list[dict[str, Any]]
 TRANSLATION = {"translation": ["baseline", "svgd"]}
@@ -58,18 +60,18 @@ def training(arm: str, seed: int, **measures: list[float]) -> Rows:
     ]
 
 
-def compared(tmp_path: Path, arms: dict[str, list[str]] = TRANSLATION, **tables: list[Rows]) -> pandas.DataFrame:
-    arguments = ["--study", "tiny", "--output", str(tmp_path / "repulsion.csv")]
+def compared(tmp_path: Path, arms: dict[str, list[str]] = TRANSLATION, **given: list[Rows]) -> pandas.DataFrame:
+    arguments = ["--study", "tiny", "--output", str(tmp_path / "arms.csv")]
     for task, own in arms.items():
         arguments += ["--arms", task, *own]
-    for table, runs in tables.items():
+    for table, runs in given.items():
         arguments.append(f"--{table}")
         for place, rows in enumerate(runs):
             path = tmp_path / table / f"{place}.csv"
-            write_table(path, rows, list(rows[0]))
+            write_rows(INPUTS[table], path, rows)
             arguments.append(str(path))
     arms_stage.main(arguments)
-    return read_table(tmp_path / "repulsion.csv", arms_stage.COLUMNS)
+    return tables.ARMS.read(tmp_path / "arms.csv")
 
 
 def one(table: pandas.DataFrame, statistic: str, arm: str = "svgd", **where: str) -> "pandas.Series[Any]":

@@ -4,13 +4,13 @@ import json
 
 import pytest
 import torch
+from headroom.core import tables
 from headroom.core.files import read_lines
-from headroom.core.tables import write_table
 from headroom.data.trees import read_trees
 from headroom.engines.translation.attention_maps import attention_maps
-from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
 from headroom.stages import attention_maps as attention_maps_stage
 from stages.stage_arguments import looking_at
+from written_tables import write_rows
 
 ROLES = [
     ("trained", "", "E", 1, 1, "positional", "-1", 0.95, 0),
@@ -26,9 +26,8 @@ ROLES = [
 
 def write_roles(path, roles):
     names = ("model", "trees", "kind", "layer", "head", "role", "target", "value", "best")
-    rest = {"study": "toy", "run": "r", "epoch": 2, "baseline": "", "low": "", "high": "", "signature": ""}
-    write_table(path, [{**rest, **dict(zip(names, role, strict=True))} for role in roles], ROLE_COLUMNS)
-    return path
+    rest = {"study": "toy", "run": "r", "epoch": 2}
+    return write_rows(tables.ROLES, path, [{**rest, **dict(zip(names, role, strict=True))} for role in roles])
 
 
 def traced(toy, tmp_path, *more, roles=ROLES):
@@ -51,8 +50,9 @@ def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tm
         ("trained", "D", 2, 4, "offset", "+1", "", "all", 0.9),
     ]
     names = ("model", "kind", "layer", "head", "measure", "target", "trees", "half", "value")
-    rest = {"study": "toy", "run": "r", "epoch": 2, "baseline": "", "low": "", "high": "", "count": 9, "signature": ""}
-    write_table(tmp_path / "p.csv", [{**rest, **dict(zip(names, row, strict=True))} for row in rows], POINTING_COLUMNS)
+    rest = {"study": "toy", "run": "r", "epoch": 2}
+    given = [{**rest, **dict(zip(names, row, strict=True))} for row in rows]
+    write_rows(tables.ATTENTION_STATS, tmp_path / "p.csv", given)
     more = ["--treebank", str(toy.corpus / "far.conllu"), "--sentences", "1"]
     found = traced(toy, tmp_path, *more, "--pointing", str(tmp_path / "p.csv"), roles=ROLES[3:5])
     assert [(one["head"], one["role"], one["target"]) for one in found["maps"]] == [

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, parse_profile
-from headroom.core.tables import number, read_table
 from headroom.data.trees import read_trees
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.model import TranslationModel
@@ -25,7 +25,7 @@ def table(toy, tmp_path_factory):
     path = tmp_path_factory.mktemp("pointing") / "table.csv"
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), "--models", "trained", "untrained"]
     attention_stats.main([*given, *QUICK, "--output", str(path)])
-    return read_table(path, attention_stats.COLUMNS)
+    return tables.ATTENTION_STATS.read(path)
 
 
 def rows(table, **wanted):
@@ -35,7 +35,6 @@ def rows(table, **wanted):
 
 
 def test_all_measures_of_all_heads_of_both_models(table):
-    assert list(table.columns) == list(attention_stats.COLUMNS)
     assert set(table["epoch"]) == {2}
     assert set(table["run"]) == {"translation.baseline.seed1"}
     for model in ("trained", "untrained"):
@@ -55,9 +54,9 @@ def test_rows_have_the_order_of_the_sites(table):
 
 
 def test_shares_lie_within_their_intervals(table):
-    value, low, high = (number(table, name) for name in ("value", "low", "high"))
+    value, low, high = (table[name] for name in ("value", "low", "high"))
     assert value.between(0, 1).all()
-    beyond = value - number(table, "baseline").fillna(0)
+    beyond = value - table["baseline"].fillna(0)
     bounded = low.notna()
     assert (bounded == (table["measure"] != "offset")).all()
     assert (low[bounded] <= high[bounded]).all()
@@ -88,8 +87,8 @@ def test_queries_are_those_of_the_treebank(table, toy):
 def test_numbers_do_not_depend_on_batches(table, toy, tmp_path):
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK, "--batch-examples", "24"]
     attention_stats.main([*given, "--output", str(tmp_path / "again.csv")])
-    again = number(read_table(tmp_path / "again.csv"), "value").to_numpy()
-    assert again == pytest.approx(number(rows(table, model="trained"), "value").to_numpy(), abs=1e-6)
+    again = tables.ATTENTION_STATS.read(tmp_path / "again.csv")["value"].to_numpy()
+    assert again == pytest.approx(rows(table, model="trained")["value"].to_numpy(), abs=1e-6)
 
 
 def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_path):
@@ -98,7 +97,7 @@ def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_p
     model.save(tmp_path / "epoch2.pt")
     given = [*looking_at(toy, tmp_path / "epoch2.pt"), *treebank(toy), *QUICK, "--name", "hard-concrete.E.0.01"]
     attention_stats.main([*given, "--output", str(tmp_path / "pruned.csv")])
-    table = read_table(tmp_path / "pruned.csv")
+    table = tables.ATTENTION_STATS.read(tmp_path / "pruned.csv")
     assert set(table["model"]) == {"hard-concrete.E.0.01"}
     heads = {Head(*head) for head in table[["kind", "layer", "head"]].itertuples(index=False, name=None)}
     assert heads == {
@@ -112,7 +111,7 @@ def test_without_treebank_and_training_text_the_rest_is_measured(toy, tmp_path):
         write_lines(corpus / f"check.{side}", (toy.corpus / f"check.{side}").read_text().splitlines()[:4])
     given = [*looking_at(toy, toy.checkpoints[-1]), *QUICK, "--corpus", str(corpus)]
     attention_stats.main([*given, "--output", str(tmp_path / "table.csv")])
-    table = read_table(tmp_path / "table.csv")
+    table = tables.ATTENTION_STATS.read(tmp_path / "table.csv")
     assert set(table["measure"]) == {"confidence", "offset"}
     assert "examples:4" in table["signature"][0]
 
@@ -146,7 +145,7 @@ def test_classifiers_too(own, tmp_path):
     where = ["--task", "classification", "--checkpoint", str(own / "epoch3"), "--corpus", str(own / "corpus")]
     given = [*where, "--device", "cpu", "--treebank", str(own / "trees.conllu"), "--relations", "nsubj"]
     attention_stats.main([*given, *QUICK, "--frequent-tokens", "3", "--output", str(tmp_path / "table.csv")])
-    table = read_table(tmp_path / "table.csv", attention_stats.COLUMNS)
+    table = tables.ATTENTION_STATS.read(tmp_path / "table.csv")
     assert set(table["kind"]) == {"E"}
     assert set(table["measure"]) == {"confidence", "offset", "relation", "rare"}
     assert set(table["epoch"]) == {3}

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import parse_profile
-from headroom.core.tables import read_table
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
 from headroom.stages import ablation as ablation_stage
@@ -56,7 +56,7 @@ def ablation(own, tmp_path_factory):
 
 
 def test_scores_of_every_head_and_criterion(scores):
-    table = read_table(scores, scores_stage.COLUMNS)
+    table = tables.SCORES.read(scores)
     assert len(table) == 8 * 4 * 2
     assert set(table["epoch"]) == {3}
     assert (table["value"] > 0).all()
@@ -64,13 +64,13 @@ def test_scores_of_every_head_and_criterion(scores):
 
 
 def test_the_ablation_is_that_of_the_sliced_model(own, ablation, tmp_path):
-    table = read_table(ablation, ablation_stage.COLUMNS)
+    table = tables.ABLATION.read(ablation)
     assert len(table) == 2 * 8 * len(METRICS)
     model = ClassificationModel.load(own / "epoch3", "cpu")
     model.remove(parse_profile("E2:3", model.sites))
     model.save(tmp_path / "epoch3")
     evaluation.main([*arguments(own, tmp_path / "sliced.csv", *QUICK), "--checkpoint", str(tmp_path / "epoch3")])
-    expected = read_table(tmp_path / "sliced.csv").set_index("metric")["value"]
+    expected = tables.EVALUATION.read(tmp_path / "sliced.csv").set_index("metric")["value"]
     rows = table[(table["set"] == "test") & (table["layer"] == 2) & (table["head"] == 3)].set_index("metric")
     assert rows["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
 
@@ -78,14 +78,14 @@ def test_the_ablation_is_that_of_the_sliced_model(own, ablation, tmp_path):
 def test_final_scores_of_every_metric_asked_for(own, tmp_path):
     given = arguments(own, tmp_path / "table.csv", *QUICK, "--sets", "choose", "test")
     evaluation.main([*given, "--metrics", "matthews", "f1", "accuracy"])
-    table = read_table(tmp_path / "table.csv", evaluation.COLUMNS)
+    table = tables.EVALUATION.read(tmp_path / "table.csv")
     assert table["metric"].tolist() == ["matthews", "f1", "accuracy", "loss"] * 2
     assert set(table["decoding"]) == {"argmax"}
 
 
 def test_one_head_kept_in_every_layer(own, tmp_path):
     keep_one.main(arguments(own, tmp_path / "keep.csv", *QUICK))
-    table = read_table(tmp_path / "keep.csv", keep_one.COLUMNS)
+    table = tables.KEEP_ONE.read(tmp_path / "keep.csv")
     assert len(table) == 2 * 8 * len(METRICS)
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]
     assert sorted(set(chosen["layer"])) == [1, 2]
@@ -94,11 +94,11 @@ def test_one_head_kept_in_every_layer(own, tmp_path):
 def test_curves_by_every_order_and_within_layers(own, scores, ablation, tmp_path):
     given = arguments(own, tmp_path / "curves.csv", *QUICK, "--scores", str(scores), "--step", "0.5", several=True)
     pruning.main([*given, "--ablation", str(ablation), "--random-draws", "1", "--test-examples", "20"])
-    table = read_table(tmp_path / "curves.csv", pruning.COLUMNS)
+    table = tables.PRUNING.read(tmp_path / "curves.csv")
     assert len(table) == (4 * 3 + 3) * 3 * len(METRICS)
     assert set(table["scope"]) == {"all"}
     pruning.main([*given, "--only-main", "true", "--scopes", "sites"])
-    table = read_table(tmp_path / "curves.csv", pruning.COLUMNS)
+    table = tables.PRUNING.read(tmp_path / "curves.csv")
     assert set(table["scope"]) == {"E1", "E2"}
     assert set(table["heads_total"]) == {4}
 
@@ -106,7 +106,7 @@ def test_curves_by_every_order_and_within_layers(own, scores, ablation, tmp_path
 def test_a_sliced_classifier_labels_as_the_masked_one(own, scores, tmp_path):
     given = arguments(own, tmp_path / "removal.csv", *QUICK, "--scores", str(scores))
     removal.main([*given, "--sliced", str(tmp_path / "sliced")])
-    checks = read_table(tmp_path / "removal.csv", removal.COLUMNS).set_index("check")["value"]
+    checks = tables.REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
     assert checks["identical_outputs"] == 1
     assert checks["largest_logit_difference"] < 1e-5
     assert sum(len(live.kept) for live in ClassificationModel.load(tmp_path / "sliced", "cpu").live_sites) == 4
@@ -116,7 +116,7 @@ def test_timing_of_the_whole_model(own, scores, tmp_path):
     few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
     given = arguments(own, tmp_path / "timing.csv", "--scores", str(scores), "--samples", str(tmp_path / "samples.csv"))
     timing.main([*given, *few])
-    table = read_table(tmp_path / "timing.csv", timing.COLUMNS)
+    table = tables.TIMING.read(tmp_path / "timing.csv")
     assert set(table["part"]) == {"model"}
     assert len(table) == 3 * 2
     assert "length:" in table["signature"][0]
@@ -124,7 +124,7 @@ def test_timing_of_the_whole_model(own, scores, tmp_path):
 
 def test_counts_by_hand(own, tmp_path):
     parameters.main(arguments(own, tmp_path / "parameters.csv"))
-    table = read_table(tmp_path / "parameters.csv", parameters.COLUMNS)
+    table = tables.PARAMETERS.read(tmp_path / "parameters.csv")
     assert table[["kind", "layer", "heads"]].values.tolist() == [["E", 1, 4], ["E", 2, 4]]
     assert set(table["attention_parameters"]) == {4 * (16 * 16 + 16)}
     assert set(table["head_parameters"]) == {4 * 16 * 4 + 3 * 4}  # the output's bias stays

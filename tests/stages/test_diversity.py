@@ -2,9 +2,9 @@
 
 import pytest
 import torch
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
-from headroom.core.tables import read_table
 from headroom.engines.classification.self_attentive import SelfAttentiveConfig, SelfAttentiveForSequenceClassification
 from headroom.methods.diversity import MEASURES, ON_TEXT
 from headroom.stages import diversity
@@ -24,10 +24,9 @@ class TestTranslation:
     def table(self, toy, tmp_path_factory):
         path = tmp_path_factory.mktemp("diversity") / "table.csv"
         diversity.main([*looking_at(toy, *toy.checkpoints, several=True), "--examples", "10", "--output", str(path)])
-        return read_table(path, diversity.COLUMNS)
+        return tables.DIVERSITY.read(path)
 
     def test_a_row_per_epoch_site_and_measure(self, table):
-        assert list(table.columns) == list(diversity.COLUMNS)
         assert len(table) == 6 * (8 + 9)
         assert not table.duplicated(["epoch", "kind", "layer", "measure"]).any()
         assert {*rows(table, epoch=1)["measure"]} == {*MEASURES} - {"particle_step"}
@@ -82,7 +81,7 @@ class TestClassification:
         given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(own / "corpus")]
         given += ["--device", "cpu", "--run", "entailment.baseline.seed1"]
         diversity.main([*given, "--batch-examples", "5", "--output", str(own / "table.csv")])
-        return read_table(own / "table.csv", diversity.COLUMNS)
+        return tables.DIVERSITY.read(own / "table.csv")
 
     def test_a_row_per_epoch_site_and_measure(self, table):
         assert len(table) == 2 * (8 + 9)
@@ -114,7 +113,7 @@ def test_a_site_with_one_head_has_no_rows(tmp_path):
     write_lines(tmp_path / "check.tsv", ["sentence\tlabel", "the dog sees\tno", "a cat\tyes"])
     given = ["--task", "classification", "--checkpoints", str(tmp_path / "epoch1"), "--corpus", str(tmp_path)]
     diversity.main([*given, "--device", "cpu", "--output", str(tmp_path / "table.csv")])
-    assert len(read_table(tmp_path / "table.csv", diversity.COLUMNS)) == 0
+    assert len(tables.DIVERSITY.read(tmp_path / "table.csv")) == 0
 
 
 def test_hops_are_heads_without_values(tmp_path):
@@ -139,7 +138,7 @@ def test_hops_are_heads_without_values(tmp_path):
     places = [str(tmp_path / f"epoch{epoch}") for epoch in (1, 2)]
     given = ["--task", "classification", "--checkpoints", *places, "--corpus", str(tmp_path), "--device", "cpu"]
     diversity.main([*given, "--batch-examples", "5", "--output", str(tmp_path / "table.csv")])
-    table = read_table(tmp_path / "table.csv", diversity.COLUMNS)
+    table = tables.DIVERSITY.read(tmp_path / "table.csv")
     assert len(table) == 7 + 8
     assert {*table["measure"]} == {*MEASURES} - {"value_cosine"}
     assert rows(table, measure="particle_step")["value"].item() == pytest.approx(2 * 6**0.5)

@@ -6,8 +6,8 @@ import os
 import shutil
 
 import pytest
+from headroom.core import tables
 from headroom.core.command import run
-from headroom.core.tables import read_table
 from headroom.engines import epochs
 from headroom.engines.classification import states
 from headroom.engines.classification.model import ClassificationModel
@@ -51,8 +51,7 @@ def weights(place, epoch=1):
 
 def test_checkpoints_and_table_of_a_run(made, tmp_path):
     fine_tuning.main(arguments(made, tmp_path, epochs=2))
-    table = read_table(tmp_path / "losses.csv")
-    assert list(table.columns) == list(fine_tuning.COLUMNS)
+    table = tables.TRAINING.read(tmp_path / "losses.csv")
     assert list(table["epoch"]) == [1] * len(MEASURES) + [2] * len(MEASURES)
     assert list(table["measure"]) == MEASURES * 2
     values = table.set_index(["epoch", "measure"])["value"]
@@ -87,7 +86,7 @@ def test_a_finished_run_is_not_repeated_and_other_settings_start_clean(made, tmp
     assert not same(weights(tmp_path), first)
     left = {path.name for path in (tmp_path / "work").iterdir()}
     assert left == {"notes.txt", "fingerprint", "epoch1", "epoch1.json", "states"}
-    assert len(read_table(tmp_path / "losses.csv")) == len(MEASURES)
+    assert len(tables.TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES)
 
 
 def test_a_training_in_jobs_is_the_training_in_one(tmp_path, made, caplog):
@@ -96,13 +95,13 @@ def test_a_training_in_jobs_is_the_training_in_one(tmp_path, made, caplog):
     fine_tuning.main(arguments(made, whole, epochs=3))
     for until in (1, 2):
         fine_tuning.main(arguments(made, cut, "--until", str(until), epochs=3))
-        assert read_table(cut / "losses.csv")["epoch"].max() == until
+        assert tables.TRAINING.read(cut / "losses.csv")["epoch"].max() == until
         assert not (cut / "run").exists()
     caplog.clear()
     fine_tuning.main(arguments(made, cut, epochs=3))
     assert "going on after epoch 2" in caplog.text
     assert all(same(weights(cut, epoch), weights(whole, epoch)) for epoch in (1, 2, 3))
-    one, other = (read_table(place / "losses.csv") for place in (whole, cut))
+    one, other = (tables.TRAINING.read(place / "losses.csv") for place in (whole, cut))
     assert list(one["measure"]) == list(other["measure"])
     loss = one["measure"] == "valid_loss"
     assert list(one["value"][loss]) == list(other["value"][loss])

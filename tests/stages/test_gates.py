@@ -3,10 +3,10 @@
 import logging
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
-from headroom.core.tables import read_table, write_table
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.translated_sets import load_set
@@ -35,7 +35,7 @@ def learned(toy, lively_checkpoint, tmp_path_factory):
 
 
 def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
-    table = read_table(learned / "pruned.csv", gates.COLUMNS)
+    table = tables.PRUNED_MODELS.read(learned / "pruned.csv")
     assert len(table) == 2 * 2 * 4
     assert set(table["gates"]) == {"hard", "soft"}
     assert set(table["metric"]) == {"bleu", "chrf", "exact", "loss"}
@@ -51,7 +51,7 @@ def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
 
 
 def test_a_row_per_gate(learned):
-    table = read_table(learned / "gates.csv", gates.GATES)
+    table = tables.GATES.read(learned / "gates.csv")
     assert len(table) == 2 * 24
     strong = table[table["setting"] == 20]
     assert (strong["p_closed"].astype(float) > 0.95).all()
@@ -66,7 +66,7 @@ def test_pruned_models_load_and_do_what_the_table_says(toy, learned, name):
     assert sum(len(live.kept) for live in model.live_sites) == left
     limits = DecodingSettings(length_factor=0, length_offset=6)
     found = load_set(toy.corpus, "check", limits, resamples=2, sentences=8).judge(model).scores
-    table = read_table(learned / "pruned.csv")
+    table = tables.PRUNED_MODELS.read(learned / "pruned.csv")
     mine = table[(table["setting"] == float(name)) & (table["gates"] == "hard")].set_index("metric")["value"]
     assert found["loss"] == pytest.approx(mine["loss"], rel=1e-5)
     assert found["bleu"] == pytest.approx(mine["bleu"], abs=1e-4)
@@ -80,16 +80,16 @@ def test_gates_of_the_encoder_alone(toy, lively_checkpoint, tmp_path):
             *("--learned", str(learned)),
         )
     )
-    table = read_table(tmp_path / "pruned.csv")
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["setting"], table["kept"], table["heads"])) == {(4, 4, 8), (0, 0, 8)}
     assert set(table["gates"]) == {"hard"}
-    assert set(read_table(learned)["kind"]) == {"E"}
+    assert set(tables.GATES.read(learned)["kind"]) == {"E"}
 
 
 def test_sweeps_of_the_encoder_have_their_own_training_without_gates(toy, lively_checkpoint, tmp_path):
     """The decoder is frozen in them; in the controls it is not."""
     gates.main(arguments(toy, lively_checkpoint, tmp_path, "--scope", "E", "--penalties", "0.1"))
-    table = read_table(tmp_path / "pruned.csv")
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert list(dict.fromkeys(zip(table["method"], table["scope"]))) == [("continued", "E"), ("hard-concrete", "E")]
     mine = table[table["method"] == "continued"]
     assert set(mine["kept"]) == {8}
@@ -101,7 +101,7 @@ def test_controls(toy, lively_checkpoint, tmp_path):
     scores_stage.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
     more = ["--method", "controls", "--scores", scores, "--kept-shares", "0.25", "--random-draws", "2"]
     gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
-    table = read_table(tmp_path / "pruned.csv", gates.COLUMNS)
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     found = {(row.method, row.draw, row.kept) for row in table.itertuples()}
     assert found == {("continued", 0, 24), ("gradient", 0, 6), ("random", 1, 6), ("random", 2, 6)}
 
@@ -120,7 +120,7 @@ def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
     assert [len(live.kept) for live in model.live_sites] == [2, 4, 4, 0, 4, 3]
     flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--judge-on", "check", "--setting", "0.01"]
     from_scratch.main([*flags, "--other", str(other), "--output", str(tmp_path / "scratch.csv")])
-    table = read_table(tmp_path / "scratch.csv", from_scratch.COLUMNS)
+    table = tables.PRUNED_MODELS.read(tmp_path / "scratch.csv")
     assert set(zip(table["method"], table["setting"], table["kept"])) == {("scratch", 0.01, 17)}
     assert set(table["removed"]) == {"E1:1 E1:3 A2:1 A2:2 A2:3 A2:4 D2:2"}
 
@@ -131,11 +131,11 @@ def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
 def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_path, caplog, losses, start):
     leading = {"study": "toy", "run": "toy", "measure": "valid_loss", "signature": ""}
     rows = [{**leading, "epoch": epoch, "value": value} for epoch, value in enumerate(losses, 1)]
-    write_table(tmp_path / "training.csv", rows, ("study", "run", "epoch", "measure", "value", "signature"))
+    tables.TRAINING.write(tmp_path / "training.csv", rows)
     more = ["--training", str(tmp_path / "training.csv"), "--penalties", "0.01"]
     with caplog.at_level(logging.WARNING):
         gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
-    assert set(read_table(tmp_path / "pruned.csv")["start"]) == {start}
+    assert set(tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")["start"]) == {start}
     assert ("still improving" in caplog.text) == (start == "falling")
     assert "neither 0 nor 1 yet" in caplog.text  # six updates decide nothing
 
@@ -186,7 +186,7 @@ def test_classifiers_learn_gates_too(tmp_path):
     gates.main(
         [*named, *BRIEF, "--device", "cpu", "--resamples", "10", "--output", str(tmp_path / "pruned.csv"), *more]
     )
-    table = read_table(tmp_path / "pruned.csv", gates.COLUMNS)
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(table["kept"]) == {1}
     model = ClassificationModel.load(tmp_path / "models" / "0.25" / "epoch1", "cpu")
     assert sum(len(live.kept) for live in model.live_sites) == 1

@@ -5,8 +5,9 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.core.tables import read_table, write_table
+from headroom.core import tables
 from headroom.stages import overlap
+from written_tables import write_rows
 
 RISING = [1.0, 2, 3, 4, 5, 6, 7, 8]
 """Scores of E1:1 ... E1:4, A1:1 ... A1:4: the best two are A1:3 and A1:4."""
@@ -24,15 +25,15 @@ def scores(values: list[float], **changes: Any) -> list[dict[str, Any]]:
 
 def overlaps(tmp_path: Path, **runs: list[float] | list[dict[str, Any]]) -> pandas.DataFrame:
     """Return the table of runs named e.g. `translation_svgd_seed1`, by scores or by rows."""
-    arguments = ["--study", "tiny", "--output", str(tmp_path / "overlaps.csv"), "--scores"]
+    arguments = ["--study", "tiny", "--output", str(tmp_path / "overlap.csv"), "--scores"]
     for name, given in runs.items():
         run = name.replace("_", ".")
         rows = given if isinstance(given[0], dict) else scores(given)
         path = tmp_path / f"{run}.csv"
-        write_table(path, [row | {"run": run} for row in rows], overlap.INPUT_COLUMNS)
+        write_rows(tables.SCORES, path, [row | {"run": run} for row in rows])
         arguments.append(str(path))
     overlap.main(arguments)
-    return read_table(tmp_path / "overlaps.csv", overlap.COLUMNS)
+    return tables.OVERLAP.read(tmp_path / "overlap.csv")
 
 
 def test_common_heads_counted_by_hand(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import headroom
 import psutil
 import pytest
-from headroom.core.tables import read_table
+from headroom.core import tables
 from headroom.engines.classification import states
 from headroom.engines.translation import training
 from toy_fairseq import write_data
@@ -115,10 +115,10 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(stage, sta
 
 def test_another_number_of_processes_starts_clean(finish, tmp_path):
     finish(tmp_path, epochs=1)
-    assert "|processes:2|" in read_table(tmp_path / "losses.csv")["signature"][0]
+    assert "|processes:2|" in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
     finish(tmp_path, "--processes", "1", epochs=1)
     assert "other settings, data or code: starting clean" in (tmp_path / "log").read_text()
-    assert "processes" not in read_table(tmp_path / "losses.csv")["signature"][0]
+    assert "processes" not in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
 
 
 def test_an_error_in_the_processes_is_one_line(start, tmp_path):

@@ -1,9 +1,9 @@
 """The prune stage on a tiny run: every order, its controls, and their points."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
-from headroom.core.tables import read_table
 from headroom.engines.translation.metrics import METRICS
 from headroom.methods.orders import by_head, least_important_first, read_scores
 from headroom.stages import ablation as ablation_stage
@@ -16,7 +16,7 @@ SETS = ["--score-on", "check", "--judge-on", "far"]
 
 
 @pytest.fixture(scope="module")
-def tables(toy, lively_checkpoint, tmp_path_factory):
+def inputs(toy, lively_checkpoint, tmp_path_factory):
     """Scores of two epochs, of which the second is the lively one, and its ablation."""
     place = tmp_path_factory.mktemp("tables")
     checkpoints = looking_at(toy, toy.checkpoints[0], lively_checkpoint, several=True)
@@ -27,22 +27,21 @@ def tables(toy, lively_checkpoint, tmp_path_factory):
     return place
 
 
-def arguments(toy, tables, output, *checkpoints):
+def arguments(toy, inputs, output, *checkpoints):
     given = [*looking_at(toy, *checkpoints, several=True), *QUICK, *FEW, *SETS]
-    return [*given, "--scores", str(tables / "scores.csv"), "--examples", "6", "--output", str(output)]
+    return [*given, "--scores", str(inputs / "scores.csv"), "--examples", "6", "--output", str(output)]
 
 
 @pytest.fixture(scope="module")
-def curves(toy, tables, lively_checkpoint, tmp_path_factory):
+def curves(toy, inputs, lively_checkpoint, tmp_path_factory):
     output = tmp_path_factory.mktemp("curves") / "curves.csv"
     criteria = ["--criteria", "gradient-example", "gradient-token"]
-    given = arguments(toy, tables, output, lively_checkpoint)
-    pruning.main([*given, *criteria, "--ablation", str(tables / "ablation.csv")])
-    return read_table(output)
+    given = arguments(toy, inputs, output, lively_checkpoint)
+    pruning.main([*given, *criteria, "--ablation", str(inputs / "ablation.csv")])
+    return tables.PRUNING.read(output)
 
 
 def test_every_order_with_every_point_and_metric(curves):
-    assert list(curves.columns) == list(pruning.COLUMNS)
     names = curves[["order", "normalised", "ranking", "draw"]].drop_duplicates().values.tolist()
     expected = [
         [criterion, normalised, ranking, 0]
@@ -73,7 +72,7 @@ def test_curves_start_at_the_full_model_and_end_alike(curves):
     assert (end.groupby(["scope", "metric"])["value"].nunique() == 1).all()
 
 
-def test_orders_follow_their_tables(curves, tables, lively):
+def test_orders_follow_their_tables(curves, inputs, lively):
     def removed(order, count=12, **named):
         mine = curves[(curves["scope"] == "all") & (curves["order"] == order) & (curves["heads_removed"] == count)]
         for column, value in named.items():
@@ -81,38 +80,38 @@ def test_orders_follow_their_tables(curves, tables, lively):
         return parse_profile(mine["removed"].iloc[0], lively.sites)
 
     heads = all_heads(lively.sites)
-    scores = read_scores(str(tables / "scores.csv"), epoch=2, criterion="gradient-example")
+    scores = read_scores(str(inputs / "scores.csv"), epoch=2, criterion="gradient-example")
     order = least_important_first(scores, heads)
     assert removed("gradient-example", normalised="raw", ranking="fixed") == set(order[:12])
     assert removed("reverse") == set(order[12:])
-    effects = read_table(tables / "ablation.csv")
+    effects = tables.ABLATION.read(inputs / "ablation.csv")
     effects = effects[effects["metric"] == "bleu"]
     costs = by_head(effects, -effects["delta"])
     assert removed("ablation") == set(least_important_first(costs, heads)[:12])
     assert removed("random", draw=0) != removed("random", draw=1)
 
 
-def test_only_the_main_order_at_every_epoch(toy, tables, lively_checkpoint, tmp_path):
-    given = arguments(toy, tables, tmp_path / "dynamics.csv", toy.checkpoints[0], lively_checkpoint)
+def test_only_the_main_order_at_every_epoch(toy, inputs, lively_checkpoint, tmp_path):
+    given = arguments(toy, inputs, tmp_path / "dynamics.csv", toy.checkpoints[0], lively_checkpoint)
     pruning.main([*given, "--only-main", "true", "--scopes", "all"])
-    table = read_table(tmp_path / "dynamics.csv", pruning.COLUMNS)
+    table = tables.PRUNING.read(tmp_path / "dynamics.csv")
     assert set(table["order"]) == {"gradient-example"}
     assert len(table) == 2 * 3 * len(METRICS)
     assert set(table["epoch"]) == {1, 2}
 
 
 def test_an_ablation_of_another_set_is_refused_before_any_decoding(
-    toy, tables, lively_checkpoint, tmp_path, monkeypatch
+    toy, inputs, lively_checkpoint, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(pruning, "comparisons", lambda *_: pytest.fail("decoded"))
-    given = arguments(toy, tables, tmp_path / "curves.csv", lively_checkpoint)
+    given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
     with pytest.raises(HeadroomError, match=r"ablation\.csv has no scores by ablation at epoch 2, chosen on far"):
-        pruning.main([*given, "--ablation", str(tables / "ablation.csv"), "--score-on", "far"])
+        pruning.main([*given, "--ablation", str(inputs / "ablation.csv"), "--score-on", "far"])
     assert not (tmp_path / "curves.csv").exists()
 
 
-def test_an_epoch_without_scores_is_named(toy, tables, lively_checkpoint, tmp_path):
+def test_an_epoch_without_scores_is_named(toy, inputs, lively_checkpoint, tmp_path):
     other = tmp_path / "epoch7.pt"
     other.write_bytes(lively_checkpoint.read_bytes())
     with pytest.raises(HeadroomError, match="no raw scores by gradient-example at epoch 7"):
-        pruning.main(arguments(toy, tables, tmp_path / "curves.csv", other))
+        pruning.main(arguments(toy, inputs, tmp_path / "curves.csv", other))

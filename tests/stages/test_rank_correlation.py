@@ -7,17 +7,15 @@ from typing import Any
 
 import pandas
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import number, read_table, write_table
+from headroom.core.table import Table
 from headroom.methods.criteria import criterion
-from headroom.methods.scores import HALF_COLUMNS as HALVES
 from headroom.methods.scores import criterion_rows
-from headroom.stages import ablation as ablation_stage
 from headroom.stages import rank_correlation
-from headroom.stages import relevance as relevance_stage
-from headroom.stages import scores as scores_stage
 from headroom.stages.rank_correlation import Head, Scored
 from scipy.stats import spearmanr
+from written_tables import write_rows
 
 RUN = "translation.baseline.seed1"
 PLACES = [(kind, layer, head) for kind, layer in (("E", 1), ("E", 2), ("D", 1)) for head in (1, 2, 3, 4)]
@@ -38,9 +36,8 @@ def rows_of(values: Sequence[float], column: str = "value", *, run: str = RUN, *
     ]
 
 
-def written(path: Path, rows: list[dict[str, Any]], columns: Sequence[str]) -> str:
-    write_table(path, [dict.fromkeys(columns, "") | row for row in rows], columns)
-    return str(path)
+def written(path: Path, rows: list[dict[str, Any]], table: Table) -> str:
+    return str(write_rows(table, path, rows))
 
 
 def scores(path: Path, values: Sequence[float] = RISING, **cells: Any) -> list[str]:
@@ -50,7 +47,7 @@ def scores(path: Path, values: Sequence[float] = RISING, **cells: Any) -> list[s
             mine = [value * sign if normalised == "raw" else 1.0 for value in values]
             rows += rows_of(mine, criterion=name, normalised=normalised, **cells)
             rows += [row | {"epoch": 7, "value": 0.0} for row in rows_of(mine, criterion=name, normalised="raw")]
-    return ["--scores", written(path / "scores.csv", rows, scores_stage.COLUMNS)]
+    return ["--scores", written(path / "scores.csv", rows, tables.SCORES)]
 
 
 def ablation(path: Path, metric: str = "bleu", sets: Sequence[str] = ("choose", "test")) -> list[str]:
@@ -59,14 +56,14 @@ def ablation(path: Path, metric: str = "bleu", sets: Sequence[str] = ("choose", 
         deltas = MIXED if metric == "loss" else [-value for value in MIXED]
         rows += rows_of(deltas if name == "choose" else RISING, "delta", set=name, metric=metric)
         rows += rows_of(RISING, "delta", set=name, metric="chrf")
-    return ["--ablation", written(path / "ablation.csv", rows, ablation_stage.COLUMNS)]
+    return ["--ablation", written(path / "ablation.csv", rows, tables.ABLATION)]
 
 
 def relevance(path: Path, choose: Sequence[float] = RISING, half: Sequence[float] = MIXED) -> list[str]:
     rows = rows_of(RISING, measure="relevance", half="all") + rows_of(MIXED, measure="signed", half="all")
     rows += rows_of(choose, measure="relevance", half="choose") + rows_of(half, measure="relevance", half="score")
     error = rows_of([1e-5], measure="conservation-error", half="all")[0] | {"kind": "", "layer": "", "head": ""}
-    return ["--relevance", written(path / "relevance.csv", [*rows, error], relevance_stage.COLUMNS)]
+    return ["--relevance", written(path / "relevance.csv", [*rows, error], tables.RELEVANCE)]
 
 
 def pointing(path: Path) -> list[str]:
@@ -90,19 +87,18 @@ def agreement(path: Path, *flags: list[str]) -> pandas.DataFrame:
     output = path / "criteria.csv"
     given = ["--study", "s", "--run", RUN, "--output", str(output)]
     rank_correlation.main([*given, *(word for words in flags for word in words)])
-    return read_table(output, rank_correlation.COLUMNS)
+    return tables.RANK_CORRELATION.read(output)
 
 
 def values(table: pandas.DataFrame, first: str, second: str, column: str = "value") -> dict[str, float]:
     rows = table[(table["first"] == first) & (table["second"] == second)]
-    return dict(zip(rows["scope"], number(rows, column)))
+    return dict(zip(rows["scope"], rows[column]))
 
 
 def test_every_pair_in_every_scope_with_heads_enough(tmp_path: Path) -> None:
     table = agreement(
         tmp_path, scores(tmp_path), ablation(tmp_path), pointing(tmp_path), relevance(tmp_path), gates(tmp_path)
     )
-    assert tuple(table.columns) == rank_correlation.COLUMNS
     assert len(table) == 15 * 6
     assert list(dict.fromkeys(table["scope"])) == ["all", "E", "D", "E1", "E2", "D1"]
     heads = dict(zip(table["scope"], table["heads"]))
@@ -110,7 +106,7 @@ def test_every_pair_in_every_scope_with_heads_enough(tmp_path: Path) -> None:
     assert set(table["epoch"]) == {8}
     names = ["gradient-example", "gradient-token", "ablation", "confidence", "relevance", "gates"]
     assert list(dict.fromkeys([*table["first"], *table["second"]])) == names
-    assert (number(table, "low").fillna(-1) <= number(table, "value").fillna(-1)).all()
+    assert (table["low"].fillna(-1) <= table["value"].fillna(-1)).all()
 
 
 def test_correlations_by_hand_and_by_scipy(tmp_path: Path) -> None:
@@ -157,7 +153,7 @@ def test_halves_of_gradients_and_ablation_come_from_their_own_tables(tmp_path: P
     rows = [row for half, mine in (("choose", RISING), ("score", MIXED))
             for name in ("gradient-example", "gradient-token", "ablation")
             for row in rows_of(mine, criterion=name, half=half)]  # fmt: skip
-    halves = ["--halves", written(tmp_path / "halves.csv", rows, HALVES)]
+    halves = ["--halves", written(tmp_path / "halves.csv", rows, tables.SCORES_HALVES)]
     table = agreement(tmp_path, scores(tmp_path), ablation(tmp_path), halves)
     half = spearmanr(RISING, MIXED).statistic
     assert values(table, "gradient-example", "ablation", "ceiling")["all"] == pytest.approx(2 * half / (1 + half))
@@ -203,13 +199,13 @@ class TestMistakes:
     def test_several_runs_in_one_table(self, tmp_path: Path) -> None:
         rows = rows_of(RISING, measure="relevance", half="all")
         rows += rows_of(RISING, measure="relevance", half="all", run="other")
-        path = written(tmp_path / "relevance.csv", rows, relevance_stage.COLUMNS)
+        path = written(tmp_path / "relevance.csv", rows, tables.RELEVANCE)
         with pytest.raises(HeadroomError, match=r"relevance\.csv: scores of several runs"):
             agreement(tmp_path, scores(tmp_path), ["--relevance", path])
 
     def test_a_head_scored_twice(self, tmp_path: Path) -> None:
         path = written(
-            tmp_path / "relevance.csv", rows_of(RISING, measure="relevance", half="all") * 2, relevance_stage.COLUMNS
+            tmp_path / "relevance.csv", rows_of(RISING, measure="relevance", half="all") * 2, tables.RELEVANCE
         )
         with pytest.raises(HeadroomError, match="a head has several scores by relevance"):
             agreement(tmp_path, scores(tmp_path), ["--relevance", path])
@@ -219,6 +215,6 @@ class TestMistakes:
             agreement(tmp_path, scores(tmp_path), ablation(tmp_path, sets=["test"]))
 
     def test_an_empty_table(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "relevance.csv", [], relevance_stage.COLUMNS)
+        path = written(tmp_path / "relevance.csv", [], tables.RELEVANCE)
         with pytest.raises(HeadroomError, match="the table has no row"):
             agreement(tmp_path, scores(tmp_path), ["--relevance", path])

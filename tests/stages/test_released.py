@@ -8,9 +8,9 @@ import threading
 from contextlib import contextmanager
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256, write_lines
-from headroom.core.tables import read_table
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import diversity, evaluation, released, removal
 from headroom.stages import scores as scores_stage
@@ -122,6 +122,6 @@ def test_every_kind_of_experiment_runs_on_it(release, tmp_path):
     evaluation.main([*one, "--sets", "test", *QUICK, "--beam", "2", "--output", str(tmp_path / "evaluation.csv")])
     sliced = ["--sliced", str(tmp_path / "sliced.pt"), "--scores", scores, "--set", "test"]
     removal.main([*one, *sliced, *QUICK, "--output", str(tmp_path / "removal.csv")])
-    heads = read_table(tmp_path / "ablation.csv")
+    heads = tables.ABLATION.read(tmp_path / "ablation.csv")
     assert len(heads[heads["metric"] == "bleu"]) == 24
     assert (heads["epoch"] == 1).all()

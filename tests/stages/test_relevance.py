@@ -3,10 +3,10 @@
 import logging
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import HALVES, Head, all_heads
-from headroom.core.tables import number, read_table
 from headroom.data.labelled import read_labelled
 from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.relevance import estimates, relevances
@@ -22,8 +22,7 @@ def arguments(toy, output, *more):
 
 def test_every_head_measure_and_half(toy, model, tmp_path):
     relevance.main(arguments(toy, tmp_path / "relevance.csv"))
-    table = read_table(tmp_path / "relevance.csv", relevance.COLUMNS)
-    assert list(table.columns) == list(relevance.COLUMNS)
+    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
     assert len(table) == 24 * 2 * 3 + 1
     assert set(table["epoch"]) == {2}
     assert set(table["signature"]) == {"lrp:epsilon|epsilon:1e-06|logit:top-1|set:check|examples:7"}
@@ -42,7 +41,7 @@ def test_every_head_measure_and_half(toy, model, tmp_path):
 def test_the_starter_kind_of_model_conserves_relevance(toy, tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         relevance.main(arguments(toy, tmp_path / "relevance.csv"))
-    table = read_table(tmp_path / "relevance.csv")
+    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
     (row,) = table[table["measure"] == "conservation-error"].to_dict("records")
     assert 0 < float(row["value"]) < 1e-3
     assert (row["kind"], row["layer"], row["head"], row["half"]) == ("", "", "", "all")
@@ -63,14 +62,14 @@ def test_a_classifier(tmp_path):
     named = ["--task", "classification", "--study", "own", "--run", "own.baseline.seed1", "--device", "cpu"]
     where = ["--checkpoint", str(tmp_path / "epoch3"), "--corpus", str(tmp_path)]
     relevance.main([*named, *where, "--output", str(tmp_path / "relevance.csv")])
-    table = read_table(tmp_path / "relevance.csv", relevance.COLUMNS)
+    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
     assert len(table) == 8 * 2 * 3 + 1
     assert set(table["epoch"]) == {3}
     model = ClassificationModel.load(tmp_path / "epoch3", "cpu")
     found = relevances(model, model.batches(read_labelled(tmp_path / "check.tsv", None), examples=12), epsilon=1e-6)
     expected = estimates(found, "signed", "score")[Head("E", 2, 3)]
     chosen = table[(table["measure"] == "signed") & (table["half"] == "score")]
-    (row,) = chosen[(number(chosen, "layer") == 2) & (number(chosen, "head") == 3)].to_dict("records")
+    (row,) = chosen[(chosen["layer"] == 2) & (chosen["head"] == 3)].to_dict("records")
     assert float(row["value"]) == pytest.approx(expected.value, rel=1e-4)
     assert row["count"] == 6
 

@@ -1,9 +1,9 @@
 """The remove stage on a tiny run: a sliced checkpoint that translates as the masked model does."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import format_profile
-from headroom.core.tables import read_table
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.orders import least_important_first, read_scores
 from headroom.methods.translated_sets import load_set
@@ -21,8 +21,7 @@ def arguments(toy, checkpoint, place, *more):
 
 
 def checks(place):
-    table = read_table(place / "removal.csv")
-    assert list(table.columns) == list(removal.COLUMNS)
+    table = tables.REMOVAL.read(place / "removal.csv")
     return table, table.set_index("check")["value"]
 
 

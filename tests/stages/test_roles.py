@@ -1,10 +1,10 @@
 """The label stage: tables of where heads point, of several models, become one table of roles."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import read_table, write_table
-from headroom.methods.roles import POINTING_COLUMNS
 from headroom.stages import roles
+from written_tables import write_rows
 
 
 def pointing(path, model, **changes):
@@ -20,15 +20,13 @@ def pointing(path, model, **changes):
             for half in ("choose", "score")
         ),
     ]  # fmt: skip
-    write_table(path, [{**row, "signature": "set:check", **changes} for row in rows], POINTING_COLUMNS)
-    return path
+    return write_rows(tables.ATTENTION_STATS, path, [{**row, "signature": "set:check", **changes} for row in rows])
 
 
 def test_roles_of_several_tables(tmp_path):
     paths = [pointing(tmp_path / f"{name}.csv", name) for name in ("trained", "hard-concrete.E.0.01")]
     roles.main(["--pointing", *map(str, paths), "--output", str(tmp_path / "roles.csv")])
-    table = read_table(tmp_path / "roles.csv", roles.COLUMNS)
-    assert list(table.columns) == list(roles.COLUMNS)
+    table = tables.ROLES.read(tmp_path / "roles.csv")
     shown = table[["model", "trees", "head", "role", "target", "value", "baseline", "best"]].values.tolist()
     assert shown == [
         ["trained", "", 1, "positional", "+1", 0.95, "", 0],
@@ -43,18 +41,17 @@ def test_roles_of_several_tables(tmp_path):
 def test_rules_are_flags(tmp_path):
     given = ["--pointing", str(pointing(tmp_path / "a.csv", "trained")), "--output", str(tmp_path / "roles.csv")]
     roles.main([*given, "--positional-share", "0.8", "--margin", "0.6", "--margin-unit", "relative"])
-    table = read_table(tmp_path / "roles.csv")
+    table = tables.ROLES.read(tmp_path / "roles.csv")
     assert table[["head", "role"]].values.tolist() == [[1, "positional"], [2, "positional"]]
     roles.main([*given, "--margin", "0.5", "--margin-unit", "relative"])
-    assert read_table(tmp_path / "roles.csv")["role"].tolist() == ["positional", "syntactic"]
+    assert tables.ROLES.read(tmp_path / "roles.csv")["role"].tolist() == ["positional", "syntactic"]
 
 
 def test_a_table_without_any_role_has_its_columns(tmp_path):
     path = pointing(tmp_path / "a.csv", "trained", value=0.1)
     roles.main(["--pointing", str(path), "--output", str(tmp_path / "roles.csv")])
-    table = read_table(tmp_path / "roles.csv", roles.COLUMNS)
+    table = tables.ROLES.read(tmp_path / "roles.csv")
     assert table.empty
-    assert list(table.columns) == list(roles.COLUMNS)
 
 
 def test_another_table_is_refused(tmp_path):

@@ -1,7 +1,7 @@
 """Every stage that a self-attentive classifier goes through: made, trained, and looked at, on a tiny corpus."""
 
 import pytest
-from headroom.core.tables import read_table
+from headroom.core import tables
 from headroom.engines.classification.model import ClassificationModel
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import (
@@ -71,10 +71,10 @@ def test_the_classifier_has_one_site(place):
 
 
 def test_scores_ablation_and_settling(place, scores, ablation, tmp_path):
-    table = read_table(scores, scores_stage.COLUMNS)
+    table = tables.SCORES.read(scores)
     assert len(table) == 2 * 4 * HOPS * 2  # epochs, criteria, hops, raw and normalised
     assert (table["value"] > 0).all()
-    assert set(read_table(ablation, ablation_stage.COLUMNS)["head"]) == {1, 2, 3, 4}
+    assert set(tables.ABLATION.read(ablation)["head"]) == {1, 2, 3, 4}
     settling.main([*RUN, "--scores", str(scores), "--output", str(tmp_path / "settling.csv")])
     agreement.main([*RUN, "--ablation", str(ablation), "--output", str(tmp_path / "agreement.csv")])
 
@@ -83,13 +83,13 @@ def test_criteria_are_compared_without_where_heads_point_and_relevance(place, sc
     halves = [str(place / f"halves.{name}.csv") for name in ("scores", "ablation")]
     more = ["--scores", str(scores), "--ablation", str(ablation), "--gates", "--halves", *halves]
     rank_correlation.main([*RUN, *more, "--output", str(tmp_path / "criteria.csv")])
-    table = read_table(tmp_path / "criteria.csv", rank_correlation.COLUMNS)
+    table = tables.RANK_CORRELATION.read(tmp_path / "criteria.csv")
     assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
 
 
 def test_one_hop_kept(place, tmp_path):
     keep_one.main(arguments(place, tmp_path / "keep.csv", *QUICK))
-    table = read_table(tmp_path / "keep.csv", keep_one.COLUMNS)
+    table = tables.KEEP_ONE.read(tmp_path / "keep.csv")
     assert set(table["head"]) == {1, 2, 3, 4}
 
 
@@ -98,14 +98,14 @@ def test_curves_end_without_any_hop(place, scores, ablation, tmp_path, scope):
     more = ["--scores", str(scores), "--ablation", str(ablation), "--random-draws", "1", "--scopes", scope]
     more += ["--only-main", "true"] if scope == "sites" else []
     pruning.main(arguments(place, tmp_path / "curves.csv", *QUICK, *more, several=True))
-    table = read_table(tmp_path / "curves.csv", pruning.COLUMNS)
+    table = tables.PRUNING.read(tmp_path / "curves.csv")
     assert table["heads_removed"].max() == HOPS
 
 
 def test_a_sliced_classifier_labels_as_the_masked_one(place, scores, tmp_path):
     more = ["--scores", str(scores), "--sliced", str(tmp_path / "sliced")]
     removal.main(arguments(place, tmp_path / "removal.csv", *QUICK, *more))
-    checks = read_table(tmp_path / "removal.csv", removal.COLUMNS).set_index("check")["value"]
+    checks = tables.REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
     assert checks["identical_outputs"] == 1
     assert checks["largest_logit_difference"] < 1e-5
     evaluation.main([*arguments(place, tmp_path / "table.csv", *QUICK), "--checkpoint", str(tmp_path / "sliced")])
@@ -115,12 +115,12 @@ def test_timing_of_full_masked_and_sliced(place, scores, tmp_path):
     few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
     more = ["--scores", str(scores), "--samples", str(tmp_path / "samples.csv"), *few]
     timing.main(arguments(place, tmp_path / "timing.csv", *more))
-    assert len(read_table(tmp_path / "timing.csv", timing.COLUMNS)) == 3 * 2
+    assert len(tables.TIMING.read(tmp_path / "timing.csv")) == 3 * 2
 
 
 def test_counts_by_hand(place, tmp_path):
     parameters.main(arguments(place, tmp_path / "parameters.csv"))
-    (row,) = read_table(tmp_path / "parameters.csv", parameters.COLUMNS).to_dict("records")
+    (row,) = tables.PARAMETERS.read(tmp_path / "parameters.csv").to_dict("records")
     assert (row["kind"], row["layer"], row["heads"]) == ("E", 1, HOPS)
     assert row["head_parameters"] == 6 + 8 * 8  # its row of W_s2, and what the fully connected layer reads of it
     assert row["attention_parameters"] == HOPS * row["head_parameters"] + 8  # and that layer's bias
@@ -140,7 +140,7 @@ def test_learned_gates_and_their_controls(place, scores, tmp_path, way):
     brief = ["--updates", "6", "--batch-examples", "12", "--judge-on", "check", "--test-examples", "8", *QUICK]
     more = ["--scores", str(scores)] if "controls" in way else ["--models", str(tmp_path / "models")]
     gates.main(arguments(place, tmp_path / "pruned.csv", *brief, *way, *more))
-    table = read_table(tmp_path / "pruned.csv", gates.COLUMNS)
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(table["heads"]) == {HOPS}
     for path in (tmp_path / "models").glob("*/epoch2"):
         model = ClassificationModel.load(path, "cpu")

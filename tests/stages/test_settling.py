@@ -5,9 +5,10 @@ from pathlib import Path
 import numpy
 import pandas
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import read_table, write_table
 from headroom.stages import settling
+from written_tables import write_rows
 
 LAST = numpy.arange(24.0)
 BY_EPOCH = {1: -LAST, 2: numpy.r_[LAST[:12], LAST[:11:-1]], 3: LAST}
@@ -79,10 +80,9 @@ def test_sizes_of_top_lists() -> None:
 @pytest.mark.parametrize("epochs", [BY_EPOCH, {1: LAST}])
 def test_command_writes_the_declared_columns(tmp_path: Path, epochs: dict[int, numpy.ndarray]) -> None:
     table = scores(epochs)
-    write_table(tmp_path / "scores.csv", table.to_dict("records"), list(table.columns))
+    write_rows(tables.SCORES, tmp_path / "scores.csv", table.to_dict("records"))
     output = tmp_path / "settling.csv"
     named = ["--study", "tiny", "--run", "translation.baseline.seed1"]
     settling.main([*named, "--scores", str(tmp_path / "scores.csv"), "--output", str(output)])
-    written = read_table(output, settling.COLUMNS)
-    assert tuple(written.columns) == settling.COLUMNS
+    written = tables.SETTLING.read(output)
     assert len(written) == (0 if len(epochs) == 1 else 2 * 2 * 4)

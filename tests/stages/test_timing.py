@@ -1,8 +1,8 @@
 """The speed stage on a tiny run. Times are not judged: only what is timed and written."""
 
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import read_table
 from headroom.stages import scores as scores_stage
 from headroom.stages import timing
 from stages.stage_arguments import looking_at
@@ -24,16 +24,14 @@ def arguments(toy, checkpoint, scores, place, *more):
 
 
 @pytest.fixture(scope="module")
-def tables(toy, lively_checkpoint, scores, tmp_path_factory):
+def timed(toy, lively_checkpoint, scores, tmp_path_factory):
     place = tmp_path_factory.mktemp("timing")
     timing.main(arguments(toy, lively_checkpoint, scores, place))
-    return read_table(place / "timing.csv"), read_table(place / "samples.csv")
+    return tables.TIMING.read(place / "timing.csv"), tables.TIMING_SAMPLES.read(place / "samples.csv")
 
 
-def test_every_model_part_and_size(tables):
-    table, samples = tables
-    assert list(table.columns) == list(timing.COLUMNS)
-    assert list(samples.columns) == list(timing.SAMPLE_COLUMNS)
+def test_every_model_part_and_size(timed):
+    table, samples = timed
     assert len(table) == 5 * 3 * 2  # full, two masked, two sliced; parts; sizes
     assert len(samples) == len(table) * 2
     found = set(zip(table["model"], table["share_removed"], table["heads_removed"]))
@@ -47,8 +45,8 @@ def test_every_model_part_and_size(tables):
     assert (table["median_seconds"] <= table["quartile_high"]).all()
 
 
-def test_summaries_are_those_of_the_samples(tables):
-    table, samples = tables
+def test_summaries_are_those_of_the_samples(timed):
+    table, samples = timed
     keys = ["model", "share_removed", "part", "batch_size"]
     median = samples.groupby(keys)["seconds"].median()
     for row in table.to_dict("records"):
@@ -57,8 +55,8 @@ def test_summaries_are_those_of_the_samples(tables):
     assert set(full["speedup"]) == set(full["expected_speedup"]) == {1}
 
 
-def test_masking_saves_no_work_and_slicing_does(tables):
-    table, _ = tables
+def test_masking_saves_no_work_and_slicing_does(timed):
+    table, _ = timed
     for _, group in table.groupby(["part", "batch_size"]):
         rows = group.set_index(["model", "share_removed"])
         full = rows.loc[("full", 0.0)]

@@ -5,9 +5,9 @@ import os
 
 import pytest
 import torch
+from headroom.core import tables
 from headroom.core.command import run
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import read_table
 from headroom.engines import epochs
 from headroom.engines.translation.checkpoint import load_state
 from headroom.stages import training
@@ -39,8 +39,7 @@ def same(one, other):
 
 
 def test_checkpoints_and_table_of_a_run(toy):
-    table = read_table(toy.corpus.parent / "training.csv")
-    assert list(table.columns) == list(training.COLUMNS)
+    table = tables.TRAINING.read(toy.corpus.parent / "training.csv")
     assert list(table["epoch"]) == [1] * len(MEASURES) + [2] * len(MEASURES)
     assert list(table["measure"]) == MEASURES * 2
     values = table.set_index(["epoch", "measure"])["value"]
@@ -67,7 +66,7 @@ def test_more_epochs_go_on_and_other_settings_start_clean(data, tmp_path, caplog
     assert not same(weights(tmp_path), first)
     left = {path.name for path in (tmp_path / "work").iterdir()}
     assert left == {"notes.txt", "fingerprint", "epoch1.pt", "epoch1.json", "state1.pt"}
-    assert len(read_table(tmp_path / "losses.csv")) == len(MEASURES)
+    assert len(tables.TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES)
 
 
 def test_a_training_in_jobs_is_the_training_in_one(tmp_path, data, caplog):
@@ -76,13 +75,13 @@ def test_a_training_in_jobs_is_the_training_in_one(tmp_path, data, caplog):
     training.main(arguments(data, whole, epochs=3))
     for until in (1, 2):
         training.main(arguments(data, cut, "--until", str(until), epochs=3))
-        assert read_table(cut / "losses.csv")["epoch"].max() == until
+        assert tables.TRAINING.read(cut / "losses.csv")["epoch"].max() == until
         assert not (cut / "run").exists()
     caplog.clear()
     training.main(arguments(data, cut, epochs=3))
     assert "going on after epoch 2" in caplog.text
     assert all(same(weights(cut, epoch), weights(whole, epoch)) for epoch in (1, 2, 3))
-    one, other = (read_table(place / "losses.csv") for place in (whole, cut))
+    one, other = (tables.TRAINING.read(place / "losses.csv") for place in (whole, cut))
     assert list(one["measure"]) == list(other["measure"])
     loss = one["measure"] == "valid_loss"
     assert list(one["value"][loss]) == list(other["value"][loss])

@@ -8,8 +8,8 @@ from same_numbers import rows
 from whole_project import Finished, Project, planned
 
 SWEEPS = {
-    "translation.baseline.seed1": ("keep_one/{run}.csv", "curves/{run}.all.csv", "curves/{run}.sites.csv"),
-    "entailment.baseline.seed1": ("ablation/{run}.csv", "halves/{run}.ablation.csv", "dynamics/{run}.csv"),
+    "translation.baseline.seed1": ("keep_one/{run}.csv", "pruning/{run}.all.csv", "pruning/{run}.sites.csv"),
+    "entailment.baseline.seed1": ("ablation/{run}.csv", "ablation_halves/{run}.csv", "pruning_epochs/{run}.csv"),
 }
 """Every rule that can be cut, in one of the tasks; tests/stages/test_shards.py has every stage in both."""
 

@@ -7,56 +7,34 @@ from typing import Any, get_args, get_origin
 import pytest
 import yaml
 from headroom.__main__ import STAGES
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.report.study_tables import COLUMNS
+from headroom.core.table import Table
 from headroom.settings.study import Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 from headroom.stages import docs
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
-from whole_project import Project
+from whole_project import Finished, Project
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 TABLE = ROOT / "docs" / "configuration.md"
 PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STUDIES = [ROOT / "config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))]
-WRITTEN_BY = {
-    "training": "train.COLUMNS",
-    "evaluation": "evaluate.COLUMNS",
-    "scores": "score.COLUMNS",
-    "ablation": "ablate.COLUMNS",
-    "keep_one": "keep.COLUMNS",
-    "agreement": "agree.COLUMNS",
-    "curves": "prune.COLUMNS",
-    "dynamics": "prune.COLUMNS",
-    "settling": "settle.COLUMNS",
-    "parameters": "count.COLUMNS",
-    "removal": "remove.COLUMNS",
-    "timing": "speed.COLUMNS",
-    "timing_samples": "speed.SAMPLE_COLUMNS",
-    "diversity": "diversify.COLUMNS",
-    "pointing": "observe.COLUMNS",
-    "roles": "label.COLUMNS",
-    "relevance": "attribute.COLUMNS",
-    "gates": "gate.GATES",
-    "pruned": "gate.COLUMNS",
-    "criteria": "correlate.COLUMNS",
-    "update_cost": "cost.COLUMNS",
-    "repulsion": "compare.COLUMNS",
-    "overlaps": "overlap.COLUMNS",
-}
+TABLES_PAGE = ROOT / "docs" / "tables.md"
 
 
 class TestConfiguration:
     def test_schema_and_table_say_what_the_models_say(self) -> None:
-        docs.main(["--check", "--schema", str(SCHEMA), "--table", str(TABLE)])
+        check(SCHEMA, TABLE, TABLES_PAGE)
 
-    def test_a_stale_page_is_told(self, tmp_path: Path) -> None:
-        stale = tmp_path / "table.md"
-        stale.write_text(TABLE.read_text().replace("`seeds`", "`seed`"))
-        with pytest.raises(HeadroomError, match=r"table\.md is not what .* run `make docs`"):
-            docs.main(["--check", "--schema", str(SCHEMA), "--table", str(stale)])
+    @pytest.mark.parametrize(("stale", "word"), [(SCHEMA, "seeds"), (TABLE, "`seeds`"), (TABLES_PAGE, "`seeds`")])
+    def test_a_stale_page_is_named(self, stale: Path, word: str, tmp_path: Path) -> None:
+        changed = tmp_path / stale.name
+        changed.write_text(stale.read_text().replace(word, word.replace("seeds", "seed")))
+        with pytest.raises(HeadroomError, match=rf"{re.escape(stale.name)} is out of date; run `make docs`"):
+            check(*(changed if page == stale else page for page in (SCHEMA, TABLE, TABLES_PAGE)))
 
     def test_schema_is_a_schema(self) -> None:
         Draft202012Validator.check_schema(yaml.safe_load(SCHEMA.read_text()))
@@ -89,6 +67,10 @@ class TestConfiguration:
         assert documented["`mirror`"] == "`null`"
 
 
+def check(schema: Path, table: Path, tables_page: Path) -> None:
+    docs.main(["--check", "--schema", str(schema), "--table", str(table), "--tables", str(tables_page)])
+
+
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield dotted path and description of every key in plain sections, straight from the models."""
     for name, field in model.model_fields.items():
@@ -108,44 +90,83 @@ def rows(text: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
-class TestDataDictionary:
+class TestResultTables:
+    """What the registry says of tables, held against those of the finished tiny study."""
+
     @pytest.fixture(scope="class")
-    def sections(self) -> dict[str, str]:
-        sections = re.split(r"^## ", (ROOT / "docs" / "tables.md").read_text(), flags=re.M)[1:]
-        return {section.partition("\n")[0]: section.partition("\n")[2] for section in sections}
+    def files(self, finished: Finished) -> dict[str, list[Path]]:
+        results = finished.project.root / "results" / "tiny"
+        found: dict[str, list[Path]] = {name: [] for name in tables.ALL.by_name}
+        for path in sorted(results.glob("*.csv")) + sorted(results.glob("*/*.csv")):
+            found.setdefault(path.stem if path.parent == results else path.parent.name, []).append(path)
+        found["training"] += found.pop("scratch_training")
+        return found
 
-    def test_every_table_has_its_section(self, sections: dict[str, str]) -> None:
-        assert list(sections)[1:] == list(COLUMNS)
+    def test_every_table_is_declared(self, files: dict[str, list[Path]]) -> None:
+        assert list(files) == list(tables.ALL.by_name)
+        assert all(files.values())
 
-    @pytest.mark.parametrize("table", COLUMNS)
-    def test_columns_are_those_written(self, table: str, sections: dict[str, str]) -> None:
-        module, _, constant = WRITTEN_BY[table].partition(".")
-        written = getattr(importlib.import_module(f"headroom.{module}"), constant)
-        listed = tuple(re.findall(r"`(\w+)`", sections[table].strip().partition("\n")[0]))
-        assert listed == written == COLUMNS[table]
+    @pytest.mark.parametrize("table", tables.ALL.by_name.values(), ids=lambda table: table.name)
+    def test_tables_have_their_columns_types_and_keys(self, table: Table, files: dict[str, list[Path]]) -> None:
+        for path in files[table.name]:
+            frame = table.read(path)  # numbers are numbers
+            assert tuple(frame.columns) == table.names
+            assert not frame.duplicated(list(table.key)).any(), path
+            for column in table.columns:
+                if column.type == "integer":
+                    assert (frame[column.name].dropna() % 1 == 0).all(), f"{path}: {column.name}"
 
-    @pytest.mark.parametrize("table", COLUMNS)
-    def test_every_column_is_explained(self, table: str, sections: dict[str, str]) -> None:
-        text = sections["Columns that recur"] + sections[table]
-        explained = {name for row in rows(text) for name in re.findall(r"`(\w+)`", row[0])}
-        assert set(COLUMNS[table]) <= explained
+    @pytest.mark.parametrize("table", tables.ALL.by_name.values(), ids=lambda table: table.name)
+    def test_tables_are_declared_soundly(self, table: Table) -> None:
+        assert set(table.writers) <= set(STAGES)
+        assert set(table.key) <= set(table.names)
+        assert len(set(table.names)) == len(table.names)
+        assert all(column.meaning for column in table.columns)
 
     @pytest.mark.parametrize(
-        ("table", "module", "constant"),
+        ("table", "column", "module", "constant"),
         [
-            ("Columns that recur", "ground.heads", "KINDS"),
-            ("Columns that recur", "ground.translation_metrics", "METRICS"),
-            ("Columns that recur", "ground.classification_metrics", "METRICS"),
-            ("scores", "methods.importance", "CRITERIA"),
-            ("Columns that recur", "methods.scores", "NORMALISATIONS"),
-            ("curves", "methods.importance", "CRITERIA"),
-            ("timing", "methods.workload", "PARTS"),
-            ("timing", "methods.encoder_workload", "PARTS"),
+            ("scores", "kind", "core.heads", "KINDS"),
+            ("evaluation", "metric", "engines.translation.metrics", "METRICS"),
+            ("evaluation", "metric", "engines.classification.metrics", "METRICS"),
+            ("scores", "criterion", "methods.importance", "CRITERIA"),
+            ("scores", "normalised", "methods.scores", "NORMALISATIONS"),
+            ("pruning", "order", "methods.importance", "CRITERIA"),
+            ("timing", "part", "methods.workload", "PARTS"),
+            ("timing", "part", "methods.encoder_workload", "PARTS"),
+            ("roles", "role", "methods.roles", "ROLES"),
+            ("relevance", "measure", "methods.relevance", "MEASURES"),
         ],
     )
-    def test_every_value_is_explained(self, table: str, module: str, constant: str, sections: dict[str, str]) -> None:
+    def test_every_value_is_explained(self, table: str, column: str, module: str, constant: str) -> None:
+        declared = tables.ALL.by_name[table]
+        meaning = next(one.meaning for one in declared.columns if one.name == column)
         for value in getattr(importlib.import_module(f"headroom.{module}"), constant):
-            assert f"`{value}`" in sections[table]
+            assert f"`{value}`" in meaning
+
+    @pytest.mark.parametrize(
+        ("table", "column"),
+        [
+            ("training", "measure"),
+            ("evaluation", "metric"),
+            ("removal", "check"),
+            ("agreement", "statistic"),
+            ("settling", "statistic"),
+            ("pruning", "order"),
+            ("diversity", "measure"),
+            ("attention_stats", "measure"),
+            ("relevance", "measure"),
+            ("roles", "role"),
+            ("pruned_models", "start"),
+        ],
+    )
+    def test_values_of_the_tiny_study_are_explained(
+        self, table: str, column: str, files: dict[str, list[Path]]
+    ) -> None:
+        declared = tables.ALL.by_name[table]
+        meaning = declared.about + next(one.meaning for one in declared.columns if one.name == column)
+        for value in set(declared.read_all(files[table])[column]) - {""}:
+            assert f"`{value}`" in meaning, value
 
 
 class TestPages:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from headroom.report.study_tables import COLUMNS
+from headroom.core import tables
 from headroom.settings.study import Study, load_study
 from whole_project import ROOT, TINY, Finished, Project
 
@@ -25,22 +25,28 @@ FIGURES = (
 )
 # The files of every table, below results/tiny.
 FILES = {
-    **{name: [f"{name}/{run}.csv" for run in RUNS] for name in COLUMNS},
+    **{name: [f"{name}/{run}.csv" for run in RUNS] for name in tables.ALL.by_name},
     **{
         name: [f"{name}/{run}.csv" for run in DETAILED]
         for name in (
-            *("ablation", "keep_one", "agreement", "parameters", "removal", "timing", "timing_samples", "criteria"),
+            *("ablation", "ablation_halves", "keep_one", "agreement", "parameters", "removal", "timing"),
+            *("timing_samples", "rank_correlation"),
         )
     },
     "gates": [f"gates/{run}.{way}.csv" for run in DETAILED for way in WAYS[run]],
-    "pruned": [
-        *(f"pruned/{run}.{way}.csv" for run in DETAILED for way in (*WAYS[run], "controls")),
-        *(f"pruned/{run}.scratch-{value:g}.csv" for run in DETAILED if run in TRANSLATED for value in FROM_SCRATCH),
+    "pruned_models": [
+        *(f"pruned_models/{run}.{way}.csv" for run in DETAILED for way in (*WAYS[run], "controls")),
+        *(
+            f"pruned_models/{run}.scratch-{value:g}.csv"
+            for run in DETAILED
+            if run in TRANSLATED
+            for value in FROM_SCRATCH
+        ),
     ],
-    "curves": [f"curves/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")],
+    "pruning": [f"pruning/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")],
     "update_cost": ["update_cost.csv"],
-    "repulsion": ["repulsion.csv"],
-    "overlaps": ["overlaps.csv"],
+    "arms": ["arms.csv"],
+    "overlap": ["overlap.csv"],
 }
 
 # Cells that may be empty. The values among them are undefined where a model scores nothing, as tiny ones do.
@@ -49,27 +55,22 @@ MAY_BE_EMPTY = {
     "ablation": RIGHT_OR_WRONG,
     "keep_one": {*RIGHT_OR_WRONG, "chosen_on"},
     "agreement": {"k", "value", "low", "high"},
-    "curves": {*RIGHT_OR_WRONG, "normalised", "removed"},
-    "dynamics": {*RIGHT_OR_WRONG, "removed"},
+    "pruning": {*RIGHT_OR_WRONG, "normalised", "removed"},
+    "pruning_epochs": {*RIGHT_OR_WRONG, "removed"},
     "settling": {"k"},
-    "pointing": {"target", "trees", "baseline", "low", "high"},
+    "attention_stats": {"target", "trees", "baseline", "low", "high"},
     "roles": {"trees", "baseline", "low", "high"},
     "relevance": {"kind", "layer", "head", "low", "high"},
     "gates": {"p_closed", "p_open"},
-    "pruned": {"undecided", "start", "removed", "updates"},
-    "criteria": {"value", "low", "high", "ceiling"},
-    "repulsion": {"set", "metric", "baseline", "value", "low", "high", "p"},
+    "pruned_models": {"undecided", "start", "removed", "updates"},
+    "rank_correlation": {"value", "low", "high", "ceiling"},
+    "arms": {"set", "metric", "baseline", "value", "low", "high", "p"},
 }
 
 
 def rows(path: Path) -> list[dict[str, str]]:
     with open(path, encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))
-
-
-def heading(path: Path) -> tuple[str, ...]:
-    with open(path, encoding="utf-8", newline="") as stream:
-        return tuple(next(csv.reader(stream)))
 
 
 class TestOneRun:
@@ -86,13 +87,12 @@ class TestOneRun:
                 (finished.project.root / "results" / "tiny" / "figures" / f"{name}.svg").read_text().startswith("<svg")
             )
 
-    @pytest.mark.parametrize("table", COLUMNS)
+    @pytest.mark.parametrize("table", tables.ALL.by_name)
     def test_tables_are_complete(self, finished: Finished, table: str) -> None:
         for name in FILES[table]:
             content = rows(finished.project.root / "results" / "tiny" / name)
-            assert heading(finished.project.root / "results" / "tiny" / name) == COLUMNS[table]
             assert content or table == "roles"  # tiny models: no head need hold one
-            for column in set(COLUMNS[table]) - MAY_BE_EMPTY.get(table, set()):
+            for column in set(tables.ALL.by_name[table].names) - MAY_BE_EMPTY.get(table, set()):
                 assert all(row[column] for row in content), f"{name}: {column} is empty"
             assert not [row for row in content if {"nan", "inf", "-inf"} & {value.lower() for value in row.values()}]
 
@@ -101,7 +101,7 @@ class TestOneRun:
             for name in names:
                 content = rows(finished.project.root / "results" / "tiny" / name)
                 assert {row["study"] for row in content} <= {"tiny"}
-                if content and "run" in COLUMNS[table] and table != "overlaps":
+                if content and "run" in tables.ALL.by_name[table].names and table != "overlap":
                     assert {row["run"] for row in content} == {next(run for run in RUNS if run in name)}
 
     def test_every_epoch_left_a_checkpoint(self, finished: Finished) -> None:

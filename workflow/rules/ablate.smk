@@ -7,7 +7,7 @@ rule ablate:
         shards=shards_of("ablation/{run}"),
     output:
         table=f"{RESULTS}/ablation/{{run}}.csv",
-        halves=f"{RESULTS}/halves/{{run}}.ablation.csv",
+        halves=f"{RESULTS}/ablation_halves/{{run}}.csv",
     log:
         f"{LOGS}/ablate/{{run}}.log",
     benchmark:
@@ -26,7 +26,7 @@ rule ablate:
         judging=of_run(judging_of),
         limit=lambda wildcards: slice_of(wildcards.run, "ablation", leave_out=["far_sets"]),
         sets=of_run(ablated_sets),
-        halves=f"--halves {RESULTS}/halves/{{run}}.ablation.csv",
+        halves=f"--halves {RESULTS}/ablation_halves/{{run}}.csv",
         written=merged_table,
     shell:
         "python -m headroom ablation {params.place} --checkpoint {params.checkpoint} --sets {params.sets} "

@@ -143,14 +143,15 @@ CRITERIA = "headroom.methods.criteria"
 def sources(*stages, data=()):
     """Return the files whose content results depend on: the import closures of modules, and data beside them.
 
-    Settings are declarations: what they decide travels by value, in a rule's params. Arms alone do something.
+    Settings and tables are declarations: what they decide travels by value, in a rule's params. Arms alone do something.
     """
     stages = [name for stage in stages for name in (stage, f"{stage}.__main__") if name in _imports.modules]
     modules = {module for stage in stages for module in (stage, *_imports.find_upstream_modules(stage))}
     if CRITERIA in modules:  # it imports what it finds in its folder
         families = _imports.find_children(CRITERIA)
         modules |= {module for name in families for module in (name, *_imports.find_upstream_modules(name))}
-    modules = {name for name in modules if not name.startswith("headroom.settings") or name.endswith(".arms")}
+    declared = ("headroom.settings", "headroom.core.tables")
+    modules = {name for name in modules if not name.startswith(declared) or name.endswith(".settings.arms")}
     packages = {name.rpartition(".")[0] for name in modules if "." in name}
     paths = {_module_file(name) for name in modules | packages} | {WORKFLOW / name for name in data}
     return sorted(os.path.relpath(path) for path in paths)

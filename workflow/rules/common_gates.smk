@@ -59,7 +59,7 @@ def pointing_of_pruned(run):
     """Return the tables of where survivors point, one per lambda."""
     way = relabelled(run)
     strengths = task_of(run).gates.penalties if way else ()
-    return [f"{RESULTS}/pointing/{run}.{way}.{strength:g}.csv" for strength in strengths]
+    return [f"{RESULTS}/attention_stats/{run}.{way}.{strength:g}.csv" for strength in strengths]
 
 
 def survival_tables(run):

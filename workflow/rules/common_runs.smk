@@ -121,7 +121,7 @@ def tables_of_orders(run):
     named = dict.fromkeys(criterion(name).table for name in task_of(run).pruning.criteria)
     found = {"ablation": tables("ablation", [run])}
     found["relevance"] = tables("relevance", [run]) if run in TRANSFORMERS else []
-    found["attention_stats"] = tables("pointing", [run]) if run in TRANSFORMERS else []
+    found["attention_stats"] = tables("attention_stats", [run]) if run in TRANSFORMERS else []
     found["gates"] = survival_tables(run)
     return {table: paths for table, paths in found.items() if table == "ablation" or table in named}
 

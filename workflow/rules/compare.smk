@@ -6,12 +6,12 @@ rule compare:
     input:
         code=sources("headroom.stages.arms"),
         evaluation=tables("evaluation", COMPARED),
-        curves=tables("dynamics", COMPARED),
+        curves=tables("pruning_epochs", COMPARED),
         scores=tables("scores", COMPARED),
         diversity=tables("diversity", COMPARED),
         training=tables("training", COMPARED),
     output:
-        f"{RESULTS}/repulsion.csv",
+        f"{RESULTS}/arms.csv",
     log:
         f"{LOGS}/compare.log",
     benchmark:

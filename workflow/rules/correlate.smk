@@ -4,12 +4,12 @@ rule correlate:
         code=sources("headroom.stages.rank_correlation"),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         ablation=f"{RESULTS}/ablation/{{run}}.csv",
-        pointing=lambda wildcards: tables("pointing", {wildcards.run}.intersection(TRANSFORMERS)),
+        pointing=lambda wildcards: tables("attention_stats", {wildcards.run}.intersection(TRANSFORMERS)),
         relevance=lambda wildcards: tables("relevance", {wildcards.run}.intersection(TRANSFORMERS)),
         gates=of_run(survival_tables),
-        halves=[f"{RESULTS}/halves/{{run}}.{name}.csv" for name in ("scores", "ablation")],
+        halves=[f"{RESULTS}/{name}_halves/{{run}}.csv" for name in ("scores", "ablation")],
     output:
-        f"{RESULTS}/criteria/{{run}}.csv",
+        f"{RESULTS}/rank_correlation/{{run}}.csv",
     log:
         f"{LOGS}/correlate/{{run}}.log",
     benchmark:

@@ -12,7 +12,7 @@ for task, way in dict.fromkeys((RUNS[run].task, way) for run in GATED for way in
         output:
             models=all_pruned_files("{run}", task, way),
             learned=f"{RESULTS}/gates/{{run}}.{way}.csv",
-            table=f"{RESULTS}/pruned/{{run}}.{way}.csv",
+            table=f"{RESULTS}/pruned_models/{{run}}.{way}.csv",
         log:
             f"{LOGS}/gate/{{run}}.{way}.log",
         benchmark:
@@ -50,7 +50,7 @@ rule gate_controls:
         scores=f"{RESULTS}/scores/{{run}}.csv",
         training=of_run(training_table),
     output:
-        f"{RESULTS}/pruned/{{run}}.controls.csv",
+        f"{RESULTS}/pruned_models/{{run}}.controls.csv",
     log:
         f"{LOGS}/gate/{{run}}.controls.log",
     benchmark:

@@ -1,7 +1,7 @@
 # The roles of heads, by where they point: of whole models, and of what gates left of them.
 rule label:
     input:
-        pointing=f"{RESULTS}/pointing/{{run}}.csv",
+        pointing=f"{RESULTS}/attention_stats/{{run}}.csv",
         code=sources("headroom.stages.roles"),
     output:
         f"{RESULTS}/roles/{{run}}.csv",

@@ -11,7 +11,7 @@ rule observe:
         code=of_run(code_of, "headroom.stages.attention_stats"),
         files=of_run(last_files),
     output:
-        f"{RESULTS}/pointing/{{run}}.csv",
+        f"{RESULTS}/attention_stats/{{run}}.csv",
     log:
         f"{LOGS}/observe/{{run}}.log",
     benchmark:
@@ -41,11 +41,11 @@ rule trace:
         data=of_run(data_of, "check"),
         treebank=of_run(treebank_of),
         roles=f"{RESULTS}/roles/{{run}}.csv",
-        pointing=f"{RESULTS}/pointing/{{run}}.csv",
+        pointing=f"{RESULTS}/attention_stats/{{run}}.csv",
         code=of_run(code_of, "headroom.stages.attention_maps"),
         files=of_run(last_files),
     output:
-        f"{RESULTS}/maps/{{run}}.json",
+        f"{RESULTS}/attention_maps/{{run}}.json",
     log:
         f"{LOGS}/trace/{{run}}.log",
     benchmark:

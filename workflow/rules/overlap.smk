@@ -4,7 +4,7 @@ rule overlap:
         code=sources("headroom.stages.overlap"),
         scores=[path for task in ARMED for path in tables("scores", RUNS_OF[task])],
     output:
-        f"{RESULTS}/overlaps.csv",
+        f"{RESULTS}/overlap.csv",
     log:
         f"{LOGS}/overlap.log",
     benchmark:

@@ -15,9 +15,9 @@ rule curves:
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         orders=of_run(order_files),
-        shards=shards_of("curves/{run}.{scope}"),
+        shards=shards_of("pruning/{run}.{scope}"),
     output:
-        f"{RESULTS}/curves/{{run}}.{{scope}}.csv",
+        f"{RESULTS}/pruning/{{run}}.{{scope}}.csv",
     log:
         f"{LOGS}/curves/{{run}}.{{scope}}.log",
     benchmark:
@@ -53,7 +53,7 @@ if study.shards > 1:
             scores=f"{RESULTS}/scores/{{run}}.csv",
             orders=of_run(order_files),
         output:
-            shard_of("curves/{run}.{scope}"),
+            shard_of("pruning/{run}.{scope}"),
         log:
             f"{LOGS}/curves/{{run}}.{{scope}}.shard{{shard}}.log",
         benchmark:
@@ -69,9 +69,9 @@ rule site_curves:
         code=of_run(code_of, "headroom.stages.pruning"),
         files=of_run(last_files),
         scores=f"{RESULTS}/scores/{{run}}.csv",
-        shards=shards_of("curves/{run}.sites"),
+        shards=shards_of("pruning/{run}.sites"),
     output:
-        f"{RESULTS}/curves/{{run}}.sites.csv",
+        f"{RESULTS}/pruning/{{run}}.sites.csv",
     log:
         f"{LOGS}/curves/{{run}}.sites.log",
     benchmark:
@@ -104,7 +104,7 @@ if study.shards > 1:
             files=of_run(last_files),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:
-            shard_of("curves/{run}.sites"),
+            shard_of("pruning/{run}.sites"),
         log:
             f"{LOGS}/curves/{{run}}.sites.shard{{shard}}.log",
         benchmark:
@@ -120,9 +120,9 @@ rule dynamics:
         code=of_run(code_of, "headroom.stages.pruning"),
         files=lambda wildcards: files_of(dynamic_checkpoints(wildcards.run)),
         scores=f"{RESULTS}/scores/{{run}}.csv",
-        shards=shards_of("dynamics/{run}"),
+        shards=shards_of("pruning_epochs/{run}"),
     output:
-        f"{RESULTS}/dynamics/{{run}}.csv",
+        f"{RESULTS}/pruning_epochs/{{run}}.csv",
     log:
         f"{LOGS}/dynamics/{{run}}.log",
     benchmark:
@@ -156,7 +156,7 @@ if study.shards > 1:
             files=lambda wildcards: files_of(dynamic_checkpoints(wildcards.run)),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:
-            shard_of("dynamics/{run}"),
+            shard_of("pruning_epochs/{run}"),
         log:
             f"{LOGS}/dynamics/{{run}}.shard{{shard}}.log",
         benchmark:

@@ -33,14 +33,14 @@ PER_DETAILED_RUN = (
     "ablation",
     "keep_one",
     "agreement",
-    "criteria",
+    "rank_correlation",
     "parameters",
     "removal",
     "timing",
     "timing_samples",
 )
-PER_RUN = ("evaluation", "scores", "settling", "dynamics", "diversity")
-PER_TRANSFORMER = ("pointing", "roles", "relevance")
+PER_RUN = ("evaluation", "scores", "settling", "pruning_epochs", "diversity")
+PER_TRANSFORMER = ("attention_stats", "roles", "relevance")
 TRAINED = [run for run in RUNS if not task_of(run).released]
 SCOPES = {run: translation.pruning.scopes if run in TRANSLATED else ["all"] for run in DETAILED}
 TABLES = [
@@ -48,14 +48,14 @@ TABLES = [
     *(path for name in PER_RUN for path in tables(name, RUNS)),
     *(path for name in PER_TRANSFORMER for path in tables(name, TRANSFORMERS)),
     *(path for name in PER_DETAILED_RUN for path in tables(name, DETAILED)),
-    *(f"{RESULTS}/curves/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")),
-    *(f"{RESULTS}/{name}/{run}.{way}.csv" for run in GATED for way in WAYS[run] for name in ("gates", "pruned")),
-    *(f"{RESULTS}/pruned/{run}.controls.csv" for run in GATED),
-    *(f"{RESULTS}/pruned/{run}.scratch-{value}.csv" for run in SCRATCH for value in SCRATCH[run]),
+    *(f"{RESULTS}/pruning/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")),
+    *(f"{RESULTS}/{name}/{run}.{way}.csv" for run in GATED for way in WAYS[run] for name in ("gates", "pruned_models")),
+    *(f"{RESULTS}/pruned_models/{run}.controls.csv" for run in GATED),
+    *(f"{RESULTS}/pruned_models/{run}.scratch-{value}.csv" for run in SCRATCH for value in SCRATCH[run]),
     *(path for run in GATED for path in pointing_of_pruned(run)),
     *(f"{RESULTS}/roles/{run}.pruned.csv" for run in GATED if relabelled(run)),
     *([f"{RESULTS}/update_cost.csv"] if "translation" in ARMED else []),
-    *([f"{RESULTS}/repulsion.csv", f"{RESULTS}/overlaps.csv"] if ARMED else []),
+    *([f"{RESULTS}/arms.csv", f"{RESULTS}/overlap.csv"] if ARMED else []),
 ]
 
 
@@ -76,7 +76,7 @@ rule configuration:
 rule report:
     input:
         tables=TABLES,
-        maps=[f"{RESULTS}/maps/{run}.json" for run in DETAILED if run in TRANSFORMERS],
+        maps=[f"{RESULTS}/attention_maps/{run}.json" for run in DETAILED if run in TRANSFORMERS],
         configuration=f"{RESULTS}/configuration.json",
         code=sources("headroom.report", data=[f"report/{name}" for name in REPORT_FILES]),
     output:

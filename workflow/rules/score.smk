@@ -6,7 +6,7 @@ rule score:
         files=of_run(all_files),
     output:
         table=f"{RESULTS}/scores/{{run}}.csv",
-        halves=f"{RESULTS}/halves/{{run}}.scores.csv",
+        halves=f"{RESULTS}/scores_halves/{{run}}.csv",
     log:
         f"{LOGS}/score/{{run}}.log",
     benchmark:

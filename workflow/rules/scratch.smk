@@ -50,7 +50,7 @@ if any(SCRATCH.values()):
             files=of_run(last_files),
             other=f"{RESULTS}/scratch/{{run}}.{{strength}}/epoch{translation.epochs}.pt",
         output:
-            f"{RESULTS}/pruned/{{run}}.scratch-{{strength}}.csv",
+            f"{RESULTS}/pruned_models/{{run}}.scratch-{{strength}}.csv",
         log:
             f"{LOGS}/contrast/{{run}}.{{strength}}.log",
         benchmark:

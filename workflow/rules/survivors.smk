@@ -6,7 +6,7 @@ rule observe_pruned:
         code=of_run(code_of, "headroom.stages.attention_stats"),
         files=lambda wildcards: pruned_files(wildcards.run, RUNS[wildcards.run].task, wildcards.way, wildcards.strength),
     output:
-        f"{RESULTS}/pointing/{{run}}.{{way}}.{{strength}}.csv",
+        f"{RESULTS}/attention_stats/{{run}}.{{way}}.{{strength}}.csv",
     log:
         f"{LOGS}/observe/{{run}}.{{way}}.{{strength}}.log",
     benchmark:

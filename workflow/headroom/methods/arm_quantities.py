@@ -8,6 +8,7 @@ import numpy
 import pandas
 from numpy import ndarray
 
+from headroom.core import tables
 from headroom.core.bootstrap import LOWER_IS_BETTER
 from headroom.methods.arm_tables import by_arm, groups, joint_signature, last_epoch, main_scores
 
@@ -129,17 +130,14 @@ def removable_share(curve: pandas.DataFrame) -> float:
     return float(removed[before_the_fall].max(initial=0.0))
 
 
-INPUT_COLUMNS = {
-    "evaluation": ("run", "epoch", "set", "metric", "value", "low", "high", "signature"),
-    "curves": (
-        "run", "epoch", "scope", "order", "normalised", "ranking", "draw", "heads_removed", "heads_total",
-        "set", "metric", "value", "full", "signature",
-    ),
-    "scores": ("run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature"),
-    "diversity": ("run", "epoch", "measure", "value", "signature"),
-    "training": ("run", "epoch", "measure", "value", "signature"),
-}  # fmt: skip
-"""The columns needed of every table that quantities are made from."""
+INPUTS = {
+    "evaluation": tables.EVALUATION,
+    "curves": tables.PRUNING_EPOCHS,
+    "scores": tables.SCORES,
+    "diversity": tables.DIVERSITY,
+    "training": tables.TRAINING,
+}
+"""The tables that quantities are made from."""
 
 GRADIENT_NORMS = ("head_gradient_norm", "plain_head_gradient_norm")
 """Measures of training that are compared: as used for updates, and before the arm changed anything."""
@@ -170,20 +168,20 @@ class Replicates:
     within_run: Mapping[str, tuple[float, float]]
 
 
-def all_quantities(tables: Mapping[str, pandas.DataFrame], main: str) -> Iterator[Replicates]:
+def all_quantities(found: Mapping[str, pandas.DataFrame], main: str) -> Iterator[Replicates]:
     """Yield every quantity of one task.
 
     Args:
-        tables: By the names of `INPUT_COLUMNS`, the rows of all runs of the task as `read_runs` gives them.
+        found: By the names of `INPUTS`, the rows of all runs of the task as `read_runs` gives them.
             A table without rows gives no quantity.
         main: The task's main criterion.
     """
-    yield from evaluation_quantities(tables["evaluation"])
-    yield from curve_quantities(tables["curves"], main)
-    yield from removal_quantities(tables["curves"], main)
-    yield from importance_quantities(tables["scores"], main)
-    yield from diversity_quantities(tables["diversity"])
-    yield from gradient_quantities(tables["training"])
+    yield from evaluation_quantities(found["evaluation"])
+    yield from curve_quantities(found["curves"], main)
+    yield from removal_quantities(found["curves"], main)
+    yield from importance_quantities(found["scores"], main)
+    yield from diversity_quantities(found["diversity"])
+    yield from gradient_quantities(found["training"])
 
 
 def evaluation_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:

@@ -9,11 +9,10 @@ from typing import Any
 import pandas
 
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import number, read_table
+from headroom.core.table import Table
 from headroom.settings.experiments import MainSettings
 
 _RUN = r"^(?P<task>[^.]+)\.(?P<arm>[^.]+)\.seed(?P<seed>\d+)$"
-_NUMBERS = ("value", "low", "high", "full")
 
 
 def arms_by_task(given: Iterable[Sequence[str]]) -> dict[str, list[str]]:
@@ -32,21 +31,23 @@ def arms_by_task(given: Iterable[Sequence[str]]) -> dict[str, list[str]]:
     return arms
 
 
-def read_runs(paths: Sequence[Path], columns: Sequence[str]) -> pandas.DataFrame:
+def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
     """Read tables of many runs into one.
 
     Returns:
-        The rows of all tables, with columns `task`, `arm` and `seed`, and with measurements as numbers.
+        The rows of all tables, with columns `task`, `arm` and `seed`.
 
     Raises:
         HeadroomError: If a table cannot be read, or has a run that is not named `<task>.<arm>.seed<number>`.
     """
-    frames = [_with_names(read_table(path, columns), path) for path in paths]
-    filled = [frame for frame in frames if len(frame)]
-    if not filled:
-        return pandas.DataFrame(columns=[*columns, "task", "arm", "seed"])
-    table = pandas.concat(filled, ignore_index=True)
-    return table.assign(**{name: number(table, name) for name in _NUMBERS if name in columns})
+    found = table.read_all(paths)
+    parts = found["run"].str.extract(_RUN)
+    bad = parts["seed"].isna()
+    if bad.any():
+        run = found["run"][bad].iloc[0]
+        source = next(path for path in paths if run in set(table.read(path)["run"]))
+        raise HeadroomError(f"{source}: '{run}' is not named <task>.<arm>.seed<number>")
+    return found.assign(task=parts["task"], arm=parts["arm"], seed=parts["seed"].astype(int))
 
 
 def check_arms(table: pandas.DataFrame, arms: Mapping[str, Sequence[str]]) -> None:
@@ -121,11 +122,3 @@ def joint_signature(signatures: Iterable[str]) -> str:
         if colon and value not in known:
             known.append(value)
     return "|".join(f"{key}:{','.join(values)}" if values else key for key, values in parts.items())
-
-
-def _with_names(frame: pandas.DataFrame, path: Path) -> pandas.DataFrame:
-    parts = frame["run"].astype(str).str.extract(_RUN)
-    bad = parts["seed"].isna()
-    if bad.any():
-        raise HeadroomError(f"{path}: '{frame['run'][bad].iloc[0]}' is not named <task>.<arm>.seed<number>")
-    return frame.assign(task=parts["task"], arm=parts["arm"], seed=parts["seed"].astype(int))

@@ -136,7 +136,7 @@ def comparisons(judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention
         cases: Interventions, each with the leading columns of its rows.
 
     Returns:
-        A row per intervention and metric: the leading columns, `COMPARED`, `signature`.
+        A row per intervention and metric: the leading columns, those of a comparison, `signature`.
     """
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
@@ -150,13 +150,6 @@ def comparisons(judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention
         for index, p_holm, p_bh in zip(mine, holm(uncorrected), benjamini_hochberg(uncorrected)):
             rows[index] |= {"p_holm": p_holm, "p_bh": p_bh}
     return rows
-
-
-COMPARED = (
-    *("set", "metric", "value", "full", "delta", "low", "high"),
-    *("p", "p_holm", "p_bh", "p_mcnemar", "p_unpaired"),
-)
-"""The columns that `comparisons` fills."""
 
 
 def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float | str]:

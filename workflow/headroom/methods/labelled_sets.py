@@ -8,7 +8,7 @@ import torch
 
 from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
 from headroom.core.interventions import Intervention
-from headroom.core.tables import signature
+from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.metrics import LabelSet, metric_signature
 from headroom.engines.classification.model import Batch, ClassificationModel

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import pandas
 
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.core.tables import number, read_table
 
 
 def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:
@@ -16,7 +16,7 @@ def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw
     Raises:
         HeadroomError: If the table has no such scores; says which it has.
     """
-    table = read_table(path, ("epoch", "kind", "layer", "head", "criterion", "normalised", "value"))
+    table = tables.SCORES.read(path)
     mine = table[(table["epoch"] == epoch) & (table["criterion"] == criterion) & (table["normalised"] == normalised)]
     if mine.empty:
         known = ", ".join(sorted(set(table["criterion"])))
@@ -24,7 +24,7 @@ def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw
         raise HeadroomError(
             f"{path} has no {normalised} scores by {criterion} at epoch {epoch}: it has {known}; {epochs}"
         )
-    return by_head(mine, number(mine, "value"))
+    return by_head(mine, mine["value"])
 
 
 def by_head(table: pandas.DataFrame, values: Iterable[float]) -> dict[Head, float]:

@@ -6,11 +6,6 @@ from typing import Any
 from headroom.core.bootstrap import paired_difference
 from headroom.methods.judging import EvaluationSet, Outcome
 
-_PLACE = ("study", "run", "epoch", "method", "scope", "setting", "draw", "kept", "heads")
-_STATE = ("undecided", "start", "gates", "set", "metric", "value", "full", "delta", "low", "high", "p")
-PRUNED = (*_PLACE, *_STATE, "removed", "updates", "signature")
-"""Columns of a table of pruned models."""
-
 
 def compared(judged: EvaluationSet, full: Outcome, after: Outcome, about: str) -> Iterator[dict[str, Any]]:
     """Yield, per metric, the columns from `set` to `p` and the signature of a model compared with the full one.

@@ -8,16 +8,6 @@ import pandas
 
 from headroom.settings.experiments import RoleSettings
 
-POINTING_COLUMNS = (
-    "study", "run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half", "value",
-    "baseline", "low", "high", "count", "signature",
-)  # fmt: skip
-ROLE_COLUMNS = (
-    "study", "run", "epoch", "model", "trees", "kind", "layer", "head", "role", "target", "value", "baseline", "low",
-    "high", "best", "signature",
-)  # fmt: skip
-
-
 ROLES = ("positional", "syntactic", "rare")
 
 _MODEL = ["study", "run", "epoch", "model"]
@@ -37,7 +27,7 @@ def find_roles(pointing: pandas.DataFrame, rule: RoleSettings) -> list[Role]:
     """Return the roles of every head of every model of a pointing table, in the order of `ROLES`.
 
     Args:
-        pointing: Rows with `POINTING_COLUMNS`, the numbers as numbers.
+        pointing: Rows of the table `attention_stats`.
         rule: When a head holds a role.
     """
     return [

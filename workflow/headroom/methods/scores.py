@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas
 
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.core.tables import number, read_table
 from headroom.methods.criteria import Criterion, criterion
 from headroom.methods.orders import by_head
 
@@ -17,8 +17,6 @@ HALVES = ("choose", "score")
 
 NORMALISATIONS = ("raw", "layer")
 """Scores as they are, or divided by the l2 norm over the heads of their site."""
-
-HALF_COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", "criterion", "half", "value", "signature")
 
 
 def half_rows(name: str, half: str, scores: Mapping[Head, float]) -> Iterator[dict[str, Any]]:
@@ -48,15 +46,12 @@ def criterion_rows(one: Criterion, path: Path | str, chosen_on: str = "choose") 
         Rows with the columns run, epoch, kind, layer, head, half, value and signature.
 
     Raises:
-        HeadroomError: If the table cannot be read, lacks a column or has no row.
+        HeadroomError: If the table is not one of that experiment, or has no row.
     """
-    table = read_table(path, ("run", "epoch", "kind", "layer", "head", "signature"))
+    table = tables.ALL.by_name[one.table].read(path)
     if table.empty:
         raise HeadroomError(f"{path}: the table has no row; write it again")
-    try:
-        return one.read(table, chosen_on)
-    except KeyError as error:
-        raise HeadroomError(f"{path}: the column {error} is missing; write this table again") from error
+    return one.read(table, chosen_on)
 
 
 def criterion_scores(
@@ -74,6 +69,6 @@ def criterion_scores(
         rows = criterion_rows(one, path, chosen_on)
         rows = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
         if len(rows):
-            return by_head(rows, number(rows, "value"))
+            return by_head(rows, rows["value"])
     named = ", ".join(map(str, paths))
     raise HeadroomError(f"{named} has no scores by {name} at epoch {epoch}, chosen on {chosen_on}; write it again")

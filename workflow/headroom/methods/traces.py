@@ -30,7 +30,7 @@ def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
     ordered = mine.sort_values(["best", "value"], ascending=False, kind="stable")
     first = ordered.drop_duplicates(["role", "target"]).sort_index()
     return [
-        (Head(str(row["kind"]), int(row["layer"]), int(row["head"])), str(row["role"]), _target(row["target"]))
+        (Head(str(row["kind"]), int(row["layer"]), int(row["head"])), str(row["role"]), str(row["target"]))
         for _, row in first.iterrows()
     ]
 
@@ -42,22 +42,17 @@ def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
     where no head holds the role.
 
     Args:
-        pointing: The table of where the heads of one run point, `value` as numbers.
+        pointing: The table `attention_stats` of one run.
     """
     mine = pointing[(pointing["model"] == "trained") & (pointing["kind"] == "E")]
     relations = mine[(mine["measure"] == "relation") & (mine["trees"] == "gold") & (mine["half"] == "choose")]
     offsets = mine[mine["measure"] == "offset"]
-    offsets = offsets[offsets["target"].map(_target) != "0"]
+    offsets = offsets[offsets["target"] != "0"]
     falling = [table.sort_values("value", ascending=False, kind="stable") for table in (relations, offsets)]
     relation = falling[0]["target"].map(lambda target: str(target).rpartition(":")[0])
     best = pandas.concat([falling[0][~relation.duplicated()].sort_index(), falling[1].head(1)])
     places = zip(best["layer"], best["head"], best["target"])
-    return [(Head("E", int(layer), int(head)), "", _target(target)) for layer, head, target in places]
-
-
-def _target(value: Any) -> str:
-    """Return a target as it is written: a table of nothing but relative positions reads as one of numbers."""
-    return value if isinstance(value, str) else f"{int(value):+d}" if value else "0"
+    return [(Head("E", int(layer), int(head)), "", str(target)) for layer, head, target in places]
 
 
 def sentences_to_trace(sentences: Sequence[ParsedSentence], count: int) -> list[ParsedSentence]:

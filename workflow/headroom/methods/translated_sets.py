@@ -9,7 +9,7 @@ import torch
 
 from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
 from headroom.core.interventions import Intervention
-from headroom.core.tables import signature
+from headroom.core.table import signature
 from headroom.engines.gates import Replacements
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.metrics import METRICS, ReferenceSet, metric_signature

@@ -56,7 +56,7 @@ def _weak_translation(tables: StudyTables) -> str:
 
 def _weak_classifier(tables: StudyTables) -> str:
     """Say that a classifier is hardly better with its heads than without any."""
-    rows = last_epochs(tables.curves if tables.has("curves") else tables.dynamics)
+    rows = last_epochs(tables.pruning if tables.has("pruning") else tables.pruning_epochs)
     rows = with_scale(rows_where(rows, metric=main_metric(rows)), tables)
     above = float(rows["scale"].max()) if len(rows) else math.nan
     if math.isnan(above) or above >= WEAK_ABOVE_CHANCE:
@@ -86,7 +86,7 @@ def _heads(tables: StudyTables) -> str:
 
 
 def _seeds(tables: StudyTables) -> str:
-    amounts = {arm: sum(arm_of(run) == arm for run in tables.runs) for arm in tables.arms}
+    amounts = {arm: sum(arm_of(run) == arm for run in tables.runs) for arm in tables.arm_names}
     few = [arm for arm, amount in amounts.items() if amount < FEW_SEEDS]
     if not few:
         return ""
@@ -98,7 +98,7 @@ def _seeds(tables: StudyTables) -> str:
 
 def _single(tables: StudyTables) -> str:
     """Say that heads were examined in one of several trained models."""
-    examined = {run for name in ("ablation", "curves") for run in tables.frame(name)["run"]}
+    examined = {run for name in ("ablation", "pruning") for run in tables.frame(name)["run"]}
     if len(examined) != 1 or len(tables.runs) == 1:
         return ""
     return f"Single heads and pruning curves were examined in one model ({run_name(examined.pop())})."

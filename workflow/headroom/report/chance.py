@@ -45,7 +45,7 @@ def measurable(rows: pandas.DataFrame) -> "pandas.Series[bool]":
 def _without_heads(tables: StudyTables) -> dict[tuple[str, float, str], float]:
     """Return the score without any head, by run, epoch and metric, of every run that classifies."""
     ends = []
-    for frame in (tables.dynamics, tables.curves):
+    for frame in (tables.pruning_epochs, tables.pruning):
         is_end = frame["heads_removed"] == frame["heads_total"]
         classifies = frame["run"].map(lambda run: kind_of(task_of(run)) == "classification").astype(bool)
         ends.append(frame[is_end & classifies & (frame["scope"] == "all")])

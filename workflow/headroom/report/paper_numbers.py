@@ -76,7 +76,7 @@ def pearson(tables: StudyTables) -> str:
 
 def half_removed(tables: StudyTables) -> str:
     """Return what is kept with half of all heads removed, by gradient and by ablation."""
-    rows = _first_run(tables, "curves")
+    rows = _first_run(tables, "pruning")
     if rows.empty or not has_skill(rows):
         return NO_SHARE if len(rows) else ""
     ablation, score = _share(point_at(order_curve(rows, "ablation"), 0.5)), words_of(tables.task).score
@@ -86,7 +86,7 @@ def half_removed(tables: StudyTables) -> str:
 
 def half_by_gradient(tables: StudyTables) -> str:
     """Return what is kept with half of all heads removed by gradient."""
-    rows = _first_run(tables, "curves")
+    rows = _first_run(tables, "pruning")
     if rows.empty or not has_skill(rows):
         return NO_SHARE if len(rows) else ""
     kept = _share(point_at(main_curve(rows), 0.5))
@@ -112,7 +112,7 @@ def _device(rows: pandas.DataFrame) -> str:
 
 def kinds(tables: StudyTables) -> str:
     """Return what is kept with 70 % of one kind removed."""
-    rows = _first_run(tables, "curves")
+    rows = _first_run(tables, "pruning")
     found = {kind: point_at(main_curve(rows, kind), 0.7) for kind in ("E", "A", "D")}
     parts = [f"{_share(kept)} ({kind})" for kind, kept in found.items() if kept is not None]
     return f"at 70 %: {listing(parts)} of the score kept" if parts else ""
@@ -120,7 +120,7 @@ def kinds(tables: StudyTables) -> str:
 
 def epochs(tables: StudyTables) -> str:
     """Return what is kept with 40 % removed in the first and in the last epoch that have a score."""
-    every = _first_run(tables, "dynamics")
+    every = _first_run(tables, "pruning_epochs")
     rows = rows_where(every, metric=main_metric(every))
     rows = rows[measurable(rows)]
     numbers = sorted(rows["epoch"].unique())

@@ -16,7 +16,7 @@ from headroom.report.configuration import read_configuration
 from headroom.report.exhibits import Column, Table, table_of
 from headroom.report.formatting import count, device_name, duration, listing, percent, plural
 from headroom.report.selection import run_name
-from headroom.report.study_tables import COLUMNS, StudyTables, seed_of
+from headroom.report.study_tables import TABLES, StudyTables, seed_of
 from headroom.report.tasks import heading
 
 PACKAGES = (
@@ -151,7 +151,7 @@ def _stages(rows: pandas.DataFrame) -> Table:
 
 def _signatures(tables: StudyTables) -> Table | None:
     rows = []
-    for name in COLUMNS:
+    for name in TABLES:
         for text in dict.fromkeys(tables.frame(name)["signature"]):
             rows.append({"table": name, "signature": text})
     if not rows:

@@ -121,12 +121,12 @@ def arm_rows(frame: pandas.DataFrame, arm: str) -> pandas.DataFrame:
 def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
     """Return the last epoch's curve of every run by the order that arms are compared by, all kinds together.
 
-    These are the rows of `dynamics`, which has every run; `curves`, which has the runs examined in detail,
+    These are the rows of `pruning_epochs`, which has every run; `pruning`, which has the runs examined in detail,
     stands in for runs without.
     """
-    frames = [last_epochs(frame) for frame in (tables.dynamics, tables.curves) if len(frame)]
+    frames = [last_epochs(frame) for frame in (tables.pruning_epochs, tables.pruning) if len(frame)]
     if not frames:
-        return tables.dynamics
+        return tables.pruning_epochs
     rows = rows_where(frames[0], scope="all")
     if rows.empty:
         return rows

@@ -34,14 +34,14 @@ def relevance(tables: StudyTables) -> str:
 
 def confidences(tables: StudyTables) -> str:
     """Return the smallest and the largest mean largest weight of an encoder head."""
-    rows = rows_where(confidence(tables.pointing, _run(tables, "pointing")), kind="E")["value"]
+    rows = rows_where(confidence(tables.attention_stats, _run(tables, "attention_stats")), kind="E")["value"]
     return f"{fixed(rows.min())} to {fixed(rows.max())}" if len(rows) else ""
 
 
 def roles(tables: StudyTables) -> str:
     """Return how many encoder heads hold which role."""
-    run = _run(tables, "roles") or _run(tables, "pointing")
-    encoder = [head for head in heads_of(confidence(tables.pointing, run)) if head.kind == "E"]
+    run = _run(tables, "roles") or _run(tables, "attention_stats")
+    encoder = [head for head in heads_of(confidence(tables.attention_stats, run)) if head.kind == "E"]
     if not encoder or not tables.given("roles"):
         return ""
     targets = main_roles(tables, run)
@@ -61,20 +61,20 @@ def roles_of_others(tables: StudyTables) -> str:
 
 def positions(tables: StudyTables) -> str:
     """Return how often related words stand at their most frequent relative position."""
-    best = relations_of(tables.pointing, _run(tables, "pointing"))
+    best = relations_of(tables.attention_stats, _run(tables, "attention_stats"))
     parts = [f"{target_name(target)} {percent(value)}" for target, value in zip(best["target"], best["baseline"])]
     return f"at the most frequent position: {', '.join(parts[:4:2])}" if parts else ""
 
 
 def relations(tables: StudyTables) -> str:
     """Return for how many relations a head beats the most frequent position by 10 points."""
-    best = relations_of(tables.pointing, _run(tables, "pointing"))
+    best = relations_of(tables.attention_stats, _run(tables, "attention_stats"))
     return f"{int((best['margin'] >= MARGIN).sum())} of {len(best)} by at least 10 points" if len(best) else ""
 
 
 def largest_margin(tables: StudyTables) -> str:
     """Return the relation whose best head has the largest margin."""
-    best = relations_of(tables.pointing, _run(tables, "pointing"))
+    best = relations_of(tables.attention_stats, _run(tables, "attention_stats"))
     if best.empty:
         return ""
     row = best.sort_values("margin", ascending=False).iloc[0]
@@ -95,9 +95,9 @@ def decided(tables: StudyTables) -> str:
 
 def _first(tables: StudyTables) -> pandas.DataFrame:
     """Return the hard models of the run shown first, with `scale`."""
-    run = _run(tables, "pruned")
-    found = [rows for rows in scaled_by_run(tables, "pruned") if set(rows["run"]) == {run}]
-    return hard(found[0]) if found else tables.pruned
+    run = _run(tables, "pruned_models")
+    found = [rows for rows in scaled_by_run(tables, "pruned_models") if set(rows["run"]) == {run}]
+    return hard(found[0]) if found else tables.pruned_models
 
 
 def encoder(tables: StudyTables) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy
 
+from headroom.core import tables
 from headroom.core.bootstrap import harm
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
-from headroom.core.tables import signature, write_table
-from headroom.methods.judging import COMPARED, Judge, comparisons
-from headroom.methods.scores import HALF_COLUMNS, HALVES, half_rows
+from headroom.core.table import signature
+from headroom.methods.judging import Judge, comparisons
+from headroom.methods.scores import HALVES, half_rows
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import AblationSettings
 from headroom.tasks import add_task, chosen_task
@@ -21,8 +22,6 @@ from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.ablation")
-
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *COMPARED, "signature")
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -59,11 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for judge in judges:
         rows += [{**leading, **row} for row in effects(judge, heads)]
         logger.info("ablated %d heads on %s", len(heads), judge.set.name)
-    write_table(given.output, rows, COLUMNS)
+    tables.ABLATION.write(given.output, rows)
     if given.halves:
         about = signature(metric=judges[0].set.metrics[0], set=judges[0].set.name)
         halves = [{**leading, **row, "signature": about} for row in effects_on_halves(judges[0], heads)]
-        write_table(given.halves, halves, HALF_COLUMNS)
+        tables.ABLATION_HALVES.write(given.halves, halves)
 
 
 def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:

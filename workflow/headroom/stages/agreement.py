@@ -7,18 +7,12 @@ from typing import Any
 
 import pandas
 
-from headroom.core import ranks
+from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED, harm
 from headroom.core.command import add_run, run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
-from headroom.core.tables import number, read_table, signature, write_table
-
-COLUMNS = (
-    "study", "run", "epoch", "kind", "set_a", "set_b", "metric", "statistic", "dropped", "k",
-    "value", "low", "high", "chance", "signature",
-)  # fmt: skip
-INPUT_COLUMNS = ("epoch", "kind", "layer", "head", "set", "metric", "delta", "signature")
+from headroom.core.table import signature
 
 NEAR_SETS = ("choose", "check", "test")
 LEFT_OUT = ("exact",)
@@ -40,10 +34,10 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read one ablation table and write its agreement table."""
     given = build_parser().parse_args(arguments)
-    ablation = read_table(given.ablation, INPUT_COLUMNS)
+    ablation = tables.ABLATION.read(given.ablation)
     named = {"study": given.study, "run": given.run}
     rows = [named | row for row in agreement_rows(ablation, source=str(given.ablation))]
-    write_table(given.output, rows, COLUMNS)
+    tables.AGREEMENT.write(given.output, rows)
 
 
 def agreement_rows(ablation: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
@@ -78,7 +72,7 @@ def set_pairs(sets: Sequence[str]) -> list[tuple[str, str]]:
 def _effects(ablation: pandas.DataFrame, *, metric: str, pair: tuple[str, str], source: str) -> pandas.DataFrame:
     """Return one row per head in table order, with `harm_a` and `harm_b`: its harm on either set."""
     rows = ablation[(ablation["metric"] == metric) & (ablation["epoch"] == ablation["epoch"].max())]
-    rows = rows.assign(harm=harm(metric, number(rows, "delta").to_numpy()))
+    rows = rows.assign(harm=harm(metric, rows["delta"].to_numpy()))
     first, second = (rows[rows["set"] == name] for name in pair)
     merged = first.merge(second, on=["epoch", "kind", "layer", "head"], how="outer", suffixes=("_a", "_b"))
     unpaired = merged[["harm_a", "harm_b"]].isna().any(axis=1)

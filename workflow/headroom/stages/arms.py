@@ -9,15 +9,11 @@ import numpy
 import pandas
 from scipy import stats
 
+from headroom.core import tables
 from headroom.core.command import run, stage_parser
-from headroom.core.tables import signature, write_table
-from headroom.methods.arm_quantities import INPUT_COLUMNS, Replicates, all_quantities
+from headroom.core.table import signature
+from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
 from headroom.methods.arm_tables import add_main, arms_by_task, check_arms, main_criteria, read_runs
-
-COLUMNS = (
-    "study", "task", "statistic", "set", "metric", "arm", "baseline",
-    "value", "low", "high", "p", "seeds", "signature",
-)  # fmt: skip
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -33,9 +29,9 @@ def build_parser() -> argparse.ArgumentParser:
         help="a task and its arms in order, the first is the reference; once per task",
     )
     add_main(parser)
-    for table in INPUT_COLUMNS:
+    for table in INPUTS:
         parser.add_argument(f"--{table}", nargs="+", type=Path, default=[], help=f"{table} tables of all runs")
-    parser.add_argument("--output", required=True, type=Path, help="repulsion table to write")
+    parser.add_argument("--output", required=True, type=Path, help="table that compares arms, to write")
     return parser
 
 
@@ -43,16 +39,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables of all runs and write the table that compares arms."""
     given = build_parser().parse_args(arguments)
     arms, mains = arms_by_task(given.arms), main_criteria(given.main)
-    tables = {name: read_runs(getattr(given, name), columns) for name, columns in INPUT_COLUMNS.items()}
-    for table in tables.values():
+    found = {name: read_runs(getattr(given, name), table) for name, table in INPUTS.items()}
+    for table in found.values():
         check_arms(table, arms)
     rows = [
         {"study": given.study, "task": task} | row
         for task, own in arms.items()
-        for found in all_quantities(_of_task(tables, task), mains[task])
-        for row in comparison_rows(found, own)
+        for quantity in all_quantities(_of_task(found, task), mains[task])
+        for row in comparison_rows(quantity, own)
     ]
-    write_table(given.output, rows, COLUMNS)
+    tables.ARMS.write(given.output, rows)
 
 
 def comparison_rows(found: Replicates, arms: Sequence[str]) -> Iterator[dict[str, Any]]:
@@ -114,8 +110,8 @@ def _row(
     }
 
 
-def _of_task(tables: Mapping[str, pandas.DataFrame], task: str) -> dict[str, pandas.DataFrame]:
-    return {name: table[table["task"] == task] for name, table in tables.items()}
+def _of_task(frames: Mapping[str, pandas.DataFrame], task: str) -> dict[str, pandas.DataFrame]:
+    return {name: frame[frame["task"] == task] for name, frame in frames.items()}
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.files import write_lines
-from headroom.core.tables import number, read_table
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
-from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS
 from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
 from headroom.settings.experiments import AttentionMapsSettings
 from headroom.tasks import add_task, chosen_task
@@ -40,12 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
     settings = settings_from(given, "attention_maps", AttentionMapsSettings)
-    roles = read_table(given.roles, ROLE_COLUMNS)
-    chosen = heads_to_trace(roles.assign(value=number(roles, "value")))
+    chosen = heads_to_trace(tables.ROLES.read(given.roles))
     if given.pointing:
-        pointing = read_table(given.pointing, POINTING_COLUMNS)
         held = {target for _, _, target in chosen}
-        nearest = nearest_to_roles(pointing.assign(value=number(pointing, "value")))
+        nearest = nearest_to_roles(tables.ATTENTION_STATS.read(given.pointing))
         chosen += [one for one in nearest if one[2] not in held]
     sentences = sentences_to_trace(_sentences(task, given), settings.sentences)
     maps: list[dict[str, Any]] = []

@@ -10,11 +10,11 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
 from headroom.methods.pointing import piece_pointing
-from headroom.methods.roles import POINTING_COLUMNS as COLUMNS
 from headroom.methods.shares import Measured
 from headroom.methods.syntax import SHUFFLE_SEED, relation_pointing
 from headroom.settings.base import SamplingSettings
@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         about = partial(_signature, given.set, material, settings, resamples)
         rows += _rows(given, given.name if model == "trained" else model, found, about)
         logger.info("looked at the %s model of %s", model, given.checkpoint)
-    write_table(given.output, rows, COLUMNS)
+    tables.ATTENTION_STATS.write(given.output, rows)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.methods.diversity import (
     ON_TEXT,
     STEP,
@@ -23,8 +24,6 @@ from headroom.tasks.loading import loading
 from headroom.tasks.observing import observing
 
 logger = logging.getLogger("headroom.stages.diversity")
-
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "measure", "value", "signature")
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -58,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows += _rows(given, epoch, found, len(examples), since=before[0] if before else None)
         before = epoch, particles
         logger.info("compared the heads of %s", checkpoint)
-    write_table(given.output, rows, COLUMNS)
+    tables.DIVERSITY.write(given.output, rows)
 
 
 def _rows(

@@ -1,4 +1,4 @@
-"""Writes what is generated from the typed configuration: its JSON schema and its table for readers."""
+"""Writes what is generated: the JSON schema and the page of the configuration, the page of the result tables."""
 
 import argparse
 import logging
@@ -8,9 +8,11 @@ from typing import Any
 
 import yaml
 
+from headroom.core import tables
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
+from headroom.core.table import Column, Table
 from headroom.settings.study import Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
@@ -18,7 +20,29 @@ Schema = dict[str, Any]
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
+TABLES_NOTE = "written by `make docs` from workflow/headroom/core/tables; do not edit"
+RECURRING = 3
+"""In how many tables a column is described once for all."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
+
+
+TABLES_INTRODUCTION = """
+Every table is a plain CSV file with a header row, one observation a row, written whole or not at all. A table
+about runs has one file per run, `results/<study>/<table>/<run>.csv`; stack the files of several runs, or of several
+studies, and nothing collides. Text is UTF-8, an empty cell means "does not apply" or "cannot be computed".
+Numbers have nine significant digits. With pandas:
+
+```python
+import glob, pandas
+
+scores = pandas.concat(
+    pandas.read_csv(path, keep_default_na=False) for path in glob.glob("results/starter/scores/*.csv")
+)
+```
+
+(`keep_default_na=False` keeps the empty profile an empty text.) `headroom.core.tables.SCORES.read(path)` checks the
+columns and types them.
+"""
 
 
 def schema_text() -> str:
@@ -34,6 +58,37 @@ def table_text() -> str:
     example = Study(translation=TranslationSettings(), classification={"example": ClassificationSettings()})
     lines = ["# The configuration", "", f"<!-- {NOTE} -->", "", _plain(root["description"])]
     return "\n".join([*lines, *_section(root, root, example, "", 1)]) + "\n"
+
+
+def tables_text() -> str:
+    """Return a Markdown page with every table of a study and its columns."""
+    found = tables.ALL.by_name.values()
+    every = [column for table in found for column in table.columns]
+    recurring = [column for column in dict.fromkeys(every) if every.count(column) >= RECURRING]
+    lines = ["# The result tables", "", f"<!-- {TABLES_NOTE} -->", TABLES_INTRODUCTION]
+    lines += ["## Columns that recur", "", "They mean the same wherever a table refers to them.", ""]
+    lines += _columns(recurring)
+    for table in found:
+        lines += ["", *_table_section(table, recurring)]
+    return "\n".join(lines) + "\n"
+
+
+def _table_section(table: Table, recurring: Sequence[Column]) -> Iterator[str]:
+    about, _, rest = table.about.strip().partition("\n\n")
+    writers = " and ".join(f"`{name}`" for name in table.writers)
+    path = table.path.replace("{", "<").replace("}", ">")
+    yield from [f"## {table.name}", "", about, ""]
+    yield f"`results/<study>/{path}`, written by {writers}. Key: {', '.join(f'`{name}`' for name in table.key)}."
+    yield from ["", *_columns(table.columns, known=recurring)]
+    if rest:
+        yield from ["", rest]
+
+
+def _columns(columns: Sequence[Column], known: Sequence[Column] = ()) -> Iterator[str]:
+    yield from ["| column | type | unit | meaning |", "|---|---|---|---|"]
+    for one in columns:
+        meaning = "see [above](#columns-that-recur)" if one in known else one.meaning.replace("|", "\\|")
+        yield f"| `{one.name}` | {one.type} | {one.unit} | {meaning} |"
 
 
 def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
@@ -171,24 +226,26 @@ def _without_titles(schema: Any) -> Any:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("docs", "Write the configuration's schema and table.")
+    parser = stage_parser("docs", "Write the configuration's schema and page, and the page of result tables.")
     parser.add_argument("--schema", type=Path, required=True, help="JSON schema, written as YAML")
     parser.add_argument("--table", type=Path, required=True, help="Markdown page with every key")
-    parser.add_argument("--check", action="store_true", help="only check that both files are up to date")
+    parser.add_argument("--tables", type=Path, required=True, help="Markdown page with every result table")
+    parser.add_argument("--check", action="store_true", help="only check that all files are up to date")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write both files, or check them.
+    """Write all files, or check them.
 
     Raises:
         HeadroomError: With `--check`, if a file differs from what would be written.
     """
     options = build_parser().parse_args(arguments)
-    for path, text in ((options.schema, schema_text()), (options.table, table_text())):
+    made = ((options.schema, schema_text()), (options.table, table_text()), (options.tables, tables_text()))
+    for path, text in made:
         if options.check:
             if not path.exists() or path.read_text(encoding="utf-8") != text:
-                raise HeadroomError(f"{path} is not what the configuration's models say; run `make docs`")
+                raise HeadroomError(f"{path} is out of date; run `make docs`")
         else:
             with atomic_path(path) as temporary:
                 temporary.write_text(text, encoding="utf-8", newline="\n")

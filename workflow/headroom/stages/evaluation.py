@@ -4,14 +4,12 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.bootstrap import interval
 from headroom.core.command import add_run, epoch_of, run, stage_parser
-from headroom.core.tables import write_table
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
-
-COLUMNS = ("study", "run", "epoch", "set", "metric", "value", "low", "high", "decoding", "signature")
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -51,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                     "signature": signature(metric),
                 }
             )
-    write_table(given.output, rows, COLUMNS)
+    tables.EVALUATION.write(given.output, rows)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,11 @@ from typing import Any
 import torch
 import transformers
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, sha256
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.classification.records import read_record
 from headroom.engines.classification.states import CONFIGURATION, MODEL_FILES, TOKENIZER, claim
@@ -30,7 +31,6 @@ from headroom.settings.models import FineTuningSettings
 
 logger = logging.getLogger("headroom.stages.fine_tuning")
 
-COLUMNS = ("study", "run", "epoch", "measure", "value", "signature")
 
 _SETS = ("train", "choose", "check")
 
@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.until:
         hand_over(given.work, given.checkpoints, last)
     leading = {"study": given.study, "run": given.run}
-    write_table(given.output, epoch_rows(records, leading, signature_of(given, settings)), COLUMNS)
+    tables.TRAINING.write(given.output, epoch_rows(records, leading, signature_of(given, settings)))
 
 
 def take_part(notify: Notify, **training: Any) -> None:

@@ -4,17 +4,15 @@ import argparse
 from collections.abc import Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, epoch_of, run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, format_profile
-from headroom.core.tables import write_table
 from headroom.engines.head_model import HeadModel
-from headroom.methods.pruned_models import PRUNED, compared
+from headroom.methods.pruned_models import compared
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
-
-COLUMNS = PRUNED
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -59,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     before = judged.judge(full)
     rows = [{**leading, **row} for row in compared(judged, before, judged.judge(other), "trained:anew")]
-    write_table(given.output, rows, COLUMNS)
+    tables.PRUNED_MODELS.write(given.output, rows)
 
 
 def removed_from(other: HeadModel, full: HeadModel) -> frozenset[Any]:

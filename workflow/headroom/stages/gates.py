@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, format_profile
-from headroom.core.tables import number, read_table, signature, write_table
+from headroom.core.table import signature
 from headroom.engines.head_model import HeadModel
 from headroom.methods.continued_training import continue_training
 from headroom.methods.judging import EvaluationSet, Outcome
@@ -27,7 +28,7 @@ from headroom.methods.learned_gates import (
     profile_of,
 )
 from headroom.methods.orders import read_scores
-from headroom.methods.pruned_models import PRUNED, compared
+from headroom.methods.pruned_models import compared
 from headroom.settings.experiments import GateSettings, MainSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.judging import judging
@@ -35,9 +36,6 @@ from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.gates")
 
-_PLACE = ("study", "run", "epoch", "method", "scope", "setting")
-GATES = (*_PLACE, "kind", "layer", "head", "score", "p_closed", "p_open", "kept", "signature")
-COLUMNS = PRUNED
 
 CONTROLS = "controls"
 FALLING = 0.02
@@ -107,9 +105,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if given.models and training.method == given.method:
             fresh = loading(task).load_model(given, given.checkpoint)
             save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
-    write_table(given.output, rows, COLUMNS)
+    tables.PRUNED_MODELS.write(given.output, rows)
     if given.learned:
-        write_table(given.learned, gates, GATES)
+        tables.GATES.write(given.learned, gates)
 
 
 def signature_of(given: argparse.Namespace, settings: GateSettings) -> str:
@@ -127,9 +125,9 @@ def start_of(path: str | None) -> str:
     """Return whether a model had converged by its training's table: `converged`, `falling`, or `unknown` without."""
     if path is None:
         return "unknown"
-    table = read_table(path, ("epoch", "measure", "value"))
+    table = tables.TRAINING.read(path)
     mine = table[table["measure"] == "valid_loss"]
-    losses = [float(value) for _, value in sorted(zip(mine["epoch"], number(mine, "value")))]
+    losses = [float(value) for _, value in sorted(zip(mine["epoch"], mine["value"]))]
     if len(losses) < 2:
         return "falling"  # nothing says that one epoch was enough
     return "falling" if losses[-1] < losses[-2] * (1 - FALLING) else "converged"

@@ -5,11 +5,11 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention
-from headroom.core.tables import write_table
-from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.judging import Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import KeepOneSettings
 from headroom.tasks import add_task, chosen_task
@@ -17,8 +17,6 @@ from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.keep_one")
-
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", *COMPARED, "chosen_on", "signature")
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -56,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, judge in judges.items():
         logger.info("chose %s on %s", " ".join(map(str, chosen[name])), name)
         rows += [{**leading, **row} for row in effects(judge, model.sites, chosen)]
-    write_table(given.output, rows, COLUMNS)
+    tables.KEEP_ONE.write(given.output, rows)
 
 
 def tried(sites: Sequence[Site]) -> list[Intervention]:

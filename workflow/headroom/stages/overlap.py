@@ -9,18 +9,12 @@ from typing import Any
 
 import pandas
 
-from headroom.core import ranks
+from headroom.core import ranks, tables
 from headroom.core.command import run, stage_parser
 from headroom.core.heads import Head
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.methods.arm_tables import add_main, groups, joint_signature, main_criteria, main_scores, read_runs
 from headroom.methods.orders import by_head, least_important_first
-
-COLUMNS = (
-    "study", "task", "criterion", "share", "kept", "run", "other", "arm", "other_arm",
-    "value", "chance", "signature",
-)  # fmt: skip
-INPUT_COLUMNS = ("run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
 
 SHARES = (0.25, 0.5)
 """Sizes of the sets of heads kept, as shares of all heads."""
@@ -52,9 +46,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the score tables of all runs and write the overlap table."""
     given = build_parser().parse_args(arguments)
-    runs = ranked_runs(read_runs(given.scores, INPUT_COLUMNS), main_criteria(given.main))
+    runs = ranked_runs(read_runs(given.scores, tables.SCORES), main_criteria(given.main))
     rows = [{"study": given.study} | row for pair in pairs(runs) for row in overlap_rows(*pair)]
-    write_table(given.output, rows, COLUMNS)
+    tables.OVERLAP.write(given.output, rows)
 
 
 def ranked_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Ranked]:

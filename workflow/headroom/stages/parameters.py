@@ -6,17 +6,13 @@ from typing import Any
 
 import torch
 
+from headroom.core import tables
 from headroom.core.command import add_run, epoch_of, run, stage_parser
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.head_model import HeadModel
 from headroom.engines.sites import AttentionSite
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.loading import loading
-
-COLUMNS = (
-    *("study", "run", "epoch", "kind", "layer", "heads"),
-    *("head_parameters", "attention_parameters", "model_parameters", "signature"),
-)
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -35,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser(task).parse_args(arguments)
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     rows = [{**leading, **row} for row in counts(loading(task).load_model(given, given.checkpoint))]
-    write_table(given.output, rows, COLUMNS)
+    tables.PARAMETERS.write(given.output, rows)
 
 
 def counts(model: HeadModel) -> Iterator[dict[str, Any]]:

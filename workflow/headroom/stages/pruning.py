@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, Site, all_heads, format_profile
 from headroom.core.interventions import Intervention
-from headroom.core.tables import write_table
 from headroom.engines.head_model import HeadModel
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, scored
-from headroom.methods.judging import COMPARED, Judge, comparisons
+from headroom.methods.judging import Judge, comparisons
 from headroom.methods.orders import (
     least_important_first,
     random_order,
@@ -31,9 +31,6 @@ from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.pruning")
-
-_PLACE = ("scope", "order", "normalised", "ranking", "draw", "heads_removed", "heads_total", "removed")
-COLUMNS = ("study", "run", "epoch", *_PLACE, *COMPARED, "signature")
 
 Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
 """From a criterion to a function from a profile to the raw scores under it."""
@@ -114,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.shard:
         write_shard(given.output, judged_by_epoch)
     else:
-        write_table(given.output, rows, COLUMNS)
+        tables.PRUNING.write(given.output, rows)
 
 
 def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:

@@ -15,23 +15,19 @@ from typing import Any, NamedTuple
 import numpy
 import pandas
 
-from headroom.core import ranks
+from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED
 from headroom.core.command import add_run, add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS, Head
-from headroom.core.tables import number, read_table, signature, write_table
+from headroom.core.table import signature
 from headroom.methods.criteria import criteria, criterion
 from headroom.methods.orders import by_head
 from headroom.methods.scores import criterion_rows
 from headroom.settings.experiments import MainSettings
 
-COLUMNS = (
-    "study", "run", "epoch", "scope", "first", "second", "statistic",
-    "value", "low", "high", "ceiling", "heads", "signature",
-)  # fmt: skip
 STATISTIC = "spearman"
-TABLES = ("scores", "ablation", "attention_stats", "relevance", "gates")
+ORDER = ("scores", "ablation", "attention_stats", "relevance", "gates")
 """Experiments whose tables have scores, in the order of the table to write; others come after them."""
 
 
@@ -60,7 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("rank_correlation", __doc__ or "")
     add_run(parser)
     add_settings(parser, pruning=MainSettings)
-    for table, names in tables().items():
+    for table, names in compared_by_table().items():
         flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
         parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
     parser.add_argument(
@@ -79,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser().parse_args(arguments)
     found = read_criteria(given)
     named = {"study": given.study, "run": given.run}
-    write_table(given.output, [named | row for row in agreement_rows(found)], COLUMNS)
+    tables.RANK_CORRELATION.write(given.output, [named | row for row in agreement_rows(found)])
 
 
 def read_criteria(given: argparse.Namespace) -> list[Scored]:
@@ -91,7 +87,7 @@ def read_criteria(given: argparse.Namespace) -> list[Scored]:
     main = settings_from(given, "pruning", MainSettings).main
     found = [
         scored
-        for table, names in tables(main).items()
+        for table, names in compared_by_table(main).items()
         for path in getattr(given, table)
         for scored in _scored_in(path, names)
     ]
@@ -161,10 +157,10 @@ def _check_same(found: Sequence[Scored]) -> None:
             )
 
 
-def tables(main: str = "") -> dict[str, list[str]]:
+def compared_by_table(main: str = "") -> dict[str, list[str]]:
     """Return the criteria that are compared by the experiment whose table has their scores, the main one first."""
     compared = sorted((name for name, one in criteria().items() if one.compared), key=lambda name: name != main)
-    named = dict.fromkeys([*TABLES, *(criterion(name).table for name in compared)])
+    named = dict.fromkeys([*ORDER, *(criterion(name).table for name in compared)])
     return {table: [name for name in compared if criterion(name).table == table] for table in named}
 
 
@@ -179,18 +175,21 @@ def _scored_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
 
 def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]]:
     """Return, by criterion, the scores on the two halves of the examples."""
-    table = read_table(path, ("criterion", "half", "value", "kind", "layer", "head"))
+    table = tables.SCORES_HALVES.read(path)
+    if table.empty:
+        raise HeadroomError(f"{path}: the table has no row; write it again")
+    table = table[table["epoch"] == table["epoch"].max()]
     found = {}
     for name, rows in table.groupby("criterion", sort=False):
         first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
-        found[str(name)] = (by_head(first, number(first, "value")), by_head(second, number(second, "value")))
+        found[str(name)] = (by_head(first, first["value"]), by_head(second, second["value"]))
     return found
 
 
 def _with_halves(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
     whole = _scored(name, rows[rows["half"] == "all"], path)
     first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
-    halves = (by_head(first, number(first, "value")), by_head(second, number(second, "value")))
+    halves = (by_head(first, first["value"]), by_head(second, second["value"]))
     if set(halves[0]) != set(whole.scores) or set(halves[1]) != set(whole.scores):
         return whole
     return whole._replace(halves=halves)
@@ -202,7 +201,7 @@ def _scored(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
     places = sorted(set(zip(rows["run"], rows["epoch"])))
     if len(places) > 1:
         raise HeadroomError(f"{path}: scores of several runs or epochs, e.g. {places[0]} and {places[1]}; give one")
-    scores = by_head(rows, number(rows, "value"))
+    scores = by_head(rows, rows["value"])
     if len(scores) < len(rows):
         raise HeadroomError(f"{path}: a head has several scores by {name}; write this table again")
     return Scored(name, scores, None, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import HALVES
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
 from headroom.settings.experiments import RelevanceSettings
 from headroom.tasks import add_task, chosen_task
@@ -16,9 +17,6 @@ from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.relevance")
 
-COLUMNS = (
-    "study", "run", "epoch", "kind", "layer", "head", "measure", "half", "value", "low", "high", "count", "signature",
-)  # fmt: skip
 CONSERVED = 1e-3
 """Relative error from which relevance is not conserved: an operation leaks it."""
 
@@ -52,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
     about = signature(lrp="epsilon", epsilon=settings.epsilon, logit="top-1", set=given.set, examples=len(examples))
-    write_table(given.output, [leading | row | {"signature": about} for row in _rows(found)], COLUMNS)
+    tables.RELEVANCE.write(given.output, [leading | row | {"signature": about} for row in _rows(found)])
 
 
 def _rows(found: Relevances) -> Iterator[dict[str, Any]]:

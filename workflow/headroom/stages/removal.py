@@ -7,10 +7,11 @@ from typing import Any
 
 import torch
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.head_model import HeadModel
 from headroom.methods.judging import EvaluationSet
 from headroom.methods.orders import least_important_first, read_scores, removed_first
@@ -20,8 +21,6 @@ from headroom.tasks.judging import judging
 from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.removal")
-
-COLUMNS = ("study", "run", "epoch", "heads_removed", "removed", "check", "value", "signature")
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -61,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "removed": format_profile(removed),
         "signature": signature(set=given.set, torch=torch.__version__),
     }
-    write_table(given.output, [{**leading, "check": name, "value": value} for name, value in checks.items()], COLUMNS)
+    tables.REMOVAL.write(given.output, [{**leading, "check": name, "value": value} for name, value in checks.items()])
 
 
 def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> frozenset[Head]:

@@ -6,18 +6,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas
-
+from headroom.core import tables
 from headroom.core.command import add_settings, run, settings_from, stage_parser
-from headroom.core.tables import number, read_table, signature, write_table
-from headroom.methods.roles import POINTING_COLUMNS, ROLE_COLUMNS, Role, find_roles
+from headroom.core.table import signature
+from headroom.methods.roles import Role, find_roles
 from headroom.settings.experiments import RoleSettings
 
 logger = logging.getLogger("headroom.stages.roles")
 
-COLUMNS = ROLE_COLUMNS
 
-_NUMBERS = ("value", "baseline", "low", "high")
 _TAKEN = (
     "study", "run", "epoch", "model", "trees", "kind", "layer", "head", "target", "value", "baseline", "low", "high",
 )  # fmt: skip
@@ -36,9 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables and write the roles."""
     given = build_parser().parse_args(arguments)
     rule = settings_from(given, "roles", RoleSettings)
-    table = pandas.concat([read_table(path, POINTING_COLUMNS) for path in given.pointing], ignore_index=True)
-    roles = find_roles(table.assign(**{name: number(table, name) for name in _NUMBERS}), rule)
-    write_table(given.output, _rows(roles, rule), COLUMNS)
+    roles = find_roles(tables.ATTENTION_STATS.read_all(given.pointing), rule)
+    tables.ROLES.write(given.output, _rows(roles, rule))
     logger.info("found %d roles", len(roles))
 
 

@@ -5,18 +5,17 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.head_model import HeadModel
 from headroom.methods.criteria import scored
-from headroom.methods.scores import HALF_COLUMNS, HALVES, NORMALISATIONS, half_rows, normalised_by_layer
+from headroom.methods.scores import HALVES, NORMALISATIONS, half_rows, normalised_by_layer
 from headroom.settings.experiments import ScoreSettings
 from headroom.tasks import add_task, chosen_task
 from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.scores")
-
-COLUMNS = ("study", "run", "epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
 
 
 def build_parser(task: str) -> argparse.ArgumentParser:
@@ -45,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         batches = loading(task).batches(model, examples, settings.batch_examples)
         rows += _rows(given, epoch_of(checkpoint), scored(model, batches), about)
         logger.info("scored %s", checkpoint)
-    write_table(given.output, rows, COLUMNS)
+    tables.SCORES.write(given.output, rows)
     if given.halves:
         halves = list(_half_rows(model, batches))
         leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoints[-1])}
-        write_table(given.halves, [{**leading, **row, "signature": about} for row in halves], HALF_COLUMNS)
+        tables.SCORES_HALVES.write(given.halves, [{**leading, **row, "signature": about} for row in halves])
 
 
 def _half_rows(model: HeadModel, batches: Sequence[Any]) -> Iterator[dict[str, Any]]:

@@ -7,18 +7,12 @@ from typing import Any
 
 import pandas
 
-from headroom.core import ranks
+from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED
 from headroom.core.command import add_run, run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
-from headroom.core.tables import number, read_table, signature, write_table
-
-COLUMNS = (
-    "study", "run", "epoch", "kind", "criterion", "normalised", "statistic", "k",
-    "value", "low", "high", "chance", "signature",
-)  # fmt: skip
-INPUT_COLUMNS = ("epoch", "kind", "layer", "head", "criterion", "normalised", "value", "signature")
+from headroom.core.table import signature
 
 OVERLAP_SHARES = (0.25, 0.5)
 """Sizes of the top lists, as shares of the heads of a kind."""
@@ -36,10 +30,10 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read one score table and write its settling table."""
     given = build_parser().parse_args(arguments)
-    scores = read_table(given.scores, INPUT_COLUMNS)
+    scores = tables.SCORES.read(given.scores)
     named = {"study": given.study, "run": given.run}
     rows = [named | row for row in settling_rows(scores, source=str(given.scores))]
-    write_table(given.output, rows, COLUMNS)
+    tables.SETTLING.write(given.output, rows)
 
 
 def settling_rows(scores: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
@@ -68,7 +62,7 @@ def settling_rows(scores: pandas.DataFrame, *, source: str) -> Iterator[dict[str
 def _by_epoch(rows: pandas.DataFrame, source: str) -> pandas.DataFrame:
     """Return scores as (heads, epochs), both in table order."""
     order = rows["kind"].map({kind: place for place, kind in enumerate(KINDS)})
-    values = rows.assign(order=order, value=number(rows, "value"))
+    values = rows.assign(order=order)
     table = values.pivot(index=["order", "layer", "head"], columns="epoch", values="value")
     if table.isna().any(axis=None):
         epoch = table.columns[table.isna().any()][0]

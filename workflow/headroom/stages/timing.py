@@ -8,9 +8,10 @@ from typing import Any
 
 import torch
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import all_heads
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.head_model import HeadModel
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
@@ -21,13 +22,6 @@ from headroom.tasks.timing import Workload, timing
 
 logger = logging.getLogger("headroom.stages.timing")
 
-COLUMNS = (
-    *("study", "run", "share_removed", "heads_removed", "model", "part", "batch_size"),
-    *("median_seconds", "quartile_low", "quartile_high", "repeats"),
-    *("speedup", "speedup_low", "speedup_high", "expected_speedup", "multiply_adds", "parameters"),
-    *("threads", "device", "signature"),
-)
-SAMPLE_COLUMNS = (*("study", "run", "share_removed", "model", "part", "batch_size", "repeat", "seconds", "signature"),)
 
 Models = dict[tuple[str, float], HeadModel]
 """The models timed side by side, by (full, masked or sliced; share of heads removed)."""
@@ -65,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             samples += seconds
             rows += added
         logger.info("timed batches of %d", size)
-    write_table(given.samples, samples, SAMPLE_COLUMNS)
-    write_table(given.output, rows, COLUMNS)
+    tables.TIMING_SAMPLES.write(given.samples, samples)
+    tables.TIMING.write(given.output, rows)
 
 
 def build_models(task: str, given: argparse.Namespace, settings: TimingSettings) -> Models:

@@ -12,10 +12,11 @@ from typing import Any
 
 import torch
 
+from headroom.core import tables
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, read_lines, sha256
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.epochs import Notify, epoch_rows, loaded_code, progress_lines
 from headroom.engines.processes import check_processes, run_together
 from headroom.engines.translation.fairseq import VERSION as ENGINE_VERSION
@@ -27,7 +28,6 @@ from headroom.settings.models import ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.training")
 
-COLUMNS = ("study", "run", "epoch", "measure", "value", "signature")
 
 _NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx", "valid.source-target.source.idx")
 _OURS = re.compile(r"((epoch|state)\d+\.(pt|json)|fingerprint)|\.(epoch|state|fingerprint).*")
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.until:
         hand_over(work, Path(given.checkpoints), last)
     leading = {"study": given.study, "run": given.run}
-    write_table(given.output, epoch_rows(records, leading, signature_of(given, training)), COLUMNS)
+    tables.TRAINING.write(given.output, epoch_rows(records, leading, signature_of(given, training)))
 
 
 def take_part(notify: Notify, **training: Any) -> None:

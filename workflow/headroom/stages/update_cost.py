@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
+from headroom.core import tables
 from headroom.core.command import add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
-from headroom.core.tables import signature, write_table
+from headroom.core.table import signature
 from headroom.engines.translation.fairseq_task import fairseq_arguments
 from headroom.engines.translation.training import build_trainer, configuration
 from headroom.methods.fairseq_arms import arm_arguments
@@ -21,8 +22,6 @@ from headroom.settings.experiments import UpdateCostSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.update_cost")
-
-COLUMNS = ("study", "arm", "repeat", "seconds", "ratio", "signature")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -63,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for arm in arms:
         logger.info("%s: %.3f times the update of %s", arm, ratio_summary(seconds[arm], seconds[first])[0], first)
     about = signature(**setting, warmup=settings.warmup, repeats=settings.repeats, threads=settings.threads)
-    write_table(given.output, _rows(given.study, seconds, first, about), COLUMNS)
+    tables.UPDATE_COST.write(given.output, _rows(given.study, seconds, first, about))
 
 
 def prepare_updates(

@@ -7,7 +7,7 @@ import numpy
 from numpy import ndarray
 
 from headroom.core.bootstrap import Metric, Sample, mean, percentage
-from headroom.core.tables import signature
+from headroom.core.table import signature
 
 POSITIVE = 1
 """Index of the class that F1 is about."""

@@ -7,7 +7,7 @@ from numpy import ndarray
 from sacrebleu.metrics import BLEU, CHRF
 
 from headroom.core.bootstrap import Metric, Sample, mean, percentage
-from headroom.core.tables import signature
+from headroom.core.table import signature
 
 NGRAM_ORDERS = 4
 CHARACTER_ORDERS = 6

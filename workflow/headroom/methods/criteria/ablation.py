@@ -13,11 +13,10 @@ if TYPE_CHECKING:
 def rows(table: pandas.DataFrame, chosen_on: str) -> pandas.DataFrame:
     """Return the harm to the main metric, the table's first, on the set that heads are chosen on."""
     from headroom.core.bootstrap import harm
-    from headroom.core.tables import number
 
     metric = table["metric"].iloc[0]
     mine = table[(table["set"] == chosen_on) & (table["metric"] == metric)]
-    return mine.assign(value=harm(metric, number(mine, "delta").to_numpy()), half="all")
+    return mine.assign(value=harm(metric, mine["delta"].to_numpy()), half="all")
 
 
 CRITERIA = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from headroom.core.table import signature
 from headroom.methods.criteria import Criterion
 
 if TYPE_CHECKING:
@@ -15,11 +16,9 @@ def survival(method: str) -> Callable[[pandas.DataFrame, str], pandas.DataFrame]
     """Return how survival under a method is read; gates on some kinds of heads only give no scores."""
 
     def rows(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
-        from headroom.core.tables import number, signature
-
         mine = table[(table["method"] == method) & (table["scope"] == "all")]
         places = ["run", "epoch", "kind", "layer", "head"]
-        kept = mine.assign(value=number(mine, "kept")).groupby(places, as_index=False, sort=False)
+        kept = mine.assign(value=mine["kept"]).groupby(places, as_index=False, sort=False)
         shares = kept.agg({"value": "mean", "signature": "first"})
         settings = signature(method=method, settings=",".join(map(str, dict.fromkeys(mine["setting"]))))
         return shares.assign(signature=shares["signature"] + "|" + settings, half="all")

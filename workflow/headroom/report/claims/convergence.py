@@ -43,7 +43,7 @@ def _read(rows: pandas.DataFrame) -> Reading | None:
 
 
 def _converged(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "pruned", _read)
+    return readings(tables, "pruned_models", _read)
 
 
 CLAIMS = (

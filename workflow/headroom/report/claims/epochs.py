@@ -74,7 +74,7 @@ def _last_epoch(rows: pandas.DataFrame) -> int:
 
 
 def _plateau(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "dynamics", _read_plateau, shares=True)
+    return readings(tables, "pruning_epochs", _read_plateau, shares=True)
 
 
 def _settled(tables: StudyTables) -> list[Reading]:

@@ -43,8 +43,8 @@ def findings(tables: StudyTables) -> list[str]:
     of several tasks every number is followed by its task.
     """
     curve, order = "no pruning curve was run", "no random order was run"
-    if not any(has_skill(rows) for rows in scaled_by_run(tables, "curves")):
-        curve, order = (UNSKILLED, UNSKILLED) if tables.has("curves") else (curve, order)
+    if not any(has_skill(rows) for rows in scaled_by_run(tables, "pruning")):
+        curve, order = (UNSKILLED, UNSKILLED) if tables.has("pruning") else (curve, order)
     return [
         _removable(tables) or f"How many heads can be removed is not known: {curve}.",
         _kinds(tables) or "Which kind of attention matters most is not known: its curves were not run.",
@@ -88,7 +88,7 @@ def _noticeable(tables: StudyTables, kind: str) -> str:
     if kind == "classification":
         return f"{share} of what it scores above chance"
     task = next(task for task in tables.tasks if kind_of(task) == kind)
-    return f"{share} of its {metric_word(main_metric(tables.of_task(task).curves))}"
+    return f"{share} of its {metric_word(main_metric(tables.of_task(task).pruning))}"
 
 
 def _runs(tables: StudyTables, name: str) -> list[pandas.DataFrame]:
@@ -97,7 +97,7 @@ def _runs(tables: StudyTables, name: str) -> list[pandas.DataFrame]:
 
 
 def _removable_share(tables: StudyTables) -> str:
-    curves = [main_curve(rows) for rows in _runs(tables, "curves")]
+    curves = [main_curve(rows) for rows in _runs(tables, "pruning")]
     shares = [removable_share(curve) for curve in curves if len(curve)]
     return mean_share(shares).text() if shares else ""
 
@@ -127,7 +127,7 @@ def _kinds(tables: StudyTables) -> str:
 def _kinds_of_one(tables: StudyTables) -> str:
     kept: dict[str, Measured] = {}
     for kind in KIND_NAMES:
-        points = [point_at(main_curve(rows, kind), KIND_SHARE) for rows in scaled_by_run(tables, "curves")]
+        points = [point_at(main_curve(rows, kind), KIND_SHARE) for rows in scaled_by_run(tables, "pruning")]
         found = [point for point in points if point is not None]
         if found:
             kept[kind] = mean_share(found)
@@ -144,7 +144,7 @@ def _kinds_of_one(tables: StudyTables) -> str:
     )
     return (
         f"{opening}: with 70 % of the heads of {KIND_NAMES[worst]} removed it keeps {kept[worst].text()} of its"
-        f" {metric_word(main_metric(tables.curves))}, against {against}."
+        f" {metric_word(main_metric(tables.pruning))}, against {against}."
     )
 
 
@@ -183,7 +183,7 @@ def _roles(tables: StudyTables) -> str:
 
 def _gain(tables: StudyTables, order: str) -> str:
     gains = []
-    for rows in _runs(tables, "curves"):
+    for rows in _runs(tables, "pruning"):
         ours, other = main_curve(rows), order_curve(rows, order)
         if len(ours) > 2 and len(other) > 2:
             gains.append(mean_difference(ours, other))

@@ -74,7 +74,7 @@ def scratch_differences(tables: StudyTables) -> dict[str, pandas.DataFrame]:
     One row per setting and draw; `gain` is the score pruned from the trained model less that from scratch.
     """
     found = {}
-    for rows in scaled_by_run(tables, "pruned"):
+    for rows in scaled_by_run(tables, "pruned_models"):
         judged = hard(rows)
         pruned, scratch = (rows_where(judged, method=method) for method in (HARD_CONCRETE, SCRATCH))
         both = pruned.merge(scratch, on=["scope", "setting"], suffixes=("", "_scratch"))
@@ -104,11 +104,11 @@ def _scratch(tables: StudyTables) -> list[Reading]:
 
 def encoder_readings(tables: StudyTables) -> list[Reading]:
     """Return what each run says about pruning the encoder: the score kept, and the share of heads."""
-    return readings(tables, "pruned", _pruned_reader("", QUARTER, TWELFTH), shares=True)
+    return readings(tables, "pruned_models", _pruned_reader("", QUARTER, TWELFTH), shares=True)
 
 
 def _all_kinds(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "pruned", _pruned_reader("all", HALF, QUARTER), shares=True)
+    return readings(tables, "pruned_models", _pruned_reader("all", HALF, QUARTER), shares=True)
 
 
 _REFERENCE = (

@@ -91,12 +91,12 @@ def kept_heads(gates: pandas.DataFrame) -> list[Head]:
 
 
 def removed_heads(row: pandas.Series) -> list[str]:
-    """Return the names of the heads that a row of `pruned` is without."""
+    """Return the names of the heads that a row of `pruned_models` is without."""
     return str(row["removed"]).split()
 
 
 def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, int]]:
-    """Return by kind how many heads a row of `pruned` keeps, and of how many, of a model with these heads."""
+    """Return by kind how many heads a row of `pruned_models` keeps, and of how many, of a model with these heads."""
     gone = set(removed_heads(row))
     found = {}
     for kind in KINDS:

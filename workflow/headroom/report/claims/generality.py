@@ -35,7 +35,7 @@ def _read_small(rows: pandas.DataFrame) -> Reading | None:
 
 def _general(tables: StudyTables) -> list[Reading]:
     read = _read_small if tables.task == "translation" else _reader(tables.task)
-    return readings(tables, "curves", read, shares=True)
+    return readings(tables, "pruning", read, shares=True)
 
 
 CLAIMS = (

@@ -83,11 +83,11 @@ def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 
 
 
 def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:
-    """Return a number of the table `repulsion`: of an arm, or its difference from a reference.
+    """Return a number of the table `arms`: of an arm, or its difference from a reference.
 
     Of statistics about a metric it is that of the main metric and set; None if the table lacks it.
     """
-    rows = rows_where(tables.repulsion, statistic=statistic)
+    rows = rows_where(tables.arms, statistic=statistic)
     if rows.empty:
         return None
     rows = rows_where(rows, metric=main_metric(rows))

@@ -110,7 +110,7 @@ def _rare_reader(tables: StudyTables) -> list[Reading]:
             measured.append(Measured("its rank by relevance in layer 1 is {}", Estimate(rank), unit="count"))
         return Reading(_rare_verdict(heads, rank), tuple(measured))
 
-    return readings(tables, "pointing", read)
+    return readings(tables, "attention_stats", read)
 
 
 def _above_half(heads: pandas.DataFrame) -> float:
@@ -125,12 +125,12 @@ def _rare_verdict(heads: pandas.DataFrame, rank: float) -> str:
 
 
 def _positional(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "pointing", _read_positional)
+    return readings(tables, "attention_stats", _read_positional)
 
 
 def syntactic_readings(tables: StudyTables) -> list[Reading]:
     """Return what each run says about syntactic heads: the share of relations that have one."""
-    return readings(tables, "pointing", _read_syntactic)
+    return readings(tables, "attention_stats", _read_syntactic)
 
 
 CLAIMS = (

@@ -128,19 +128,19 @@ def _read_kinds(rows: pandas.DataFrame) -> Reading | None:
 
 
 def _prunable(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "curves", _read_prunable, shares=True)
+    return readings(tables, "pruning", _read_prunable, shares=True)
 
 
 def _orders(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "curves", _read_orders, shares=True)
+    return readings(tables, "pruning", _read_orders, shares=True)
 
 
 def _sharp(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "curves", _read_sharp, shares=True)
+    return readings(tables, "pruning", _read_sharp, shares=True)
 
 
 def _kinds(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "curves", _read_kinds, shares=True)
+    return readings(tables, "pruning", _read_kinds, shares=True)
 
 
 _CURVE = (

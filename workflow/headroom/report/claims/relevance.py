@@ -74,7 +74,7 @@ def _leading(tables: StudyTables) -> list[Reading]:
 
 
 def _agreement(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "criteria", _read_agreement)
+    return readings(tables, "rank_correlation", _read_agreement)
 
 
 CLAIMS = (

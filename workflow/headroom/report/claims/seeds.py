@@ -15,7 +15,7 @@ ALIKE = 0.5
 
 def functions_of_runs(tables: StudyTables) -> dict[str, set[str]]:
     """Return the functions held in every run that was examined, in the order of runs."""
-    examined = {*tables.pointing["run"], *tables.roles["run"]}
+    examined = {*tables.attention_stats["run"], *tables.roles["run"]}
     return {run: functions(held(rows_where(tables.roles, run=run))) for run in tables.runs if run in examined}
 
 

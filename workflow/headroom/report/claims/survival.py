@@ -113,7 +113,7 @@ def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]]) -> Re
 
 
 def _survival(tables: StudyTables) -> list[Reading]:
-    examined = {*tables.roles["run"], *tables.pointing["run"]}
+    examined = {*tables.roles["run"], *tables.attention_stats["run"]}
     found = []
     for rows in by_run(tables.gates):
         run = str(rows["run"].iloc[0])
@@ -159,10 +159,10 @@ class Drift:
 def drifts(tables: StudyTables, run: str) -> list[Drift]:
     """Return what became of roles in every pruned model of a run whose heads were labelled again."""
     roles = rows_where(last_epochs(tables.roles), run=run)
-    observed = rows_where(last_epochs(tables.pointing), run=run)
+    observed = rows_where(last_epochs(tables.attention_stats), run=run)
     models = dict.fromkeys([*observed["model"], *roles["model"]])
     names = [name for name in models if name not in (TRAINED, UNTRAINED)]
-    pruned = hard(rows_where(tables.pruned, run=run))
+    pruned = hard(rows_where(tables.pruned_models, run=run))
     before = _holders(held(roles))
     found = []
     for name in names:
@@ -173,7 +173,7 @@ def drifts(tables: StudyTables, run: str) -> list[Drift]:
 
 
 def is_of(model: str, row: pandas.Series) -> bool:
-    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is that of a row of `pruned`."""
+    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is of a row of `pruned_models`."""
     method = f"{row['method']}{row['draw']:.0f}" if row["method"] == RANDOM else str(row["method"])
     prefix = f"{method}.{row['scope']}."
     end = model.removeprefix(prefix)
@@ -206,7 +206,7 @@ def _read_drift(found: list[Drift]) -> Reading:
 
 
 def _drift(tables: StudyTables) -> list[Reading]:
-    every = [drifts(tables, str(rows["run"].iloc[0])) for rows in by_run(tables.pruned)]
+    every = [drifts(tables, str(rows["run"].iloc[0])) for rows in by_run(tables.pruned_models)]
     return [_read_drift(found) for found in every if found]
 
 

@@ -24,7 +24,7 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
     label = f"time of an update / {reference}’s"
     typical = {arm: own[_is_typical(own)] for arm, own in rounds.items()}
     drawn = figures.Dots(medians, {arm: list(own) for arm, own in typical.items()})
-    panel = figures.dots([drawn], tables.arms, name="repulsion-cost", label=label, line=1)
+    panel = figures.dots([drawn], tables.arm_names, name="repulsion-cost", label=label, line=1)
     finding = _finding(medians, reference)
     return Exhibit(
         name="update_cost",

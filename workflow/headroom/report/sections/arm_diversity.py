@@ -47,17 +47,17 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
     for measure in (measure for measure in DRAWN if measure in present):
         title, label = DRAWN[measure]
         own, name = rows_where(rows, measure=measure), f"repulsion-{measure.replace('_', '-')}"
-        panels.append(Row(title, (figures.epochs(own, shown, tables.arms, name=name, label=label),)))
+        panels.append(Row(title, (figures.epochs(own, shown, tables.arm_names, name=name, label=label),)))
     less = less_reference(tables, f"diversity_difference_{LIKENESS}")
     if less:
         label, name = f"linear CKA, less {reference_of(tables)}", "repulsion-likeness"
-        drawn = figures.dots([figures.Dots(less)], tables.arms, name=name, label=label, line=0)
+        drawn = figures.dots([figures.Dots(less)], tables.arm_names, name=name, label=label, line=0)
         panels.append(Row("Outputs at the last epoch", (drawn,)))
     finding = _finding(tables, last_epochs(rows))
     return Exhibit(
         name="head_diversity",
         rows=tuple(panels),
-        key=arm_keys(arms_with_lines(tables), among=tables.arms),
+        key=arm_keys(arms_with_lines(tables), among=tables.arm_names),
         alt=finding,
         shows=finding,
         how="Every two heads of a site are compared: by their outputs, attention maps and values on text, and by their"

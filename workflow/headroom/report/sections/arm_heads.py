@@ -23,7 +23,7 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         return None
     rows = judged(tables.evaluation)
     lines = [_line(tables, sweep) for sweep in found]
-    panel = figures.by_number(lines, tables.arms, label=f"{metric_name(main_metric(rows))} on {main_set(rows)}")
+    panel = figures.by_number(lines, tables.arm_names, label=f"{metric_name(main_metric(rows))} on {main_set(rows)}")
     finding = " ".join(_finding(tables, sweep, line) for sweep, line in zip(found, lines, strict=True))
     return Exhibit(
         name="head_counts",
@@ -47,7 +47,7 @@ def _line(tables: StudyTables, sweep: Sweep) -> figures.Line:
 
 def _key(tables: StudyTables, sweep: Sweep) -> Key:
     arm = sweep.first.name
-    sample = line_sample(arm_colour(arm, tables.arms).variable, marker=arm_marker(arm, tables.arms))
+    sample = line_sample(arm_colour(arm, tables.arm_names).variable, marker=arm_marker(arm, tables.arm_names))
     return Key(sample, f"{arm} and the like with {listing(map(str, sweep.arms))} heads")
 
 

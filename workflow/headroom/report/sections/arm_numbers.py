@@ -20,32 +20,32 @@ def arms_with_lines(tables: StudyTables) -> list[str]:
     """Return the arms drawn as lines: the main repulsive arm and its baseline, then the others as they come."""
     pair = main_pair(tables)
     first = [pair.reference.name, pair.arm.name] if pair else []
-    chosen = [*first, *(arm for arm in tables.arms if arm not in first)][:MOST_LINES]
-    return [arm for arm in tables.arms if arm in chosen]
+    chosen = [*first, *(arm for arm in tables.arm_names if arm not in first)][:MOST_LINES]
+    return [arm for arm in tables.arm_names if arm in chosen]
 
 
 def without_lines(tables: StudyTables, where: str = "the table") -> str:
     """Return a sentence about the arms that have no line; "" if all have."""
-    others = [arm for arm in tables.arms if arm not in arms_with_lines(tables)]
+    others = [arm for arm in tables.arm_names if arm not in arms_with_lines(tables)]
     return f" No line, for want of room: {listing(others)}; see {where}." if others else ""
 
 
 def reference_of(tables: StudyTables) -> str:
-    """Return the arm that the table `repulsion` compares the others with."""
-    named = [name for name in tables.repulsion["baseline"] if name]
-    return str(named[0]) if named else tables.arms[0]
+    """Return the arm that the table `arms` compares the others with."""
+    named = [name for name in tables.arms["baseline"] if name]
+    return str(named[0]) if named else tables.arm_names[0]
 
 
 def means(tables: StudyTables, statistic: str) -> dict[str, Estimate]:
-    """Return a mean of the table `repulsion` by arm; arms without it are left out."""
-    found = {arm: compared(tables, statistic, arm) for arm in tables.arms}
+    """Return a mean of the table `arms` by arm; arms without it are left out."""
+    found = {arm: compared(tables, statistic, arm) for arm in tables.arm_names}
     return {arm: one for arm, one in found.items() if one is not None}
 
 
 def less_reference(tables: StudyTables, statistic: str) -> dict[str, Estimate]:
-    """Return a difference of the table `repulsion` by arm; arms without it are left out."""
+    """Return a difference of the table `arms` by arm; arms without it are left out."""
     reference = reference_of(tables)
-    found = {arm: compared(tables, statistic, arm, reference) for arm in tables.arms}
+    found = {arm: compared(tables, statistic, arm, reference) for arm in tables.arm_names}
     return {arm: one for arm, one in found.items() if one is not None}
 
 
@@ -83,7 +83,7 @@ def arms_table(
         signed: Whether plus signs are written.
     """
     shown = {heading: found for heading, found in columns.items() if found}
-    rows = [arm for arm in tables.arms if any(arm in found for found in shown.values())]
+    rows = [arm for arm in tables.arm_names if any(arm in found for found in shown.values())]
     if not rows:
         return None
     nothing = Estimate(math.nan)

@@ -16,10 +16,10 @@ from headroom.report.study_tables import StudyTables
 
 def exhibit(tables: StudyTables) -> Exhibit | None:
     """Return the exhibit; None if no two runs were compared."""
-    if not tables.has("overlaps"):
+    if not tables.has("overlap"):
         return None
     reference = reference_of(tables)
-    shares = sorted(tables.overlaps["share"].unique(), reverse=True)
+    shares = sorted(tables.overlap["share"].unique(), reverse=True)
     panels = tuple(_panel(tables, share, reference) for share in shares)
     finding = _finding(tables, shares[-1], reference)
     return Exhibit(
@@ -40,14 +40,14 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
 
 def between_seeds(tables: StudyTables, share: float) -> dict[str, list[float]]:
     """Return the overlaps of every two seeds of an arm, by arm."""
-    rows = rows_where(tables.overlaps, share=share)
+    rows = rows_where(tables.overlap, share=share)
     own = rows[rows["arm"] == rows["other_arm"]]
     return {str(arm): [float(value) for value in pairs["value"]] for arm, pairs in own.groupby("arm", sort=False)}
 
 
 def with_reference(tables: StudyTables, share: float, reference: str) -> dict[str, list[float]]:
     """Return the overlaps of every arm with the reference, same seed, by arm."""
-    rows = rows_where(tables.overlaps, share=share)
+    rows = rows_where(tables.overlap, share=share)
     rows = rows[rows["arm"] != rows["other_arm"]]
     found: dict[str, list[float]] = {}
     for arm, other in (("arm", "other_arm"), ("other_arm", "arm")):
@@ -63,9 +63,9 @@ def _panel(tables: StudyTables, share: float, reference: str) -> Row:
             _means(with_reference(tables, share, reference)), with_reference(tables, share, reference), is_hollow=True
         ),
     ]
-    chance = float(rows_where(tables.overlaps, share=share)["chance"].iloc[0])
+    chance = float(rows_where(tables.overlap, share=share)["chance"].iloc[0])
     name = f"repulsion-overlap-{100 * share:.0f}"
-    panel = figures.dots(drawn, tables.arms, name=name, label="share in common", line=chance)
+    panel = figures.dots(drawn, tables.arm_names, name=name, label="share in common", line=chance)
     return Row(f"The most important {percent(share)} of heads", (panel,))
 
 
@@ -75,7 +75,7 @@ def _means(found: dict[str, list[float]]) -> dict[str, Estimate]:
 
 def _finding(tables: StudyTables, share: float, reference: str) -> str:
     own, other = between_seeds(tables, share), with_reference(tables, share, reference)
-    chance = float(rows_where(tables.overlaps, share=share)["chance"].iloc[0])
+    chance = float(rows_where(tables.overlap, share=share)["chance"].iloc[0])
     pair = main_pair(tables)
     parts = []
     if reference in own:
@@ -96,7 +96,7 @@ def _percent(values: list[float]) -> str:
 
 def _table(tables: StudyTables, reference: str) -> Table:
     cells, records = {}, []
-    for share in sorted(tables.overlaps["share"].unique()):
+    for share in sorted(tables.overlap["share"].unique()):
         for what, found in (
             ("two seeds", between_seeds(tables, share)),
             (f"with {reference}", with_reference(tables, share, reference)),
@@ -105,7 +105,7 @@ def _table(tables: StudyTables, reference: str) -> Table:
                 mean, heading = float(numpy.mean(values)), f"{percent(share)} of heads, {what}"
                 cells[arm, heading] = f"{percent(mean)} ({len(values)})"
                 records.append({"share": share, "pairs": what, "arm": arm, "value": mean, "number": len(values)})
-    ordered = {key: text for arm in tables.arms for key, text in cells.items() if key[0] == arm}
+    ordered = {key: text for arm in tables.arm_names for key, text in cells.items() if key[0] == arm}
     return grid_table(
         ordered,
         corner="arm",

@@ -25,7 +25,7 @@ NUMBERS = {
     "Gini of importance": ("importance_gini_mean", "importance_gini_difference", 1.0),
     "entropy of importance": ("importance_entropy_mean", "importance_entropy_difference", 1.0),
 }
-"""What a curve and the scores say in one number: statistics of the table `repulsion`, and the unit's factor."""
+"""What a curve and the scores say in one number: statistics of the table `arms`, and the unit's factor."""
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:
@@ -35,7 +35,9 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         return None
     above = " above chance" if kind_of(tables.task) == "classification" else ""
     label = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]}{above} (% of own full)"
-    panels = [Row("Pruning by gradient", (figures.pruning(rows, arms_with_lines(tables), tables.arms, label=label),))]
+    panels = [
+        Row("Pruning by gradient", (figures.pruning(rows, arms_with_lines(tables), tables.arm_names, label=label),))
+    ]
     for title, name, axis in (
         ("Area under the curve", "area (%)", "points of the full score"),
         ("Removable share", "removable share (%)", "points of all heads"),
@@ -43,13 +45,13 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         less = _scaled(less_reference(tables, NUMBERS[name][1]), NUMBERS[name][2])
         if less:
             shown, x_label = f"repulsion-{NUMBERS[name][0].replace('_', '-')}", f"{axis}, less {reference_of(tables)}"
-            drawn = figures.dots([figures.Dots(less)], tables.arms, name=shown, label=x_label, line=0)
+            drawn = figures.dots([figures.Dots(less)], tables.arm_names, name=shown, label=x_label, line=0)
             panels.append(Row(title, (drawn,)))
     finding = _finding(tables)
     return Exhibit(
         name="arm_pruning",
         rows=tuple(panels),
-        key=arm_keys(arms_with_lines(tables), among=tables.arms),
+        key=arm_keys(arms_with_lines(tables), among=tables.arm_names),
         alt=finding,
         shows=finding,
         how="Every model loses heads in the order of its own gradient scores; curves are in % of its own full score,"

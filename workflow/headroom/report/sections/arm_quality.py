@@ -31,14 +31,16 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
     label = f"{metric_name(main_metric(rows))} on {main_set(rows)}"
     single = {arm: [float(value) for value in own] for arm, own in scores_by_seed(tables).items()}
     score = figures.Dots(scores(tables), single)
-    panels = [Row("Score", (figures.dots([score], tables.arms, name="repulsion-quality", label=label),))]
+    panels = [Row("Score", (figures.dots([score], tables.arm_names, name="repulsion-quality", label=label),))]
     against = opponents(tables)
     less = {arm: difference_of(tables, arm, other) for arm, other in against.items()}
     known = {arm: one for arm, one in less.items() if one is not None}
     if known:
         drawn = figures.Dots(known, {arm: differences(tables, arm, against[arm]) for arm in known})
         name, label = "repulsion-differences", f"difference in {label}"
-        panels.append(Row("Less its baseline", (figures.dots([drawn], tables.arms, name=name, label=label, line=0),)))
+        panels.append(
+            Row("Less its baseline", (figures.dots([drawn], tables.arm_names, name=name, label=label, line=0),))
+        )
     finding = _finding(tables, known, against)
     return Exhibit(
         name="repulsion",

@@ -36,7 +36,9 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         panels.append(Row("Gradient of the heads", (_norms(tables, drawn),)))
     if steps:
         label = "way in an epoch"
-        one = figures.dots([figures.Dots(over_seeds(steps), steps)], tables.arms, name="repulsion-steps", label=label)
+        one = figures.dots(
+            [figures.Dots(over_seeds(steps), steps)], tables.arm_names, name="repulsion-steps", label=label
+        )
         panels.append(Row("What the weights do", (one,)))
     finding = _finding(tables, over_seeds(norms[HANDED]), over_seeds(norms[PLAIN]), over_seeds(steps))
     return Exhibit(
@@ -61,7 +63,7 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
 def _norms(tables: StudyTables, drawn: list[figures.Dots]) -> Markup:
     values = [mean.value for one in drawn for mean in one.means.values()]
     log = min(values) > 0 and max(values) / min(values) > _WIDE
-    return figures.dots(drawn, tables.arms, name="repulsion-norms", label="norm of the gradient", log=log)
+    return figures.dots(drawn, tables.arm_names, name="repulsion-norms", label="norm of the gradient", log=log)
 
 
 def _finding(

@@ -27,9 +27,9 @@ NAMES = {
 
 def section(tables: StudyTables) -> Section:
     """Return the section about the agreement of criteria."""
-    if not tables.has("criteria"):
+    if not tables.has("rank_correlation"):
         return Section("criteria", TITLE, missing="Criteria were not compared in this study.")
-    last = rows_where(last_epochs(tables.criteria), statistic="spearman")
+    last = rows_where(last_epochs(tables.rank_correlation), statistic="spearman")
     run = main_run(last, tables)
     lead = (
         "Every way to score heads ranks the same heads: by the gradient, by what the score loses without them, by"

@@ -49,9 +49,9 @@ TITLE = "Pruning curves"
 
 def section(tables: StudyTables) -> Section:
     """Return the section about removing more and more heads."""
-    if not tables.has("curves"):
+    if not tables.has("pruning"):
         return Section("curves", TITLE, missing="Pruning curves were not computed in this study.")
-    rows = with_shares(last_epochs(tables.curves), tables)
+    rows = with_shares(last_epochs(tables.pruning), tables)
     rows = rows_where(rows, metric=main_metric(rows))
     rows = rows_where(rows, set=main_set(rows))
     run = main_run(rows, tables)
@@ -82,7 +82,7 @@ def _orders(rows: pandas.DataFrame, tables: StudyTables, arm: str) -> Exhibit:
     everything = rows_where(rows, scope="all")
     criterion, normalised = main_gradient(everything)
     finding = _finding(everything, criterion, normalised)
-    colour = arm_colour(arm, tables.arms)
+    colour = arm_colour(arm, tables.arm_names)
     above = " above chance (the score with all heads removed)" if kind_of(tables.task) == "classification" else ""
     return Exhibit(
         name="curves",

@@ -58,7 +58,7 @@ _COLOUR = arm_colour("baseline", ["baseline"])
 
 def _rows(tables: StudyTables) -> pandas.DataFrame:
     """Return the curves of the arm shown first, all heads together."""
-    rows = rows_where(last_epochs(tables.curves), scope="all", metric=main_metric(tables.curves))
+    rows = rows_where(last_epochs(tables.pruning), scope="all", metric=main_metric(tables.pruning))
     if rows.empty:
         return rows
     rows = rows_where(with_shares(rows, tables), set=main_set(rows))

@@ -35,11 +35,11 @@ class Point:
 
 def exhibit(tables: StudyTables, runs: list[str]) -> Exhibit | None:
     """Return a table per scope, over these runs; None if no model was pruned by learned gates."""
-    pruned = hard(tables.pruned[tables.pruned["run"].isin(runs)])
+    pruned = hard(tables.pruned_models[tables.pruned_models["run"].isin(runs)])
     scopes = [scope for scope in reversed(SCOPES) if scope in set(pruned["scope"])]
     if not scopes:
         return None
-    curves = judged(tables.curves[tables.curves["run"].isin(runs)])
+    curves = judged(tables.pruning[tables.pruning["run"].isin(runs)])
     found = {scope: _compared(curves, pruned, scope) for scope in scopes}
     made = tuple(_table(points, scope, pruned) for scope, points in found.items())
     finding = " ".join(filter(None, (_finding(points, scope, pruned) for scope, points in found.items())))
@@ -67,9 +67,9 @@ def _compared(
 
 
 _WAYS = {
-    "gradient, ranked once, not trained on": ("curves", "fixed"),
-    "gradient, ranked anew, not trained on": ("curves", "rescored"),
-    **{METHOD_NAMES[method]: ("pruned", method) for method in (GRADIENT, RANDOM, HARD_CONCRETE, *EXACT)},
+    "gradient, ranked once, not trained on": ("pruning", "fixed"),
+    "gradient, ranked anew, not trained on": ("pruning", "rescored"),
+    **{METHOD_NAMES[method]: ("pruned_models", method) for method in (GRADIENT, RANDOM, HARD_CONCRETE, *EXACT)},
 }
 """How heads are chosen, in the order of the table: in which table that is, and as which ranking or method."""
 
@@ -77,7 +77,7 @@ _WAYS = {
 def _models(way: str, curves: pandas.DataFrame, pruned: pandas.DataFrame, scope: str) -> pandas.DataFrame:
     """Return the models of one way and scope, with the column `kept`."""
     source, name = _WAYS[way]
-    if source == "pruned":
+    if source == "pruned_models":
         return rows_where(pruned, scope=scope, method=name)
     rows = rows_where(curves, scope=scope)
     order, normalised = main_gradient(rows)

@@ -41,7 +41,7 @@ def exhibit(rows: pandas.DataFrame, run: str, *, colour: Colour, kind: TaskKind)
     """Return the scores of all models of an arm.
 
     Args:
-        rows: Rows of `pruned` of the arm.
+        rows: Rows of `pruned_models` of the arm.
         run: The run shown first, whose numbers are in the sentence and in the table.
         colour: Colour of the arm.
         kind: Whether the task is translation or classification.

@@ -16,13 +16,13 @@ TITLE = "Learned gates"
 
 def section(tables: StudyTables) -> Section:
     """Return the section about learned gates."""
-    if not (tables.has("pruned") or tables.has("gates")):
+    if not (tables.has("pruned_models") or tables.has("gates")):
         return Section("gates", TITLE, missing="Gates were not learned in this study.")
-    source = tables.pruned if tables.has("pruned") else tables.gates
+    source = tables.pruned_models if tables.has("pruned_models") else tables.gates
     run = main_run(source, tables)
     exhibits = [*_scores(tables, run), *survivors.exhibits(tables, run)]
     exhibits += [one for one in (retention.exhibit(rows_where(tables.gates, run=run)),) if one is not None]
-    moved = drift.exhibit(tables, run) if tables.has("pruned") else None
+    moved = drift.exhibit(tables, run) if tables.has("pruned_models") else None
     exhibits += [moved] if moved else []
     return Section("gates", TITLE, lead=_lead(run), exhibits=tuple(exhibits), remarks=warnings(tables))
 
@@ -39,12 +39,12 @@ def _lead(run: str) -> str:
 
 def _scores(tables: StudyTables, run: str) -> list[Exhibit]:
     """Return the exhibits about scores."""
-    if not tables.has("pruned"):
+    if not tables.has("pruned_models"):
         return []
-    rows = arm_rows(tables.pruned, arm_of(run))
+    rows = arm_rows(tables.pruned_models, arm_of(run))
     if hard(rows).empty:
         return []
-    colour = arm_colour(arm_of(run), tables.arms)
+    colour = arm_colour(arm_of(run), tables.arm_names)
     runs = [name for name in tables.runs if name in set(rows["run"])]
     made = (
         gate_scores.exhibit(rows, run, colour=colour, kind=kind_of(tables.task)),
@@ -56,9 +56,9 @@ def _scores(tables: StudyTables, run: str) -> list[Exhibit]:
 
 def warnings(tables: StudyTables) -> tuple[str, ...]:
     """Return what makes learned gates doubtful: gates that did not converge, models that had not."""
-    if tables.pruned.empty:
+    if tables.pruned_models.empty:
         return ()
-    rows = hard(tables.pruned)
+    rows = hard(tables.pruned_models)
     return tuple(filter(None, (undecided(rows), falling(rows))))
 
 

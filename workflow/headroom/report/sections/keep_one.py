@@ -61,7 +61,7 @@ def site_stars(p: float, p_holm: float) -> str:
 def _exhibit(rows: pandas.DataFrame, tables: StudyTables) -> Exhibit:
     kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
     runs = [run for run in tables.runs if run in set(rows["run"])]
-    panels = tuple(keep_one(rows_where(rows, kind=kind), runs, tables.arms, level=LEVEL) for kind in kinds)
+    panels = tuple(keep_one(rows_where(rows, kind=kind), runs, tables.arm_names, level=LEVEL) for kind in kinds)
     same = site_rows(tables, main_set(tables.keep_one))
     run = main_run(rows, tables)
     main, at_best = rows_where(rows, run=run), rows_where(same, run=run)
@@ -71,7 +71,7 @@ def _exhibit(rows: pandas.DataFrame, tables: StudyTables) -> Exhibit:
         name="keep_one",
         rows=(Row("", panels),),
         key=(
-            *(key for key in arm_keys(tables.arms) if key.name in set(map(arm_of, runs))),
+            *(key for key in arm_keys(tables.arm_names) if key.name in set(map(arm_of, runs))),
             Key(mark_sample("dot"), f"p < {LEVEL:g} (Holm)"),
             Key(mark_sample("ring"), "not significant"),
         ),

@@ -17,7 +17,7 @@ MOST_SHOWN = 12
 
 def exhibit(tables: StudyTables, run: str) -> Exhibit | None:
     """Return the heads that point to positions and to rare words; None if neither was observed."""
-    steady, rare = steady_heads(tables, run), rare_heads(rows_where(tables.pointing, run=run))
+    steady, rare = steady_heads(tables, run), rare_heads(rows_where(tables.attention_stats, run=run))
     if steady.empty and rare.empty:
         return None
     made = []
@@ -31,9 +31,9 @@ def exhibit(tables: StudyTables, run: str) -> Exhibit | None:
 
 def steady_heads(tables: StudyTables, run: str) -> pandas.DataFrame:
     """Return every head with the relative position that it points to most, its share, and its confidence."""
-    rows = rows_where(last_epochs(tables.pointing), run=run, model=TRAINED, measure="offset")
+    rows = rows_where(last_epochs(tables.attention_stats), run=run, model=TRAINED, measure="offset")
     most = rows.sort_values("value", ascending=False, kind="stable").drop_duplicates(HEAD)
-    sure = confidence(tables.pointing, run)[[*HEAD, "value"]].rename(columns={"value": "confidence"})
+    sure = confidence(tables.attention_stats, run)[[*HEAD, "value"]].rename(columns={"value": "confidence"})
     found = most.merge(sure, on=HEAD, how="left")
     return found.assign(name=[str(head) for head in heads_of(found)])
 
@@ -82,9 +82,11 @@ def _positions_table(steady: pandas.DataFrame) -> Table:
 
 def _rare_table(tables: StudyTables, run: str, rare: pandas.DataFrame) -> Table:
     relevance = over_uniform(rows_where(tables.relevance, run=run))
-    rarest = rows_where(last_epochs(tables.pointing), run=run, model=TRAINED, measure="rare", target="rarest", layer=1)
+    rarest = rows_where(
+        last_epochs(tables.attention_stats), run=run, model=TRAINED, measure="rare", target="rarest", layer=1
+    )
     shares = {int(head): value for head, value in zip(rarest["head"], rarest["value"])}
-    first = rows_where(confidence(tables.pointing, run), kind="E", layer=1)
+    first = rows_where(confidence(tables.attention_stats, run), kind="E", layer=1)
     ranks = dict(zip(first["head"], first["value"].rank(ascending=False, method="min")))
     frame = rare.assign(
         name=[str(head) for head in heads_of(rare)],
@@ -107,8 +109,8 @@ def _rare_table(tables: StudyTables, run: str, rare: pandas.DataFrame) -> Table:
 def _paper(tables: StudyTables, run: str, rare: pandas.DataFrame) -> Paper:
     roles = held(rows_where(tables.roles, run=run))
     positional = rows_where(roles, role="positional", kind="E")
-    heads = len(confidence(tables.pointing, run).query("kind == 'E'"))
-    sure = confidence(tables.pointing, run).merge(positional[HEAD], on=HEAD)["value"]
+    heads = len(confidence(tables.attention_stats, run).query("kind == 'E'"))
+    sure = confidence(tables.attention_stats, run).merge(positional[HEAD], on=HEAD)["value"]
     ours = f"{len(positional.drop_duplicates(HEAD))} of {heads}"
     rows = (
         ("positional encoder heads", POSITIONAL["heads"], ours),

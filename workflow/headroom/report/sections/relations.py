@@ -15,11 +15,11 @@ from headroom.report.voita_values import LANGUAGES, RELATIONS, SOURCES
 
 def exhibit(tables: StudyTables, run: str) -> Exhibit | None:
     """Return the paper's table 1 for one run; None if no relation was observed."""
-    best = relations_of(tables.pointing, run, TRAINED)
+    best = relations_of(tables.attention_stats, run, TRAINED)
     if best.empty:
         return None
-    untrained = relations_of(tables.pointing, run, UNTRAINED)
-    shuffled = relations_of(tables.pointing, run, TRAINED, SHUFFLED)
+    untrained = relations_of(tables.attention_stats, run, UNTRAINED)
+    shuffled = relations_of(tables.attention_stats, run, TRAINED, SHUFFLED)
     finding = _finding(best, untrained, shuffled)
     return Exhibit(
         name="relations",

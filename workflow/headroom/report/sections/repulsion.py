@@ -27,7 +27,7 @@ TOLD = (arm_quality, arm_diversity, arm_heads, arm_pruning, arm_overlaps, arm_up
 
 def section(tables: StudyTables) -> Section:
     """Return the section that compares arms."""
-    if len(tables.arms) < 2:
+    if len(tables.arm_names) < 2:
         return Section("repulsion", TITLE, missing="Repulsion was not run in this study: it has a single arm.")
     made = tuple(one for one in (module.exhibit(tables) for module in TOLD) if one is not None)
     if not made:
@@ -63,7 +63,7 @@ def _lead(tables: StudyTables) -> str:
         parts.append(f"Beside them, as controls and rivals: {listing(map(words, others))}{where}.")
     if shapes:
         parts.append(f"Ordinary training of other models: {listing(shapes)}.")
-    return " ".join(parts) or f"The arms {listing(tables.arms)} side by side."
+    return " ".join(parts) or f"The arms {listing(tables.arm_names)} side by side."
 
 
 def _name(arm: ArmDescription) -> str:

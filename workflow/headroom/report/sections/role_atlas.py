@@ -34,7 +34,7 @@ def exhibit(tables: StudyTables, run: str) -> Exhibit:
     """Return the lettered atlases of one run, its roles as a table, and the letters of the other runs folded."""
     roles = held(rows_where(tables.roles, run=run))
     finding = _finding(tables, run)
-    others = [other for other in tables.runs if other != run and other in set(tables.pointing["run"])]
+    others = [other for other in tables.runs if other != run and other in set(tables.attention_stats["run"])]
     return Exhibit(
         name="roles",
         is_atlas=True,
@@ -89,7 +89,7 @@ def criteria_marks(tables: StudyTables, run: str) -> dict[str, dict[Head, Mark]]
     """Return the marks of all heads by each criterion, by its name, in the order that they are shown in."""
     relevance = over_uniform(rows_where(tables.relevance, run=run))
     found = {
-        "confidence (mean largest weight)": _areas(confidence(tables.pointing, run), "value"),
+        "confidence (mean largest weight)": _areas(confidence(tables.attention_stats, run), "value"),
         "relevance (even share = 1)": _areas(relevance, "value"),
         "gradient importance": _gradient(tables, run),
         **_ablation(tables, run),
@@ -140,7 +140,7 @@ def _gates(tables: StudyTables, run: str) -> dict[str, dict[Head, Mark]]:
 
 def _finding(tables: StudyTables, run: str) -> str:
     targets = main_roles(tables, run)
-    heads = set(heads_of(confidence(tables.pointing, run))) | set(targets)
+    heads = set(heads_of(confidence(tables.attention_stats, run))) | set(targets)
     encoder = [head for head in heads if head.kind == "E"]
     if not tables.given("roles"):
         return f"Where {plural(len(encoder), 'encoder head')} point; roles were not labelled."
@@ -159,7 +159,7 @@ def _verb(amount: int) -> str:
 
 def _controls(tables: StudyTables, run: str) -> str:
     """Say how many roles the controls hold."""
-    roles, pointing = rows_where(tables.roles, run=run), rows_where(tables.pointing, run=run)
+    roles, pointing = rows_where(tables.roles, run=run), rows_where(tables.attention_stats, run=run)
     found = controls(roles)
     said = []
     if "untrained" in set(pointing["model"]) | set(roles["model"]):
@@ -177,7 +177,9 @@ def _amount(roles: int) -> str:
 
 
 def _table(roles: pandas.DataFrame, tables: StudyTables, run: str) -> Table:
-    sure = dict(zip(heads_of(confidence(tables.pointing, run)), confidence(tables.pointing, run)["value"]))
+    sure = dict(
+        zip(heads_of(confidence(tables.attention_stats, run)), confidence(tables.attention_stats, run)["value"])
+    )
     heads = heads_of(roles)
     frame = roles.assign(name=[str(head) for head in heads], sure=[sure.get(head, float("nan")) for head in heads])
     frame["margin"] = frame["value"] - frame["baseline"]

@@ -13,7 +13,7 @@ TITLE = "What heads do"
 
 def section(tables: StudyTables) -> Section:
     """Return the section about roles."""
-    present = {run for name in ("pointing", "roles", "relevance") for run in tables.frame(name)["run"]}
+    present = {run for name in ("attention_stats", "roles", "relevance") for run in tables.frame(name)["run"]}
     run = next((run for run in tables.runs if run in present), "")
     if not run and not tables.maps:
         return Section("roles", TITLE, missing="What heads do was not examined in this study.")
@@ -30,7 +30,7 @@ def section(tables: StudyTables) -> Section:
 
 
 def _lead(tables: StudyTables, run: str) -> str:
-    amount = examples_in(rows_where(tables.pointing, run=run))
+    amount = examples_in(rows_where(tables.attention_stats, run=run))
     where = f" in {plural(amount, words_of(tables.task).example)}" if amount else ""
     shown = f" Shown is {run_name(run)}." if run else ""
     return (
@@ -43,8 +43,8 @@ def _lead(tables: StudyTables, run: str) -> str:
 
 
 def _remarks(tables: StudyTables) -> tuple[str, ...]:
-    if not tables.has("roles") or not tables.has("pointing"):
+    if not tables.has("roles") or not tables.has("attention_stats"):
         return ()
-    frames = (tables.pointing, tables.roles)
+    frames = (tables.attention_stats, tables.roles)
     has_control = any(UNTRAINED in set(frame["model"]) or SHUFFLED in set(frame["trees"]) for frame in frames)
     return () if has_control else ("Roles without controls: the best of many heads always looks like something.",)

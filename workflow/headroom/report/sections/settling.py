@@ -30,9 +30,9 @@ TITLE = "When important heads settle"
 
 def section(tables: StudyTables) -> Section:
     """Return the section about pruning at every epoch and about ranks over epochs."""
-    if not (tables.has("dynamics") or tables.has("settling")):
+    if not (tables.has("pruning_epochs") or tables.has("settling")):
         return Section("settling", TITLE, missing="Pruning over the epochs of training was not run in this study.")
-    source = tables.dynamics if tables.has("dynamics") else tables.settling
+    source = tables.pruning_epochs if tables.has("pruning_epochs") else tables.settling
     run = main_run(source, tables)
     lead = (
         "The same pruning was done at every epoch’s checkpoint, each by its own gradient order; and the scores of"
@@ -48,7 +48,7 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
     if len(everything) > len(curves):
         findings.append(_too_early(everything[~measurable(everything)]))
     if len(curves):
-        colour = arm_colour(arm_of(run), tables.arms)
+        colour = arm_colour(arm_of(run), tables.arm_names)
         above = " above chance" if (curves["chance"] > 0).any() else ""
         metric = f"{metric_word(curves['metric'].iloc[0])}{above}"
         panel = figures.prunable(curves, colour=colour, name="prunable", metric=metric)
@@ -76,7 +76,7 @@ def _exhibit(tables: StudyTables, run: str) -> Exhibit:
 
 
 def _curves(tables: StudyTables, run: str) -> pandas.DataFrame:
-    rows = rows_where(tables.dynamics, run=run, scope="all")
+    rows = rows_where(tables.pruning_epochs, run=run, scope="all")
     if rows.empty:
         return rows
     criterion, normalised = main_gradient(rows)

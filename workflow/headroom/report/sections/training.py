@@ -34,7 +34,7 @@ def section(tables: StudyTables) -> Section:
     if not (tables.has("training") or tables.has("evaluation")):
         return Section("training", TITLE, missing="No model of this study has been trained yet.")
     runs = len(tables.runs)
-    arms = f"arms {listing(tables.arms)}" if len(tables.arms) > 1 else f"arm {tables.arms[0]}"
+    arms = f"arms {listing(tables.arm_names)}" if len(tables.arm_names) > 1 else f"arm {tables.arm_names[0]}"
     verb = "was" if runs == 1 else "were"
     lead = (
         f"{opening(runs, 'model')} of the {arms} {verb} trained; every experiment below examines the"
@@ -50,7 +50,7 @@ def _exhibit(tables: StudyTables) -> Exhibit:
     shown = []
     if tables.has("training"):
         label = words_of(tables.task).loss
-        panels.append(figures.losses(tables.training, arms_with_lines(tables), tables.arms, label=label))
+        panels.append(figures.losses(tables.training, arms_with_lines(tables), tables.arm_names, label=label))
     if tables.has("evaluation"):
         shown = _shown_sets(tables)
         panels += [_quality(rows, tables, f"quality-{place}") for place, rows in enumerate(shown)]
@@ -71,10 +71,10 @@ def _exhibit(tables: StudyTables) -> Exhibit:
 def _quality(rows: pandas.DataFrame, tables: StudyTables, name: str) -> Markup:
     """Return the panel of one set: a row per run, or if there are many a row per arm."""
     if len(rows) <= MANY_RUNS:
-        return figures.quality(rows, tables.arms, name=name)
+        return figures.quality(rows, tables.arm_names, name=name)
     label = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]}"
     drawn = by_arm.Dots(over_seeds(by_seed(rows)), by_seed(rows))
-    return by_arm.dots([drawn], tables.arms, name=f"training-{name}", label=label)
+    return by_arm.dots([drawn], tables.arm_names, name=f"training-{name}", label=label)
 
 
 def _shown_sets(tables: StudyTables) -> list[pandas.DataFrame]:
@@ -99,7 +99,7 @@ def _finding(tables: StudyTables, shown: list[pandas.DataFrame]) -> str:
 
 def _key(tables: StudyTables) -> tuple[Key, ...]:
     lines = (Key(line_sample("ink"), "validation"), Key(line_sample("ink", "1.5 3"), "training"))
-    return (*arm_keys(arms_with_lines(tables), among=tables.arms), *(lines if tables.has("training") else ()))
+    return (*arm_keys(arms_with_lines(tables), among=tables.arm_names), *(lines if tables.has("training") else ()))
 
 
 def _tables(tables: StudyTables) -> list[Table]:

@@ -1,0 +1,162 @@
+"""Tables on disk: tidy CSV, written whole or not at all. What a table is, and how it is checked, written and read."""
+
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path
+
+if TYPE_CHECKING:  # the workflow reads declarations alone and should not wait for pandas
+    import pandas
+
+Type = Literal["text", "integer", "number"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Attributes:
+        name: Its heading.
+        type: What its cells are; a cell may be empty in every type.
+        meaning: What it means, as Markdown.
+        unit: Unit of its numbers, "" where there is none or it differs by row.
+    """
+
+    name: str
+    type: Type
+    meaning: str
+    unit: str = ""
+
+    def means(self, meaning: str) -> "Column":
+        """Return the column with another meaning."""
+        return replace(self, meaning=meaning)
+
+    def takes(self, value: Any) -> bool:
+        """Return whether a value can be a cell of this column."""
+        if isinstance(value, str):
+            return self.type == "text" or value == ""
+        if self.type == "text" or not isinstance(value, numbers.Real) or isinstance(value, bool):
+            return False
+        return self.type == "number" or math.isnan(value) or float(value).is_integer()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table that a stage writes.
+
+    Attributes:
+        path: Where it is below `results/<study>/`, e.g. `ablation/{run}.csv`.
+        writers: The stages that write it.
+        key: The columns that tell its rows apart.
+        columns: All of its columns, in order.
+        about: What it is about, as Markdown.
+    """
+
+    path: str
+    writers: tuple[str, ...]
+    key: tuple[str, ...]
+    columns: tuple[Column, ...] = field(repr=False)
+    about: str = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name: that of its directory, or of its file if a study has only one."""
+        return self.path.partition("/")[0].removesuffix(".csv")
+
+    @property
+    def of_study(self) -> bool:
+        """Whether a study has one file of it, not one per run."""
+        return "/" not in self.path
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(column.name for column in self.columns)
+
+    def write(self, path: Path | str, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Write rows as CSV.
+
+        Floats are written with 9 significant digits: more than any measurement here has, few enough to
+        be equal across machines that add in another order.
+
+        Raises:
+            ValueError: If a row lacks a column, has one that is not declared, or a cell of another type (a
+                programming error).
+        """
+        import pandas
+
+        rows = list(rows)
+        for row in rows:
+            if row.keys() != set(self.names):
+                raise ValueError(f"{self.name}: row and columns differ in {sorted(row.keys() ^ set(self.names))}")
+            for column in self.columns:
+                if not column.takes(row[column.name]):
+                    raise ValueError(f"{self.name}: {column.name} should be {column.type}: {row[column.name]!r}")
+        frame = pandas.DataFrame(rows, columns=list(self.names))
+        with atomic_path(path) as temporary:
+            frame.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+
+    def read(self, path: Path | str) -> "pandas.DataFrame":
+        """Read a file of this table: texts stay text, an empty one is ""; numbers are numbers, an empty one is NaN.
+
+        Raises:
+            HeadroomError: If the file is missing, is not a table, lacks a column, or has text where numbers should be.
+        """
+        import pandas
+
+        texts = {column.name: str for column in self.columns if column.type == "text"}
+        try:
+            frame = pandas.read_csv(path, keep_default_na=False, na_values={}, dtype=texts)
+        except (OSError, pandas.errors.ParserError, pandas.errors.EmptyDataError, UnicodeDecodeError) as error:
+            raise HeadroomError(f"cannot read the table {path}: {error}") from error
+        missing = [name for name in self.names if name not in frame.columns]
+        if missing:
+            raise HeadroomError(f"{path}: the column '{missing[0]}' is missing")
+        for column in self.columns:
+            if column.type != "text":
+                frame[column.name] = _numbers(frame[column.name], f"{path}: the column '{column.name}'")
+        return frame
+
+    def read_all(self, paths: Sequence[Path | str]) -> "pandas.DataFrame":
+        """Read files of this table as one; without any row, an empty frame with its columns and their types."""
+        import pandas
+
+        frames = [self.read(path) for path in paths]
+        filled = [frame for frame in frames if len(frame)]
+        if filled:
+            return pandas.concat(filled, ignore_index=True)
+        return pandas.DataFrame(
+            {one.name: pandas.Series(dtype=str if one.type == "text" else float) for one in self.columns}
+        )
+
+
+class Registry:
+    """The tables of a study by name, in the order in which they are documented."""
+
+    def __init__(self, *tables: Table) -> None:
+        self.by_name = {table.name: table for table in tables}
+
+    def columns_of(self, name: str) -> dict[str, str]:
+        """Return the columns of a table, in order, with their types: what the bytes of a file of it depend on."""
+        return {column.name: column.type for column in self.by_name[name].columns}
+
+
+def signature(**parts: Any) -> str:
+    """Return a signature: everything that affects a number, as `key:value|key:value`, in the given order."""
+    return "|".join(f"{key.replace('_', '-')}:{value}" for key, value in parts.items())
+
+
+def _numbers(cells: "pandas.Series[Any]", where: str) -> "pandas.Series[Any]":
+    import pandas
+
+    found = pandas.to_numeric(cells, errors="coerce")
+    bad = found.isna() & cells.notna() & (cells.astype(str) != "")
+    if bad.any():
+        raise HeadroomError(f"{where} has '{cells[bad].iloc[0]}', which is no number; write the table again")
+    return found

@@ -1,0 +1,67 @@
+"""Every table of a study: where it is, what writes it, its columns and what they mean. Declarations only.
+
+A change here reruns what it changes by value, through the columns in a rule's params: stages do not list it as source.
+"""
+
+from headroom.core.table import Registry
+from headroom.core.tables.behaviour import ATTENTION_STATS, DIVERSITY, ROLES
+from headroom.core.tables.heads import (
+    ABLATION,
+    ABLATION_HALVES,
+    AGREEMENT,
+    KEEP_ONE,
+    RANK_CORRELATION,
+    RELEVANCE,
+    SCORES,
+    SCORES_HALVES,
+    SETTLING,
+)
+from headroom.core.tables.pruning import ARMS, GATES, OVERLAP, PRUNED_MODELS, PRUNING, PRUNING_EPOCHS
+from headroom.core.tables.training import (
+    EVALUATION,
+    PARAMETERS,
+    REMOVAL,
+    TIMING,
+    TIMING_SAMPLES,
+    TRAINING,
+    UPDATE_COST,
+)
+
+ALL = Registry(
+    *(TRAINING, EVALUATION, PARAMETERS),
+    *(SCORES, SCORES_HALVES, ABLATION, ABLATION_HALVES, KEEP_ONE, AGREEMENT, RELEVANCE, RANK_CORRELATION),
+    *(PRUNING, PRUNING_EPOCHS, SETTLING, REMOVAL, TIMING, TIMING_SAMPLES),
+    *(DIVERSITY, ATTENTION_STATS, ROLES, GATES, PRUNED_MODELS),
+    *(ARMS, OVERLAP, UPDATE_COST),
+)
+columns_of = ALL.columns_of
+
+__all__ = [
+    "ABLATION",
+    "ABLATION_HALVES",
+    "AGREEMENT",
+    "ALL",
+    "ARMS",
+    "ATTENTION_STATS",
+    "DIVERSITY",
+    "EVALUATION",
+    "GATES",
+    "KEEP_ONE",
+    "OVERLAP",
+    "PARAMETERS",
+    "PRUNED_MODELS",
+    "PRUNING",
+    "PRUNING_EPOCHS",
+    "RANK_CORRELATION",
+    "RELEVANCE",
+    "REMOVAL",
+    "ROLES",
+    "SCORES",
+    "SCORES_HALVES",
+    "SETTLING",
+    "TIMING",
+    "TIMING_SAMPLES",
+    "TRAINING",
+    "UPDATE_COST",
+    "columns_of",
+]

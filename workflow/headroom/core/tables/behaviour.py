@@ -1,0 +1,156 @@
+"""Tables of what heads do: where they point, which roles they hold, how alike they are."""
+
+from headroom.core.table import Column, Table
+from headroom.core.tables.columns import HEAD, INTERVAL, KIND, LAYER, RUN, SIGNATURE, VALUE
+
+_MODEL = Column(
+    "model",
+    "text",
+    "`trained`; `untrained`: the same shape with weights as before training, the control; or the name of a pruned"
+    " model, e.g. `hard-concrete.E.0.01`",
+)
+_TREES = Column(
+    "trees",
+    "text",
+    "of `relation` `gold`, or `shuffled`, the control: every arc is moved to another place of its sentence and keeps"
+    " its length, so that distances stay and syntax goes; else empty. A relation is that of the treebank by its exact"
+    " name: a subtype such as `nsubj:pass` (Stanford's `nsubjpass`) is no `nsubj`, and is measured on its own where"
+    " `attention_stats.relations` lists it",
+)
+_TARGET = Column(
+    "target",
+    "text",
+    "of `offset` `-5` ... `+5`, `0` is the token itself; of `relation` `nsubj:to-dependent` (the governor is asked for"
+    " its subjects) or `nsubj:to-governor` (the subject is asked for its governor), a word is asked once and right is"
+    " any that answers; of `rare` `rarest` or `two-rarest`, equally rare pieces are all right; of `confidence` empty",
+)
+_BASELINE = Column(
+    "baseline",
+    "number",
+    "of `relation` the accuracy of pointing to the relation's most frequent relative position, found on `choose`; of"
+    " `rare` chance: the share of right pieces in a sentence; else empty",
+)
+_BEYOND = (
+    INTERVAL[0].means(
+        "lower end of a 95 % interval, percentiles of the bootstrap over sentences: of `value`, or where there is a"
+        " baseline of `value` - `baseline`, paired; of `offset` empty"
+    ),
+    INTERVAL[1].means("upper end of the same interval"),
+)
+
+ATTENTION_STATS = Table(
+    path="attention_stats/{run}.csv",
+    writers=("attention_stats",),
+    key=("run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half"),
+    columns=(
+        *RUN,
+        _MODEL,
+        *HEAD,
+        Column(
+            "measure",
+            "text",
+            "`confidence`: mean largest weight, over tokens. `offset`: share of tokens from which the head points to"
+            " one relative position (kinds `E` and `D`). `relation`: share of the words asked from which it points to a"
+            " right one (kind `E`). `rare`: share of tokens from which it points to the rarest piece of the sentence,"
+            " over sentences of three or more pieces whose least frequent one is not among the"
+            " `attention_stats.frequent_tokens` most frequent of the training text (kind `E`)",
+        ),
+        _TARGET,
+        _TREES,
+        Column(
+            "half", "text", "`choose`: sentences number 1, 3, 5, ...; `score`: number 2, 4, 6, ...; `all`: all of them"
+        ),
+        VALUE,
+        _BASELINE,
+        *_BEYOND,
+        Column("count", "integer", "tokens or words asked"),
+        SIGNATURE,
+    ),
+    about="""
+Where heads point at the last epoch (Voita et al. 2019, Sections 4 and 5): a head points from a query to the key with
+its largest weight. Padding and pieces with a special meaning (end of sentence, begin mark, CLS, SEP) count neither as
+queries nor as keys. On the set `check`, teacher-forced, and on the treebank; the paper's tokens are pieces here, but
+for relations, which are between words: attention to a word is the sum over its pieces, attention from a word the mean
+over its pieces (Clark et al. 2019), a piece of two words is the first one's, and the words of a multiword token
+(don't = do n't) count as one. Rare words are left out where there is no training text, relations where there is no
+treebank. Pruned models have files of their own, `attention_stats/<run>.<method>.<scope>.<setting>.csv`.
+""",
+)
+
+ROLES = Table(
+    path="roles/{run}.csv",
+    writers=("roles",),
+    key=("run", "epoch", "model", "trees", "kind", "layer", "head", "role", "target"),
+    columns=(
+        *RUN,
+        _MODEL,
+        _TREES.means("as in [attention_stats](#attention_stats); a role on `shuffled` trees is one by chance"),
+        *HEAD,
+        Column(
+            "role",
+            "text",
+            "`positional`: at least `roles.positional_share` of the tokens are pointed from to one relative position."
+            " `syntactic`: the accuracy for a relation exceeds its baseline by `roles.margin` on the half `choose` and"
+            " again on `score`, where the interval of the difference is above zero. `rare`: a head of layer 1 points to"
+            " one of the two rarest pieces from at least `roles.rare_share` of the tokens, and more often than chance"
+            " beyond the interval",
+        ),
+        _TARGET,
+        VALUE.means("as in [attention_stats](#attention_stats); of a syntactic role that of the half `score`"),
+        _BASELINE,
+        *_BEYOND,
+        Column(
+            "best",
+            "integer",
+            "1 if the head is the most accurate one for this relation in this direction on the half `choose`; else 0",
+        ),
+        SIGNATURE,
+    ),
+    about="""
+The roles of heads by the rules of Voita et al. 2019, Section 5, and `roles` of the configuration: one row per role that
+a head holds; those of an `untrained` model are by chance. Those of pruned models are in `roles/<run>.pruned.csv`.
+
+Beside it stands `attention_maps/<run>.json`: the attention of one encoder head per role and target on a few sentences
+of 6 to 14 words, between words, rows are queries; where no head holds a role, of the head that comes nearest to it,
+with an empty `role`:
+`{"run": ..., "epoch": ..., "maps": [{"head": "E2:3", "role": "syntactic", "target": "nsubj:to-dependent",
+"sentence": 1, "queries": [...], "keys": [...], "weights": [[...], ...]}]}`.
+""",
+)
+
+DIVERSITY = Table(
+    path="diversity/{run}.csv",
+    writers=("diversity",),
+    key=("run", "epoch", "kind", "layer", "measure"),
+    columns=(*RUN, KIND, LAYER, Column("measure", "text", "what is compared: see below"), VALUE, SIGNATURE),
+    about="""
+How alike the heads of a site are, at every epoch: by their weights, and by what they do with the examples of `check`,
+teacher-forced where there is a decoder. Every measure but `particle_step` is a mean over all pairs of heads; a site
+with one head has no rows. Padding does not count, pieces with a special meaning do.
+
+| `measure` | what is compared | all heads the same |
+|---|---|---|
+| `particle_cosine` | their rows of a projection's weight, as one vector per head (the particles of An et al. 2020): \
+cosine; the mean over the projections query, key and value, each a system of its own | 1 |
+| `particle_distance` | the same: Euclidean distance | 0 |
+| `particle_kernel` | the same: the kernel by which heads repel each other, exp(-distance² / 2h²), with the squared \
+width h² = median of distance² / (2 log(heads + 1)). The width goes with the distances, so that heads that all move \
+apart alike keep their value; two heads always have 1/3 | 1 |
+| `particle_step` | nothing: the Euclidean length of the way that all query, key and value weights of the site went \
+since the checkpoint before (`since` in the signature). It is what training really did, after whatever the optimizer \
+made of the gradient; the first epoch has no row | - |
+| `value_cosine` | their values at each token: cosine (disagreement on subspaces of Li et al. 2018); a site that has \
+no value projection has no row | 1 |
+| `attention_product` | their attention weights of each query: the sum over keys of the products (disagreement on \
+positions). Heads that look at different positions have 0 | no fixed value: the sum of the squared weights of a head, \
+1 if it is sure of one position, 1 / positions if it looks evenly at all |
+| `attention_cosine` | their attention map of each example, as one vector: cosine | 1 |
+| `z_cosine` | their outputs z at each token: cosine (disagreement on outputs) | 1 |
+| `z_cka` | their outputs z at all tokens together: linear CKA (Kornblith et al. 2019), from 0 to 1; it sees the same \
+behaviour in another basis, too, which a cosine does not. With fewer tokens than some ten for each feature of a head \
+it is too high | 1 |
+
+Li et al. 2018 write the three disagreements with a minus, and average over all pairs of heads, a head's with itself
+included.
+""",
+)

@@ -1,0 +1,126 @@
+"""Columns that several tables share."""
+
+from headroom.core.table import Column
+
+RUN = (
+    Column("study", "text", "name of the study: the key `study` of the configuration"),
+    Column(
+        "run",
+        "text",
+        "one trained model, `<task>.<arm>.seed<number>`, e.g. `translation.svgd.seed2` or `entailment.baseline.seed1`;"
+        " the task `translation` translates, all others classify",
+    ),
+    Column(
+        "epoch",
+        "integer",
+        "passes over the training data, counted from 1; the checkpoint that the row is about",
+    ),
+)
+"""The columns that open every table about a run."""
+
+STUDY = RUN[0]
+
+KIND = Column(
+    "kind",
+    "text",
+    "kind of attention site: `E` encoder self-attention, `A` encoder-decoder attention, `D` decoder self-attention (a"
+    " classifier has `E` alone)",
+)
+KIND_OR_ALL = KIND.means(f"{KIND.meaning}, or `all`, the heads of every kind together")
+LAYER = Column("layer", "integer", "layer of the site, counted from 1")
+HEAD = (
+    KIND,
+    LAYER,
+    Column("head", "integer", "head of the site, counted from 1; `E`, 3, 5 is the head written `E3:5`"),
+)
+"""The columns that name a head."""
+
+SET = Column(
+    "set",
+    "text",
+    "evaluation set: `choose` and `check` (the odd and even lines of the validation set), `test`, or a far domain"
+    " (`far` in generated data; `mscoco`, `newstest2015` with Multi30k; `out_of_domain` with CoLA, `mnli_matched` with"
+    " SNLI; the names you give in your own data)",
+)
+METRIC = Column(
+    "metric",
+    "text",
+    "of translation `bleu`: sacrebleu's corpus BLEU (0-100); `chrf`: chrF2 (0-100); `exact`: share of sentences"
+    " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled rightly, in"
+    " %; `f1`: F1 of the second of two classes (of more: the mean over classes), in %; `matthews`: Matthews correlation"
+    " times 100; of all these more is better. `loss`: teacher-forced negative log-likelihood, nats per target piece,"
+    " without label smoothing, or of the label, nats per example (less is better). The first metric of a task is its"
+    " main one: heads are chosen by it",
+)
+VALUE = Column("value", "number", "the number that the row is about")
+FULL = Column("full", "number", "the same metric of the same model with all its heads")
+LOW = Column(
+    "low",
+    "number",
+    "lower end of a 95 % interval. Of a metric or a delta: percentiles of the paired bootstrap over sentences. Of an"
+    " agreement: bootstrap over heads",
+)
+HIGH = Column("high", "number", "upper end of the same interval")
+INTERVAL = (LOW, HIGH)
+P = Column(
+    "p",
+    "number",
+    'two-sided p of "no difference": paired bootstrap over sentences as sacrebleu computes it, never below'
+    " 1 / (samples + 1)",
+)
+DIFFERENCE = (
+    SET,
+    METRIC,
+    VALUE,
+    FULL,
+    Column("delta", "number", "`value` - `full`: negative BLEU and positive loss mean harm"),
+    *INTERVAL,
+    P,
+)
+"""The columns of a model judged against another on the same examples."""
+
+COMPARISON = (
+    *DIFFERENCE,
+    Column(
+        "p_holm",
+        "number",
+        "p from the bootstrap's standard error (which has no such floor), corrected by Holm over the rows of one set"
+        " and metric: all heads, or all steps of one curve",
+    ),
+    Column("p_bh", "number", "the same p, corrected by Benjamini and Hochberg over the same rows"),
+    Column(
+        "p_mcnemar",
+        "number",
+        "exact p of McNemar's test: examples that only one of the two models has right. For `accuracy` and `exact`;"
+        " else empty",
+    ),
+    Column(
+        "p_unpaired",
+        "number",
+        "p of the two-sample t-test that takes the two models' answers for independent samples, as the paper seems to"
+        " do. For `accuracy` and `exact`; else empty",
+    ),
+)
+"""The columns of a profile of removed heads judged against the full model."""
+
+CRITERION = Column(
+    "criterion",
+    "text",
+    "`gradient-token`, `gradient-example`, `gradient-batch`, `gradient-squared`: see [scores](#scores)",
+)
+NORMALISED = Column(
+    "normalised",
+    "text",
+    "`raw`: scores as they are; `layer`: divided by their l2 norm over the heads of the site; empty: does not apply",
+)
+REMOVED = Column(
+    "removed", "text", "profile: names of the removed heads in table order, separated by spaces; empty for none"
+)
+HEADS_REMOVED = Column("heads_removed", "integer", "number of heads in the profile")
+CHANCE = Column("chance", "number", "what unrelated scores would give: 0 for correlations, k / heads for overlaps")
+TOP = Column("k", "integer", "length of the top lists, for `overlap`; else empty", "heads")
+SIGNATURE = Column(
+    "signature",
+    "text",
+    "everything that affects the number, as `key:value` joined by bars: compare numbers only where signatures agree",
+)

@@ -1,0 +1,213 @@
+"""Tables of which heads matter and what they do."""
+
+from headroom.core.table import Column, Table
+from headroom.core.tables.columns import (
+    CHANCE,
+    COMPARISON,
+    CRITERION,
+    HEAD,
+    INTERVAL,
+    KIND_OR_ALL,
+    METRIC,
+    NORMALISED,
+    RUN,
+    SIGNATURE,
+    TOP,
+    VALUE,
+)
+
+_PLACE = ("run", "epoch", "kind", "layer", "head")
+
+SCORES = Table(
+    path="scores/{run}.csv",
+    writers=("scores",),
+    key=(*_PLACE, "criterion", "normalised"),
+    columns=(*RUN, *HEAD, CRITERION, NORMALISED, VALUE, SIGNATURE),
+    about="""
+Gradient importance of every head at every epoch (Michel et al. 2019, Eq. 2), on the set `choose`: how much the loss
+would move if the head's gate moved. With ⟨z, ∂L/∂z⟩ the product of a head's output and its gradient at one position,
+L the summed loss of a sentence:
+
+| criterion | the absolute value is taken of | averaged over |
+|---|---|---|
+| `gradient-token` | every position's product | positions |
+| `gradient-example` | the sum over a sentence's positions: Eq. 2 as printed | sentences |
+| `gradient-batch` | the sum over a batch | batches |
+| `gradient-squared` | nothing: the sum over a sentence is squared (the diagonal of the Fisher matrix) | sentences |
+""",
+)
+
+_HALF = Column("half", "text", "`choose`: examples at even positions of the set, counted from 0; `score`: at odd ones")
+_ON_HALVES = (*_PLACE, "criterion", "half")
+
+SCORES_HALVES = Table(
+    path="scores_halves/{run}.csv",
+    writers=("scores",),
+    key=_ON_HALVES,
+    columns=(*RUN, *HEAD, CRITERION, _HALF, VALUE, SIGNATURE),
+    about="Raw [scores](#scores) of the last epoch on the two halves of the examples: how well they repeat.",
+)
+
+ABLATION = Table(
+    path="ablation/{run}.csv",
+    writers=("ablation",),
+    key=(*_PLACE, "set", "metric"),
+    columns=(*RUN, *HEAD, *COMPARISON, SIGNATURE),
+    about="What removing one head alone does, for every head (Michel et al. 2019, Section 3.2), at the last epoch.",
+)
+
+ABLATION_HALVES = Table(
+    path="ablation_halves/{run}.csv",
+    writers=("ablation",),
+    key=_ON_HALVES,
+    columns=(*RUN, *HEAD, CRITERION.means("`ablation`"), _HALF, VALUE, SIGNATURE),
+    about="What removing one head alone costs of the main metric (positive is worse) on the two halves of the set"
+    " `choose`: how well [ablation](#ablation) repeats.",
+)
+
+KEEP_ONE = Table(
+    path="keep_one/{run}.csv",
+    writers=("keep_one",),
+    key=(*_PLACE, "set", "metric"),
+    columns=(
+        *RUN,
+        *HEAD,
+        *COMPARISON,
+        Column(
+            "chosen_on",
+            "text",
+            "the sets, separated by spaces, on which this head is the best of its site: it keeps the main metric"
+            " highest (of equals the one with less loss); empty for none. Rows of `test` chosen on `choose` judge a"
+            " head on other data than chose it",
+        ),
+        SIGNATURE,
+    ),
+    about="What removing all heads of a site but one does (Michel et al. 2019, Tables 2, 3, 5 and 6). The head named is"
+    " the one *kept*. Every head is tried on `choose` and on `test`.",
+)
+
+AGREEMENT = Table(
+    path="agreement/{run}.csv",
+    writers=("agreement",),
+    key=("run", "epoch", "kind", "set_a", "set_b", "metric", "statistic", "dropped", "k"),
+    columns=(
+        *RUN,
+        KIND_OR_ALL,
+        Column("set_a", "text", "the first set: `test`, or `choose`"),
+        Column("set_b", "text", "the second: of `test` each far domain, of `choose` `test`"),
+        METRIC,
+        Column(
+            "statistic",
+            "text",
+            "`pearson`, `spearman`: correlation of the harms; `overlap`: share of the `k` most harmful heads of one set"
+            " that are among those of the other",
+        ),
+        Column(
+            "dropped",
+            "integer",
+            "the worst heads on `set_a` left out, to see whether a few heads carry the correlation: 0, 1, 2, 5, 10",
+            "heads",
+        ),
+        TOP.means("length of the top lists, for `overlap`: 5, 10, 20; else empty"),
+        VALUE,
+        *INTERVAL,
+        CHANCE,
+        SIGNATURE,
+    ),
+    about="Do the same heads matter on another set? Ablation effects of all heads on one set against those on another,"
+    " counted as harm (positive is worse).",
+)
+
+SETTLING = Table(
+    path="settling/{run}.csv",
+    writers=("settling",),
+    key=("run", "epoch", "kind", "criterion", "normalised", "statistic", "k"),
+    columns=(
+        *RUN,
+        KIND_OR_ALL,
+        CRITERION,
+        NORMALISED,
+        Column(
+            "statistic",
+            "text",
+            "`spearman`, `kendall` (tau-b): rank correlation; `overlap`: share of the `k` highest heads that are among"
+            " the last epoch's `k` highest",
+        ),
+        TOP.means("length of the top lists, for `overlap`: a quarter and a half of the heads; else empty"),
+        VALUE,
+        *INTERVAL,
+        CHANCE,
+        SIGNATURE,
+    ),
+    about="When do the important heads settle? The scores of every epoch before the last against those of the last.",
+)
+
+RANK_CORRELATION = Table(
+    path="rank_correlation/{run}.csv",
+    writers=("rank_correlation",),
+    key=("run", "epoch", "scope", "first", "second", "statistic"),
+    columns=(
+        *RUN,
+        Column("scope", "text", "heads compared: `all`, those of a kind, or those of one site, e.g. `E3`; at least 4"),
+        Column(
+            "first",
+            "text",
+            "one criterion: `gradient-example`, `gradient-token`: raw, see [scores](#scores); `ablation`: what removing"
+            " the head alone costs of the main metric on `choose`; `confidence`: see"
+            " [attention_stats](#attention_stats); `relevance`: see [relevance](#relevance), a share within a site,"
+            " which says less between sites; `gates`: share of the values of lambda at which the head's hard-concrete"
+            " gate stays open (scope `all`); `gates-exact`, `gates-exact-straight-through`: the same share over K. Of"
+            " all these more is more important",
+        ),
+        Column("second", "text", "the other criterion"),
+        Column("statistic", "text", "`spearman`: rank correlation"),
+        VALUE,
+        *INTERVAL,
+        Column(
+            "ceiling",
+            "number",
+            "what noise leaves room for: √(r₁ r₂), with r the reliability of each, 2 h / (1 + h) from the rank"
+            " correlation h of its scores on two halves of the examples (Spearman-Brown; 0 if h is negative). Empty if"
+            " one of the two has no scores on halves: the gates have none. Those of gradient scores and ablation are in"
+            " [scores_halves](#scores_halves) and [ablation_halves](#ablation_halves)",
+        ),
+        Column("heads", "integer", "heads compared"),
+        SIGNATURE,
+    ),
+    about="Do the ways to score heads rank them alike? Every pair of them, for detailed runs at the last epoch.",
+)
+
+RELEVANCE = Table(
+    path="relevance/{run}.csv",
+    writers=("relevance",),
+    key=(*_PLACE, "measure", "half"),
+    columns=(
+        *RUN,
+        *HEAD,
+        Column(
+            "measure",
+            "text",
+            "`relevance`: a head's share of the relevance in its site, each head's taken by size (it has a sign, and a"
+            " site's sum may vanish), mean over generation steps; 1 / heads if all are equal, 0 for a head that is"
+            " gone. `signed`: mean relevance with its sign, in units of the logit. `conservation-error`, one row"
+            " without a head: the largest |sum of the inputs' relevances - explained logits| / sum of |explained"
+            " logits| over all batches and steps; above 0.001 the model has an operation that the rules don't know",
+        ),
+        Column(
+            "half",
+            "text",
+            "examples: `all`, those at even positions (`choose`, counted from 0), those at odd ones (`score`)",
+        ),
+        VALUE,
+        *INTERVAL,
+        Column("count", "integer", "generation steps, or examples of a classifier"),
+        SIGNATURE,
+    ),
+    about="""
+Relevance of every head for what the model says, by layer-wise relevance propagation with the epsilon rule (Voita et al.
+2019, Section 4), on the first examples of `check`, at the last epoch. What is explained is the logit of the most
+probable piece at every generation step, along the reference, or of the most probable class. Attention weights and the
+standard deviations of layer norms are constants, non-linearities are passed through as they are, and biases, embeddings
+and positions are inputs: over all of these, relevances sum to the logit.
+""",
+)

@@ -1,0 +1,241 @@
+"""Tables of models without many of their heads, and of what arms change about that."""
+
+from headroom.core.table import Column, Table
+from headroom.core.tables.columns import (
+    CHANCE,
+    COMPARISON,
+    CRITERION,
+    DIFFERENCE,
+    FULL,
+    HEAD,
+    HEADS_REMOVED,
+    INTERVAL,
+    METRIC,
+    NORMALISED,
+    REMOVED,
+    RUN,
+    SET,
+    SIGNATURE,
+    STUDY,
+    VALUE,
+    P,
+)
+
+_CURVE = (
+    *RUN,
+    Column(
+        "scope",
+        "text",
+        "heads that compete: `all`, those of one kind, `E`, `A`, `D`, or those of one site, `E1`, `A3`, ... (in"
+        " `<run>.sites.csv`; by the fixed raw order of `gradient-example` alone)",
+    ),
+    Column(
+        "order",
+        "text",
+        "what goes first: `gradient-token`, `gradient-example`, `gradient-batch`, `gradient-squared` (least important"
+        " first by that criterion), `ablation` (the head whose removal alone costs least of the main metric on"
+        " `choose`), `random`, `reverse` (most important first by raw `gradient-example`: the control that should be"
+        " worst)",
+    ),
+    NORMALISED,
+    Column(
+        "ranking",
+        "text",
+        "`fixed`: scored once, on the whole model; `rescored`: the remaining heads are scored again after every step"
+        " (raw scores only)",
+    ),
+    Column("draw", "integer", "number of the random order, counted from 0; 0 for all other orders"),
+    HEADS_REMOVED,
+    Column("heads_total", "integer", "heads in scope"),
+    REMOVED,
+    *COMPARISON,
+    SIGNATURE,
+)
+_POINT = ("run", "epoch", "scope", "order", "normalised", "ranking", "draw", "heads_removed", "set", "metric")
+
+PRUNING = Table(
+    path="pruning/{run}.{scope}.csv",
+    writers=("pruning",),
+    key=_POINT,
+    columns=_CURVE,
+    about="""
+The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
+on `choose` and judged on the first examples of `test` (`pruning.test_examples` of the configuration; the signature has
+the number). One file per run and scope, of the detailed runs (`detailed_seeds`).
+""",
+)
+
+PRUNING_EPOCHS = Table(
+    path="pruning_epochs/{run}.csv",
+    writers=("pruning",),
+    key=_POINT,
+    columns=_CURVE,
+    about="""
+As [pruning](#pruning), for every epoch, over all kinds together, by the fixed raw order of `gradient-example` of that
+epoch. `value` / `full` is the share of that epoch's own unpruned score. Runs that are not detailed have their last
+epoch only: arms are compared by it.
+""",
+)
+
+_WAY = (
+    Column(
+        "method",
+        "text",
+        "`hard-concrete`: gates under an L0 penalty (Voita et al. 2019); `exact`: K heads by a Gumbel soft top-K (Li et"
+        " al. 2021); `exact-straight-through`: the same with hard gates forward",
+    ),
+    Column("scope", "text", "heads with gates: `all`, or `E`, those of the encoder, with the decoder frozen"),
+    Column(
+        "setting",
+        "number",
+        "of `hard-concrete` lambda, the nats per target that an open gate costs; of the others K, the number of heads"
+        " that stay",
+    ),
+)
+
+GATES = Table(
+    path="gates/{run}.{way}.csv",
+    writers=("gates",),
+    key=("run", "epoch", "method", "scope", "setting", "kind", "layer", "head"),
+    columns=(
+        *RUN,
+        *_WAY,
+        *HEAD,
+        Column(
+            "score",
+            "number",
+            "what was learned: log alpha of a hard-concrete gate, the score w of exact selection",
+        ),
+        Column("p_closed", "number", "probability that the gate is exactly 0; empty for exact selection"),
+        Column("p_open", "number", "probability that the gate is exactly 1; empty for exact selection"),
+        Column("kept", "integer", "1 if the head stays: P(g = 1) > P(g = 0), or one of the K largest scores; else 0"),
+        SIGNATURE,
+    ),
+    about="Learned gates after further training: one row per head and setting. One file per run and way,"
+    " `gates/<run>.<method>.<scope>.csv`.",
+)
+
+PRUNED_MODELS = Table(
+    path="pruned_models/{run}.{way}.csv",
+    writers=("gates", "from_scratch"),
+    key=("run", "epoch", "method", "scope", "setting", "draw", "gates", "set", "metric"),
+    columns=(
+        *RUN,
+        _WAY[0].means(
+            "as in [gates](#gates); further `continued`: no head removed, trained further alike; `gradient`: the K best"
+            " heads by `gradient-example` stay; `random`: K random heads stay; `scratch`: the layout that"
+            " `hard-concrete` left at this lambda, trained from fresh weights"
+        ),
+        *_WAY[1:],
+        Column("draw", "integer", "number of the random layout, from 1; else 0"),
+        Column("kept", "integer", "heads that stay"),
+        Column("heads", "integer", "heads in scope"),
+        Column(
+            "undecided",
+            "integer",
+            "gates that are neither 0 nor 1 with a probability of 0.95; empty where nothing was learned by probability",
+        ),
+        Column(
+            "start",
+            "text",
+            "`converged`; `falling`: the last epoch still took more than 2 % off the validation loss of the model that"
+            " this started from; `unknown`: trained elsewhere; empty for `scratch`",
+        ),
+        Column("gates", "text", "`hard`: heads are gone; `soft`: gates as learned, without noise"),
+        *(
+            FULL.means("the metric of the model before further training, with all heads") if column == FULL else column
+            for column in DIFFERENCE
+        ),
+        REMOVED,
+        Column("updates", "integer", "updates of further training; empty for `scratch`"),
+        SIGNATURE,
+    ),
+    about="""
+Models that lost heads and were trained further, compared with the model before on the same examples. One file per
+run and way, `pruned_models/<run>.<method>.<scope>.csv`, and `pruned_models/<run>.controls.csv`,
+`pruned_models/<run>.scratch-<lambda>.csv`.
+""",
+)
+
+ARMS = Table(
+    path="arms.csv",
+    writers=("arms",),
+    key=("task", "statistic", "set", "metric", "arm", "baseline"),
+    columns=(
+        STUDY,
+        Column("task", "text", "the task whose arms are compared"),
+        Column("statistic", "text", "a mean or a difference of one number per run: see below"),
+        SET.means("evaluation set, of metrics and of curves; else empty"),
+        METRIC.means("metric, of metrics and of curves; else empty"),
+        Column("arm", "text", "the arm"),
+        Column("baseline", "text", "in rows of differences the arm compared with; else empty"),
+        VALUE,
+        INTERVAL[0].means(
+            "lower end of a 95 % t-interval over seeds; with one seed that of its evaluation, if there is one"
+            " (`interval:` in the signature says which)"
+        ),
+        INTERVAL[1].means("upper end of the same interval"),
+        P.means("of a difference: paired t-test over seeds; empty for means and with one seed"),
+        Column("seeds", "text", "the seeds, separated by spaces. Runs in which the number is not defined are left out"),
+        SIGNATURE.means("as elsewhere; what differs between the runs is listed with commas, e.g. `seed:1,2`"),
+    ),
+    about="""
+What an arm changes, over seeds: means per arm, and differences from the first arm of the task, paired by seed. One file
+for the study, with the tasks that have more than one arm.
+
+| `statistic` | one number per run |
+|---|---|
+| `metric_mean`, `metric_difference` | a metric of `evaluation` |
+| `curve_area`, `curve_area_difference` | area under the pruning curve of `pruning_epochs` at the last epoch, over all \
+heads by fixed raw `gradient-example`: the metric as a share of the full model's over the share of heads removed (1: \
+nothing is lost until the end), of classifiers above chance, which is what the model scores without any head; followed \
+by `_<order>` and what else differs, e.g. `_gradient-token.layer.rescored`, for the other curves. Of metrics of which \
+more is better; not defined where the full score (above chance) is below 1 |
+| `removable_share_mean`, `removable_share_difference` | the largest share of heads that can go along the same curve \
+with every step up to it at 99 % of the run's own full score or more, of classifiers above chance; not defined where \
+that is below 1 |
+| `importance_gini_mean`, `importance_gini_difference` | Gini coefficient of the n raw `gradient-example` scores x of \
+all heads at the last epoch, Σᵢⱼ \\|xᵢ - xⱼ\\| / (2 n² x̄): 0 if all heads are alike, (n - 1) / n if one has \
+everything. Negative scores would count as 0 |
+| `importance_entropy_mean`, `importance_entropy_difference` | entropy of the same scores as shares p of their sum, \
+over the largest there is: -Σ pᵢ log pᵢ / log n. 1 if all heads are alike, 0 if one has everything |
+| `diversity_mean_<measure>`, `diversity_difference_<measure>` | a measure of `diversity` at the last epoch, averaged \
+over sites |
+| `head_gradient_norm_mean`, `head_gradient_norm_difference`, `plain_head_gradient_norm_mean`, \
+`plain_head_gradient_norm_difference` | a measure of `training`, averaged over epochs; only for arms that have it |
+""",
+)
+
+OVERLAP = Table(
+    path="overlap.csv",
+    writers=("overlap",),
+    key=("task", "criterion", "share", "run", "other"),
+    columns=(
+        STUDY,
+        Column("task", "text", "the task of both runs"),
+        CRITERION,
+        Column("share", "number", "share of all heads that is kept: 0.25, 0.5"),
+        Column(
+            "kept",
+            "integer",
+            "number of heads kept, the most important ones; of equal ones those that pruning keeps, the last in table"
+            " order",
+        ),
+        RUN[1],
+        Column("other", "text", "the other run"),
+        Column("arm", "text", "the arm of `run`"),
+        Column(
+            "other_arm",
+            "text",
+            "the arm of `other`. Between seeds: `arm` and `other_arm` are the same. Between arms: the seed is the same",
+        ),
+        VALUE.means("heads that both keep / `kept`"),
+        CHANCE.means("what unrelated runs would have in common: `kept` / all heads"),
+        SIGNATURE,
+    ),
+    about="""
+Do other seeds and other arms find the same heads important? Every two runs of a task that differ either in seed or in
+arm, and have the same heads: raw scores at the last epoch. One file for the study, with the tasks that have more than
+one arm.
+""",
+)

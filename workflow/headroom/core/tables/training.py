@@ -1,0 +1,180 @@
+"""Tables of how runs were trained, what they can do, and how large and fast they are."""
+
+from headroom.core.table import Column, Table
+from headroom.core.tables.columns import (
+    HEADS_REMOVED,
+    INTERVAL,
+    KIND,
+    LAYER,
+    METRIC,
+    REMOVED,
+    RUN,
+    SET,
+    SIGNATURE,
+    STUDY,
+    VALUE,
+)
+
+TRAINING = Table(
+    path="training/{run}.csv",
+    writers=("training", "fine_tuning"),
+    key=("run", "epoch", "measure"),
+    columns=(
+        *RUN,
+        Column(
+            "measure",
+            "text",
+            "`train_loss`, `valid_loss`: nats per target piece, without label smoothing, the second on the validation"
+            " set; `seconds`: wall-clock time of the epoch without its validation; `words_per_second`: target pieces"
+            " trained on per second (translation); `examples_per_second`: of classification; `valid_accuracy`: %"
+            " (classification); `updates`: updates of the weights since training began; `gradient_norm`: mean norm of"
+            " the gradient before clipping; `head_gradient_norm`: mean norm of the gradient of the heads' projections"
+            " as used for updates; `plain_head_gradient_norm`: the same before the arm changed it, of arms that do",
+        ),
+        VALUE,
+        SIGNATURE,
+    ),
+    about="What every epoch of training cost and gained.",
+)
+
+EVALUATION = Table(
+    path="evaluation/{run}.csv",
+    writers=("evaluation",),
+    key=("run", "epoch", "set", "metric"),
+    columns=(
+        *RUN,
+        SET,
+        METRIC,
+        VALUE,
+        *INTERVAL,
+        Column("decoding", "text", "`beam5`: beam search with that many hypotheses; `argmax`: the most probable label"),
+        SIGNATURE,
+    ),
+    about="Final quality of every run: its last epoch, on every set. The only table whose translations are not decoded"
+    " greedily.",
+)
+
+PARAMETERS = Table(
+    path="parameters/{run}.csv",
+    writers=("parameters",),
+    key=("run", "epoch", "kind", "layer"),
+    columns=(
+        *RUN,
+        KIND,
+        LAYER,
+        Column("heads", "integer", "heads of the site"),
+        Column(
+            "head_parameters",
+            "integer",
+            "what goes when one head goes: its rows of the query, key and value projections with their biases, its"
+            " columns of the output projection",
+        ),
+        Column("attention_parameters", "integer", "of the four projections of the site"),
+        Column("model_parameters", "integer", "of the whole model; shared ones are counted once"),
+        SIGNATURE,
+    ),
+    about="How many parameters there are in a head, in its attention site and in the whole model, one row per site.",
+)
+
+REMOVAL = Table(
+    path="removal/{run}.csv",
+    writers=("removal",),
+    key=("run", "epoch", "removed", "check"),
+    columns=(
+        *RUN,
+        HEADS_REMOVED,
+        REMOVED,
+        Column(
+            "check",
+            "text",
+            "`identical_outputs`: 1 if all translations or labels are the same, else 0; `differing_outputs`: how many"
+            " are not; `largest_logit_difference`: largest absolute difference of any logit; `parameters_full`,"
+            " `parameters_sliced`: numbers of parameters; `examples`: examples compared",
+        ),
+        VALUE,
+        SIGNATURE,
+    ),
+    about="Heads really sliced out of a checkpoint, which is saved, loaded again and compared with the masked model.",
+)
+
+_SHARE = Column("share_removed", "number", "share of all heads removed, least important first; 0 for the full model")
+_TIMED = (
+    Column(
+        "model",
+        "text",
+        "`full`; `masked`: heads gated to zero, the negative control, which should not be faster; `sliced`: heads"
+        " really gone",
+    ),
+    Column(
+        "part",
+        "text",
+        "of translation `encoder`; `decoder`: teacher-forced; `generation`: greedy, a fixed number of steps; of"
+        " classification `model`: a forward pass",
+    ),
+    Column("batch_size", "integer", "examples in the batch", "examples"),
+)
+
+TIMING = Table(
+    path="timing/{run}.csv",
+    writers=("timing",),
+    key=("run", "share_removed", "model", "part", "batch_size"),
+    columns=(
+        *RUN[:2],
+        _SHARE,
+        HEADS_REMOVED,
+        *_TIMED,
+        Column("median_seconds", "number", "median time of one run of the part on the batch", "s"),
+        Column("quartile_low", "number", "lower quartile of that time", "s"),
+        Column("quartile_high", "number", "upper quartile of that time", "s"),
+        Column("repeats", "integer", "counted rounds (warm-up rounds are not counted)"),
+        Column("speedup", "number", "median over rounds of the full model's time / this model's"),
+        Column("speedup_low", "number", "lower end of the 95 % bootstrap interval of that median"),
+        Column("speedup_high", "number", "upper end of that interval"),
+        Column(
+            "expected_speedup",
+            "number",
+            "the full model's multiply-adds / this model's: what a machine would give that did nothing else",
+        ),
+        Column("multiply_adds", "integer", "of all linear layers and both attention products, as run"),
+        Column("parameters", "integer", "of the whole model"),
+        Column("threads", "integer", "threads that torch may use"),
+        Column("device", "text", "`cpu` or `cuda`"),
+        SIGNATURE,
+    ),
+    about="How long models take, timed side by side: in every round each model runs once, and a speed-up is a ratio"
+    " within a round.",
+)
+
+TIMING_SAMPLES = Table(
+    path="timing_samples/{run}.csv",
+    writers=("timing",),
+    key=("run", "share_removed", "model", "part", "batch_size", "repeat"),
+    columns=(
+        *RUN[:2],
+        _SHARE,
+        *_TIMED,
+        Column("repeat", "integer", "number of the round, counted from 0"),
+        Column("seconds", "number", "time of this model in this round", "s"),
+        SIGNATURE,
+    ),
+    about="The raw timings behind [timing](#timing).",
+)
+
+UPDATE_COST = Table(
+    path="update_cost.csv",
+    writers=("update_cost",),
+    key=("arm", "repeat"),
+    columns=(
+        STUDY,
+        Column("arm", "text", "name of the arm"),
+        Column("repeat", "integer", "number of the round, counted from 0"),
+        Column("seconds", "number", "time of one update", "s"),
+        Column(
+            "ratio",
+            "number",
+            "this arm's seconds / those of the first arm (the baseline) in the same round; 1 for the first arm itself",
+        ),
+        SIGNATURE,
+    ),
+    about="What an arm costs per update: updates of all arms in turn, on the same batches. One file for the study.",
+)
