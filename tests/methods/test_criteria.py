@@ -17,6 +17,7 @@ from written_tables import write_rows
 
 PACKAGE = Path(__file__).parents[2] / "workflow" / "headroom"
 LEAD = {"study": "s", "run": "r", "epoch": 3, "kind": "E", "layer": 1, "signature": "n:9"}
+FITTED = {"scope": "all", "setting": 1}
 HEADS = [Head("E", 1, number) for number in (1, 2)]
 
 NEW = '''
@@ -138,11 +139,7 @@ class TestReading:
 
     def test_survival_is_read_from_the_method_s_own_table(self, tmp_path):
         paths = [
-            table(
-                tmp_path / f"{method}.csv",
-                tables.GATES,
-                [{"method": method, "scope": "all", "setting": "1", "kept": kept}],
-            )
+            table(tmp_path / f"{method}.csv", tables.GATES, [FITTED | {"method": method, "kept": kept}])
             for method, kept in (("hard-concrete", 0), ("exact", 1))
         ]
         assert set(criterion_scores("gates", paths, epoch=3).values()) == {0.0}

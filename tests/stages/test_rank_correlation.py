@@ -21,10 +21,6 @@ RUN = "translation.baseline.seed1"
 PLACES = [(kind, layer, head) for kind, layer in (("E", 1), ("E", 2), ("D", 1)) for head in (1, 2, 3, 4)]
 RISING = [float(place) for place in range(12)]
 MIXED = [3.0, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
-GATES = ("study", "run", "epoch", "method", "scope", "setting", "kind", "layer", "head", "score", "p_closed",
-         "p_open", "kept", "signature")  # fmt: skip
-POINTING = ("study", "run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half", "value",
-            "baseline", "low", "high", "count", "signature")  # fmt: skip
 
 
 def rows_of(values: Sequence[float], column: str = "value", *, run: str = RUN, **cells: Any) -> list[dict[str, Any]]:
@@ -72,7 +68,7 @@ def pointing(path: Path) -> list[str]:
         rows += rows_of(values, model="trained", measure="confidence", half=half)
         rows += rows_of(RISING, model="untrained", measure="confidence", half=half)
     rows += rows_of(RISING, model="trained", measure="offset", target="+1", half="all")
-    return ["--attention-stats", written(path / "pointing.csv", rows, POINTING)]
+    return ["--attention-stats", written(path / "pointing.csv", rows, tables.ATTENTION_STATS)]
 
 
 def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list[str]:
@@ -80,7 +76,7 @@ def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list
     for setting, kept in ((0.01, 9), (0.03, 6), (0.1, 2)):  # the last heads stay longest
         stays = [int(place >= 12 - kept) for place in range(12)]
         rows += rows_of(stays, "kept", method=method, scope=scope, setting=setting)
-    return ["--gates", written(path / f"gates.{method}.{scope}.csv", rows, GATES)]
+    return ["--gates", written(path / f"gates.{method}.{scope}.csv", rows, tables.GATES)]
 
 
 def agreement(path: Path, *flags: list[str]) -> pandas.DataFrame:
