@@ -10,10 +10,10 @@ from pathlib import Path
 
 import torch
 from headroom.core.heads import all_heads
+from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.continued_training import continue_training
 from headroom.methods.learned_gates import HardConcreteGates, fixed
-from headroom.methods.pairs import read_pairs
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.experiments import GateTrainingSettings
 

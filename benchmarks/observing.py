@@ -12,12 +12,11 @@ from pathlib import Path
 import torch
 from headroom.data.parallel import ParallelText
 from headroom.data.trees import read_trees
-from headroom.methods.pairs import read_pairs
+from headroom.engines.translation.engine import TranslationEngine, read_pairs
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.syntax import relation_pointing
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.experiments import AttentionStatsSettings
-from headroom.tasks.observing import observing
 
 SETS = ("choose", "check")
 BAR = 2.0
@@ -44,16 +43,16 @@ def main() -> None:
 
 def measure(given: argparse.Namespace) -> None:
     """Measure on all sentences of `SETS`."""
-    settings, reader = AttentionStatsSettings(), observing("translation")
-    model = reader.load(given)
+    settings, engine = AttentionStatsSettings(), TranslationEngine(given)
+    model = engine.load(given.checkpoint, maps=True)
     pairs = [read_pairs(given.corpus, name) for name in SETS]
     examples = ParallelText(pairs[0].source + pairs[1].source, pairs[0].target + pairs[1].target)
     treebank = [sentence for name in SETS for sentence in read_trees(given.corpus / f"{name}.conllu")]
     heads = {live.site: live.kept_heads() for live in model.live_sites}
-    batches = reader.example_batches(model, examples, settings.batch_examples)
-    frequencies = reader.frequencies(given, model)
+    batches = engine.example_batches(model, examples, settings.batch_examples)
+    frequencies = engine.frequencies(model)
 
-    sentences = reader.sentence_batches(model, examples.source, settings.batch_examples)
+    sentences = engine.sentence_batches(model, examples.source, settings.batch_examples)
 
     @torch.inference_mode()
     def forward() -> None:

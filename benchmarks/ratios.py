@@ -11,11 +11,12 @@ from pathlib import Path
 
 import torch
 from headroom.core.heads import all_heads
+from headroom.engines.translation.engine import read_pairs
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 
 
@@ -36,7 +37,7 @@ def main() -> None:
 
 def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
     """Compare one pass of gradient scores, all granularities, with an ordinary forward-backward pass."""
-    chosen = load_set(results / "translation" / "corpus", "choose", DecodingSettings(), resamples=1)
+    chosen = judged_set(results, "choose", resamples=1)
     batches = model.batches(chosen.sources, chosen.references.references, sentences=32)
 
     def ordinary() -> None:
@@ -60,9 +61,15 @@ def scoring(model: TranslationModel, results: Path, repeats: int) -> None:
     show("gradient scores / forward-backward", *ratio_summary(seconds["scores"], seconds["ordinary"]), repeats)
 
 
+def judged_set(results: Path, name: str, *, resamples: int) -> TranslatedSet:
+    """Return an evaluation set of the study."""
+    pairs = read_pairs(results / "translation" / "corpus", name)
+    return TranslatedSet(name=name, pairs=pairs, settings=DecodingSettings(), resamples=resamples)
+
+
 def ablating(model: TranslationModel, results: Path) -> None:
     """Compare the ablation of all heads with as many plain decodes of the same set."""
-    test = load_set(results / "translation" / "corpus", "test", DecodingSettings(), resamples=1000)
+    test = judged_set(results, "test", resamples=1000)
     heads = all_heads(model.sites)
     judge = Judge(model, test)
     _ = judge.full

@@ -6,14 +6,15 @@ makes updates in one arm.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import torch
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.arms import ARMS, parse_arm
-from headroom.stages.update_cost import build_parser, prepare_updates
+from headroom.settings.arms import ARMS
+from headroom.stages.update_cost import arms_from, build_parser, prepare_updates
 
 MODEL = ["--heads", "8", "--width", "128", "--feed-forward", "256", "--max-tokens", "2048"]
 """As in studies/multi30k.yaml."""
@@ -23,16 +24,16 @@ UPDATES = 5
 
 
 def arguments(study: str, *methods: str) -> list[str]:
-    """Return the command line of the stage `cost` for these arms."""
-    arms = [word for method in methods for word in ("--arm", method, f"method={method}")]
+    """Return the command line of the stage `update_cost` for these arms."""
+    arms = json.dumps({"arms": {method: {"method": method} for method in methods}})
     data = str(Path("results") / study / "translation" / "binarised")
-    return ["--data", data, "--device", "cpu", "--output", "-", *arms, *MODEL]
+    return ["--data", data, "--device", "cpu", "--output", "-", "--settings", arms, *MODEL]
 
 
 def updates_of(study: str, *methods: str):
     """Return a function per arm that makes one update."""
     given = build_parser().parse_args(arguments(study, *methods))
-    return prepare_updates(given, dict(parse_arm(words) for words in given.arm))[0]
+    return prepare_updates(given, arms_from(given))[0]
 
 
 def peak_bytes(study: str, method: str, updates: int) -> int:

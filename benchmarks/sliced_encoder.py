@@ -12,7 +12,7 @@ import torch
 from headroom.core.heads import all_heads
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
-from headroom.methods.encoder_workload import Workload
+from headroom.engines.classification.timing import ClassificationWorkload
 from headroom.methods.orders import random_order, removed_first
 from headroom.methods.timing import interleaved, ratio_summary
 from tokenizers.implementations import BertWordPieceTokenizer
@@ -40,7 +40,7 @@ def main() -> None:
     sliced.remove(gone)
     text = LabelledText(["a " * given.length] * given.batch, None, full.labels[:1] * given.batch)
     (batch,) = full.batches(text, examples=given.batch)
-    work = Workload(batch)
+    work = ClassificationWorkload(batch)
     models = {"full": full, "masked": masked, "sliced": sliced}
     with torch.inference_mode():
         actions = {name: work.action(model, "model") for name, model in models.items()}

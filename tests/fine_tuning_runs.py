@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification import training
-from headroom.engines.classification.records import EpochRecord
-from headroom.engines.epochs import Progress
+from headroom.engines.training import EpochRecord, Progress
 from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from toy_fine_tuning import examples, same

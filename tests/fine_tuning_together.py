@@ -9,7 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification import records, training
 from headroom.engines.processes import process_count, this_process
-from headroom.methods.trainer_arms import changes_of
+from headroom.methods.classification_arms import changes_of
 from headroom.settings.arms import Arm, SposArm
 from headroom.settings.models import FineTuningSettings
 from toy_fine_tuning import examples
@@ -88,6 +88,6 @@ def forbid_writing() -> None:
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise AssertionError("a process that is not the first one writes")
 
-    for name in ("atomic_path", "keep_model", "mark_whole"):
+    for name in ("keep_model", "mark_whole", "write_record"):
         setattr(records, name, refuse)
     training.discard_after = refuse

@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from headroom.data.generated import generate_sets
 from headroom.data.moses import MosesPieces
 from headroom.data.parallel import ParallelText
+from headroom.data.providers.generated import generate_sets
 from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
-from headroom.stages import generate, training, vocabulary
+from headroom.stages import acquire, training, vocabulary
 from torch import nn
 
 SHAPE = [
@@ -36,12 +36,12 @@ def write_run(directory: Path) -> None:
     """Generate, prepare and train in a few seconds."""
     run = ToyRun(directory)
     sizes = ["--train", "120", "--valid", "24", "--test", "8", "--far", "8"]
-    generate.main(["--output", str(run.corpus), *sizes])
+    acquire.main(["--kind", "parallel", "--output", str(run.corpus), *sizes])
     vocabulary.main(["--corpus", str(run.corpus), "--output", str(run.data), "--size", "220"])
     training.main(
         [
             *("--data", str(run.data), "--work", str(directory / "work"), "--checkpoints", str(directory / "run")),
-            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", "baseline", "method=baseline"),
+            *("--output", str(directory / "training.csv"), "--device", "cpu", "--arm", "baseline"),
             *("--epochs", "2", *SHAPE),
         ]
     )

@@ -9,7 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.engines.processes import process_count, this_process
 from headroom.engines.translation import checkpoint, training
 from headroom.engines.translation.fairseq_task import fairseq_arguments
-from headroom.methods.fairseq_arms import arm_arguments
+from headroom.methods.translation_arms import arm_arguments
 from headroom.settings.arms import Arm, SposArm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
@@ -74,6 +74,7 @@ def forbid_writing() -> None:
     def refuse(*_: Any, **__: Any) -> NoReturn:
         raise AssertionError("a process that is not the first one writes")
 
-    for module in (training, training, checkpoint):
+    for module in (training, checkpoint):
         module.atomic_path = refuse  # type: ignore[attr-defined]
+    training.write_record = refuse
     training.Trainer.save_checkpoint = refuse

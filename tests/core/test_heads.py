@@ -70,3 +70,19 @@ def test_heads_in_scope_are_all_or_of_a_kind_or_of_a_site() -> None:
     assert format_profile(all_heads(sites, "E2")) == "E2:1"
     with pytest.raises(HeadroomError, match="no site is in scope 'D1': the model's sites are E1 E2 A1"):
         all_heads(sites, "D1")
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("all",), "E1 E2 E12 A1 D1 D2"),
+        (("first",), "E1 A1 D1"),
+        (("E",), "E1 E2 E12"),
+        (("E1",), "E1"),
+        (("D2", "A"), "A1 D2"),
+        (("first", "E2"), "E1 E2 A1 D1"),
+    ],
+)
+def test_sites_among_words(words, named):
+    there = [Site("E", 1, 4), Site("E", 2, 4), Site("E", 12, 4), Site("A", 1, 4), Site("D", 1, 4), Site("D", 2, 4)]
+    assert " ".join(str(site) for site in there if site.is_among(words)) == named

@@ -11,9 +11,9 @@ import tarfile
 import pytest
 from bad_server import Answer
 from headroom.core.errors import HeadroomError
-from headroom.data import archives, unpacking
-from headroom.data.archives import DamagedArchiveError, extract, fetch_archive
-from headroom.data.transfer import Patience
+from headroom.data import archives
+from headroom.data.archives import DamagedArchiveError, Unpacked, check_size, extract, fetch_archive, most_bytes
+from headroom.data.downloads import Patience
 
 HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
 
@@ -195,7 +195,7 @@ BOMB = bytes(10_000_000)
 @pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lambda data: lzma.compress(data, preset=0)])
 @pytest.mark.parametrize("name", ["m.pt", "other"])
 def test_a_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch, pack, name):
-    monkeypatch.setattr(unpacking, "LEAST", 1_000_000)
+    monkeypatch.setattr(archives, "LEAST", 1_000_000)
     archive(tmp_path / "bomb.tar", [(name, BOMB), ("last/m.pt", b"")], "w")
     (tmp_path / "bomb").write_bytes(pack((tmp_path / "bomb.tar").read_bytes()))
     (tmp_path / "bomb.tar").unlink()
@@ -205,7 +205,7 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch, pack, name):
 
 
 def test_an_honest_archive_of_that_size_is_taken(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "LEAST", 1_000_000)
+    monkeypatch.setattr(archives, "LEAST", 1_000_000)
     archive(tmp_path / "a.tar", [("m.pt", BOMB[:1_500_000])], "w")
     extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
     assert (tmp_path / "out").stat().st_size == 1_500_000
@@ -213,7 +213,7 @@ def test_an_honest_archive_of_that_size_is_taken(tmp_path, monkeypatch):
 
 def test_a_header_that_is_a_bomb_is_refused(tmp_path, monkeypatch):
     """The header itself, which tarfile reads into memory, is ten megabytes long."""
-    monkeypatch.setattr(unpacking, "LEAST", 1_000_000)
+    monkeypatch.setattr(archives, "LEAST", 1_000_000)
     header = member("././@PaxHeader", tarfile.XHDTYPE, size=len(BOMB)).tobuf()
     (tmp_path / "bomb.tar.bz2").write_bytes(bz2.compress(header + BOMB))
     with pytest.raises(HeadroomError, match=r"bomb\.tar\.bz2 unpacks to"):
@@ -231,7 +231,7 @@ def test_a_file_with_holes_is_not_filled(tmp_path):
 
 
 def test_more_than_the_disk_holds_is_not_begun(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "LEAST", 2**60)
+    monkeypatch.setattr(archives, "LEAST", 2**60)
     header = member("m.pt", tarfile.REGTYPE, size=2**50).tobuf(tarfile.GNU_FORMAT)
     (tmp_path / "a.tar").write_bytes(header + bytes(10_240))
     with pytest.raises(HeadroomError, match=rf"cannot write .*out: it takes {2**50} bytes, and \d+ are free"):
@@ -262,3 +262,35 @@ def test_headers_upon_headers_are_damage(tmp_path):
     (tmp_path / "a.tar").write_bytes(member("././@PaxHeader", tarfile.XHDTYPE).tobuf() * 2000)
     with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar: "):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
+
+
+PACKERS = [bytes, gzip.compress, bz2.compress, lzma.compress]
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_the_content_decides_how_it_is_unpacked(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "any.name").write_bytes(pack(b"content" * 100))
+    stream = Unpacked(tmp_path / "any.name")
+    assert b"".join(iter(lambda: stream.read(64), b"")) == b"content" * 100
+    stream.close()
+
+
+@pytest.mark.parametrize("pack", PACKERS[1:])
+@pytest.mark.parametrize("damage", [lambda data: data[:-20], lambda data: data[:40] + b"?" * 9 + data[49:]])
+def test_damage_is_an_error_of_archives(
+    tmp_path: Path, pack: Callable[[bytes], bytes], damage: Callable[[bytes], bytes]
+) -> None:
+    (tmp_path / "a").write_bytes(damage(pack(bytes(range(256)) * 8)))
+    stream = Unpacked(tmp_path / "a")
+    with pytest.raises(tarfile.ReadError):
+        b"".join(iter(lambda: stream.read(64), b""))
+
+
+def test_the_limit_grows_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a").write_bytes(bytes(1000))
+    assert most_bytes(tmp_path / "a") == archives.LEAST == 2**28
+    monkeypatch.setattr(archives, "LEAST", 50)
+    assert most_bytes(tmp_path / "a") == 100_000
+    check_size(tmp_path / "a", 100_000)
+    with pytest.raises(HeadroomError, match=r"/a unpacks to 100001 bytes, 100 times its size: .* or damaged"):
+        check_size(tmp_path / "a", 100_001)

@@ -7,10 +7,10 @@ import logging
 import pytest
 from bad_server import Answer
 from headroom.core.errors import HeadroomError
-from headroom.data import unpacking
-from headroom.data.catalogue import CatalogueFile
-from headroom.data.fetching import fetch, unpacked_lines
-from headroom.data.transfer import Patience
+from headroom.data import archives
+from headroom.data.catalogue import SideFile
+from headroom.data.downloads import Patience
+from headroom.data.providers.catalogue import fetch, unpacked_lines
 
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
 HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
@@ -18,7 +18,7 @@ HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
 
 def catalogued(url="http://127.0.0.1:9/nowhere", content=CONTENT):
     """Return the catalogue's entry of a small file."""
-    return CatalogueFile(
+    return SideFile(
         path="set/text.gz",
         set="train",
         side="source",
@@ -131,7 +131,7 @@ def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
 
 
 def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(unpacking, "LEAST", 100_000)
+    monkeypatch.setattr(archives, "LEAST", 100_000)
     (tmp_path / "text.gz").write_bytes(gzip.compress(bytes(10_000_000)))
     with pytest.raises(HeadroomError, match=r"text\.gz unpacks to \d+ bytes, 1\d\d times its size: it is no honest"):
         unpacked_lines(tmp_path / "text.gz", catalogued())

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from headroom.data.generated import generate_sets
+from headroom.data.providers.generated import generate_sets
 from headroom.settings.parallel import GeneratedCorpus
 
 SMALL = GeneratedCorpus(seed=3, train=1500, valid=201, test=150, far=150)
@@ -68,7 +68,7 @@ def test_files_do_not_depend_on_the_order_of_hashing(tmp_path):
     contents = []
     for seed in ("0", "1"):
         directory = tmp_path / seed
-        command = [sys.executable, "-m", "headroom", "generate", "--output", str(directory)]
+        command = [sys.executable, "-m", "headroom", "acquire", "--kind", "parallel", "--output", str(directory)]
         command += ["--train", "60", "--valid", "10", "--test", "10", "--far", "10"]
         package = str(Path(__file__).parents[2] / "workflow")
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": package}

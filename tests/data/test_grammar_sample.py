@@ -6,10 +6,10 @@ from itertools import islice
 
 import pytest
 from headroom.data.grammar import lexicon, sample, source, target, vocabulary
+from headroom.data.grammar.conllu_lines import conllu_lines
 from headroom.data.grammar.domains import FAR, NEAR
 from headroom.data.grammar.names import names, transliterate
 from headroom.data.grammar.sample import Sampler
-from headroom.data.treebank import conllu_rows
 
 TOPICS = ("shared", "near", "far")
 ENDINGS = {
@@ -140,7 +140,7 @@ def test_one_source_sentence_has_one_translation_and_one_tree(monkeypatch):
     for domain in (NEAR, FAR):
         for sentence in islice(Sampler(domain=domain, seed="ambiguous").sentences(), 6000):
             tokens = source.realise(sentence)
-            reading = (target.translate(sentence), conllu_rows(tokens))
+            reading = (target.translate(sentence), conllu_lines([tokens], name="x"))
             again += source.text(tokens) in found
             assert found.setdefault(source.text(tokens), reading) == reading
     assert again > 300

@@ -1,6 +1,7 @@
 """Source sentences and their dependency trees, worked out by hand."""
 
 from headroom.data.grammar import function_words as closed
+from headroom.data.grammar.conllu_lines import conllu_lines
 from headroom.data.grammar.lexicon import BE, nouns, plain, verbs, with_s
 from headroom.data.grammar.source import realise, text
 from headroom.data.grammar.tree import (
@@ -13,7 +14,6 @@ from headroom.data.grammar.tree import (
     Sentence,
     Subordinate,
 )
-from headroom.data.treebank import conllu_rows
 
 
 def _find(words, name):
@@ -32,7 +32,7 @@ DOG, CAT, COW = (word("animals", name) for name in ("dog", "cat", "cow"))
 
 def tree(sentence):
     """Return (form, relation, governor's number) of every word."""
-    rows = [row.split("\t") for row in conllu_rows(realise(sentence))]
+    rows = [row.split("\t") for row in conllu_lines([realise(sentence)], name="x") if row[:1].isdigit()]
     return [(row[1], row[7], int(row[6])) for row in rows]
 
 

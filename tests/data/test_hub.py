@@ -1,16 +1,21 @@
 """Data sets of the Hub, by a stand-in for the library: what it gives, and every way in which it can fail."""
 
+import os
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.data import hub
-from headroom.data.hub import load_hub
-from headroom.data.labelled import LabelledText
+from headroom.data.corpora import Request
+from headroom.data.labelled import LabelledSets, LabelledText
+from headroom.data.parallel import ParallelSets, ParallelText
+from headroom.data.providers import hub
 from headroom.settings.labelled import HubCorpus
+from headroom.settings.parallel import ParallelHubCorpus
 
 PAIRS = {"dataset": "some/pairs", "name": "small", "sentences": ["premise", "hypothesis"]}
+TALKS = {"dataset": "some/talks", "source_language": "de", "target_language": "en"}
 
 
 class Table:
@@ -35,41 +40,65 @@ def pairs(labels, *, names=("same", "other"), **columns):
     return Table(given, names)
 
 
+def talks(sentences):
+    """Return a split of these translations."""
+    return Table({"translation": [{"de": source, "en": target} for source, target in sentences], "id": []})
+
+
 @pytest.fixture(autouse=True)
 def online(monkeypatch):
     """Let the Hub answer, and keep the environment."""
-    monkeypatch.setattr(hub, "_hub_answers", lambda: True)
+    monkeypatch.setattr(hub, "hub_answers", lambda: True)
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
 
 
 @pytest.fixture
-def library(monkeypatch):
-    """Return (splits, asked): what the stand-in gives, a table or an error, and what it was asked for."""
-    splits = {"train": pairs([0, 1, 1]), "validation": pairs([1, 0]), "test": pairs([0, 0])}
-    asked = []
+def given(monkeypatch):
+    """Return a function that makes the library give splits, tables or errors, and returns what it is asked for."""
 
-    def load_dataset(path, name, *, revision, split):
-        asked.append((path, name, revision, split))
-        if isinstance(splits[split], Exception):
-            raise splits[split]
-        return splits[split]
+    def give(splits):
+        asked = []
 
-    monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
-    return splits, asked
+        def load_dataset(path, name, *, revision, split):
+            asked.append((path, name, revision, split))
+            if isinstance(splits[split], Exception):
+                raise splits[split]
+            return splits[split]
+
+        monkeypatch.setitem(sys.modules, "datasets", SimpleNamespace(load_dataset=load_dataset))
+        return splits, asked
+
+    return give
 
 
-def settings(**changed):
-    return HubCorpus.model_validate(PAIRS | changed)
+@pytest.fixture
+def library(given):
+    """Return (splits, asked) of labelled pairs."""
+    return given({"train": pairs([0, 1, 1]), "validation": pairs([1, 0]), "test": pairs([0, 0])})
+
+
+@pytest.fixture
+def translations(given):
+    """Return (splits, asked) of translations."""
+    return given({name: talks([(f"{name} eins", f"{name} one")]) for name in ("train", "validation", "test", "sea")})
+
+
+def load(**changed) -> LabelledSets:
+    return hub.labelled(HubCorpus.model_validate(PAIRS | changed), Request(Path()))
+
+
+def load_talks(**changed) -> ParallelSets:
+    return hub.parallel(ParallelHubCorpus.model_validate(TALKS | changed), Request(Path()))
 
 
 def test_splits_become_sets_with_the_names_of_the_labels(library):
     splits, asked = library
     splits["validation_far"] = pairs([1])
-    loaded = load_hub(settings(revision="abc", far={"sea": "validation_far"}))
-    assert list(loaded.sets) == ["train", "valid", "test", "sea"]
-    assert loaded.sets["train"] == LabelledText(["p1", "p2", "p3"], ["h1", "h2", "h3"], ["same", "other", "other"])
-    assert loaded.sets["sea"].labels == ["other"]
-    assert (loaded.labels, loaded.licence) == (("same", "other"), "free")
+    loaded = load(revision="abc", far={"sea": "validation_far"})
+    assert list(loaded.texts) == ["train", "valid", "test", "sea"]
+    assert loaded.texts["train"] == LabelledText(["p1", "p2", "p3"], ["h1", "h2", "h3"], ["same", "other", "other"])
+    assert loaded.texts["sea"].labels == ["other"]
+    assert (loaded.labels, loaded.origin) == (("same", "other"), {"licences": ["free"]})
     assert asked[0] == ("some/pairs", "small", "abc", "train")
     assert [split for *_, split in asked] == ["train", "validation", "test", "validation_far"]
 
@@ -78,8 +107,8 @@ def test_single_sentences_by_another_name(library):
     splits, _ = library
     for name in splits:
         splits[name] = Table({"text": ["a", "b"], "label": [1, 0]}, ["bad", "good"])
-    loaded = load_hub(settings(sentences=["text"], name=None))
-    assert loaded.sets["test"] == LabelledText(["a", "b"], None, ["good", "bad"])
+    loaded = load(sentences=["text"], name=None)
+    assert loaded.texts["test"] == LabelledText(["a", "b"], None, ["good", "bad"])
 
 
 @pytest.mark.parametrize(
@@ -96,13 +125,13 @@ def test_labels_are_numbers_or_names(library, values, names, labels, expected):
     splits, _ = library
     for name in splits:
         splits[name] = pairs(values, names=names)
-    assert load_hub(settings(labels=labels)).sets["test"].labels == expected
+    assert load(labels=labels).texts["test"].labels == expected
 
 
 def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog):
     splits, _ = library
     splits["train"] = pairs([0, -1, 1, None, 1], hypothesis=["h1", "h2", " ", "h4", "h5"])
-    train = load_hub(settings()).sets["train"]
+    train = load().texts["train"]
     assert train == LabelledText(["p1", "p5"], ["h1", "h5"], ["same", "other"])
     assert "left out 3 of 5 examples of train" in caplog.text
 
@@ -133,21 +162,19 @@ def test_what_does_not_fit_is_named_by_its_key_in_one_line(library, change, spli
     if split:
         splits[split[0]] = split[1]
     with pytest.raises(HeadroomError, match=message) as caught:
-        load_hub(settings(**change))
+        load(**change)
     assert "\n" not in str(caught.value)
 
 
 def test_without_network_the_cache_is_tried_and_then_the_way_out_is_told(library, monkeypatch):
-    import os
-
     splits, _ = library
-    monkeypatch.setattr(hub, "_hub_answers", lambda: False)
+    monkeypatch.setattr(hub, "hub_answers", lambda: False)
     monkeypatch.setenv("HF_HUB_OFFLINE", "0")
-    assert len(load_hub(settings()).sets) == 3
+    assert len(load().texts) == 3
     assert os.environ["HF_HUB_OFFLINE"] == "1"
     splits["train"] = ConnectionError("Couldn't reach 'some/pairs' on the Hub")
     with pytest.raises(HeadroomError) as caught:
-        load_hub(settings())
+        load()
     message = str(caught.value)
     assert "\n" not in message
     assert message.startswith(
@@ -159,10 +186,58 @@ def test_without_network_the_cache_is_tried_and_then_the_way_out_is_told(library
 def test_without_the_library_the_way_out_is_told(monkeypatch):
     monkeypatch.setitem(sys.modules, "datasets", None)  # what makes an import fail
     with pytest.raises(HeadroomError, match=r"key dataset: some/pairs needs the library 'datasets' .*source: files"):
-        load_hub(settings())
+        load()
+
+
+def test_splits_become_translations(translations):
+    _, asked = translations
+    loaded = load_talks(revision="refs/convert/parquet", far={"far": "sea"})
+    assert list(loaded.texts) == ["train", "valid", "test", "far"]
+    assert loaded.texts["valid"] == ParallelText(["validation eins"], ["validation one"])
+    assert loaded.origin == {"licences": ["free"]}
+    assert asked[0] == ("some/talks", None, "refs/convert/parquet", "train")
+
+
+def test_the_direction_is_that_of_the_languages(translations):
+    loaded = load_talks(source_language="en", target_language="de")
+    assert loaded.texts["test"] == ParallelText(["test one"], ["test eins"])
+
+
+def test_sentences_stay_on_their_lines_and_pairs_without_a_side_are_left_out(translations, caplog):
+    splits, _ = translations
+    splits["train"] = talks([(" a\nb \r\nc\u2028d", "x\u0085y"), ("", "z"), ("w", None)])
+    assert load_talks().texts["train"] == ParallelText(["a b c\u2028d".replace("b c", "b  c")], ["x\u0085y"])
+    assert "left out 2 of 3 pairs of train" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("changed", "train", "message"),
+    [
+        ({"column": "text"}, None, "key column: some/talks has no column 'text', but translation, id"),
+        (
+            {"source_language": "fr"},
+            None,
+            "key source_language: column 'translation' .* has no text in 'fr', ",
+        ),
+        ({"target_language": "fr"}, None, "key target_language: .* 'fr', but de, en"),
+        ({}, talks([]), "key train: split train of some/talks is empty; name another split"),
+        (
+            {"name": "small"},
+            RuntimeError("Dataset scripts are\nno longer supported"),
+            r"key dataset: cannot load some/talks \(small\), split train, .*: Dataset scripts are no longer supported; "
+            "give a local copy as text files with source: files",
+        ),
+    ],
+)
+def test_what_does_not_fit_translations_is_named(translations, changed, train, message):
+    splits, _ = translations
+    splits["train"] = splits["train"] if train is None else train
+    with pytest.raises(HeadroomError, match=message) as caught:
+        load_talks(**changed)
+    assert "\n" not in str(caught.value)
 
 
 def test_whether_the_hub_answers(monkeypatch):
     monkeypatch.undo()  # the stand-in of `online`
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
-    assert not hub._hub_answers()
+    assert not hub.hub_answers()

@@ -3,12 +3,11 @@ import json
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
+from headroom.data.corpora import halved, warn_of_overlap
 from headroom.data.labelled import (
     LabelledText,
-    halves,
     read_labelled,
     read_labelled_record,
-    warn_of_overlap,
     write_labelled_corpus,
 )
 
@@ -83,12 +82,12 @@ class TestReading:
 
 def test_halves_are_odd_and_even_examples():
     text = LabelledText(list("abcde"), list("ABCDE"), list("12121"))
-    assert halves(text) == {
+    assert halved({"valid": text}) == {
         "choose": LabelledText(list("ace"), list("ACE"), list("111")),
         "check": LabelledText(list("bd"), list("BD"), list("22")),
     }
     with pytest.raises(HeadroomError, match=r"dev\.tsv has 1 example: at least two"):
-        halves(LabelledText(["a"], None, ["1"]), "dev.tsv")
+        halved({"valid": LabelledText(["a"], None, ["1"])}, "dev.tsv")
 
 
 @pytest.mark.parametrize(
@@ -100,7 +99,7 @@ def test_halves_are_odd_and_even_examples():
     ids=["single", "whole pairs"],
 )
 def test_overlap_with_training_is_counted_and_warned_of(caplog, train, test, count):
-    assert warn_of_overlap({"train": train, "test": test}) == {"test": count}
+    assert warn_of_overlap({"train": train.inputs, "test": test.inputs}) == {"test": count}
     assert f"{count} of {len(test)} examples of test are in train too" in caplog.text
 
 

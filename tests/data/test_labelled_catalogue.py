@@ -3,8 +3,7 @@ from typing import get_args
 import pytest
 import yaml
 from headroom.core.errors import HeadroomError
-from headroom.data.labelled_catalogue import CATALOGUE, LabelledDataset, find_labelled
-from headroom.data.published import read_entries
+from headroom.data.catalogue import LabelledDataset, find_entry, read_entries
 from headroom.settings.labelled import LabelledCatalogueCorpus
 
 NAMES = get_args(LabelledCatalogueCorpus.model_fields["dataset"].annotation)
@@ -13,7 +12,7 @@ NAMES = get_args(LabelledCatalogueCorpus.model_fields["dataset"].annotation)
 @pytest.fixture(scope="module")
 def datasets():
     """Return the catalogue."""
-    return read_entries(CATALOGUE, LabelledDataset)
+    return read_entries(LabelledDataset.place, LabelledDataset)
 
 
 def test_settings_know_every_dataset(datasets):
@@ -66,13 +65,13 @@ def test_files_of_some_sets_are_those_they_need(datasets):
 
 
 def test_unknown_names_are_refused_with_what_there_is():
-    assert find_labelled("cola", ("out_of_domain",)).far == ("out_of_domain",)
+    assert find_entry(LabelledDataset, "cola", ("out_of_domain",)).far == ("out_of_domain",)
     with pytest.raises(HeadroomError, match="no data set 'qqp': it has cola, mrpc, rte, snli, sst2"):
-        find_labelled("qqp", ())
+        find_entry(LabelledDataset, "qqp", ())
     with pytest.raises(HeadroomError, match="cola has no far-domain set 'moon': it has out_of_domain"):
-        find_labelled("cola", ("moon",))
+        find_entry(LabelledDataset, "cola", ("moon",))
     with pytest.raises(HeadroomError, match="rte has no far-domain set 'moon': it has none"):
-        find_labelled("rte", ("moon",))
+        find_entry(LabelledDataset, "rte", ("moon",))
 
 
 def put(place, value):
@@ -107,16 +106,16 @@ def put(place, value):
     ],
 )
 def test_faulty_catalogue_names_the_key(tmp_path, name, edit, message):
-    content = yaml.safe_load(CATALOGUE.read_text(encoding="utf-8"))
+    content = yaml.safe_load(LabelledDataset.place.read_text(encoding="utf-8"))
     edit(content[name])
     path = tmp_path / "catalogue.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
     with pytest.raises(HeadroomError, match=message):
-        find_labelled("sst2", (), path)
+        find_entry(LabelledDataset, "sst2", (), path)
 
 
 @pytest.mark.parametrize("content", ["[", "- a", ""])
 def test_unreadable_catalogue_is_named(tmp_path, content):
     (tmp_path / "catalogue.yaml").write_text(content)
     with pytest.raises(HeadroomError, match=r"cannot read the catalogue .*catalogue\.yaml"):
-        find_labelled("sst2", (), tmp_path / "catalogue.yaml")
+        find_entry(LabelledDataset, "sst2", (), tmp_path / "catalogue.yaml")

@@ -4,10 +4,10 @@ import zipfile
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.data import unpacking
+from headroom.data import archives
+from headroom.data.catalogue import LabelledDataset, Rows
 from headroom.data.labelled import LabelledText
-from headroom.data.labelled_catalogue import LabelledDataset, Rows
-from headroom.data.labelled_files import chosen_rows, read_set
+from headroom.data.providers.catalogue import chosen_rows, read_set
 
 NAMES = {"0": "no", "1": "yes"}
 
@@ -179,7 +179,7 @@ class TestArchive:
         assert not (tmp_path.parent / "escaped.tsv").exists()
 
     def test_a_bomb_is_refused_before_it_unpacks(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(unpacking, "LEAST", 100_000)
+        monkeypatch.setattr(archives, "LEAST", 100_000)
         with zipfile.ZipFile(tmp_path / "packed.zip", "w", zipfile.ZIP_DEFLATED) as packed:
             packed.writestr("deep/in.tsv", b"1\ta\n" * 2_000_000)
         with pytest.raises(HeadroomError, match=r"packed\.zip unpacks to \d+ bytes, \d+ times its size"):

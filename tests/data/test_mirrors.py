@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from headroom.data.mirrors import addresses, in_mirror
+from headroom.data.downloads import addresses, in_mirror
 
 
 def test_a_directory_has_a_file_or_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

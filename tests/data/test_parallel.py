@@ -3,13 +3,11 @@ import json
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
+from headroom.data.corpora import halved, read_corpus_record, warn_of_overlap
 from headroom.data.parallel import (
     Origin,
     ParallelText,
-    halves,
-    read_corpus_record,
     read_parallel,
-    warn_of_overlap,
     write_corpus,
 )
 
@@ -66,18 +64,17 @@ def test_missing_file_is_named(tmp_path):
 
 def test_halves_are_odd_and_even_lines():
     text = ParallelText(list("abcde"), list("ABCDE"))
-    assert halves(text) == {
+    assert halved({"valid": text}) == {
         "choose": ParallelText(list("ace"), list("ACE")),
         "check": ParallelText(list("bd"), list("BD")),
     }
     with pytest.raises(HeadroomError, match="at least two"):
-        halves(ParallelText(["a"], ["A"]))
+        halved({"valid": ParallelText(["a"], ["A"])})
 
 
 def test_overlap_with_training_is_counted_and_warned_of(caplog):
-    sets = {"train": ParallelText(["a", "b"], ["1", "2"]), "test": ParallelText(["b", "c", "b"], ["x", "y", "z"])}
-    assert warn_of_overlap(sets) == {"test": 2}
-    assert "2 of 3 sentences of test are in train too" in caplog.text
+    assert warn_of_overlap({"train": ["a", "b"], "test": ["b", "c", "b"]}) == {"test": 2}
+    assert "2 of 3 examples of test are in train too" in caplog.text
 
 
 def test_corpus_has_its_files_and_record(tmp_path):

@@ -1,9 +1,9 @@
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.data.generated import generate_sets
 from headroom.data.moses import MosesPieces
 from headroom.data.piece_spans import piece_spans
 from headroom.data.pieces import Pieces, train_pieces
+from headroom.data.providers.generated import generate_sets
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
 

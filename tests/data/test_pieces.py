@@ -1,8 +1,8 @@
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
-from headroom.data.generated import generate_sets
 from headroom.data.pieces import Pieces, train_pieces
+from headroom.data.providers.generated import generate_sets
 from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
 
 SETTINGS = VocabularySettings(size=300)

@@ -8,7 +8,7 @@ import pytest
 import sacrebleu
 from headroom.core.errors import HeadroomError
 from headroom.data.parallel import ParallelText
-from headroom.data.sacrebleu_sets import load_test_sets
+from headroom.data.providers.sacrebleu import load_test_sets
 from headroom.settings.parallel import SacrebleuCorpus
 from sacrebleu.dataset.fake_sgml import FakeSGMLDataset
 from sacrebleu.dataset.tsv import TSVDataset

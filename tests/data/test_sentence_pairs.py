@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 from headroom.data.grammar.pairs import LABELS, PAIR_DOMAINS, PairMaker, text_of
-from headroom.data.sentence_pairs import generate_pair_sets
+from headroom.data.providers.generated_pairs import generate_pair_sets
 from headroom.settings.labelled import GeneratedPairs
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from bad_server import LONG, Answer, BadServer
 from headroom.core.errors import HeadroomError
-from headroom.data.transfer import Patience, download
+from headroom.data.downloads import Patience, download
 from whole_project import ROOT
 
 BODY = random.Random(1).randbytes(200_000)
@@ -192,7 +192,7 @@ class TestGoingOn:
         address = server.gives(replace(TAGGED, drip=4_000))
         part = tmp_path / "out/.text.gz.part"
         code = (
-            "import pathlib, sys; from headroom.data.transfer import download; "
+            "import pathlib, sys; from headroom.data.downloads import download; "
             f"download([sys.argv[1]], pathlib.Path(sys.argv[2]), place='', expected='{checksum(BODY)}')"
         )
         process = subprocess.Popen(

@@ -1,7 +1,8 @@
 import conllu
 import pytest
-from headroom.data.generated import generate_sets
-from headroom.data.treebank import write_treebank
+from headroom.core.files import write_lines
+from headroom.data.grammar.conllu_lines import conllu_lines
+from headroom.data.providers.generated import generate_sets
 from headroom.settings.parallel import GeneratedCorpus
 
 
@@ -10,7 +11,7 @@ def written(tmp_path_factory):
     """Return the far set, the richest one, and its CoNLL-U as an independent library reads it."""
     pair = generate_sets(GeneratedCorpus(train=1, valid=2, test=1, far=400))["far"]
     path = tmp_path_factory.mktemp("trees") / "far.conllu"
-    write_treebank(path, pair.trees, name="far")
+    write_lines(path, conllu_lines(pair.trees, name="far"))
     return pair.pairs.source, conllu.parse(path.read_text(encoding="utf-8"))
 
 

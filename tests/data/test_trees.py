@@ -1,7 +1,8 @@
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.data.generated import generate_sets
-from headroom.data.treebank import write_treebank
+from headroom.core.files import write_lines
+from headroom.data.grammar.conllu_lines import conllu_lines
+from headroom.data.providers.generated import generate_sets
 from headroom.data.trees import Word, plain_sentence, read_trees, relations_in
 from headroom.settings.parallel import GeneratedCorpus
 
@@ -64,7 +65,7 @@ def test_only_line_feeds_end_lines(tmp_path):
 
 def test_the_generated_treebank_comes_back(tmp_path):
     pair = generate_sets(GeneratedCorpus(train=1, valid=2, test=1, far=60))["far"]
-    write_treebank(tmp_path / "far.conllu", pair.trees, name="far")
+    write_lines(tmp_path / "far.conllu", conllu_lines(pair.trees, name="far"))
     read = read_trees(tmp_path / "far.conllu")
     assert [sentence.text for sentence in read] == pair.pairs.source
     for sentence, tokens in zip(read, pair.trees, strict=True):

@@ -8,7 +8,7 @@ from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines.gates import Replacements
 from headroom.engines.replacements import measured
-from headroom.tasks.translation.observing import example_batches
+from headroom.engines.translation.observing import example_batches
 from known_replacements import drawn_replacements
 
 

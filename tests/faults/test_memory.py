@@ -12,7 +12,7 @@ from whole_project import Finished, Project
 
 COMPUTING = (TRAIN_EPOCH, TUNE_EPOCH, CURVES, GATE)
 ALSO = (
-    replace(GENERATE, stop="call headroom.data.generated:generate_sets"),
+    replace(GENERATE, stop="call headroom.data.providers.generated:generate_sets"),
     replace(REPORT, stop="call headroom.report.page:render"),
 )
 

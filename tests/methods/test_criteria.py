@@ -87,7 +87,7 @@ def test_a_new_file_is_a_new_criterion(tmp_path):
     [
         (["gradient-example", "relevance", "gates-exact"], "gradient-example", []),
         (["gradient-example", "grad"], "gradient-example", ["criteria: there is no criterion 'grad'; use ablation, "]),
-        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not among t.pruning.criteria; add it"]),
+        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not among pruning.criteria; add it"]),
         (["relevance"], "relevance", ["main: 'relevance' is not scored at every epoch; use gradient-token, "]),
         (["x", "y"], "z", ["criteria: there is no criterion 'x'", "criteria: there is no criterion 'y'", "main: "]),
     ],
@@ -95,7 +95,7 @@ def test_a_new_file_is_a_new_criterion(tmp_path):
 def test_mistakes_in_settings_are_told_with_their_keys(named, main, told):
     found = check("t", named, main)
     assert len(found) == len(told)
-    assert all(line.startswith(f"t.pruning.{start}") for line, start in zip(found, told))
+    assert all(line.startswith(f"configuration, key t.pruning.{start}") for line, start in zip(found, told))
 
 
 def test_an_unknown_criterion_is_told_with_those_there_are():

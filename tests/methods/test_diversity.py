@@ -12,6 +12,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.data.parallel import ParallelText
 from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.engine import engine_for
 from headroom.engines.gates import Gates
 from headroom.engines.maps import MapBatch
 from headroom.engines.sites import AttentionSite
@@ -25,7 +26,6 @@ from headroom.methods.diversity import (
     particles_of,
     text_likeness,
 )
-from headroom.tasks.observing import observing
 from torch import nn
 from toy_encoder import toy_text, write_encoder
 
@@ -140,14 +140,15 @@ def live(request, tmp_path):
     """Return a live model of either task, what it reads, and how it is cut into batches."""
     if request.param == "translation":
         toy, texts = request.getfixturevalue("toy"), request.getfixturevalue("texts")
-        reader, examples = observing("translation"), ParallelText(*texts)
+        examples = ParallelText(*texts)
         checkpoint = request.getfixturevalue("lively_checkpoint")
         given = argparse.Namespace(checkpoint=str(checkpoint), vocabulary=str(toy.data), device="cpu")
     else:
-        reader, examples = observing("classification"), toy_text(examples=12)
+        examples = toy_text(examples=12)
         given = argparse.Namespace(checkpoint=str(write_encoder(tmp_path / "model", request.param)), device="cpu")
-    model = reader.load(given)
-    return SimpleNamespace(model=model, batches=lambda size: reader.example_batches(model, examples, size))
+    engine = engine_for("translation" if request.param == "translation" else "classification")(given)
+    model = engine.load(given.checkpoint, maps=True)
+    return SimpleNamespace(model=model, batches=lambda size: engine.example_batches(model, examples, size))
 
 
 def test_every_site_and_measure_whatever_the_batches(live):

@@ -9,10 +9,10 @@ from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpaired_p
 from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
+from headroom.engines.translation.engine import read_pairs
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.metrics import METRICS
 from headroom.methods.judging import Judge, comparisons
-from headroom.methods.pairs import read_pairs
-from headroom.methods.translated_sets import TranslatedSet, load_set
 from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -25,7 +25,7 @@ def judged(lively, texts):
     """Sources with the model's own translations as references, some spoilt, so that scores are high."""
     own = lively.translate(lively.batches(texts[0], sentences=12), LIMITS)
     references = [text if i % 3 else f"{text} {texts[1][i]}" for i, text in enumerate(own)]
-    return TranslatedSet(name="check", sources=texts[0], references=references, settings=LIMITS, resamples=50)
+    return TranslatedSet(name="check", pairs=ParallelText(texts[0], references), settings=LIMITS, resamples=50)
 
 
 @pytest.fixture
@@ -137,25 +137,24 @@ class TestLoading:
         return tmp_path
 
     def test_lines_are_kept_as_they_are(self, corpus):
-        found = load_set(corpus, "test", LIMITS, resamples=7)
-        assert found.sources == ["a b", "", "c\u2028d"]
-        assert found.references.references == ["x", "y\u0085z", ""]
+        found = read_pairs(corpus, "test")
+        assert found == ParallelText(["a b", "", "c\u2028d"], ["x", "y\u0085z", ""])
         assert read_pairs(corpus, "test", 2) == ParallelText(["a b", ""], ["x", "y\u0085z"])
 
     def test_only_the_first_sentences(self, corpus):
-        assert load_set(corpus, "test", LIMITS, resamples=7, sentences=1).sources == ["a b"]
+        assert read_pairs(corpus, "test", 1) == ParallelText(["a b"], ["x"])
 
     def test_a_missing_set_is_named(self, corpus):
         with pytest.raises(HeadroomError, match=r"tset\.source"):
-            load_set(corpus, "tset", LIMITS, resamples=7)
+            read_pairs(corpus, "tset")
 
     def test_unaligned_files_are_refused_even_beyond_the_first_sentences(self, corpus):
         write_lines(corpus / "test.target", ["x", "y"])
         with pytest.raises(HeadroomError, match=r"test\.source has 3 lines, .*test\.target has 2"):
-            load_set(corpus, "test", LIMITS, resamples=7, sentences=1)
+            read_pairs(corpus, "test", 1)
 
     def test_an_empty_set_is_refused(self, corpus):
         for side in ("source", "target"):
             write_lines(corpus / f"test.{side}", [])
         with pytest.raises(HeadroomError, match=r"test\.source is empty"):
-            load_set(corpus, "test", LIMITS, resamples=7)
+            read_pairs(corpus, "test")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation.checkpoint import find_sites
-from headroom.methods.fairseq_arms import arm_arguments
+from headroom.methods.translation_arms import arm_arguments
 from headroom.settings.arms import ARMS, BaselineArm, DisagreementOutputArm, DropHeadArm, HeadMaskArm, SvgdArm
 from toy_fairseq import batch, gradients, make_trainer, weights, write_data
 
@@ -132,16 +132,14 @@ def test_bfloat16_computes_the_term(data):
 
 def test_methods_of_the_optimizer_are_refused(data):
     arguments = arm_arguments(DropHeadArm(), 1)
-    arguments[arguments.index("--regularisation") + 1] = "method=svgd"
+    arguments[arguments.index("--regularisation") + 1] = '{"method": "svgd"}'
     with pytest.raises(HeadroomError, match="the method svgd does not act on the forward pass"):
         make_trainer(data, *arguments)
 
 
 def test_every_arm_names_its_optimizer():
-    assert arm_arguments(SvgdArm(alpha=0.5, heads=2), 7) == [
-        *("--optimizer", "repulsive_adam", "--repulsion"),
-        "sites=all stepsize=0.01 strength=1.0 particles=separate median=pairs alpha=0.5 method=svgd",
-        *("--repulsion-seed", "7"),
-    ]
+    *first, written, flag, seed = arm_arguments(SvgdArm(alpha=0.5, heads=2), 7)
+    assert [*first, flag, seed] == ["--optimizer", "repulsive_adam", "--repulsion", "--repulsion-seed", "7"]
+    assert SvgdArm.model_validate_json(written) == SvgdArm(alpha=0.5)
     for method, arm in ARMS.items():
         assert ("repulsive_adam" in arm_arguments(arm(), 1)) == hasattr(arm(), "stepsize"), method

@@ -8,13 +8,13 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation.fairseq_task import site_of
-from headroom.methods import fairseq_arms
-from headroom.methods.fairseq_arms import arm_arguments
+from headroom.methods import translation_arms
+from headroom.methods.translation_arms import arm_arguments
 from headroom.settings.arms import BaselineArm, SvgdArm
 from slow_repulsion import slow_update
 from toy_fairseq import batch, gradients, make_trainer, weights, write_data
 
-WORKFLOW = Path(fairseq_arms.__file__).parents[2]
+WORKFLOW = Path(translation_arms.__file__).parents[2]
 ADAM = tuple(arm_arguments(BaselineArm(), 1))
 SVGD = tuple(arm_arguments(SvgdArm(alpha=0.05), 1))
 NO_DROPOUT = ("--dropout", "0")
@@ -140,10 +140,10 @@ def test_absent_gradients_are_passed_over(data):
     ("arguments", "task", "message"),
     [
         (SVGD, "translation", "no heads to repel"),
-        ((*SVGD, "--repulsion", "method=svgd alpha=-1"), "headroom_translation", "arm --repulsion, alpha"),
-        ((*SVGD, "--repulsion", "method=svgd strength=2"), "headroom_translation", "arm --repulsion, strength"),
-        ((*SVGD, "--repulsion", "method=svgd sites=X"), "headroom_translation", "'X' names no sites"),
-        ((*SVGD, "--repulsion", "method=drophead"), "headroom_translation", "does not rewrite gradients"),
+        ((*SVGD, "--repulsion", '{"method": "svgd", "alpha": -1}'), "headroom_translation", "--repulsion .*alpha: "),
+        ((*SVGD, "--repulsion", '{"method": "svgd", "strength": 2}'), "headroom_translation", "strength: "),
+        ((*SVGD, "--repulsion", '{"method": "svgd", "sites": ["X"]}'), "headroom_translation", "'X' names no sites"),
+        ((*SVGD, "--repulsion", '{"method": "drophead"}'), "headroom_translation", "does not rewrite gradients"),
     ],
 )
 def test_mistakes_are_named_before_training(data, arguments, task, message):

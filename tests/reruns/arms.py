@@ -43,7 +43,7 @@ VALUES: dict[str, Any] = {
 def changed(arms: int) -> Jobs:
     """Return the jobs of so many changed arms of each task."""
     both = dict.fromkeys(FOLLOWING, 2 * arms)
-    return {"cost": 1, "train": arms, "fine_tune_pairs": arms, **both, **SCORED}
+    return {"update_cost": 1, "training_translation": arms, "training_classification": arms, **both, **SCORED}
 
 
 def rows_of_arms() -> list[Row]:
@@ -80,7 +80,11 @@ GPUS = Row(
     "gpus",
     {"gpus": 2},
     {
-        **{"train": EVERY_ARM, "fine_tune_pairs": EVERY_ARM, **dict.fromkeys(FOLLOWING, 2 * EVERY_ARM)},
+        **{
+            "training_translation": EVERY_ARM,
+            "training_classification": EVERY_ARM,
+            **dict.fromkeys(FOLLOWING, 2 * EVERY_ARM),
+        },
         **{**dict.fromkeys(DETAILED, 2), "curves": 5, "remove": 1, "remove_labelled": 1, **SCORED},
     },
 )

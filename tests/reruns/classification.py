@@ -42,7 +42,7 @@ CLASSIFICATION = [
     Row(
         "classification.entailment.encoder.source (new)",
         {"classification.entailment.encoder": {"source": "package"}},
-        ENCODER,
+        {"encoder_pretrained": 1, **FINE_TUNING},
     ),
     *rows(
         ENCODER,

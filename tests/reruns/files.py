@@ -21,7 +21,7 @@ from reruns.jobs import (
     Jobs,
     total,
 )
-from reruns.sources import LOOKED_AT, OF_TREES, PREPARED, TRANSLATED, adopted, fine_tuned, labelled
+from reruns.sources import ADOPTED_CLASSIFIER, LOOKED_AT, OF_TREES, PREPARED, TRANSLATED, fine_tuned, labelled
 
 REPORT = {"report": 1}
 COMPARED = {"compare": 1, **REPORT}
@@ -38,14 +38,13 @@ OF_STAGES: Mapping[str, Jobs] = {
     "relevance": RELEVANCE,
     "collect_treebank": {"treebank_translation": 1, **POINTING, **SURVIVORS},
     "arms": COMPARED,
-    "from_scratch": {"contrast": 1, **REPORT},
+    "from_scratch": {"from_scratch": 1, **REPORT},
     "rank_correlation": {"correlate": 2, **REPORT},
-    "update_cost": {"cost": 1, **REPORT},
+    "update_cost": {"update_cost": 1, **REPORT},
     "parameters": {"count": 2, **REPORT},
     "diversity": {"diversify": 8, **COMPARED},
     "docs": {},
     "evaluation": {"evaluate": 8, **COMPARED},
-    "fine_tuning": FINE_TUNING,
     "gates": GATED,
     "generate": EVERY_SET,
     "generate_pairs": {"label_entailment": 1, **ENCODER},
@@ -63,13 +62,12 @@ OF_STAGES: Mapping[str, Jobs] = {
     "settling": {"settle": 8, **REPORT},
     "timing": {"speed": 2, **REPORT},
     "attention_maps": {"trace": 2, **REPORT},
-    "training": TRAINING,
+    "training": total(TRAINING, FINE_TUNING),
 }
 """On the tiny study, by stage: its own module."""
 
 OF_SOURCE_STAGES: Mapping[str, tuple[str, Jobs]] = {
-    "released": ("adopted", {"adopt": 1, **TRANSLATED}),
-    "released_classifier": ("adopted", adopted("reviews")),
+    "released": ("adopted", total({"released_translation": 1, **TRANSLATED}, ADOPTED_CLASSIFIER)),
     "collect": ("own", {"collect": 1, **PREPARED}),
     "collect_labelled": ("own", labelled("reviews")),
     "download": ("fetched", {"download": 1, **PREPARED}),
@@ -95,14 +93,17 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/methods/importance.py": total(SCORES, SCORES_LABELLED),
     "workflow/headroom/methods/relevance.py": RELEVANCE,
     "workflow/headroom/methods/repulsion.py": total(MODEL, FINE_TUNING),
-    "workflow/headroom/methods/fairseq_arms.py": MODEL,
+    "workflow/headroom/methods/translation_arms.py": MODEL,
     "workflow/headroom/methods/roles.py": OBSERVED,
     "workflow/headroom/methods/syntax.py": OBSERVED,
-    "workflow/headroom/methods/workload.py": {"speed": 1, **REPORT},
+    "workflow/headroom/engines/translation/timing.py": {"speed": 1, **REPORT},
+    "workflow/headroom/engines/classification/fine_tuning.py": FINE_TUNING,
     "workflow/headroom/engines/classification/training.py": FINE_TUNING,
+    "workflow/headroom/engines/training.py": total(MODEL, FINE_TUNING),
     "workflow/headroom/engines/translation/training.py": MODEL,
     "workflow/headroom/report/claims/pruning.py": REPORT,
     "workflow/headroom/report/figures/curves.py": REPORT,
+    "workflow/headroom/settings/arms.py": {},
     "workflow/headroom/settings/config_errors.py": {},
     "workflow/headroom/settings/experiments.py": {},
     "workflow/headroom/settings/study.py": {},
@@ -128,9 +129,9 @@ OWN: Mapping[tuple[str, str], Jobs] = {
         **{"treebank_translation": 1, "treebank_reviews": 1, **REPORT},
         **dict.fromkeys(OF_TREES, 2),
     },
-    ("own", "encoder/config.json"): fine_tuned("reviews"),
+    ("own", "encoder/config.json"): fine_tuned(),
     ("own", "text/other.source"): {},
-    ("adopted", "release/model.pt"): {"adopt": 1, **TRANSLATED},
-    ("adopted", "classifier/model.safetensors"): adopted("reviews"),
+    ("adopted", "release/model.pt"): {"released_translation": 1, **TRANSLATED},
+    ("adopted", "classifier/model.safetensors"): ADOPTED_CLASSIFIER,
 }
 """By study and path: catalogues, text, trees and models."""

@@ -49,20 +49,20 @@ DETAILED |= {"gate_controls": 1}
 
 # What follows new gates of translation, on the encoder and on all heads; and of classification.
 SURVIVORS = {"observe_pruned": 1, "label_pruned": 1}
-BY_GATES = {"train_layout": 1, "contrast": 1, **SURVIVORS, "correlate": 1}
+BY_GATES = {"training_from_scratch": 1, "from_scratch": 1, **SURVIVORS, "correlate": 1}
 GATES = {"gate_translation_hard_concrete_E": 1, "gate_translation_hard_concrete_all": 1, **BY_GATES}
 GATES_LABELLED = {"gate_entailment_exact_all": 1, "correlate": 1}
 CONTROLS = {"gate_controls": 1, **REPORT}
 
 OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES, "curves": 2, "remove": 1, **SCORED}
 OF_CLASSIFICATION = {**EVERY_RUN, **DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1, **SCORED}
-TRAINING = {"train": 4, **OF_TRANSLATION}
-MODEL = {"cost": 1, **TRAINING}
+TRAINING = {"training_translation": 4, **OF_TRANSLATION}
+MODEL = {"update_cost": 1, **TRAINING}
 CORPUS = {"prepare": 1, **MODEL}
-FINE_TUNING = {"fine_tune_entailment": 4, **OF_CLASSIFICATION}
-ENCODER = {"prepare_encoder_entailment": 1, **FINE_TUNING}
-NEW_ARM = {"train": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
-NEW_ARM_LABELLED = {"fine_tune_entailment": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
+FINE_TUNING = {"training_classification": 4, **OF_CLASSIFICATION}
+ENCODER = {"encoder": 1, **FINE_TUNING}
+NEW_ARM = {"training_translation": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
+NEW_ARM_LABELLED = {"training_classification": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
 EVERY_SET = {"generate": 1, "treebank_translation": 1, **CORPUS}
 EVERY_PAIR = {"label_entailment": 1, "treebank_entailment": 1, **ENCODER}
 

@@ -18,22 +18,21 @@ TRANSLATED = {name: 1 for name in LABELLED if name != "remove_labelled"} | {"cur
 LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "count"}
 """What follows new text for a model that is not trained on it: its parameters stay."""
 
-PREPARED = {"prepare": 1, "train": 1, **TRANSLATED}
+PREPARED = {"prepare": 1, "training_translation": 1, **TRANSLATED}
 
 
-def fine_tuned(task: str, following: Jobs = LABELLED) -> Jobs:
-    """Return the jobs of a new encoder of a task."""
-    return {f"prepare_encoder_{task}": 1, f"fine_tune_{task}": 1, **following}
+def fine_tuned(following: Jobs = LABELLED, *, encoder: str = "encoder_pretrained") -> Jobs:
+    """Return the jobs of a new encoder of a task, which the rule `encoder` makes if it is not pretrained."""
+    return {encoder: 1, "training_classification": 1, **following}
 
 
-def labelled(task: str, following: Jobs = LABELLED) -> Jobs:
+def labelled(task: str, following: Jobs = LABELLED, *, encoder: str = "encoder_pretrained") -> Jobs:
     """Return the jobs of new text of a task."""
-    return {f"label_{task}": 1, **fine_tuned(task, following)}
+    return {f"label_{task}": 1, **fine_tuned(following, encoder=encoder)}
 
 
-def adopted(task: str) -> Jobs:
-    """Return the jobs of another classifier that is trained already."""
-    return {f"adopt_{task}": 1, **LABELLED}
+ADOPTED_CLASSIFIER = {"released_classification": 1, **LABELLED}
+"""The jobs of another classifier that is trained already."""
 
 
 OWN = [
@@ -75,9 +74,9 @@ OWN = [
     Row(
         "classification.reviews.encoder.source (directory)",
         {"classification.reviews.encoder": {"source": "package"}},
-        fine_tuned("reviews"),
+        fine_tuned(),
     ),
-    *rows(fine_tuned("reviews"), {"classification.reviews.encoder.path (directory)": "encoder2"}),
+    *rows(fine_tuned(), {"classification.reviews.encoder.path (directory)": "encoder2"}),
     Row(
         "classification.reviews.treebank.source (files)",
         {"classification.reviews.treebank": {"source": "none"}},
@@ -90,10 +89,10 @@ OWN = [
     Row(
         "classification.hops.corpus.source (catalogue)",
         {"classification.hops.corpus": {**OWN_TABLES, "train": "text/train.tsv"}},
-        labelled("hops", SELF_ATTENTIVE),
+        labelled("hops", SELF_ATTENTIVE, encoder="encoder"),
     ),
     *rows(
-        labelled("hops", SELF_ATTENTIVE),
+        labelled("hops", SELF_ATTENTIVE, encoder="encoder"),
         {
             "classification.hops.corpus.dataset (catalogue)": "rte",
             "classification.hops.corpus.far (catalogue)": ["out_of_domain"],
@@ -102,10 +101,10 @@ OWN = [
     Row(
         "classification.hops.encoder.source (self-attentive)",
         {"classification.hops.encoder": {"source": "new"}},
-        fine_tuned("hops"),
+        fine_tuned(encoder="encoder"),
     ),
     *rows(
-        fine_tuned("hops", SELF_ATTENTIVE),
+        fine_tuned(SELF_ATTENTIVE, encoder="encoder"),
         {
             "classification.hops.encoder.embedding (self-attentive)": 32,
             "classification.hops.encoder.hidden (self-attentive)": 32,
@@ -160,10 +159,10 @@ FETCHED = [
     Row(
         "classification.hub.encoder.source (hub)",
         {"classification.hub.encoder": {"source": "new"}},
-        fine_tuned("hub"),
+        fine_tuned(encoder="encoder"),
     ),
     *rows(
-        fine_tuned("hub"),
+        fine_tuned(),
         {
             "classification.hub.encoder.name (hub)": "google-bert/bert-base-cased",
             "classification.hub.encoder.revision (hub)": "v1",
@@ -186,10 +185,10 @@ FETCHED = [
     Row(
         "classification.packaged.encoder.source (package)",
         {"classification.packaged.encoder": {"source": "directory", "path": "encoder"}},
-        fine_tuned("packaged"),
+        fine_tuned(),
     ),
     *rows(
-        fine_tuned("packaged"),
+        fine_tuned(),
         {
             "classification.packaged.encoder.package (package)": "another_package",
             "classification.packaged.encoder.directory (package)": "other",
@@ -243,7 +242,7 @@ RELEASED = [
         },
     ),
     *rows(
-        {"adopt": 1, **TRANSLATED},
+        {"released_translation": 1, **TRANSLATED},
         {
             "translation.released.url": "https://example.org/other.tar",
             "translation.released.sha256": "1" * 64,
@@ -256,7 +255,7 @@ RELEASED = [
         },
     ),
     *rows(
-        adopted("hub"),
+        ADOPTED_CLASSIFIER,
         {
             "classification.hub.released.name": "someone/other",
             "classification.hub.released.revision": "v1",
@@ -265,8 +264,8 @@ RELEASED = [
 ]
 
 ADOPTED = [
-    *rows({"adopt": 1, **TRANSLATED}, {"translation.released.path": "archive.tar"}),
-    *rows(adopted("reviews"), {"classification.reviews.released.path": "classifier2"}),
+    *rows({"released_translation": 1, **TRANSLATED}, {"translation.released.path": "archive.tar"}),
+    *rows(ADOPTED_CLASSIFIER, {"classification.reviews.released.path": "classifier2"}),
 ]
 
 SOURCES: Mapping[str, list[Row]] = {

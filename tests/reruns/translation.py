@@ -137,7 +137,7 @@ TRANSLATION = [
     ),
     *rows({"diversify": 4, **LAST}, {"translation.diversity.examples": 10, "translation.diversity.batch_examples": 5}),
     *rows(
-        {"cost": 1, **REPORT},
+        {"update_cost": 1, **REPORT},
         {
             "translation.update_cost.warmup": 2,
             "translation.update_cost.repeats": 20,

@@ -23,7 +23,7 @@ WHOLE_STUDY = [
     *rows({}, {"mirror": "elsewhere"}),
     *rows(
         without_configuration(  # the models are the same, but wait for other jobs
-            total(TRAINING, FINE_TUNING, {"train_until_1": 4, "fine_tune_entailment_until_1": 4})
+            total(TRAINING, FINE_TUNING, {"training_translation_until": 4, "training_classification_until": 4})
         ),
         {"epochs_per_job": 1},
     ),

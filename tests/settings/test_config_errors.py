@@ -46,7 +46,7 @@ class TestKey:
         assert found == "configuration, key translation.arms.x.heads: width 16 is not a multiple of heads 3"
 
 
-@pytest.mark.parametrize("name", ["pruned", "benchmarks", "translation", "-x", "a b", "x" * 61, "²/³"])
+@pytest.mark.parametrize("name", ["translation", "-x", "a b", "x" * 61, "²/³"])
 def test_names_that_files_or_rules_have_or_cannot_have(name: str) -> None:
     assert f"'{name}' cannot name a classification task" in wrong(labelled(name))
 
@@ -86,3 +86,31 @@ def test_half_a_character(value: Any) -> None:
 
 def test_a_long_value_is_cut() -> None:
     assert len(wrong({"translation": {"corpus": {"source": "x" * 5000}}})) < 300
+
+
+def test_all_mistakes_are_named_in_one_run_a_line_each() -> None:
+    message = wrong(
+        {
+            "seeds": [1, 1],
+            "translation": {
+                "modle": {},
+                "training": {"epochs": "many"},
+                "treebank": {"source": "files"},
+                "arms": {"a": {"method": "nope"}},
+            },
+            "classification": {"rte": {"ablation": {"far_sets": ["moon"]}, "pruning": {"step": 2}}},
+        }
+    )
+    named = [
+        line.removeprefix("configuration").lstrip(":,").removeprefix(" key ").split(":")[0].strip()
+        for line in message.split("\n")
+    ]
+    assert sorted(named) == [
+        "classification.rte.ablation.far_sets",
+        "classification.rte.pruning.step",
+        "seeds",
+        "translation.arms.a.method",
+        "translation.modle",
+        "translation.training.epochs",
+        "translation.treebank.path",
+    ]

@@ -35,7 +35,10 @@ def test_a_task_alone():
     [
         ({}, "a study needs a task: give the key translation, or classification, or both"),
         ({"translation": None}, "a study needs a task"),
-        ({"classification": {"my task": {}}}, "key classification: 'my task' cannot name a classification task"),
+        (
+            {"classification": {"my task": {}}},
+            "key classification.my task: 'my task' cannot name a classification task",
+        ),
         ({"translation": {"arms": {"my arm": {"method": "svgd"}}}}, "'my arm' is not a name"),
         ({"seeds": [1, 1], "translation": {}}, "seeds: a seed is given twice"),
         (

@@ -37,7 +37,7 @@ def test_a_treebank_can_be_named():
         ({"translation": {"attention_stats": {"relations": []}}}, r"translation\.attention_stats\.relations"),
         (
             {"translation": {"attention_stats": {"relations": ["obj", "obj"]}}},
-            r"roles\.relations: the relation obj is given twice",
+            r"attention_stats\.relations: the relation obj is given twice",
         ),
         ({"translation": {"attention_stats": {"relations": ["DOBJ"]}}}, r"translation\.attention_stats\.relations\.0"),
         ({"translation": {"roles": {"margin_unit": "percent"}}}, r"translation\.roles\.margin_unit"),

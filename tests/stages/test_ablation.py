@@ -3,9 +3,10 @@
 import pytest
 from headroom.core import tables
 from headroom.core.heads import Head, all_heads
+from headroom.engines.translation.engine import read_pairs
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.metrics import METRICS
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import ablation
 from stages.stage_arguments import QUICK, looking_at
@@ -35,7 +36,7 @@ def test_a_row_per_set_head_and_metric(table, lively):
 def test_the_effect_is_that_of_the_head_alone(table, toy, lively_checkpoint):
     """Against a model without the mask machinery: the head sliced out, decoded without guesses."""
     limits = DecodingSettings(length_factor=0, length_offset=6)
-    judged = load_set(toy.corpus, "far", limits, resamples=20)
+    judged = TranslatedSet(name="far", pairs=read_pairs(toy.corpus, "far"), settings=limits, resamples=20)
     for head in (Head("E", 2, 3), Head("A", 1, 1), Head("D", 2, 4)):
         sliced = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
         sliced.remove(frozenset([head]))

@@ -8,10 +8,11 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
 from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.translation.engine import read_pairs
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
-from headroom.stages import fine_tuning, from_scratch, gates, training
+from headroom.stages import from_scratch, gates, training
 from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 from toy_fine_tuning import write_corpus, write_toy_encoder
@@ -65,7 +66,11 @@ def test_pruned_models_load_and_do_what_the_table_says(toy, learned, name):
     left = 24 - len(parse_profile(profile, model.sites))
     assert sum(len(live.kept) for live in model.live_sites) == left
     limits = DecodingSettings(length_factor=0, length_offset=6)
-    found = load_set(toy.corpus, "check", limits, resamples=2, sentences=8).judge(model).scores
+    found = (
+        TranslatedSet(name="check", pairs=read_pairs(toy.corpus, "check", 8), settings=limits, resamples=2)
+        .judge(model)
+        .scores
+    )
     table = tables.PRUNED_MODELS.read(learned / "pruned.csv")
     mine = table[(table["setting"] == float(name)) & (table["gates"] == "hard")].set_index("metric")["value"]
     assert found["loss"] == pytest.approx(mine["loss"], rel=1e-5)
@@ -174,9 +179,18 @@ def test_models_of_two_shapes_cannot_be_contrasted(toy, lively_checkpoint, tmp_p
 
 def test_classifiers_learn_gates_too(tmp_path):
     corpus, encoder = write_corpus(tmp_path / "corpus"), write_toy_encoder(tmp_path / "encoder")
-    fine_tuning.main(
+    training.main(
         [
-            *("--corpus", str(corpus), "--encoder", str(encoder), "--work", str(tmp_path / "work")),
+            *(
+                "--task",
+                "classification",
+                "--corpus",
+                str(corpus),
+                "--encoder",
+                str(encoder),
+                "--work",
+                str(tmp_path / "work"),
+            ),
             *("--checkpoints", str(tmp_path / "run"), "--output", str(tmp_path / "training.csv"), "--device", "cpu"),
             *("--epochs", "1", "--learning-rate", "0.01"),
         ]

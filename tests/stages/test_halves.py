@@ -3,9 +3,10 @@
 import pytest
 from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
+from headroom.data.parallel import ParallelText
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
-from headroom.methods.translated_sets import TranslatedSet
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages.ablation import effects_on_halves
 
@@ -30,7 +31,7 @@ def test_ablation_of_a_half_is_that_of_its_examples_alone(lively, texts):
     heads = all_heads(lively.sites)[:3]
 
     def judge(sources, references):
-        judged = TranslatedSet(name="choose", sources=sources, references=references, settings=LIMITS, resamples=2)
+        judged = TranslatedSet(name="choose", pairs=ParallelText(sources, references), settings=LIMITS, resamples=2)
         return Judge(lively, judged)
 
     found = {(row["head"], row["half"]): row["value"] for row in effects_on_halves(judge(*texts), heads)}

@@ -22,33 +22,42 @@ PATIENCE = 300.0
 """Seconds until what takes some twenty must be over, on a busy machine."""
 
 
-@pytest.fixture(params=["train", "fine_tune"])
-def stage(request):
+@pytest.fixture(params=["translation", "classification"])
+def task(request):
     return request.param
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Data, by the stage that trains on it, as flags."""
+    """Data, by the task that is trained on them, as flags."""
     place = tmp_path_factory.mktemp("made")
     data, corpus = write_data(place / "data"), write_corpus(place / "corpus")
     encoder = write_toy_encoder(place / "encoder")
     return {
-        "train": ["--data", str(data), *SHAPE, "--max-tokens", "40", "--update-frequency", "2"],
-        "fine_tune": ["--corpus", str(corpus), "--encoder", str(encoder), "--batch-size", "8", "--max-length", "12"],
+        "translation": ["--data", str(data), *SHAPE, "--max-tokens", "40", "--update-frequency", "2"],
+        "classification": [
+            "--corpus",
+            str(corpus),
+            "--encoder",
+            str(encoder),
+            "--batch-size",
+            "8",
+            "--max-length",
+            "12",
+        ],
     }
 
 
 @pytest.fixture
-def start(stage, made):
+def start(task, made):
     """Return what starts the stage in a directory, with its log there; it is ended with the test."""
     started = []
 
     def call(place, *more, epochs):
         command = [
-            *(sys.executable, "-m", f"headroom.{stage}", "--device", "cpu", "--processes", "2", "--arm", "mine"),
-            *("method=spos", "--work", str(place / "work"), "--checkpoints", str(place / "run")),
-            *("--output", str(place / "losses.csv"), "--epochs", str(epochs), *made[stage], *more),
+            *(sys.executable, "-m", "headroom", "training", "--task", task, "--device", "cpu", "--processes", "2"),
+            *("--arm", "mine", "--method", "spos", "--work", str(place / "work"), "--checkpoints", str(place / "run")),
+            *("--output", str(place / "losses.csv"), "--epochs", str(epochs), *made[task], *more),
         ]
         inside = {**os.environ, "PYTHONPATH": str(Path(headroom.__file__).parents[1])}
         place.mkdir(exist_ok=True)
@@ -85,7 +94,7 @@ def wait_until(condition):
         time.sleep(0.02)
 
 
-def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(stage, start, finish, tmp_path):
+def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, start, finish, tmp_path):
     cut, log = tmp_path / "cut", tmp_path / "cut" / "log"
     started = start(cut, epochs=12)
     wait_until(lambda: "epoch 2/12" in log.read_text())
@@ -99,16 +108,16 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(stage, sta
     assert "of 2 that train together was killed (for want of memory?), and so all were ended" in said
     assert "Traceback" not in said
     assert not (cut / "run").exists()
-    find = training.last_whole_epoch if stage == "train" else lambda work: states.last_whole_epoch(work)[0]
+    find = training.last_whole_epoch if task == "translation" else lambda work: states.last_whole_epoch(work)[0]
     done = find(cut / "work")
     assert 1 <= done < 12
 
-    epochs = done + 1 if stage == "train" else 12  # a classifier's rate depends on the number of epochs
+    epochs = done + 1 if task == "translation" else 12  # a classifier's rate depends on the number of epochs
     finish(cut, epochs=epochs)
     assert f"going on after epoch {done}" in log.read_text()
     finish(tmp_path / "whole", epochs=epochs)
     for epoch in range(1, epochs + 1):
-        for name in ("epoch{}.pt",) if stage == "train" else ("epoch{}/model.safetensors", "epoch{}/config.json"):
+        for name in ("epoch{}.pt",) if task == "translation" else ("epoch{}/model.safetensors", "epoch{}/config.json"):
             file = Path("run") / name.format(epoch)
             assert (cut / file).read_bytes() == (tmp_path / "whole" / file).read_bytes()
 

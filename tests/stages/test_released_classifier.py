@@ -6,7 +6,7 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText, write_labelled_corpus
 from headroom.engines.classification.model import ClassificationModel
-from headroom.stages import released_classifier
+from headroom.stages import released
 from toy_encoder import toy_text, write_encoder
 
 LABELS = ["no", "yes"]
@@ -22,7 +22,9 @@ def corpus(tmp_path):
 
 def adopted(corpus, classifier, tmp_path):
     run = tmp_path / "run/epoch1"
-    released_classifier.main(["--path", str(classifier), "--corpus", str(corpus), "--checkpoint", str(run)])
+    released.main(
+        ["--task", "classification", "--path", str(classifier), "--corpus", str(corpus), "--checkpoint", str(run)]
+    )
     return ClassificationModel.load(run, "cpu")
 
 
@@ -63,7 +65,9 @@ def test_a_missing_directory_is_named_as_the_configuration_does(corpus, tmp_path
 @pytest.mark.parametrize("where", [[], ["--path", "mine", "--name", "owner/mine"]])
 def test_one_place_is_named(corpus, tmp_path, where):
     with pytest.raises(HeadroomError, match="give one of the two"):
-        released_classifier.main([*where, "--corpus", str(corpus), "--checkpoint", str(tmp_path / "run/epoch1")])
+        released.main(
+            ["--task", "classification", *where, "--corpus", str(corpus), "--checkpoint", str(tmp_path / "run/epoch1")]
+        )
 
 
 def test_what_was_released_may_be_sliced_already(corpus, tmp_path):

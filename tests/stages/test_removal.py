@@ -4,9 +4,10 @@ import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import format_profile
+from headroom.engines.translation.engine import read_pairs
+from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.orders import least_important_first, read_scores
-from headroom.methods.translated_sets import load_set
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import removal
 from headroom.stages import scores as scores_stage
@@ -60,7 +61,8 @@ def test_the_least_important_share(toy, lively_checkpoint, tmp_path):
 
 def test_a_difference_would_be_seen(toy, lively, lively_checkpoint):
     """The checks compare two models: another one fails them."""
-    judged = load_set(toy.corpus, "check", DecodingSettings(), resamples=2)
+    pairs = read_pairs(toy.corpus, "check")
+    judged = TranslatedSet(name="check", pairs=pairs, settings=DecodingSettings(), resamples=2)
     other = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
     other.remove(frozenset(lively.sites[2].head_names()))
     found = removal.compare(lively, frozenset(), other, judged)

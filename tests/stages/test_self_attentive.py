@@ -8,7 +8,6 @@ from headroom.stages import (
     agreement,
     encoder,
     evaluation,
-    fine_tuning,
     gates,
     keep_one,
     parameters,
@@ -17,6 +16,7 @@ from headroom.stages import (
     removal,
     settling,
     timing,
+    training,
 )
 from headroom.stages import scores as scores_stage
 from toy_fine_tuning import write_corpus
@@ -34,9 +34,19 @@ def place(tmp_path_factory):
     corpus = write_corpus(place / "corpus", pairs=True)
     source = ["--source", "self-attentive", *SHAPE, "--vocabulary", "120", "--penalty", "0.1"]
     encoder.main(["--corpus", str(corpus), "--output", str(place / "encoder"), *source])
-    fine_tuning.main(
+    training.main(
         [
-            *(*RUN, "--corpus", str(corpus), "--encoder", str(place / "encoder"), "--work", str(place / "work")),
+            *(
+                "--task",
+                "classification",
+                *RUN,
+                "--corpus",
+                str(corpus),
+                "--encoder",
+                str(place / "encoder"),
+                "--work",
+                str(place / "work"),
+            ),
             *("--checkpoints", str(place / "run"), "--output", str(place / "training.csv"), "--device", "cpu"),
             *("--epochs", "2", "--learning-rate", "0.01", "--batch-size", "8", "--max-length", "600"),
         ]

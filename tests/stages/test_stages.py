@@ -7,6 +7,7 @@ import pkgutil
 import headroom.stages
 import pytest
 from headroom.core.command import run
+from headroom.engines.engine import ENGINES, engine_for
 from headroom.settings.base import SamplingSettings
 from headroom.settings.experiments import (
     AblationSettings,
@@ -26,8 +27,7 @@ from headroom.settings.experiments import (
     TimingSettings,
     UpdateCostSettings,
 )
-from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
-from headroom.tasks import TASKS
+from headroom.settings.models import ModelSettings, TrainingSettings
 
 MODULES = {
     name: importlib.import_module(f"headroom.stages.{name}")
@@ -46,7 +46,7 @@ ON_TASKS = (
         "attention_stats",
         "pruning",
     ),
-    *("removal", "scores", "timing", "attention_maps"),
+    *("removal", "scores", "timing", "attention_maps", "training", "released"),
 )
 """Stages whose flags depend on `--task`."""
 
@@ -57,7 +57,6 @@ SETTINGS = {
     "update_cost": (ModelSettings, TrainingSettings, UpdateCostSettings),
     "diversity": (DiversitySettings,),
     "evaluation": (EvaluationSettings, DecodingSettings, SamplingSettings),
-    "fine_tuning": (FineTuningSettings,),
     "gates": (GateSettings, DecodingSettings, SamplingSettings),
     "keep_one": (KeepOneSettings, DecodingSettings, SamplingSettings),
     "roles": (RoleSettings,),
@@ -83,7 +82,7 @@ NUMBERS = [
 
 def parser_of(name, task="translation"):
     module = MODULES[name]
-    return module.build_parser(task) if name in ON_TASKS else module.build_parser()
+    return module.build_parser(engine_for(task)) if name in ON_TASKS else module.build_parser()
 
 
 def flags(model):
@@ -109,14 +108,14 @@ def test_help_says_what_every_flag_means(name, capsys):
         assert [flag for model in SETTINGS[name] for flag in flags(model) if f"{flag} " not in text] == []
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", ENGINES)
 @pytest.mark.parametrize("name", ON_TASKS)
 def test_help_is_that_of_the_task(name, task, capsys):
     with pytest.raises(SystemExit) as caught:
         run(MODULES[name].main, ["--task", task, "--help"])
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    assert ("--vocabulary" in text) == (task == "translation")
+    assert ("--vocabulary" in text or "--data" in text) == (task == "translation")
     for action in parser_of(name, task)._actions:
         assert action.option_strings[-1] in text
     judges = name not in (
@@ -127,6 +126,8 @@ def test_help_is_that_of_the_task(name, task, capsys):
         "scores",
         "timing",
         "attention_maps",
+        "training",
+        "released",
     )
     if task == "classification" and judges:
         wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]
@@ -139,7 +140,7 @@ def test_an_unknown_task_is_named_with_the_tasks(capsys):
     assert caught.value.code == 2
     last = capsys.readouterr().err.split("\n")[-2]
     assert "'parsing'" in last
-    assert all(task in last for task in TASKS)
+    assert all(task in last for task in ENGINES)
 
 
 @pytest.mark.parametrize("name", MODULES)

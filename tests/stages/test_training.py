@@ -1,183 +1,299 @@
-"""The train stage: what it hands over, when it goes on and when it starts clean."""
+"""The training stage, of both tasks: what it hands over, when it resumes and when it starts clean."""
 
+import json
 import logging
 import os
+import shutil
 
 import pytest
 import torch
 from headroom.core import tables
 from headroom.core.command import run
 from headroom.core.errors import HeadroomError
-from headroom.engines import epochs
+from headroom.engines import training as shell
+from headroom.engines.classification import fine_tuning
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.translation import training as translation_engine
 from headroom.engines.translation.checkpoint import load_state
 from headroom.stages import training
+from safetensors.torch import load_file
 from toy_fairseq import write_data
+from toy_fine_tuning import LABELS, write_corpus, write_toy_encoder
 from toy_run import SHAPE
 
-MEASURES = ["train_loss", "valid_loss", "seconds", "words_per_second", "updates", "gradient_norm", "head_gradient_norm"]
+TASKS = ("translation", "classification")
+NORMS = ["updates", "gradient_norm", "head_gradient_norm"]
+MEASURES = {
+    "translation": ["train_loss", "valid_loss", "seconds", "words_per_second", *NORMS],
+    "classification": ["train_loss", "valid_loss", "valid_accuracy", "seconds", "examples_per_second", *NORMS],
+}
+MODEL = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return write_data(tmp_path_factory.mktemp("toy"))
+def made(tmp_path_factory):
+    """What each task is trained on, by flag."""
+    place = tmp_path_factory.mktemp("made")
+    return {
+        "translation": {"data": write_data(place / "data")},
+        "classification": {"corpus": write_corpus(place / "corpus"), "encoder": write_toy_encoder(place / "encoder")},
+    }
 
 
-def arguments(data, place, *more, epochs=1):
+@pytest.fixture
+def copy(made, tmp_path):
+    """A copy of it elsewhere."""
+    return {
+        task: {name: shutil.copytree(path, tmp_path / "copy" / path.name) for name, path in inputs.items()}
+        for task, inputs in made.items()
+    }
+
+
+def arguments(task, made, place, *more, epochs=1):
+    shape = {
+        "translation": [*SHAPE, "--max-tokens", "80"],
+        "classification": ["--batch-size", "8", "--learning-rate", "0.01", "--max-length", "12"],
+    }
     return [
-        *("--study", "toy", "--run", "translation.baseline.seed1", "--data", str(data), "--device", "cpu"),
+        *("--task", task, "--study", "toy", "--run", "a.baseline.seed1", "--device", "cpu", "--epochs", str(epochs)),
+        *(text for name, path in made[task].items() for text in (f"--{name}", str(path))),
         *("--work", str(place / "work"), "--checkpoints", str(place / "run"), "--output", str(place / "losses.csv")),
-        *(*SHAPE, "--max-tokens", "80", "--epochs", str(epochs), *more),
+        *(*shape[task], *more),
     ]
 
 
-def weights(place, epoch=1):
-    return load_state(place / "run" / f"epoch{epoch}.pt")["model"]
+def weights(task, place, epoch=1):
+    if task == "translation":
+        return load_state(place / "run" / f"epoch{epoch}.pt")["model"]
+    return load_file(place / "run" / f"epoch{epoch}" / "model.safetensors")
 
 
 def same(one, other):
     return all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_checkpoints_and_table_of_a_run(toy):
+def test_checkpoints_and_table_of_a_translation(toy):
     table = tables.TRAINING.read(toy.corpus.parent / "training.csv")
-    assert list(table["epoch"]) == [1] * len(MEASURES) + [2] * len(MEASURES)
-    assert list(table["measure"]) == MEASURES * 2
+    measures = MEASURES["translation"]
+    assert list(table["epoch"]) == [1] * len(measures) + [2] * len(measures)
+    assert list(table["measure"]) == measures * 2
     values = table.set_index(["epoch", "measure"])["value"]
     assert values[2, "updates"] == 2 * values[1, "updates"]
     assert values[2, "valid_loss"] < values[1, "valid_loss"]
-    assert table["signature"][0].startswith("seed:1|arm:baseline|")
+    assert table["signature"][0].startswith("seed:1|arm:baseline|max-tokens:400|torch:")
     assert sorted(path.name for path in toy.checkpoints[0].parent.iterdir()) == ["epoch1.pt", "epoch2.pt"]
 
 
-def test_more_epochs_go_on_and_other_settings_start_clean(data, tmp_path, caplog):
+def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated(made, tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="headroom")
-    training.main(arguments(data, tmp_path))
-    first = weights(tmp_path)
-    (tmp_path / "work" / ".state1.pt.half.pt").write_bytes(b"half of it, left by a kill")
-    training.main(arguments(data, tmp_path, epochs=2))
-    assert "going on after epoch 1" in caplog.text
-    assert "starting clean" not in caplog.text
-    assert same(weights(tmp_path), first)
+    whole = arguments("classification", made, tmp_path, epochs=2)
+    training.main(whole)
+    table = tables.TRAINING.read(tmp_path / "losses.csv")
+    measures = MEASURES["classification"]
+    assert list(table["epoch"]) == [1] * len(measures) + [2] * len(measures)
+    assert list(table["measure"]) == measures * 2
+    values = table.set_index(["epoch", "measure"])["value"]
+    assert (values[1, "updates"], values[2, "updates"]) == (8, 16)  # 60 examples, 8 a batch
+    assert table["signature"][0].startswith("seed:1|arm:baseline|learning-rate:0.01|batch-size:8|max-length:12|torch:")
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["epoch1", "epoch2"]
+    for epoch in (1, 2):
+        assert sorted(path.name for path in (tmp_path / "run" / f"epoch{epoch}").iterdir()) == MODEL
+        model = ClassificationModel.load(tmp_path / "run" / f"epoch{epoch}", "cpu")
+        assert (model.labels, model.longest) == (LABELS, 12)
+
+    first, written = weights("classification", tmp_path), (tmp_path / "losses.csv").read_bytes()
+    (tmp_path / "work" / ".epoch1.killed").mkdir()
+    shutil.rmtree(tmp_path / "run")
+    caplog.clear()
+    training.main(whole)
+    assert "going on after epoch 2" in caplog.text
+    assert "update" not in caplog.text
+    assert same(weights("classification", tmp_path), first)
+    assert (tmp_path / "losses.csv").read_bytes() == written
     assert not list((tmp_path / "work").glob(".*"))
 
+
+@pytest.mark.parametrize("task", TASKS)
+def test_other_settings_start_clean_and_more_epochs_where_the_rate_depends_on_them(task, made, tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="headroom")
+    training.main(arguments(task, made, tmp_path))
+    first = weights(task, tmp_path)
+    (tmp_path / "work" / ".state1.pt.half.pt").write_bytes(b"half of it, left by a kill")
+    training.main(arguments(task, made, tmp_path, epochs=2))
+    assert ("going on after epoch 1" in caplog.text) == (task == "translation")
+    assert ("starting clean" in caplog.text) == (task == "classification")
+    assert same(weights(task, tmp_path), first) == (task == "translation")
+    assert not list((tmp_path / "work").glob(".*"))
+
+    caplog.clear()
     (tmp_path / "work" / "notes.txt").write_text("mine")
-    training.main(arguments(data, tmp_path, "--learning-rate", "0.02"))
+    training.main(arguments(task, made, tmp_path, "--learning-rate", "0.02"))
     assert "starting clean" in caplog.text
-    assert not same(weights(tmp_path), first)
-    left = {path.name for path in (tmp_path / "work").iterdir()}
-    assert left == {"notes.txt", "fingerprint", "epoch1.pt", "epoch1.json", "state1.pt"}
-    assert len(tables.TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES)
+    assert not same(weights(task, tmp_path), first)
+    states = {"epoch1.pt", "state1.pt"} if task == "translation" else {"epoch1", "states"}
+    assert {path.name for path in (tmp_path / "work").iterdir()} == {"notes.txt", "fingerprint", "epoch1.json", *states}
+    assert len(tables.TRAINING.read(tmp_path / "losses.csv")) == len(MEASURES[task])
 
 
-def test_a_training_in_jobs_is_the_training_in_one(tmp_path, data, caplog):
+@pytest.mark.parametrize("task", TASKS)
+def test_a_training_in_jobs_is_the_training_in_one(task, tmp_path, made, caplog):
     caplog.set_level(logging.INFO, logger="headroom")
     whole, cut = tmp_path / "whole", tmp_path / "cut"
-    training.main(arguments(data, whole, epochs=3))
+    training.main(arguments(task, made, whole, epochs=3))
     for until in (1, 2):
-        training.main(arguments(data, cut, "--until", str(until), epochs=3))
+        training.main(arguments(task, made, cut, "--until", str(until), epochs=3))
         assert tables.TRAINING.read(cut / "losses.csv")["epoch"].max() == until
         assert not (cut / "run").exists()
     caplog.clear()
-    training.main(arguments(data, cut, epochs=3))
+    training.main(arguments(task, made, cut, epochs=3))
     assert "going on after epoch 2" in caplog.text
-    assert all(same(weights(cut, epoch), weights(whole, epoch)) for epoch in (1, 2, 3))
+    assert all(same(weights(task, cut, epoch), weights(task, whole, epoch)) for epoch in (1, 2, 3))
     one, other = (tables.TRAINING.read(place / "losses.csv") for place in (whole, cut))
     assert list(one["measure"]) == list(other["measure"])
     loss = one["measure"] == "valid_loss"
     assert list(one["value"][loss]) == list(other["value"][loss])
 
 
-@pytest.mark.parametrize("until", ["0", "-1", "1.5", "two"])
-def test_a_job_ends_with_an_epoch(until, tmp_path, data, capsys):
-    with pytest.raises(SystemExit) as ended:
-        run(training.main, arguments(data, tmp_path, f"--until={until}"))
-    assert ended.value.code == 2
-    assert f"--until {until}: must be the number of an epoch, 1 or more" in capsys.readouterr().err
-
-
-def test_what_training_did_not_write_is_never_removed(tmp_path):
-    """A directory given by mistake."""
-    (tmp_path / "thesis").mkdir()
-    for name in ("epochs.txt", "state.pt", "epoch1.pt.backup", "my-epoch1.pt"):
-        (tmp_path / name).write_text("mine")
-    training.claim_work(tmp_path, "one")
-    training.claim_work(tmp_path, "another")
-    names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"thesis", "epochs.txt", "state.pt", "epoch1.pt.backup", "my-epoch1.pt", "fingerprint"}
-    assert (tmp_path / "fingerprint").read_text() == "another"
+def test_the_table_names_the_arm_and_its_method_without_a_name(made, tmp_path):
+    settings = json.dumps({"arm": {"method": "svgd", "alpha": 0.5, "heads": 2}})
+    given = training.build_parser().parse_args(arguments("translation", made, tmp_path, "--settings", settings))
+    found = training.training_of(given)
+    assert (found.arm.method, found.arm.alpha, found.model.heads) == ("svgd", 0.5, 4)
+    assert found.arguments[found.arguments.index("--encoder-attention-heads") + 1] == "2"
+    flags = ["--method", "svgd", "--alpha", "0.5", "--arm-heads", "2"]
+    same_given = training.build_parser().parse_args(arguments("translation", made, tmp_path, *flags))
+    assert training.training_of(same_given) == found
+    training.main(arguments("translation", made, tmp_path, *flags))
+    assert "|arm:svgd|" in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
 
 
 class TestFingerprint:
-    @pytest.fixture
-    def copy(self, data, tmp_path):
-        for path in data.iterdir():
-            (tmp_path / path.name).write_bytes(path.read_bytes())
-        return tmp_path
+    def found(self, task, made, *more):
+        given = training.build_parser(task).parse_args(arguments(task, made, next(iter(made[task].values())), *more))
+        return shell.fingerprint(training.training_of(given))
 
-    def test_it_does_not_depend_on_the_place(self, data, copy):
-        assert training.fingerprint([str(data), "--lr", "1"], data) == training.fingerprint(
-            [str(copy), "--lr", "1"], copy
+    @pytest.mark.parametrize("task", TASKS)
+    def test_it_does_not_depend_on_the_place_or_on_dates(self, task, made, copy):
+        for path in next(iter(copy[task].values())).iterdir():
+            os.utime(path, (1, 1))
+        assert self.found(task, copy) == self.found(task, made)
+
+    @pytest.mark.parametrize(
+        ("task", "flags"),
+        [
+            *((task, flags) for task in TASKS for flags in (["--learning-rate", "0.5"], ["--seed", "2"])),
+            *((task, ["--method", "svgd", "--sites", "E"]) for task in TASKS),
+            *((task, ["--precision", "bfloat16"]) for task in TASKS),
+            *((task, ["--processes", "2"]) for task in TASKS[1:]),
+            *(("classification", ["--epochs", "4"]), ("translation", ["--arm-heads", "2"])),
+        ],
+    )
+    def test_it_changes_with_settings(self, task, made, flags):
+        assert self.found(task, made, *flags) != self.found(task, made)
+
+    def test_it_does_not_change_with_the_epochs_of_a_translation(self, made):
+        assert self.found("translation", made, "--epochs", "4") == self.found("translation", made)
+
+    def test_it_changes_with_heads_that_are_left_out(self, made, tmp_path):
+        (tmp_path / "profile.txt").write_text("E1:1\n")
+        flags = ["--profile", str(tmp_path / "profile.txt")]
+        assert self.found("translation", made, *flags) != self.found("translation", made)
+
+    @pytest.mark.parametrize(
+        ("task", "name"),
+        [
+            *(("translation", f"data/{name}") for name in ("dict.source.txt", "train.source-target.target.bin")),
+            *(("classification", f"corpus/{name}.tsv") for name in ("train", "choose", "check")),
+            *(("classification", f"encoder/{name}") for name in ("config.json", "tokenizer.json", "model.safetensors")),
+        ],
+    )
+    def test_it_changes_with_data_that_are_used(self, task, made, copy, name):
+        folder, _, file = name.partition("/")
+        with open(copy[task][folder] / file, "ab") as stream:
+            stream.write(b"the dog sees\tneutral\n")
+        assert self.found(task, copy) != self.found(task, made)
+
+    def test_it_does_not_change_with_data_that_are_not_used(self, made, copy):
+        (copy["classification"]["corpus"] / "test.tsv").write_text("sentence\tlabel\n")
+        assert self.found("classification", copy) == self.found("classification", made)
+
+    @pytest.mark.parametrize("task", TASKS)
+    def test_it_changes_with_code(self, task, made, monkeypatch):
+        before, sha256 = self.found(task, made), shell.sha256
+        changed = f"headroom/engines/{task}/training.py"
+        monkeypatch.setattr(shell, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
+        assert self.found(task, made) != before
+
+    def test_it_changes_with_versions(self, made, monkeypatch):
+        before = [self.found(task, made) for task in TASKS]
+        monkeypatch.setattr(translation_engine, "VERSION", "0.0")
+        monkeypatch.setattr(fine_tuning.transformers, "__version__", "0.0")
+        assert all(self.found(task, made) != found for task, found in zip(TASKS, before))
+
+
+class TestMistakes:
+    def refused(self, task, made, place, capsys, *more):
+        """Return the error; what a training left before must still be there."""
+        (place / "work").mkdir()
+        (place / "work" / "epoch1.json").write_text("of another training")
+        with pytest.raises(SystemExit) as caught:
+            run(training.main, arguments(task, made, place, *more))
+        assert caught.value.code == 2
+        assert [path.name for path in (place / "work").iterdir()] == ["epoch1.json"]
+        assert not (place / "run").exists()
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        return error
+
+    @pytest.mark.parametrize("until", ["0", "-1", "1.5", "two"])
+    def test_a_job_ends_with_an_epoch(self, until, tmp_path, made, capsys):
+        error = self.refused("classification", made, tmp_path, capsys, f"--until={until}")
+        assert f"--until {until}: must be the number of an epoch, 1 or more" in error
+
+    @pytest.mark.parametrize("task", TASKS)
+    def test_float16_on_the_cpu(self, task, made, tmp_path, capsys):
+        assert self.refused(task, made, tmp_path, capsys, "--precision", "float16") == (
+            "error: precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32\n"
         )
 
-    def test_it_does_not_change_when_files_are_touched(self, copy):
-        before = training.fingerprint(["data"], copy)
-        for path in copy.iterdir():
-            os.utime(path, (1, 1))
-        assert training.fingerprint(["data"], copy) == before
+    def test_settings_of_another_method(self, made, tmp_path, capsys):
+        error = self.refused("translation", made, tmp_path, capsys, "--alpha", "0.1")
+        assert "--alpha: has no meaning here with --method baseline; leave it out" in error
 
-    def test_it_changes_with_settings(self, data):
-        assert training.fingerprint(["data", "--lr", "1"], data) != training.fingerprint(["data", "--lr", "2"], data)
-
-    @pytest.mark.parametrize("name", ["dict.source.txt", "train.source-target.target.bin"])
-    def test_it_changes_with_data(self, copy, name):
-        before = training.fingerprint(["data"], copy)
-        content = bytearray((copy / name).read_bytes())
-        content[0] ^= 1
-        (copy / name).write_bytes(content)
-        assert training.fingerprint(["data"], copy) != before
-
-    def test_it_changes_with_code(self, data, monkeypatch):
-        before = training.fingerprint(["data"], data)
-        changed = "headroom/engines/translation/training.py"
-        sha256 = epochs.sha256
-        monkeypatch.setattr(epochs, "sha256", lambda path: "new" if str(path).endswith(changed) else sha256(path))
-        assert training.fingerprint(["data"], data) != before
-
-    def test_it_changes_with_versions(self, data, monkeypatch):
-        before = training.fingerprint(["data"], data)
-        monkeypatch.setattr(training, "ENGINE_VERSION", "0.0")
-        assert training.fingerprint(["data"], data) != before
-
-
-def test_data_that_is_not_prepared_is_named_and_nothing_is_removed(tmp_path):
-    (tmp_path / "work").mkdir()
-    (tmp_path / "work" / "state3.pt").write_text("of another training")
-    for place in (tmp_path, tmp_path / "nowhere"):
+    @pytest.mark.parametrize("name", ["", "nowhere"])
+    def test_a_directory_that_is_not_prepared(self, name, tmp_path):
+        made = {"translation": {"data": tmp_path / name}}
         with pytest.raises(HeadroomError, match=r"has no dict\.source\.txt: give the directory"):
-            training.main(arguments(place, tmp_path))
-    assert [path.name for path in tmp_path.rglob("*")] == ["work", "state3.pt"]
+            training.main(arguments("translation", made, tmp_path))
+        assert not list(tmp_path.iterdir())
 
+    @pytest.mark.parametrize(("name", "message"), [("encoder", "nowhere has no config.json: give"), ("corpus", "nowh")])
+    def test_a_directory_that_is_no_encoder_or_corpus(self, name, message, made, tmp_path, capsys):
+        made = {"classification": made["classification"] | {name: tmp_path / "nowhere"}}
+        assert message in self.refused("classification", made, tmp_path, capsys)
 
-def test_float16_on_the_cpu_is_refused_with_status_2(data, tmp_path, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(training.main, arguments(data, tmp_path, "--precision", "float16"))
-    assert caught.value.code == 2
-    assert capsys.readouterr().err == (
-        "error: precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32\n"
+    def test_inputs_that_the_encoder_cannot_read(self, made, tmp_path, capsys):
+        error = self.refused("classification", made, tmp_path, capsys, "--max-length", "600")
+        assert error == "error: --max-length 600: the encoder reads at most 512 pieces\n"
+
+    @pytest.mark.parametrize(
+        ("file", "content", "message"),
+        [
+            (
+                "train.tsv",
+                "sentence\tlabel\nthe dog\tgood\nthe cat\tfine\n",
+                "train.tsv, line 3: the label 'fine' is not among the declared ones",
+            ),
+            *((f"{name}.tsv", "sentence\tlabel\n", f"{name}.tsv has no examples") for name in ("train", "check")),
+        ],
     )
-    assert not list(tmp_path.iterdir())
+    def test_sets_that_are_not_sound(self, copy, tmp_path, capsys, file, content, message):
+        (copy["classification"]["corpus"] / file).write_text(content)
+        assert message in self.refused("classification", copy, tmp_path, capsys)
 
-
-def test_settings_of_another_method_are_refused(data, tmp_path):
-    with pytest.raises(HeadroomError, match="arm plain: alpha has no meaning with method baseline"):
-        training.main(arguments(data, tmp_path, "--arm", "plain", "method=baseline", "alpha=0.1"))
-
-
-def test_checkpoints_are_handed_over_where_links_are_impossible(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise OSError("no links here")
-
-    monkeypatch.setattr(os, "link", refuse)
-    (tmp_path / "epoch1.pt").write_bytes(b"model")
-    training.hand_over(tmp_path, tmp_path / "run", 1)
-    assert [(path.name, path.read_bytes()) for path in (tmp_path / "run").iterdir()] == [("epoch1.pt", b"model")]
+    def test_an_encoder_of_other_labels(self, copy, tmp_path, capsys):
+        path = copy["classification"]["corpus"] / "corpus.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "labels": LABELS[::-1]}))
+        error = self.refused("classification", copy, tmp_path, capsys)
+        assert "was prepared for the labels neutral, bad, good, and " in error
+        assert "has good, bad, neutral: run headroom encoder again" in error

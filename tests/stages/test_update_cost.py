@@ -1,5 +1,7 @@
 """The cost stage on a tiny run: interleaved updates, as training makes them."""
 
+import json
+
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
@@ -7,8 +9,8 @@ from headroom.stages import update_cost
 from toy_fairseq import write_data
 from toy_run import SHAPE
 
-BASELINE = ("--arm", "plain", "method=baseline")
-SVGD = ("--arm", "repelled", "method=svgd", "alpha=0.02", "sites=E,D")
+BASELINE = {"plain": {"method": "baseline"}}
+SVGD = {"repelled": {"method": "svgd", "alpha": 0.02, "sites": ["E", "D"]}}
 
 
 @pytest.fixture(scope="module")
@@ -16,13 +18,14 @@ def data(tmp_path_factory):
     return write_data(tmp_path_factory.mktemp("toy"))
 
 
-def arguments(data, output, *arms):
+def arguments(data, output, arms):
+    settings = json.dumps({"arms": arms})
     counts = ["--repeats", "3", "--warmup", "1", "--device", "cpu"]
-    return ["--study", "toy", "--data", str(data), "--output", str(output), *counts, *SHAPE, *arms]
+    return ["--study", "toy", "--data", str(data), "--output", str(output), *counts, *SHAPE, "--settings", settings]
 
 
 def test_a_row_per_arm_and_repeat_with_ratios_within_a_repeat(data, tmp_path):
-    update_cost.main(arguments(data, tmp_path / "cost.csv", *BASELINE, *SVGD))
+    update_cost.main(arguments(data, tmp_path / "cost.csv", BASELINE | SVGD))
     table = tables.UPDATE_COST.read(tmp_path / "cost.csv")
     assert list(table["arm"]) == ["plain"] * 3 + ["repelled"] * 3
     assert list(table["repeat"]) == [0, 1, 2] * 2
@@ -34,9 +37,8 @@ def test_a_row_per_arm_and_repeat_with_ratios_within_a_repeat(data, tmp_path):
 
 
 def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
-    given = update_cost.build_parser().parse_args(arguments(data, tmp_path, *BASELINE, *SVGD))
-    arms = dict(update_cost.parse_arm(words) for words in given.arm)
-    updates, about = update_cost.prepare_updates(given, arms)
+    given = update_cost.build_parser().parse_args(arguments(data, tmp_path, BASELINE | SVGD))
+    updates, about = update_cost.prepare_updates(given, update_cost.arms_from(given))
     first = {name: update() for name, update in updates.items()}
     second = {name: update() for name, update in updates.items()}
     assert first["plain"]["loss"] == pytest.approx(first["repelled"]["loss"])
@@ -47,18 +49,17 @@ def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
 @pytest.mark.parametrize(
     ("arms", "message"),
     [
-        ((*BASELINE, "alpha=0.1"), "arm plain: alpha has no meaning with method baseline"),
-        (("--arm", "x", "method=repel"), "the method 'repel' is unknown"),
-        (("--arm", "x", "method=svgd", "alpha=-1"), "arm x, alpha"),
-        (("--arm", "x", "svgd"), "write key=value"),
-        ((*BASELINE, *BASELINE), "named twice"),
+        ({"plain": {"method": "baseline", "alpha": 0.1}}, "arm plain: --alpha: has no meaning here with --method base"),
+        ({"x": {"method": "repel"}}, "arm x: .*'repel'"),
+        ({"x": {"method": "svgd", "alpha": -1}}, "arm x: --alpha -1: "),
+        ({}, "--settings: no arms; give"),
     ],
 )
 def test_mistakes_are_named_before_anything_is_built(data, tmp_path, arms, message):
     with pytest.raises(HeadroomError, match=message):
-        update_cost.main(arguments(data, tmp_path / "cost.csv", *arms))
+        update_cost.main(arguments(data, tmp_path / "cost.csv", arms))
 
 
 def test_missing_data_is_named(tmp_path):
     with pytest.raises(HeadroomError, match="no training data"):
-        update_cost.main(arguments(tmp_path / "nowhere", tmp_path / "cost.csv", *BASELINE))
+        update_cost.main(arguments(tmp_path / "nowhere", tmp_path / "cost.csv", BASELINE))

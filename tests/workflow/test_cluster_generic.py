@@ -118,7 +118,7 @@ def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -
     assert seen.status == 0, seen.output
     for name in (SCORES, f"results/tiny/runs/{RUN}/epoch2.pt"):
         assert (project.root / name).read_bytes() == (finished.project.root / name).read_bytes()
-    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # generate, prepare, train, score
+    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # generate, prepare, training, score
     assert {(job / "status").read_text() for job in jobs_of(project)} == {"0\n"}
 
     again = ended(project, submit(project, SCORES))
@@ -130,7 +130,7 @@ def test_jobs_that_time_things_ask_for_the_cores_that_they_use(study: Project) -
     tables = ["results/tiny/update_cost.csv", f"results/tiny/timing/{RUN}.csv"]
     noting = "echo {rule} {threads} >> asked-for; false"
     options = ("--executor", "cluster-generic", "--cluster-generic-submit-cmd", noting, "--jobs", "9", "--keep-going")
-    study.run("snakemake", *tables, "--forcerun", "cost", "speed", *options, "--configfile", TINY)
+    study.run("snakemake", *tables, "--forcerun", "update_cost", "speed", *options, "--configfile", TINY)
     assert sorted((study.root / "asked-for").read_text().splitlines()) == ["cost 1", "speed 1"]
 
 

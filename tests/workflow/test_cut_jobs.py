@@ -36,8 +36,7 @@ def test_trainings_in_jobs_give_the_same_models(run: str, study: Project, finish
     shutil.rmtree(study.root / "work" / "tiny" / run)  # else there is nothing to train
     ended = study.snakemake(table, "--config", "epochs_per_job=1")
     assert ended.status == 0, ended.output
-    step = "train" if run.startswith("translation") else "fine_tune"
-    log = Path("logs/tiny") / step / f"{run}.log"
+    log = Path("logs/tiny/training") / f"{run}.log"
     assert "going on after epoch 1" in (study.root / log).read_text()
     checkpoints = [f"results/tiny/runs/{run}/{name}" for name in CHECKPOINTS[run]]
     for name in checkpoints:

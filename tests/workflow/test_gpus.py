@@ -5,7 +5,7 @@ import re
 import pytest
 from whole_project import new_project
 
-TRAININGS = ["train", "fine_tune_entailment", "train_layout"]
+TRAININGS = ["training_translation", "training_classification", "training_from_scratch"]
 
 
 @pytest.fixture(scope="module")

@@ -59,6 +59,6 @@ def test_a_killed_training_ends_with_the_same_bits(untrained: Project, finished:
     assert untrained.snakemake("--unlock").status == 0
     ended = untrained.snakemake(TABLE)  # rerun-incomplete is part of profiles/default
     assert ended.status == 0, ended.output
-    assert "going on after epoch 1" in (untrained.root / "logs" / "tiny" / "train" / f"{RUN}.log").read_text()
+    assert "going on after epoch 1" in (untrained.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
     for name in CHECKPOINTS:
         assert (untrained.root / name).read_bytes() == (finished.project.root / name).read_bytes()

@@ -13,8 +13,8 @@ ONLINE = sorted((ROOT / "studies").glob("michel-*.yaml"))
 def test_studies_of_the_papers_scale_resolve(study: Path) -> None:
     jobs = planned(Project(ROOT).snakemake("-n", study=f"studies/{study.name}"))
     assert jobs["report"] == 1
-    assert ("adopt" in jobs) == (study.stem == "michel-wmt")
-    assert ("train" in jobs) == (study.stem == "michel-iwslt")
+    assert ("released_translation" in jobs) == (study.stem == "michel-wmt")
+    assert ("training_translation" in jobs) == (study.stem == "michel-iwslt")
 
 
 @pytest.mark.long

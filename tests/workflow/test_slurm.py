@@ -45,7 +45,7 @@ def test_the_tiny_study_ends_with_the_numbers_of_one_machine(slurm: Slurm, finis
     assert ended.status == 0, ended.output
     assert (project.root / "reports" / "tiny.html").is_file()
     assert differing(*(place.root / "results" / "tiny" for place in (project, finished.project))) == []
-    timed = [*jobs_of(slurm, project, "speed"), *jobs_of(slurm, project, "cost")]
+    timed = [*jobs_of(slurm, project, "speed"), *jobs_of(slurm, project, "update_cost")]
     assert len(timed) == 3
     for job in timed:
         assert "OverSubscribe=NO" in job, job  # nothing else on the node
@@ -66,14 +66,14 @@ def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm,
     ended = submitted(
         slurm,
         there,
-        *(checkpoints[-1], "--set-resources", "train:runtime=1", "--retries", "5"),
+        *(checkpoints[-1], "--set-resources", "training_translation:runtime=1", "--retries", "5"),
         study=there.configure(longer),
     )
     assert ended.status == 0, ended.output
-    tries = jobs_of(slurm, there, "train")
+    tries = jobs_of(slurm, there, "training_translation")
     assert "JobState=TIMEOUT" in tries[0]
     assert "JobState=COMPLETED" in tries[-1]
-    assert "going on after epoch" in (there.root / "logs" / "tiny" / "train" / f"{RUN}.log").read_text()
+    assert "going on after epoch" in (there.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
     memory = [int(re.findall(r"MinMemoryNode=(\d+)M", job)[0]) for job in tries]
     assert memory == [4000 * number for number in range(1, len(tries) + 1)]
 
@@ -96,7 +96,7 @@ def test_a_sweep_in_an_array_of_shards_gives_the_same_table(slurm: Slurm, study:
 
 def test_a_gpu_is_asked_for(slurm: Slurm, study: Project) -> None:
     table = "results/tiny/update_cost.csv"
-    ended = submitted(slurm, study, table, "--forcerun", "cost", "--set-resources", "cost:gpu=1")
+    ended = submitted(slurm, study, table, "--forcerun", "update_cost", "--set-resources", "update_cost:gpu=1")
     assert ended.status == 0, ended.output
-    (job,) = jobs_of(slurm, study, "cost")
+    (job,) = jobs_of(slurm, study, "update_cost")
     assert "gres/gpu:1" in job or "gres:gpu:1" in job

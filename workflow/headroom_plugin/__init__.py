@@ -2,7 +2,7 @@
 
     fairseq-train <data> --user-dir workflow/headroom_plugin \
         --task headroom_translation --arch transformer \
-        --optimizer repulsive_adam --repulsion 'method=svgd alpha=0.01' ...
+        --optimizer repulsive_adam --repulsion '{"method": "svgd", "alpha": 0.01}' ...
 
 fairseq puts this folder's parent on the module path, which makes the package `headroom` importable,
 and imports this module, which registers the task, the optimizer and the criterion. The folder holds nothing else: their
@@ -15,9 +15,9 @@ _LOGGERS = [logging.getLogger(name) for name in ("fairseq", "fairseq_cli")]
 _levels = [logger.level for logger in _LOGGERS]
 
 from headroom.engines.translation import fairseq_task as translation_task  # noqa: E402
-from headroom.methods import fairseq_arms  # noqa: E402
+from headroom.methods import translation_arms  # noqa: E402
 
 for _logger, _level in zip(_LOGGERS, _levels):
     _logger.setLevel(_level)  # the package silences fairseq; its own command lines keep their log
 
-__all__ = ["fairseq_arms", "translation_task"]
+__all__ = ["translation_arms", "translation_task"]

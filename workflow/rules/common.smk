@@ -1,9 +1,7 @@
-# What all rules share: the checked study, its runs, the sources of a stage and its flags.
+# What all rules share: the checked study and its plan, the files of the package, and the functions of inputs and params.
 import os
 import re
-import shlex
 import shutil
-import signal
 import sys
 import tarfile
 import tempfile
@@ -34,19 +32,15 @@ if not isinstance(here, (LocalSourceFile, HostingProviderFile)):
     raise WorkflowError("headroom's rules need its package: name the workflow/Snakefile of a clone, or github(...)")
 WORKFLOW = (Path(here.path).parent if here.is_local else unpacked(here)).resolve()
 sys.path.insert(0, str(WORKFLOW))
-
-if workflow.modifier.path_modifier.replace_prefix("results/") != "results/":
-    raise WorkflowError(
-        "headroom cannot be a module with `prefix` or `replace_prefix`: leave it out, `study` keeps files apart"
-    )
+# jobs run `python -m headroom`, in whichever environment
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.path.relpath(WORKFLOW), os.environ.get("PYTHONPATH")]))
 
 try:
-    import grimp
-    from headroom.core.command import FULL_DISK
     from headroom.core.errors import HeadroomError
-    from headroom.methods.criteria import check, criterion
-    from headroom.settings.arms import format_arm
+    from headroom.data.providers import module_of
+    from headroom.plan import CATALOGUES, CLASSIFIER, SPLITS, Plan, as_json, columns, local_files, own_files
     from headroom.settings.study import load_study
+    from headroom.sources import Sources
 except ModuleNotFoundError as error:
     raise WorkflowError(
         f"the module '{error.name}' is missing: run `make study`, or `source .venv/bin/activate` first; "
@@ -54,112 +48,190 @@ except ModuleNotFoundError as error:
     ) from None
 
 try:
-    study = load_study(config)
+    study = load_study({key: value for key, value in config.items() if key != "pathvars"})
 except HeadroomError as error:
     raise WorkflowError(str(error)) from None
 
-translation, classification = study.translation, study.classification
-CORPORA = {"translation": translation} if translation else {}
-CORPORA |= {f"classification.{name}": task for name, task in classification.items()}
-mistakes = [line for place, task in CORPORA.items() for line in check(place, task.pruning.criteria, task.pruning.main)]
-if mistakes:
+plan, sources = Plan(study), Sources(WORKFLOW)
+if mistakes := [*plan.missing_files(), *plan.wrong_criteria()]:
     raise WorkflowError("\n".join(mistakes))
 
-for place, task in CORPORA.items():
-    for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
-        if not os.path.isfile(path):
-            raise WorkflowError(f"configuration, key {place}.corpus.{key}: there is no file {path} in {os.getcwd()}")
-
-for name, task in classification.items():
-    mine = {"encoder": getattr(task.encoder, "path", None), "released": task.released and task.released.path}
-    for section, path in mine.items():
-        if path and not os.path.isdir(path):
-            key = f"classification.{name}.{section}.path"
-            raise WorkflowError(f"configuration, key {key}: there is no directory {path} in {os.getcwd()}")
-
-if translation and translation.released and translation.released.path:
-    if not os.path.exists(translation.released.path):
-        place = f"configuration, key translation.released.path: there is no {translation.released.path}"
-        raise WorkflowError(f"{place} in {os.getcwd()}")
-
-for place, task in CORPORA.items():
-    if task.treebank.source == "files" and not os.path.isfile(task.treebank.path):
-        found = f"there is no file {task.treebank.path} in {os.getcwd()}"
-        raise WorkflowError(f"configuration, key {place}.treebank.path: {found}")
-
-# What a job's log cannot tell, because it is on the full disk or because the job was killed.
-LAST_WORDS = f"""trap 'case $? in
-  {FULL_DISK}) echo "error: no space left on the disk: free some and run the same command again" >&2;;
-  {128 + signal.SIGKILL}) echo "error: the job was killed, most likely because it ran out of memory" >&2;;
-esac' EXIT
-"""
-# Snakemake's own prefix, which this one replaces, is the strict mode
-shell.prefix(f"set -euo pipefail; export PYTHONPATH={shlex.quote(os.path.relpath(WORKFLOW))}; {LAST_WORDS}")
-
-RUNS = study.runs()
-DETAILED = study.detailed_runs()
-TRANSLATED = [name for name, run in RUNS.items() if run.task == "translation"]
-LABELLED = [name for name in RUNS if name not in TRANSLATED]
-RUNS_OF = {task: [name for name, run in RUNS.items() if run.task == task] for task in study.tasks}
-ARMED = [name for name, task in study.tasks.items() if len(task.arms) > 1]
-RESULTS = f"results/{study.study}"
-LOGS = f"logs/{study.study}"
+translation, classification = study.translation, study.classification
+RESULTS = plan.results
+LOGS = f"<logs>/{study.study}"
 BENCHMARKS = f"{RESULTS}/benchmarks"
-SPLITS = ("train", "choose", "check", "test")
 GPU = int(study.device == "cuda")
 TRAINING_GPUS = GPU * study.gpus
 TRAINING_DEVICE = study.device if study.gpus == 1 else f"{study.device} --processes {study.gpus}"
 WHOLE_MACHINE = 1024  # threads; Snakemake lowers it to the cores there are
-
-# template, style and script of the page; the captions (.rst) are Snakemake's own
-REPORT_FILES = sorted(path.name for path in (WORKFLOW / "report").glob("page.*") if path.suffix != ".rst")
-
-PIECES = ("bpecodes", "moses.json") if translation and translation.released else ("sentencepiece.model",)
-VOCABULARY = [f"{RESULTS}/translation/binarised/{name}" for name in (*PIECES, "dict.source.txt", "dict.target.txt")]
-BINARISED = [
-    f"{RESULTS}/translation/binarised/{split}.source-target.{side}.{kind}"
-    for split in ("train", "valid")
-    for side in ("source", "target")
-    for kind in ("bin", "idx")
-]
-CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+WAY = "[a-z-]+[.](all|E)"
 
 
 def any_of(names):
-    """Return a pattern that matches these names alone."""
-    return "|".join(re.escape(name) for name in names)
+    """Return a pattern that matches these names alone: nothing without any."""
+    return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
 wildcard_constraints:
-    run=any_of(RUNS),
+    run=any_of(plan.runs),
+    task=any_of(study.tasks),
     shard="[0-9]+",
+    end="[0-9]+",
     scope="all|E|A|D",
 
 
-_imports = grimp.build_graph("headroom", cache_dir=None)
-CRITERIA = "headroom.methods.criteria"
+def of_run(function, *arguments):
+    """Return what Snakemake calls with a job's wildcards: the function, given the job's run."""
+    return lambda wildcards: function(wildcards.run, *arguments)
 
 
-def sources(*stages, data=()):
-    """Return the files whose content results depend on: the import closures of modules, and data beside them.
+def outside(paths):
+    """Return files that no job makes, so that a `prefix` of this workflow as a module leaves them where they are."""
+    prefixed = workflow.modifier.path_modifier.replace_prefix("results/") != "results/"
+    return [os.path.abspath(path) if prefixed else os.path.relpath(path) for path in paths]
 
-    Settings and tables are declarations: what they decide travels by value, in a rule's params. Arms alone do something.
+
+def code(stage, *others):
+    """Return the files of the package that the results of a stage depend on."""
+    return outside(sources.of_stage(stage, others=others))
+
+
+def provided_by(kind, settings):
+    """Return the files of the package that text or trees of a source depend on."""
+    catalogue = [WORKFLOW / CATALOGUES[kind]] if settings.source == "catalogue" else []
+    return code("acquire", module_of(kind, settings.source)) + outside(catalogue)
+
+
+def environment_of(settings):
+    """Return the environment that a source of text needs: the Hub's library comes with those for classifiers."""
+    return f"../../envs/{'torch' if settings.source == 'hub' else 'plain'}.yaml"
+
+
+def tree_files(wildcards):
+    """Return the files that trees are taken from: those of a generated translation lie beside its text."""
+    own = outside(own_files(study.tasks[wildcards.task].treebank))
+    return own or plan.trees_beside_text(wildcards.task)
+
+
+def model_files(stage, *sets, epochs=plan.checkpoint):
+    """Return what gives the input of a job that loads a run's model: data, checkpoint and code.
+
+    Args:
+        stage: The stage.
+        sets: The sets that it reads, or functions of the run that return such.
+        epochs: From the run to the files of its checkpoints; None for none.
     """
-    stages = [name for stage in stages for name in (stage, f"{stage}.__main__") if name in _imports.modules]
-    modules = {module for stage in stages for module in (stage, *_imports.find_upstream_modules(stage))}
-    if CRITERIA in modules:  # it imports what it finds in its folder
-        families = _imports.find_children(CRITERIA)
-        modules |= {module for name in families for module in (name, *_imports.find_upstream_modules(name))}
-    declared = ("headroom.settings", "headroom.core.tables")
-    modules = {name for name in modules if not name.startswith(declared) or name.endswith(".settings.arms")}
-    packages = {name.rpartition(".")[0] for name in modules if "." in name}
-    paths = {_module_file(name) for name in modules | packages} | {WORKFLOW / name for name in data}
-    return sorted(os.path.relpath(path) for path in paths)
+
+    def files(wildcards):
+        run = wildcards.run
+        names = [name for part in sets for name in (part(run) if callable(part) else [part])]
+        models = {"checkpoint": epochs(run)} if epochs else {}
+        stage_code = outside(sources.of_stage(stage, plan.kind(run)))
+        return {**plan.data(run, *names), **models, "code": stage_code}
+
+    return files
 
 
-def _module_file(name):
-    path = WORKFLOW / Path(*name.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+def places_of(checkpoints):
+    """Return checkpoints as stages take them, a file or a directory each."""
+    return list(dict.fromkeys(file if file.endswith(".pt") else os.path.dirname(file) for file in checkpoints))
+
+
+def model(wildcards, input):
+    """Return the flags that name a run, its model and its data."""
+    return f"--checkpoint {places_of(input.checkpoint)[-1]} {run_flags(wildcards, input)}"
+
+
+def models(wildcards, input):
+    """Return the flags that name a run, its models of several epochs and its data."""
+    return f"--checkpoints {' '.join(places_of(input.checkpoint))} {run_flags(wildcards, input)}"
+
+
+def pruned_model(wildcards, input):
+    """Return the flags that name a run, a model that gates left of it, and its data."""
+    place = plan.pruned_checkpoint(input.models, wildcards.run, wildcards.strength)
+    return f"--checkpoint {place} {run_flags(wildcards, input)}"
+
+
+def run_flags(wildcards, input):
+    """Return the flags that name a run and its data."""
+    task = os.path.dirname(os.path.dirname([*input.corpus, *input.vocabulary][0]))
+    vocabulary = f" --vocabulary {task}/binarised" if input.vocabulary else ""
+    named = f"--study {study.study} --run {wildcards.run} --task {plan.kind(wildcards.run)}"
+    return f"{named} --corpus {task}/corpus{vocabulary} --device {study.device}"
+
+
+def flag(name, files):
+    """Return what gives a flag with a job's input files of a name; nothing if there are none."""
+    return lambda wildcards, input: f"{name} {input[files]}" if input[files] else ""
+
+
+def order_flags(wildcards, input):
+    """Return the flags that name the tables of criteria that give orders, beside the scores."""
+    found = {name: input.get(name) for name in plan.order_tables(wildcards.run)}
+    return " ".join(f"--{name.replace('_', '-')} {paths}" for name, paths in found.items() if paths)
+
+
+def directory_of(name):
+    """Return what gives a job the directory of its input files of a name."""
+    return lambda wildcards, input: os.path.dirname(input[name][0])
+
+
+def made_directory(name):
+    """Return what gives a job the directory of its output files of a name."""
+    return lambda wildcards, output: os.path.dirname(output[name][0])
+
+
+def work(name):
+    """Return what gives a training the directory of the state that it resumes from, beside the results.
+
+    It is no output: Snakemake deletes those of a failed job, and training would start over.
+    """
+
+    def directory(wildcards, output):
+        results = output.table.partition(f"{study.study}/")[0]
+        return os.path.join(os.path.dirname(results.rstrip("/")), "work", study.study, name.format(**wildcards))
+
+    return directory
+
+
+def arm_of(wildcards):
+    """Return the name of a run's arm."""
+    return plan.runs[wildcards.run].arm
+
+
+def earlier_job(wildcards):
+    """Return what a job of a training waits for: the table of the job before it; nothing if it is the first."""
+    return plan.earlier_job(wildcards.run, wildcards.get("end"))
+
+
+def checkpoints_or_until(wildcards, output):
+    """Return where a training leaves its checkpoints, or at which epoch it ends without leaving any."""
+    if "end" in wildcards.keys():
+        return f"--until {wildcards.end}"
+    return f"--checkpoints {os.path.dirname(places_of(output.checkpoints)[0])}"
+
+
+def profile_and_checkpoints(wildcards, input, output):
+    """Return which heads a model is trained without, and where its checkpoints go."""
+    profile = f"{input.models}/{wildcards.strength}/profile.txt"
+    return f"--profile {profile} {checkpoints_or_until(wildcards, output)}"
+
+
+def test_examples(wildcards):
+    """Return the flag that limits the examples that pruned models are judged on."""
+    examples = plan.task(wildcards.run).gates.test_examples
+    return "" if examples is None else f"--test-examples {examples}"
+
+
+def merged(wildcards, input, output):
+    """Return the flags of the job that writes the table of a sweep, from its shards if it has any."""
+    return " ".join([f"--output {output[0]}", *(["--merge", *input.shards] if study.shards > 1 else [])])
+
+
+def shard_flags(wildcards, output):
+    """Return the flags of a job that judges a shard."""
+    return f"--output {output[0]} --shard {wildcards.shard}/{study.shards}"
 
 
 def memory(megabytes):
@@ -167,29 +239,17 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
-def flags(settings, leave_out=()):
-    """Return settings as flags of a stage, `--learning-rate 0.005 ...`, in a fixed order."""
-    words = []
-    for name, value in settings.model_dump(mode="json").items():
-        if value is None or name in leave_out:
-            continue
-        values = value if isinstance(value, list) else [value]
-        words += [f"--{name.replace('_', '-')}", *(shlex.quote(_word(item)) for item in values)]
-    return " ".join(words)
+def exclusive_threads(section, task=None):
+    """Return what gives the threads of a job that measures time under a section of its settings.
 
+    On this machine it takes all cores. A scheduler is asked for those that it uses: the profile asks for a whole node.
+    """
 
-def arm_words(task, name):
-    """Return an arm of a task as `--arm svgd method=svgd alpha=0.01 ...`."""
-    return " ".join(["--arm", *format_arm(name, study.tasks[task].arms[name])])
+    def threads(wildcards):
+        settings = study.tasks[task] if task else plan.task(wildcards.run)
+        return WHOLE_MACHINE if workflow.local_exec else getattr(settings, section).threads
 
-
-def arm_of(run):
-    """Return the arm of a run in these words."""
-    return arm_words(RUNS[run].task, RUNS[run].arm)
-
-
-def _word(value):
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return threads
 
 
 def mirror_flag(wildcards, resources):
@@ -198,22 +258,4 @@ def mirror_flag(wildcards, resources):
     Where bytes come from does not matter, their checksums do: another mirror reruns nothing, because Snakemake does not
     compare what is computed from `resources`.
     """
-    return f"--mirror {shlex.quote(study.mirror)}" if study.mirror else ""
-
-
-def alone(section, task=None):
-    """Return what gives the threads of a job that times things under a section of its settings, with nothing beside it.
-
-    On this machine it takes all cores. A scheduler is asked for those that it uses: the profile asks for a whole node.
-    """
-
-    def threads(wildcards):
-        settings = study.tasks[task or RUNS[wildcards.run].task]
-        return WHOLE_MACHINE if workflow.local_exec else getattr(settings, section).threads
-
-    return threads
-
-
-def of_run(function, *arguments):
-    """Return what Snakemake calls with a job's wildcards: the function, given the job's run."""
-    return lambda wildcards: function(wildcards.run, *arguments)
+    return f"--mirror {study.mirror}" if study.mirror else ""

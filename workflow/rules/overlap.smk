@@ -1,8 +1,8 @@
 # Do runs of other seeds and other arms find the same heads important?
 rule overlap:
     input:
-        code=sources("headroom.stages.overlap"),
-        scores=[path for task in ARMED for path in tables("scores", RUNS_OF[task])],
+        code=code("overlap"),
+        scores=plan.tables("scores", plan.runs_of(*plan.armed)),
     output:
         f"{RESULTS}/overlap.csv",
     log:
@@ -17,7 +17,8 @@ rule overlap:
         runtime=15,
     params:
         study=study.study,
-        mains=mains_of(ARMED),
+        columns=columns("overlap"),
+        mains=plan.mains(),
     shell:
         "python -m headroom overlap --study {params.study} {params.mains} --scores {input.scores} "
         "--output {output} > {log} 2>&1"

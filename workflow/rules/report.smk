@@ -29,34 +29,9 @@ FIGURES = {
     "updates": "Repulsion",
     "update_cost": "Repulsion",
 }
-PER_DETAILED_RUN = (
-    "ablation",
-    "keep_one",
-    "agreement",
-    "rank_correlation",
-    "parameters",
-    "removal",
-    "timing",
-    "timing_samples",
-)
-PER_RUN = ("evaluation", "scores", "settling", "pruning_epochs", "diversity")
-PER_TRANSFORMER = ("attention_stats", "roles", "relevance")
-TRAINED = [run for run in RUNS if not task_of(run).released]
-SCOPES = {run: translation.pruning.scopes if run in TRANSLATED else ["all"] for run in DETAILED}
-TABLES = [
-    *tables("training", TRAINED),
-    *(path for name in PER_RUN for path in tables(name, RUNS)),
-    *(path for name in PER_TRANSFORMER for path in tables(name, TRANSFORMERS)),
-    *(path for name in PER_DETAILED_RUN for path in tables(name, DETAILED)),
-    *(f"{RESULTS}/pruning/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")),
-    *(f"{RESULTS}/{name}/{run}.{way}.csv" for run in GATED for way in WAYS[run] for name in ("gates", "pruned_models")),
-    *(f"{RESULTS}/pruned_models/{run}.controls.csv" for run in GATED),
-    *(f"{RESULTS}/pruned_models/{run}.scratch-{value}.csv" for run in SCRATCH for value in SCRATCH[run]),
-    *(path for run in GATED for path in pointing_of_pruned(run)),
-    *(f"{RESULTS}/roles/{run}.pruned.csv" for run in GATED if relabelled(run)),
-    *([f"{RESULTS}/update_cost.csv"] if "translation" in ARMED else []),
-    *([f"{RESULTS}/arms.csv", f"{RESULTS}/overlap.csv"] if ARMED else []),
-]
+
+# template, style and script of the page; the captions (.rst) are Snakemake's own
+PAGE_FILES = sorted(str(path) for path in (WORKFLOW / "report").glob("page.*") if path.suffix != ".rst")
 
 
 rule configuration:
@@ -75,13 +50,14 @@ rule configuration:
 
 rule report:
     input:
-        tables=TABLES,
-        maps=[f"{RESULTS}/attention_maps/{run}.json" for run in DETAILED if run in TRANSFORMERS],
+        tables=plan.report_tables(),
+        maps=plan.attention_maps(),
+        benchmarks=plan.benchmarks(),
         configuration=f"{RESULTS}/configuration.json",
-        code=sources("headroom.report", data=[f"report/{name}" for name in REPORT_FILES]),
+        code=code("report") + outside(PAGE_FILES),
     output:
         page=report(
-            f"reports/{study.study}.html",
+            f"<reports>/{study.study}.html",
             caption="../report/study.rst",
             category="Report",
             labels={"figure": "all, with their text"},
@@ -108,8 +84,7 @@ rule report:
     params:
         study=study.study,
         figures=subpath(output[1], parent=True),
-        benchmarks=BENCHMARKS,
     shell:
         "python -m headroom report --study {params.study} --tables {input.tables} --maps {input.maps} "
-        "--benchmarks $(find {params.benchmarks} -name '*.tsv' | sort) --configuration {input.configuration} "
+        "--benchmarks {input.benchmarks} --configuration {input.configuration} "
         "--output {output.page} --figures {params.figures} > {log} 2>&1"

@@ -8,8 +8,7 @@ import pytest
 from fine_tuning_runs import run
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
-from headroom.engines.classification.records import EpochRecord
-from headroom.engines.epochs import Progress
+from headroom.engines.training import EpochRecord, Progress
 from toy_encoder import toy_text, write_encoder
 from toy_fine_tuning import write_toy_encoder
 

@@ -3,15 +3,16 @@
 import json
 from functools import partial
 from itertools import chain
+from pathlib import Path
 
 import pytest
 import torch
 from fine_tuning_together import NOISY, SETTINGS, train_all, train_and_stop
 from headroom.core.errors import HeadroomError
 from headroom.engines.classification import training
-from headroom.engines.classification.records import read_record
 from headroom.engines.classification.trainer import GroupedBatches
 from headroom.engines.processes import run_together
+from headroom.engines.training import read_record
 from headroom.settings.arms import (
     BaselineArm,
     DisagreementOutputArm,
@@ -146,7 +147,7 @@ def test_progress_is_told_once(two):
 
 def test_a_batch_that_cannot_be_shared_is_refused():
     with pytest.raises(HeadroomError, match="3 processes cannot share a batch of 8: make batch_size a multiple of 3"):
-        training.check_training(SETTINGS, seed=1, device="cpu", processes=3)
+        training.check_training(SETTINGS, encoder=Path("nowhere"), seed=1, device="cpu", processes=3)
 
 
 @pytest.mark.parametrize(("count", "shares"), [(12, [4, 4, 4]), (14, [5, 5, 4]), (9, [3, 3, 3]), (10, [4, 3, 3])])

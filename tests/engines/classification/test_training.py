@@ -191,7 +191,7 @@ class TestSettings:
 
 class TestErrors:
     def refused(self, match, **changes):
-        settings = {"seed": 1, "device": "cpu", "work": Path("nowhere")}
+        settings = {"encoder": Path("nowhere"), "seed": 1, "device": "cpu", "work": Path("nowhere")}
         fields = {name: changes.pop(name) for name in list(changes) if name in FineTuningSettings.model_fields}
         with pytest.raises(HeadroomError, match=match):
             training.training_arguments(SETTINGS.model_copy(update=fields), **{**settings, **changes})

@@ -7,10 +7,11 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.processes import run_together
+from headroom.engines.training import read_record
 from headroom.engines.translation import training
 from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.fairseq_task import fairseq_arguments
-from headroom.engines.translation.training import read_record
+from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.settings.arms import (
     BaselineArm,
     DisagreementOutputArm,
@@ -83,7 +84,7 @@ def test_the_last_update_of_an_epoch_has_batches_for_some_only(data):
     arguments = fairseq_arguments(
         data=data, model=MODEL, training=TRAINING, seed=1, device="cpu", arm=["--optimizer", "adam"]
     )
-    trainer = training.build_trainer(training.configuration(arguments))
+    trainer = build_trainer(configuration(arguments))
     assert len(trainer.get_train_iterator(epoch=1)) % 4 == 3
 
 
@@ -141,7 +142,7 @@ def test_every_process_draws_dropout_of_its_own(data, monkeypatch):
     arguments = fairseq_arguments(
         data=data, model=DROPPING, training=TRAINING, seed=1, device="cpu", arm=["--optimizer", "adam"]
     )
-    trainer = training.build_trainer(training.configuration(arguments))
+    trainer = build_trainer(configuration(arguments))
     drawn = []
     for process in (0, 1, 2):
         monkeypatch.setattr(training, "this_process", lambda number=process: number)

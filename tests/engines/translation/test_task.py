@@ -5,7 +5,9 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.translation.checkpoint import find_sites
-from headroom.engines.translation.fairseq_task import open_sites, site_of
+from headroom.engines.translation.fairseq_task import open_sites, shaped, site_of
+from headroom.settings.arms import BaselineArm, DropHeadArm, SvgdArm
+from headroom.settings.models import ModelSettings
 from torch import nn
 from toy_fairseq import batch, gradients, make_trainer, write_data
 
@@ -80,3 +82,20 @@ def test_fused_projections_are_refused(data):
     attention.in_proj_weight = nn.Parameter(torch.zeros(48, 16))
     with pytest.raises(HeadroomError, match="site E1 has no k_proj"):
         open_sites(model)
+
+
+class TestShape:
+    model = ModelSettings(heads=8, width=64, attention_dropout=0.1, dropout=0.2)
+
+    @pytest.mark.parametrize("arm", [BaselineArm(), SvgdArm(), DropHeadArm()])
+    def test_that_of_the_model_unless_an_arm_says_otherwise(self, arm):
+        assert shaped(self.model, arm) == self.model
+
+    def test_heads_and_dropout_of_an_arm(self):
+        assert shaped(self.model, SvgdArm(heads=16)) == self.model.model_copy(update={"heads": 16})
+        expected = self.model.model_copy(update={"heads": 1, "attention_dropout": 0.0})
+        assert shaped(self.model, BaselineArm(heads=1, attention_dropout=0.0)) == expected
+
+    def test_heads_that_do_not_divide_the_width(self):
+        with pytest.raises(HeadroomError, match="--arm-heads 12: width 64 is not a multiple of it"):
+            shaped(self.model, BaselineArm(heads=12))

@@ -8,6 +8,7 @@ from headroom.core.errors import HeadroomError
 from headroom.engines.translation import training
 from headroom.engines.translation.checkpoint import is_whole, load_state
 from headroom.engines.translation.fairseq_task import fairseq_arguments
+from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.settings.models import ModelSettings, TrainingSettings
 from toy_fairseq import write_data
 
@@ -89,7 +90,7 @@ def test_progress_and_records_tell_the_same(whole):
 
 def test_losses_are_nats_per_piece_without_smoothing(data, whole):
     work, _, records = whole
-    trainer = training.build_trainer(training.configuration(arguments(data)))
+    trainer = build_trainer(configuration(arguments(data)))
     trainer.model.load_state_dict(weights(work))
     trainer.model.eval()
     nats = pieces = 0
@@ -215,7 +216,7 @@ def test_arguments_are_those_of_the_settings(data):
     settings = TrainingSettings(
         learning_rate=0.02, label_smoothing=0.2, clip_norm=1, weight_decay=0.1, max_tokens=99, update_frequency=3
     )
-    found = training.configuration(arguments(data, model=shape, training_settings=settings, seed=7))
+    found = configuration(arguments(data, model=shape, training_settings=settings, seed=7))
     assert found.common.seed == 7
     assert found.common.cpu
     assert (found.model.encoder_layers, found.model.decoder_layers) == (2, 1)

@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 import numpy
 from numpy import ndarray
-from scipy.stats import norm
 
 from headroom.core.errors import HeadroomError
 
@@ -132,7 +131,9 @@ def tail_p(full_resampled: ndarray, other_resampled: ndarray, observed: float) -
 
     The observed difference over its bootstrap standard error is referred to the normal distribution.
     """
+    from scipy.special import ndtr  # late: slow to import, and of use to few jobs
+
     error = float((other_resampled - full_resampled).std(ddof=1))
     if error == 0:
         return 1.0 if observed == 0 else 0.0
-    return float(2.0 * norm.sf(abs(observed) / error))
+    return float(2.0 * ndtr(-abs(observed) / error))

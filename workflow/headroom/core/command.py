@@ -83,8 +83,9 @@ def epoch_of(checkpoint: str) -> int:
 def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
     """Add `--settings` for whole sections of the configuration as JSON, and one flag per key of each.
 
-    `learning_rate` becomes `--learning-rate`. Lists take several values; booleans take `true` or `false`, so that a
-    flag always shows its value; sections within a section take JSON.
+    `learning_rate` becomes `--learning-rate`; a key that a section before has too, `--<section>-learning-rate`.
+    Lists take several values; booleans take `true` or `false`, so that a flag always shows its value; sections within
+    a section take JSON.
 
     Args:
         parser: The parser of a stage.
@@ -98,8 +99,11 @@ def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
         variants = _variants(model)
         group = parser.add_argument_group(f"settings: {section}", "; or ".join(v.__doc__ or "" for v in variants))
         for name in dict.fromkeys(name for variant in variants for name in variant.model_fields):
+            flag = "--" + name.replace("_", "-")
+            if flag in parser._option_string_actions:  # of a section before
+                flag = f"--{section}-{flag[2:]}"
             group.add_argument(
-                "--" + name.replace("_", "-"),
+                flag,
                 dest=f"{section}.{name}",
                 default=argparse.SUPPRESS,
                 **_argument([variant.model_fields[name] for variant in variants if name in variant.model_fields]),

@@ -102,6 +102,21 @@ def write_lines(path: Path | str, lines: list[str]) -> None:
         temporary.write_bytes(content)
 
 
+def remove(path: Path) -> None:
+    """Remove a file, or a directory with all that is in it.
+
+    Raises:
+        HeadroomError: If it cannot be removed.
+    """
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except OSError as error:
+        raise HeadroomError(f"cannot remove {path}: {error.strerror}") from error
+
+
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)

@@ -27,6 +27,11 @@ class Site:
         """Return the heads of this site in order."""
         return [Head(self.kind, self.layer, index) for index in range(1, self.heads + 1)]
 
+    def is_among(self, words: Iterable[str]) -> bool:
+        """Return whether one of these words names the site: `all`, `first` (layer 1 of every kind), a kind, a site."""
+        names = {"all", self.kind, str(self), *(["first"] if self.layer == 1 else [])}
+        return not names.isdisjoint(words)
+
 
 @dataclass(frozen=True)
 class Head:

@@ -1,10 +1,12 @@
-"""Corrections for many tests, and exact tests of shares of right answers."""
+"""Corrections for many tests, and exact tests of shares of right answers.
+
+scipy.stats takes a second to import: functions that need it do so when they are called.
+"""
 
 from collections.abc import Sequence
 
 import numpy
 from numpy import ndarray
-from scipy.stats import binomtest, false_discovery_control, ttest_ind
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -26,6 +28,8 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
     Among all comparisons with a value below 0.05, at most 5 % are expected to be false alarms.
     """
+    from scipy.stats import false_discovery_control
+
     return [float(value) for value in false_discovery_control(p_values, method="bh")] if len(p_values) else []
 
 
@@ -45,6 +49,8 @@ def mcnemar(*, only_first: int, only_second: int) -> float:
         only_first: Number of items that only the first system has right.
         only_second: Number of items that only the second system has right.
     """
+    from scipy.stats import binomtest
+
     discordant = only_first + only_second
     return float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
 
@@ -55,6 +61,8 @@ def unpaired_p(first: ndarray, second: ndarray) -> float:
     Michel et al. 2019 report a t-test and do not say whether it is paired. Systems answer the same
     examples, and mostly alike: the unpaired test misses many differences that McNemar's sees.
     """
+    from scipy.stats import ttest_ind
+
     if numpy.ptp(first) == 0 and numpy.ptp(second) == 0:  # no variance: t is not defined
         return 1.0 if first[0] == second[0] else 0.0
     return float(ttest_ind(first, second).pvalue)

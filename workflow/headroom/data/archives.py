@@ -1,19 +1,25 @@
-"""Files out of a published tar archive: fetched from a mirror or the network, and only those wanted read."""
+"""Packed files and published tar archives: fetched, only what is wanted read, and never unpacked without end.
 
+A few bytes can be made to unpack to what fills a disk or the memory.
+"""
+
+import bz2
+import gzip
 import logging
+import lzma
 import shutil
 import tarfile
+import zlib
 from collections.abc import Mapping
 from contextlib import closing
+from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import Any, cast
+from typing import IO, Any, cast
 from urllib.parse import urlsplit
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, sha256
-from headroom.data.mirrors import addresses, in_mirror
-from headroom.data.transfer import PATIENCE, Patience, download
-from headroom.data.unpacking import FAULTS, Unpacked, check_size
+from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
 
 MIRROR = "released"
 """The folder of a mirror in which archives lie."""
@@ -21,11 +27,77 @@ MIRROR = "released"
 MOST_MEMBERS = 10_000
 """Members that an archive may have; released models have about ten."""
 
+LEAST = 2**28
+"""Bytes that any file may unpack to."""
+
+RATIO = 100
+"""How many times its own size a larger file may unpack to. Text comes to 10 times, weights to hardly more than one."""
+
+FAULTS = (EOFError, OSError, zlib.error, lzma.LZMAError)
+"""What the libraries raise for damaged files."""
+
+_MAGIC = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+
 _log = logging.getLogger(__name__)
 
 
 class DamagedArchiveError(HeadroomError):
     """An archive that cannot be unpacked: to be fetched again."""
+
+
+def most_bytes(path: Path) -> int:
+    """Return how many bytes a packed file may unpack to."""
+    return max(LEAST, RATIO * path.stat().st_size)
+
+
+def check_size(path: Path, size: int) -> None:
+    """Raise HeadroomError if a packed file says that it unpacks to more than it may."""
+    if size > most_bytes(path):
+        raise HeadroomError(
+            f"{path} unpacks to {size} bytes, {size // max(1, path.stat().st_size)} times its size: it is no honest "
+            "archive, or damaged"
+        )
+
+
+def read_all(path: Path, stream: IO[bytes] | BufferedIOBase) -> bytes:
+    """Return the content of a packed file that is open for reading, or raise HeadroomError where it is too much."""
+    content = stream.read(most_bytes(path) + 1)
+    check_size(path, len(content))
+    return content
+
+
+class Unpacked:
+    """The content of a file packed with gzip, bzip2 or xz, or not packed at all, read from start to end.
+
+    It raises what `tarfile` raises for damaged archives, and HeadroomError where it would become too much.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open a file.
+
+        Raises:
+            OSError: If it cannot be read.
+        """
+        with open(path, "rb") as stream:
+            start = stream.read(8)
+        opener: Any = next((one for magic, one in _MAGIC.items() if start.startswith(magic)), open)
+        self._path = path
+        self._stream: IO[bytes] = opener(path, "rb")
+        self._came = 0
+
+    def read(self, amount: int) -> bytes:
+        """Return the next bytes, at most so many; none at the end."""
+        try:
+            data = self._stream.read(amount)
+        except FAULTS as error:
+            raise tarfile.ReadError(str(error)) from error
+        self._came += len(data)
+        check_size(self._path, self._came)
+        return data
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()
 
 
 def fetch_archive(

@@ -1,44 +1,122 @@
-"""The catalogue of public data sets: what belongs to a data set, where it is and how to recognise it."""
+"""The catalogues of public data: what belongs to a data set or treebank, where it is and how to recognise it."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal, Self, TypeVar
 
 import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
-from headroom.settings.parallel import SPLITS
-
-CATALOGUE = Path(__file__).with_name("catalogue.yaml")
+from headroom.settings.labelled import Labels, Metrics, check_task
+from headroom.settings.parallel import SPLITS, check_far_names
 
 REQUIRED = ("train", "valid", "test")
 """The sets that every data set has; all others are far domains."""
 
+_HERE = Path(__file__).parent
 
-class CatalogueFile(Settings):
-    """One file of a data set."""
+
+class PublishedFile(Settings):
+    """One file that somebody publishes, and that a mirror may have too."""
 
     path: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)+$", description="Place in a mirror: <dataset>/<file>.")
-    set: str = Field(pattern=r"^\w+$", description="The set it serves: train, valid, test or a far domain.")
-    side: Literal["source", "target"] = Field(description="Which language it holds.")
     url: str = Field(pattern=r"^https?://", description="Where it is published.")
     bytes: int = Field(gt=0, description="Size in bytes.")
-    lines: int = Field(gt=0, description="Sentences.")
+    lines: int | None = Field(None, gt=0, description="Lines; of an archive none.")
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="Checksum.")
     licence: str = Field(description="What the text may be used for.")
 
 
-class Dataset(Settings):
-    """A data set: both sides of train, valid, test and of any number of far-domain sets."""
+class Entry(Settings):
+    """An entry of a catalogue.
+
+    Attributes:
+        noun: What it is, for messages.
+        place: The catalogue of such entries.
+    """
+
+    noun: ClassVar[str] = "data set"
+    place: ClassVar[Path]
 
     title: str
+
+    @property
+    def far(self) -> tuple[str, ...]:
+        """The far-domain sets."""
+        return ()
+
+
+Found = TypeVar("Found", bound=Entry)
+
+
+def read_entries(path: Path | str, model: type[Found]) -> dict[str, Found]:
+    """Return the entries of a catalogue by name.
+
+    Args:
+        path: A YAML file, one entry per name.
+        model: What an entry must be.
+
+    Raises:
+        HeadroomError: If the file is not a catalogue; names the entry's key.
+    """
+    entries = {}
+    try:
+        for name, entry in yaml.safe_load(Path(path).read_text(encoding="utf-8")).items():
+            entries[name] = model.model_validate(entry)
+    except (OSError, yaml.YAMLError, AttributeError) as error:
+        raise HeadroomError(f"cannot read the catalogue {path}: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in (name, *first["loc"]))
+        raise HeadroomError(f"{path}, key {place}: {first['msg'].removeprefix('Value error, ')}") from error
+    return entries
+
+
+def find_entry(model: type[Found], name: str, far: Sequence[str] = (), catalogue: Path | None = None) -> Found:
+    """Return an entry of a catalogue, by default the project's, that has the far-domain sets that were asked for.
+
+    Raises:
+        HeadroomError: If the catalogue is faulty, or lacks the entry or one of the far-domain sets.
+    """
+    entries = read_entries(catalogue or model.place, model)
+    if name not in entries:
+        raise HeadroomError(f"the catalogue has no {model.noun} '{name}': it has {', '.join(sorted(entries))}")
+    known = entries[name].far
+    if unknown := [wanted for wanted in far if wanted not in known]:
+        raise HeadroomError(f"{name} has no far-domain set '{unknown[0]}': it has {', '.join(known) or 'none'}")
+    return entries[name]
+
+
+class Treebank(Entry):
+    """A treebank: one CoNLL-U file."""
+
+    noun: ClassVar[str] = "treebank"
+    place: ClassVar[Path] = _HERE / "treebank_catalogue.yaml"
+
+    file: PublishedFile
+
+
+class SideFile(PublishedFile):
+    """One side of a set of parallel text."""
+
+    set: str = Field(pattern=r"^\w+$", description="The set it serves: train, valid, test or a far domain.")
+    side: Literal["source", "target"] = Field(description="Which language it holds.")
+    lines: int = Field(gt=0, description="Sentences.")
+
+
+class Dataset(Entry):
+    """A parallel data set: both sides of train, valid, test and of any number of far-domain sets."""
+
+    place: ClassVar[Path] = _HERE / "catalogue.yaml"
+
     source_language: str
     target_language: str
-    files: Annotated[tuple[CatalogueFile, ...], Field(min_length=1)]
+    files: Annotated[tuple[SideFile, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
-    def _both_sides(self) -> "Dataset":
+    def _both_sides(self) -> Self:
         found = sorted((file.set, file.side) for file in self.files)
         wanted = sorted((name, side) for name in {*REQUIRED, *self.sets} for side in ("source", "target"))
         if found != wanted:
@@ -57,39 +135,110 @@ class Dataset(Settings):
         """The far-domain sets."""
         return tuple(name for name in self.sets if name not in REQUIRED)
 
-    def file(self, name: str, side: str) -> CatalogueFile:
+    def file(self, name: str, side: str) -> SideFile:
         """Return the file of one side of a set."""
         return next(file for file in self.files if (file.set, file.side) == (name, side))
 
 
-def read_catalogue(path: Path | str = CATALOGUE) -> dict[str, Dataset]:
-    """Return the data sets of a catalogue by name.
-
-    Raises:
-        HeadroomError: If the file is not a catalogue; names the data set and key.
-    """
-    try:
-        content = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-        return {name: Dataset.model_validate(entry) for name, entry in content.items()}
-    except (OSError, yaml.YAMLError, AttributeError) as error:
-        raise HeadroomError(f"cannot read the catalogue {path}: {error}") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise HeadroomError(f"{path}, key {place or 'files'}: {first['msg']}") from error
+Column = Annotated[int, Field(ge=1)] | str
+"""A column by its number, counted from 1, or by its name in the first line."""
 
 
-def find_dataset(name: str, far: tuple[str, ...], catalogue: Path | str = CATALOGUE) -> Dataset:
-    """Return a data set, with the far-domain sets that were asked for.
+class Columns(Settings):
+    """Where the sentences and the label of a table stand."""
 
-    Raises:
-        HeadroomError: If the catalogue lacks the data set or one of the far-domain sets.
-    """
-    datasets = read_catalogue(catalogue)
-    if name not in datasets:
-        raise HeadroomError(f"the catalogue has no data set '{name}': it has {', '.join(sorted(datasets))}")
-    unknown = [wanted for wanted in far if wanted not in datasets[name].far]
-    if unknown:
-        known = ", ".join(datasets[name].far) or "none"
-        raise HeadroomError(f"{name} has no far-domain set '{unknown[0]}': it has {known}")
-    return datasets[name]
+    header: bool = Field(False, description="Whether the first line names the columns.")
+    sentences: Annotated[tuple[Column, ...], Field(min_length=1, max_length=2)] = Field(
+        description="The column of the sentence, or the two of a pair."
+    )
+    label: Column = Field(description="The column of the label.")
+    names: dict[str, str] = Field(description="The name of each label, by how it is written in the table.")
+
+    @model_validator(mode="after")
+    def _names_need_a_header(self) -> Self:
+        named = [column for column in (*self.sentences, self.label) if isinstance(column, str)]
+        if named and not self.header:
+            raise ValueError(f"column '{named[0]}' is given by name, but there is no header")
+        return self
+
+
+class Rows(Settings):
+    """Which rows are taken, counted from 1 below the header."""
+
+    first: int = Field(1, ge=1, description="The first of them.")
+    last: int | None = Field(None, ge=1, description="The last of them; without it the end.")
+    only_every: int | None = Field(None, ge=2, description="10 takes rows 10, 20, 30, ... alone.")
+    except_every: int | None = Field(None, ge=2, description="10 leaves out rows 10, 20, 30, ...")
+
+
+class Identifiers(Settings):
+    """Rows told by identifiers that another file lists, one row a line."""
+
+    file: str = Field(description="Path of the list, a table without header.")
+    columns: Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
+        description="The columns of the table that hold the identifiers, in the order of the list."
+    )
+
+
+class LabelledSet(Settings):
+    """How the examples of one set are read from published files."""
+
+    files: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
+        description="Path of one table, or of several files aligned by line, which are its columns 1, 2, ..."
+    )
+    member: str | None = Field(
+        None, pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$", description="The table's name inside of the archive."
+    )
+    columns: Columns | None = Field(None, description="If they are not those of the data set.")
+    rows: Rows = Field(default_factory=Rows, description="Which rows are taken; without it all.")
+    only: Identifiers | None = Field(None, description="Take these rows alone.")
+    without: Identifiers | None = Field(None, description="Leave these rows out.")
+    examples: int = Field(gt=0, description="How many examples that gives.")
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all files that are needed."""
+        return (*self.files, *(listed.file for listed in (self.only, self.without) if listed))
+
+
+class LabelledDataset(Entry):
+    """A labelled data set: train, valid, test and any number of far-domain sets."""
+
+    place: ClassVar[Path] = _HERE / "labelled_catalogue.yaml"
+
+    labels: Labels
+    metrics: Metrics
+    columns: Columns
+    files: Annotated[tuple[PublishedFile, ...], Field(min_length=1)]
+    sets: dict[str, LabelledSet]
+
+    @model_validator(mode="after")
+    def _sound(self) -> Self:
+        check_task(self.labels, self.metrics)
+        check_far_names(self.far)
+        if missing := [name for name in REQUIRED if name not in self.sets]:
+            raise ValueError(f"the set {missing[0]} is missing")
+        known = [file.path for file in self.files]
+        used = [path for wanted in self.sets.values() for path in wanted.paths]
+        if strange := sorted({*known} ^ {*used}):
+            raise ValueError(f"{strange[0]} must stand under files and be used by a set")
+        for name in self.sets:
+            if len(self.sets[name].files) > 1 and (self.columns_of(name).header or self.sets[name].member):
+                raise ValueError(f"{name}: files aligned by line have neither a header nor members")
+            if strange := sorted({*self.columns_of(name).names.values()} - {*self.labels}):
+                raise ValueError(f"{name} names a label '{strange[0]}', which is not among {', '.join(self.labels)}")
+        return self
+
+    @property
+    def far(self) -> tuple[str, ...]:
+        """The far-domain sets."""
+        return tuple(name for name in self.sets if name not in REQUIRED)
+
+    def columns_of(self, name: str) -> Columns:
+        """Return where sentences and labels of a set stand."""
+        return self.sets[name].columns or self.columns
+
+    def files_of(self, names: Sequence[str]) -> tuple[PublishedFile, ...]:
+        """Return the files that these sets need, each once, in the order of the catalogue."""
+        needed = {path for name in names for path in self.sets[name].paths}
+        return tuple(file for file in self.files if file.path in needed)

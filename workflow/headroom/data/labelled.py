@@ -7,24 +7,28 @@ The first line of a `.tsv` names the columns: `sentence` and `label`, or `senten
 Fields stand between tabs and are taken as they are, quotation marks too; lines end at "\n" alone.
 """
 
-import json
-import logging
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import read_lines, sha256, write_lines
-from headroom.data.parallel import read_corpus_record
+from headroom.core.files import read_lines
+from headroom.data.corpora import (
+    CorpusSettings,
+    Request,
+    halved,
+    read_corpus_record,
+    warn_of_overlap,
+    write_beside,
+    write_files,
+)
 
 SINGLE = ("sentence",)
 PAIR = ("sentence1", "sentence2")
 LABEL = "label"
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,36 @@ class LabelledText:
         """Return the examples at these places (counted from 0), in this order."""
         first, *second = ([side[place] for place in places] for side in self.sides)
         return LabelledText(first, second[0] if second else None, [self.labels[place] for place in places])
+
+
+@dataclass(frozen=True)
+class LabelledSets:
+    """Labelled text as a provider gives it.
+
+    Attributes:
+        texts: Examples by set: train, then valid or its halves choose and check, then test and the far domains.
+        labels: All labels, in the order of a classifier's outputs.
+        metrics: How the task is judged, the main metric first.
+        origin: What is known of it besides its settings, e.g. licences.
+        valid: What messages call the validation examples.
+        beside: Lines of further files by name, e.g. edits.
+    """
+
+    texts: Mapping[str, LabelledText]
+    labels: Sequence[str]
+    metrics: Sequence[str]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    valid: str = "valid"
+    beside: Mapping[str, list[str]] = field(default_factory=dict)
+
+    def write(self, directory: Path, settings: CorpusSettings, _request: Request) -> int:
+        """Write the corpus and return the number of its examples."""
+        sets = halved(self.texts, self.valid)
+        write_beside(directory, self.beside)
+        about = {**settings.model_dump(mode="json"), **self.origin}
+        kinds: dict[str, Any] = {"labels": self.labels, "metrics": self.metrics, "far": settings.far_names}
+        write_labelled_corpus(directory, sets, **kinds, about=about)
+        return sum(map(len, sets.values()))
 
 
 def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> LabelledText:
@@ -125,27 +159,6 @@ def checked(text: LabelledText, labels: Sequence[str] | None, *, name: Path | st
     return text
 
 
-def halves(valid: LabelledText, name: Path | str = "valid") -> dict[str, LabelledText]:
-    """Split validation examples into `choose` (number 1, 3, 5, ...) and `check` (number 2, 4, 6, ...).
-
-    Raises:
-        HeadroomError: If there are fewer than two examples.
-    """
-    if len(valid) < 2:
-        raise HeadroomError(f"{name} has {len(valid)} example: at least two are needed, one for each half")
-    return {"choose": valid.every_second(0), "check": valid.every_second(1)}
-
-
-def warn_of_overlap(sets: Mapping[str, LabelledText]) -> dict[str, int]:
-    """Return, and log as warnings, how many inputs (whole pairs) of each evaluation set are in train too."""
-    train = set(sets["train"].inputs)
-    found = {name: sum(one in train for one in text.inputs) for name, text in sets.items() if name != "train"}
-    for name, count in found.items():
-        if count:
-            _log.warning("%d of %d examples of %s are in train too", count, len(sets[name]), name)
-    return found
-
-
 def write_labelled_corpus(
     directory: Path | str,
     sets: Mapping[str, LabelledText],
@@ -171,7 +184,6 @@ def write_labelled_corpus(
     Raises:
         HeadroomError: If a set is not sound, or has pairs of sentences where train has single ones.
     """
-    directory = Path(directory)
     sets = {name: _plain(text) for name, text in sets.items()}
     for name, text in sets.items():
         if text.labels or name != "train":
@@ -189,13 +201,9 @@ def write_labelled_corpus(
         "sizes": {name: len(text) for name, text in sets.items()},
         "label_sizes": {name: _label_sizes(text, labels) for name, text in sets.items()},
         "words": {name: sum(len(line.split()) for side in text.sides for line in side) for name, text in sets.items()},
-        "also_in_train": warn_of_overlap(sets),
+        "also_in_train": warn_of_overlap({name: text.inputs for name, text in sets.items()}),
     }
-    (directory / "corpus.json").unlink(missing_ok=True)
-    for name, text in sets.items():
-        write_lines(directory / f"{name}.tsv", _table(text))
-    record["sha256"] = {f"{name}.tsv": sha256(directory / f"{name}.tsv") for name in sets}
-    write_lines(directory / "corpus.json", [json.dumps(record, indent=2, ensure_ascii=False)])
+    write_files(directory, {f"{name}.tsv": _table(text) for name, text in sets.items()}, record)
 
 
 def read_labelled_record(directory: Path | str) -> dict[str, Any]:

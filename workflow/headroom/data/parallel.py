@@ -4,19 +4,16 @@ A corpus is a directory with `<set>.source` and `<set>.target` for train, choose
 far-domain sets, and `corpus.json`, which is written last: a corpus without it is not complete.
 """
 
-import json
-import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import read_lines, sha256, write_lines
+from headroom.core.files import read_lines
+from headroom.data.corpora import CorpusSettings, Request, halved, warn_of_overlap, write_beside, write_files
 
 SIDES = ("source", "target")
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -32,6 +29,33 @@ class ParallelText:
     def every_second(self, start: int) -> "ParallelText":
         """Return the pairs number start, start + 2, ... (counted from 0)."""
         return ParallelText(self.source[start::2], self.target[start::2])
+
+
+@dataclass(frozen=True)
+class ParallelSets:
+    """Parallel text as a provider gives it.
+
+    Attributes:
+        texts: Pairs by set: train, then valid or its halves choose and check, then test and the far domains.
+        languages: Names of the source and the target language.
+        origin: What is known of it besides its settings, e.g. licences.
+        valid: What messages call the validation pairs.
+        beside: Lines of further files by name, e.g. trees.
+    """
+
+    texts: Mapping[str, ParallelText]
+    languages: tuple[str, str]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+    valid: str = "valid"
+    beside: Mapping[str, list[str]] = field(default_factory=dict)
+
+    def write(self, directory: Path, settings: CorpusSettings, _request: Request) -> int:
+        """Write the corpus and return the number of its pairs."""
+        sets = halved(self.texts, self.valid)
+        write_beside(directory, self.beside)
+        about = Origin(*self.languages, {**settings.model_dump(mode="json"), **self.origin})
+        write_corpus(directory, sets, far=settings.far_names, about=about)
+        return sum(map(len, sets.values()))
 
 
 @dataclass(frozen=True)
@@ -86,27 +110,6 @@ def _without_mark(lines: list[str]) -> list[str]:
     return [lines[0].removeprefix("\ufeff"), *lines[1:]] if lines else []
 
 
-def halves(valid: ParallelText, name: str = "valid") -> dict[str, ParallelText]:
-    """Split validation pairs into `choose` (lines 1, 3, 5, ...) and `check` (lines 2, 4, 6, ...).
-
-    Raises:
-        HeadroomError: If there are fewer than two pairs.
-    """
-    if len(valid) < 2:
-        raise HeadroomError(f"{name} has {len(valid)} pair: at least two are needed, one for each half")
-    return {"choose": valid.every_second(0), "check": valid.every_second(1)}
-
-
-def warn_of_overlap(sets: Mapping[str, ParallelText]) -> dict[str, int]:
-    """Return, and log as warnings, how many source sentences of each evaluation set are in train too."""
-    train = set(sets["train"].source)
-    found = {name: sum(line in train for line in text.source) for name, text in sets.items() if name != "train"}
-    for name, count in found.items():
-        if count:
-            _log.warning("%d of %d sentences of %s are in train too", count, len(sets[name]), name)
-    return found
-
-
 def write_corpus(directory: Path | str, sets: Mapping[str, ParallelText], *, far: Sequence[str], about: Origin) -> None:
     """Write every set and then `corpus.json`.
 
@@ -116,36 +119,15 @@ def write_corpus(directory: Path | str, sets: Mapping[str, ParallelText], *, far
         far: The names of the far-domain sets.
         about: Languages and origin.
     """
-    directory = Path(directory)
-    overlap = warn_of_overlap(sets)
-    (directory / "corpus.json").unlink(missing_ok=True)
-    for name, text in sets.items():
-        write_lines(directory / f"{name}.source", text.source)
-        write_lines(directory / f"{name}.target", text.target)
-    files = [f"{name}.{side}" for name in sets for side in SIDES]
-    evaluation = [name for name in sets if name != "train"]
     record = {
-        "evaluation_sets": evaluation,
+        "evaluation_sets": [name for name in sets if name != "train"],
         "far": list(far),
         "source_language": about.source_language,
         "target_language": about.target_language,
         "origin": dict(about.origin),
         "sizes": {name: len(text) for name, text in sets.items()},
         "source_words": {name: sum(len(line.split()) for line in text.source) for name, text in sets.items()},
-        "also_in_train": overlap,
-        "sha256": {name: sha256(directory / name) for name in files},
+        "also_in_train": warn_of_overlap({name: text.source for name, text in sets.items()}),
     }
-    write_lines(directory / "corpus.json", [json.dumps(record, indent=2, ensure_ascii=False)])
-
-
-def read_corpus_record(directory: Path | str) -> dict[str, Any]:
-    """Return the content of `corpus.json`.
-
-    Raises:
-        HeadroomError: If the directory holds no complete corpus.
-    """
-    path = Path(directory) / "corpus.json"
-    try:
-        return json.loads("\n".join(read_lines(path)))
-    except json.JSONDecodeError as error:
-        raise HeadroomError(f"{path}, line {error.lineno}: not JSON ({error.msg}); make the corpus anew") from error
+    files = {f"{name}.{side}": getattr(text, side) for name, text in sets.items() for side in SIDES}
+    write_files(directory, files, record)

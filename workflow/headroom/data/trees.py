@@ -1,6 +1,5 @@
 """Dependency trees read from CoNLL-U, each word with its place in the plain text of its sentence."""
 
-import argparse
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +9,8 @@ import conllu
 from conllu.exceptions import ParseException
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import read_lines
+from headroom.core.files import read_lines, write_lines
+from headroom.data.corpora import Request
 
 _ROW = re.compile(r"(0|[1-9][0-9]{0,5})([-.][1-9][0-9]{0,5})?(\t[^\t]+){9}")
 """A word, or several written as one (8-9), or an empty node (8.1)."""
@@ -43,18 +43,46 @@ class ParsedSentence:
     words: tuple[Word, ...]
 
 
+@dataclass(frozen=True)
+class Trees:
+    """A treebank as a provider gives it: the lines of a CoNLL-U file, and what messages call it."""
+
+    lines: list[str]
+    place: Path | str
+
+    def write(self, path: Path, _settings: object, request: Request) -> int:
+        """Check every tree, write them all and return their number.
+
+        Raises:
+            HeadroomError: As of `parse_trees`, and if a relation of the request is missing.
+        """
+        sentences = parse_trees(self.lines, self.place)
+        check_relations(request.relations, sentences)
+        write_lines(path, self.lines)
+        return len(sentences)
+
+
 def read_trees(path: Path | str) -> list[ParsedSentence]:
-    """Read the sentences of a CoNLL-U file (https://universaldependencies.org/format.html).
+    """Read the sentences of a CoNLL-U file; raises HeadroomError as `parse_trees` does, and if the file is missing."""
+    return parse_trees(read_lines(path), path)
+
+
+def parse_trees(lines: Sequence[str], path: Path | str) -> list[ParsedSentence]:
+    """Return the sentences of the lines of a CoNLL-U file (https://universaldependencies.org/format.html).
 
     Multiword tokens say where their words stand in the text; empty nodes (8.1) are passed over. The text is that of
     the comment `# text =`, or else the forms with a space between them where `SpaceAfter=No` does not deny it. Lines
     may end as on Windows, and a byte order mark may stand in front.
 
+    Args:
+        lines: The file's lines.
+        path: The file, for messages.
+
     Raises:
-        HeadroomError: If the file is missing or has no sentence, if a sentence has no tree, a governor that it does
+        HeadroomError: If there is no sentence, if a sentence has no tree, a governor that it does
             not have, or a word that is not in its text; names the line.
     """
-    lines = [line.removesuffix("\r") for line in read_lines(path)]
+    lines = [line.removesuffix("\r") for line in lines]
     lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
     sentences = [_sentence(rows, path, first) for first, rows in _blocks(lines)]
     if not sentences:
@@ -75,11 +103,6 @@ def plain_sentence(text: str) -> ParsedSentence:
 def relations_in(sentences: Sequence[ParsedSentence]) -> list[str]:
     """Return the names of all relations that occur, sorted."""
     return sorted({word.relation for sentence in sentences for word in sentence.words if word.governor is not None})
-
-
-def add_relations(parser: argparse.ArgumentParser) -> None:
-    """Add `--relations`, which a treebank is checked for before anything is trained."""
-    parser.add_argument("--relations", nargs="*", default=[], help="relations that the trees must have")
 
 
 def check_relations(relations: Sequence[str], sentences: Sequence[ParsedSentence]) -> None:

@@ -1,1 +1,1 @@
-"""Sites and gates, removal, and the adapters to the engines: fairseq (translation), transformers (classification)."""
+"""Sites and gates, removal, and the engines: fairseq (translation), transformers (classification)."""

@@ -12,29 +12,32 @@ import signal
 import sys
 import tempfile
 import threading
-import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from multiprocessing.connection import Connection, wait
-from multiprocessing.context import SpawnProcess
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, distributed
+from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
 from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory
 from headroom.engines.head_model import pick_device
 
-Tell = Callable[[Any], None]
-Work = Callable[[Tell], None]
-"""What the processes do, given what tells the process that waits for them of progress."""
+Notify = Callable[[Any], None]
+Work = Callable[[Notify], None]
+"""What each process does; it is given a callback for progress."""
 
 _LONGEST = 3000
 """Characters of an error that are passed on: several processes write into one pipe, where up to 4 kB stay whole."""
 
-_LAST_WORDS = 2.0
+_POLL = 0.1
+"""Seconds between looks at the messages of the processes."""
+
+_GRACE = 2.0
 """Seconds that the others have to end by themselves after one has failed."""
 
 
@@ -44,7 +47,7 @@ def process_count() -> int:
 
 
 def this_process() -> int:
-    """Return which of these processes this is, counted from 0: that one writes files and tells of progress."""
+    """Return which of these processes this is, counted from 0: that one writes files and reports progress."""
     return distributed.get_rank() if distributed.is_initialized() else 0
 
 
@@ -98,7 +101,7 @@ def check_processes(count: int, device: str) -> None:
         raise HeadroomError(f"--processes {count}: each needs a GPU of its own, and torch sees {found}")
 
 
-def run_together(work: Work, *, count: int, device: str, notify: Tell) -> None:
+def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None:
     """Do some work in several processes at once, or in this one if it is only one.
 
     Whatever ends one of the processes ends all of them, and so does the end of this one.
@@ -107,7 +110,7 @@ def run_together(work: Work, *, count: int, device: str, notify: Tell) -> None:
         work: What they do. Where they are several, it is pickled, and what it is made of is imported there.
         count: Number of processes.
         device: `auto`, `cpu` or `cuda`.
-        notify: Called here with all that the first process tells.
+        notify: Called here with all progress of the first process.
 
     Raises:
         HeadroomError: If there are not as many GPUs, if one of the processes raised it, or was killed.
@@ -116,70 +119,49 @@ def run_together(work: Work, *, count: int, device: str, notify: Tell) -> None:
     if count == 1:
         work(notify)
         return
-    context = multiprocessing.get_context("spawn")  # CUDA survives no fork
-    receiver, sender = context.Pipe(duplex=False)
+    receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
     threads = max(1, torch.get_num_threads() // count)
-    processes: list[SpawnProcess] = []
+    errors: list[Exception] = []
     with tempfile.TemporaryDirectory() as place:
+        shared = (work, count, device, threads, Path(place) / "meeting", sender)
+        together = start_processes(_take_part, shared, count, join=False, daemon=True)  # spawned: CUDA survives no fork
+        sender.close()
         try:
-            for number in range(count):
-                arguments = (work, number, count, device, threads, Path(place) / "meeting", sender)
-                processes.append(context.Process(target=_take_part, args=arguments, daemon=True))
-                processes[-1].start()
-            sender.close()
-            errors = _watch(processes, receiver, notify)
+            while not together.join(_POLL, grace_period=_GRACE):
+                _receive(receiver, notify, errors)
+            _receive(receiver, notify, errors)
+        except ProcessExitedException as failed:
+            _receive(receiver, notify, errors)
+            raise _reason(errors, failed, together.processes) from None
         finally:
-            for process in processes:
+            for process in together.processes:
                 process.kill()
                 process.join()
             receiver.close()
-    if errors:
-        raise errors[0]
 
 
-def _watch(processes: Sequence[SpawnProcess], receiver: Connection, notify: Tell) -> list[Exception]:
-    """Pass on what is told until all processes have ended or one has failed; return errors, the one to raise first."""
-    errors: list[Exception] = []
-    listening: list[Connection] = [receiver]
-    while running := [process for process in processes if process.is_alive()]:
-        if receiver in wait([*listening, *(process.sentinel for process in running)]):
-            listening = [receiver] if _hear(receiver, notify, errors) else []
-        if errors or any(process.exitcode for process in processes):
-            break
-    deadline = time.monotonic() + _LAST_WORDS
-    for process in processes:
-        process.join(max(0.0, deadline - time.monotonic()))
-    while receiver.poll() and _hear(receiver, notify, errors):
-        pass
-    # a process that is gone makes the others fail, with errors that say nothing of the reason
-    reasons = [error for error in errors if not isinstance(error, RuntimeError)]
-    return [*reasons, *_ended(processes, killed=True), *errors, *_ended(processes, killed=False)]
+def _receive(receiver: Connection, notify: Notify, errors: list[Exception]) -> None:
+    """Pass on the progress that has come in, and collect the errors."""
+    with suppress(EOFError):
+        while receiver.poll():
+            message = receiver.recv()
+            if isinstance(message, Exception):
+                errors.append(message)
+            else:
+                notify(message)
 
 
-def _hear(receiver: Connection, notify: Tell, errors: list[Exception]) -> bool:
-    """Take one message; return False if there can be no more."""
-    try:
-        told = receiver.recv()
-    except EOFError:
-        return False
-    if isinstance(told, Exception):
-        errors.append(told)
-    else:
-        notify(told)
-    return True
-
-
-def _ended(processes: Sequence[SpawnProcess], *, killed: bool) -> list[Exception]:
-    """Return an error for every process that was ended by a signal, or else by itself before its work was done."""
-    count = len(processes)
-    return [
-        HeadroomError(
-            f"process {number} of {count} that train together {_end(process.exitcode)}, and so all were ended; "
-            "run the same command again: it goes on after the last whole epoch"
-        )
-        for number, process in enumerate(processes, start=1)
-        if process.exitcode and (process.exitcode < 0) == killed
-    ]
+def _reason(errors: list[Exception], failed: ProcessExitedException, processes: Sequence[Any]) -> Exception:
+    """Return why the processes ended; one that was killed makes the others fail, with errors that do not say so."""
+    codes = [process.exitcode for process in processes]
+    signalled = [number for number, code in enumerate(codes) if code < 0 and code != -signal.SIGTERM]
+    first = next(iter([*signalled, failed.error_index]))
+    ended = HeadroomError(
+        f"process {first + 1} of {len(codes)} that train together {_end(codes[first])}, and so all were ended; "
+        "run the same command again: it goes on after the last whole epoch"
+    )
+    expected = [error for error in errors if not isinstance(error, RuntimeError)]
+    return next(iter([*expected, *([ended] if codes[first] < 0 else errors), ended]))
 
 
 def _end(code: int) -> str:
@@ -189,20 +171,19 @@ def _end(code: int) -> str:
 
 
 def _take_part(
-    work: Work, number: int, count: int, device: str, threads: int, meeting: Path, sender: Connection
+    number: int, work: Work, count: int, device: str, threads: int, meeting: Path, sender: Connection
 ) -> None:
-    """Be one of several processes; the last words of one that fails are its error."""
+    """Be one of several processes; the last message of one that fails is its error."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _prepare(number, count, threads)
     try:
+        _prepare(number, count, threads)
         _meet(number, count, device, meeting)
-        work(sender.send if number == 0 else _tell_nobody)
+        work(sender.send if number == 0 else lambda _: None)
         wait_for_all()
         distributed.destroy_process_group()
     except Exception as error:
         sender.send(_portable(error))
-        sender.close()
-        os._exit(1)  # at once: tidying up may wait for processes that are no more
+        os._exit(1)  # at once: tidying up may wait for processes that have ended
 
 
 def _prepare(number: int, count: int, threads: int) -> None:
@@ -238,12 +219,8 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _tell_nobody(_: Any) -> None:
-    """Stand for `notify` in all processes but the first."""
-
-
 def _portable(error: Exception) -> Exception:
-    """Return an error as the process that waits for this one shall raise it: RuntimeError is one of programming."""
+    """Convert an error for the parent process to raise: an unexpected one becomes a RuntimeError with its traceback."""
     if isinstance(error, HeadroomError):
         return HeadroomError(str(error)[:_LONGEST])
     if out_of_memory(error):

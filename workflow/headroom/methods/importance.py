@@ -12,34 +12,19 @@ The loss of an example is the sum of the negative log-likelihoods of its pieces,
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from headroom.core.heads import Head, Site
-from headroom.engines.gates import Gates
-from headroom.engines.sites import AttentionSite
+from headroom.engines.head_model import HeadModel
 
 CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
 
 
-class Differentiable(Protocol):
-    """What scoring asks of an adapter."""
-
-    gates: Gates
-    live_sites: list[AttentionSite]
-
-    @property
-    def sites(self) -> list[Site]:
-        """The names of the sites."""
-
-    def losses(self, batch: Any) -> tuple[Tensor, Tensor]:
-        """Return summed loss (B,) and number of targets (B,) of each example."""
-
-
 def gradient_scores(
-    model: Differentiable, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
     """Score all heads by gradient importance in one pass over the data.
 
@@ -63,7 +48,7 @@ def gradient_scores(
     return {criterion: _by_head(sums[criterion], counts[criterion]) for criterion in CRITERIA}
 
 
-def gate_gradients(model: Differentiable, batch: Any, removed: Collection[Head] = ()) -> dict[Site, Tensor]:
+def gate_gradients(model: HeadModel, batch: Any, removed: Collection[Head] = ()) -> dict[Site, Tensor]:
     """Return <z, dL/dz> at every position, shape (T, B, H): summed over T, the gate's gradient per example.
 
     Heads sliced out of the model are zero like masked ones; a site without any head left is not returned.
@@ -74,7 +59,7 @@ def gate_gradients(model: Differentiable, batch: Any, removed: Collection[Head] 
     seen: dict[Site, Tensor] = {}
     one = torch.ones((), requires_grad=True)
     gates = {
-        site: one * torch.tensor([float(head not in removed) for head in site.head_names()]).to(_device(model))
+        site: one * torch.tensor([float(head not in removed) for head in site.head_names()]).to(model.device)
         for site in model.sites
     }
 
@@ -124,7 +109,3 @@ def _by_head(sums: dict[Site, Tensor], counts: dict[Site, int]) -> dict[Head, fl
         for site, values in sums.items()
         for head, value in zip(site.head_names(), values)
     }
-
-
-def _device(model: Any) -> torch.device:
-    return model.device

@@ -30,7 +30,7 @@ class GradientRewriter:
         """
         self.arm = arm
         self.seed = seed
-        self.projections = {site: list(found) for site, found in projections.items() if arm.acts_on(site)}
+        self.projections = {site: list(found) for site, found in projections.items() if site.is_among(arm.sites)}
         _check(self.projections)
 
     @torch.no_grad()

@@ -13,11 +13,11 @@ from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.engines.epochs import RealPositions, Regulariser
 from headroom.engines.gates import Gates
 from headroom.engines.maps import MapObserver, has_values, shown_values
 from headroom.engines.processes import own_seed
 from headroom.engines.sites import AttentionSite
+from headroom.engines.training import RealPositions, Regulariser
 from headroom.methods.similarity import cosines_at, kernels_at, map_products
 from headroom.settings.arms import (
     DisagreementPositionArm,
@@ -49,7 +49,7 @@ def regulariser(
         HeadroomError: If no site is left to act on: penalties need at least two heads.
     """
     least = 2 if isinstance(arm, PenaltyArm) else 1
-    chosen = [live for live in sites if arm.acts_on(live.site) and len(live.kept) >= least]
+    chosen = [live for live in sites if live.site.is_among(arm.sites) and len(live.kept) >= least]
     if not chosen:
         raise HeadroomError(f"{arm.method}: no site of {', '.join(arm.sites)} has {least} heads or more")
     without = [live.site for live in chosen if not has_values(live)]

@@ -16,7 +16,8 @@ import numpy
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 from headroom.core.interventions import Intervention
-from headroom.methods.judging import Judge, Statistics
+from headroom.engines.judged import Statistics
+from headroom.methods.judging import Judge
 
 Judged = Mapping[Intervention, Statistics]
 """By intervention, what each example of a set adds to each metric: {metric: (examples, k)}."""

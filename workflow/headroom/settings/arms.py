@@ -1,16 +1,13 @@
 """Arms: the ways to train. Ordinary training, heads as particles that repel each other, and their controls."""
 
-import argparse
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args
 
-from pydantic import Field, PositiveFloat, PositiveInt, TypeAdapter, ValidationError, field_validator
+from pydantic import Field, PositiveFloat, PositiveInt, field_validator
 
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.settings.base import Settings
-from headroom.settings.models import ModelSettings
 
 _SITES = re.compile(r"all|first|[EAD]([1-9]\d*)?")
 
@@ -51,10 +48,6 @@ class AtSites(AnyArm):
         if len(set(sites)) < len(sites):
             raise ValueError("sites are named twice")
         return sites
-
-    def acts_on(self, site: Site) -> bool:
-        """Return whether the arm acts on a site."""
-        return any(_names(word, site) for word in self.sites)
 
 
 class ParticleArm(AtSites):
@@ -207,82 +200,10 @@ def check_arm(name: str, arm: Arm, sites: Sequence[Site]) -> None:
     if not isinstance(arm, AtSites):
         return
     for word in arm.sites:
-        if not any(_names(word, site) for site in sites):
+        if not any(site.is_among([word]) for site in sites):
             raise ValueError(f"{name}.sites: the model has no site {word}; it has {', '.join(map(str, sites))}")
-    chosen = [site for site in sites if arm.acts_on(site)]
+    chosen = [site for site in sites if site.is_among(arm.sites)]
     if not isinstance(arm, DroppingArm) and all(site.heads == 1 for site in chosen):
         raise ValueError(f"{name}.heads: a head alone at its site has no other that {arm.method} could tell it from")
     if isinstance(arm, HeadMaskArm) and (small := [site for site in chosen if site.heads <= arm.masked]):
         raise ValueError(f"{name}.masked: {arm.masked} of the {small[0].heads} heads of {small[0]} would leave none")
-
-
-def add_arm(parser: argparse.ArgumentParser) -> None:
-    """Add `--arm` to a stage's command line."""
-    parser.add_argument(
-        "--arm",
-        nargs="+",
-        default=["baseline", "method=baseline"],
-        metavar=("NAME", "KEY=VALUE"),
-        help="way to train, e.g. svgd method=svgd alpha=0.01 sites=E,A",
-    )
-
-
-def arm_from(arguments: argparse.Namespace) -> Arm:
-    """Return the arm given on the command line; errors as of `parse_arm`."""
-    return parse_arm(arguments.arm)[1]
-
-
-def parse_arm(words: Sequence[str]) -> tuple[str, Arm]:
-    """Return the name and the settings of an arm written as `svgd method=svgd alpha=0.01 sites=E,A`.
-
-    Raises:
-        HeadroomError: If a setting is not of that form, unknown or wrong.
-    """
-    name, *settings = words
-    given: dict[str, object] = {}
-    for word in settings:
-        key, equals, value = word.partition("=")
-        if not equals:
-            raise HeadroomError(f"arm {name}: '{word}' is not a setting; write key=value, e.g. method=svgd")
-        if key in given:
-            raise HeadroomError(f"arm {name}: {key} is given twice")
-        given[key] = value.split(",") if key == "sites" else value
-    try:
-        return name, TypeAdapter(ArmSettings).validate_python(given)
-    except ValidationError as error:
-        raise HeadroomError(f"arm {name}{_explained(error.errors()[0], given)}") from error
-
-
-def format_arm(name: str, arm: Arm) -> list[str]:
-    """Return an arm as words; the inverse of `parse_arm`."""
-    settings = arm.model_dump(exclude_none=True).items()
-    return [name, *(f"{key}={','.join(v) if isinstance(v, tuple) else v}" for key, v in settings)]
-
-
-def _explained(error: Mapping[str, Any], given: Mapping[str, object]) -> str:
-    if error["type"] == "union_tag_not_found":
-        return f": method is missing; write method=..., one of {', '.join(ARMS)}"
-    if error["type"] == "union_tag_invalid":
-        return f": the method '{given['method']}' is unknown; choose one of {', '.join(ARMS)}"
-    place = ".".join(str(part) for part in error["loc"][1:])  # behind the method
-    if error["type"] == "extra_forbidden":
-        return f": {place} has no meaning with method {given['method']}; leave it out"
-    return f", {place}: {error['msg'].removeprefix('Value error, ')} (found: {error['input']!r})"
-
-
-def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
-    """Return the shape of a model in an arm.
-
-    Raises:
-        HeadroomError: If the arm's heads do not divide the width.
-    """
-    if arm.heads and model.width % arm.heads:
-        raise HeadroomError(f"heads: width {model.width} is not a multiple of heads {arm.heads}")
-    given = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
-    return ModelSettings.model_validate({**model.model_dump(), **given})
-
-
-def _names(word: str, site: Site) -> bool:
-    if word == "first":
-        return site.layer == 1
-    return word in ("all", site.kind, f"{site.kind}{site.layer}")

@@ -1,12 +1,11 @@
-"""What is wrong with a configuration, in one line that names the key."""
+"""What is wrong with a configuration, in a line for each mistake that names the key."""
 
+import copy
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from pydantic_core import ErrorDetails
-
-from headroom.core.errors import HeadroomError
 
 LONGEST_PART = 60
 """Characters of a key's part that are shown."""
@@ -30,6 +29,33 @@ def explained(error: ErrorDetails) -> str:
     if not key or message.startswith(f"{key}."):  # a check of several sections: the message names the key itself
         return one_line(f"configuration{', key ' if key else ': '}{message}")
     return one_line(f"configuration, key {key}: {message[:1].lower()}{message[1:]} {_found(error)}".rstrip())
+
+
+def without(configuration: Any, errors: Iterable[ErrorDetails]) -> Any:
+    """Return a configuration without the keys that errors are about, so that the rest of it can be checked."""
+    rest = copy.deepcopy(configuration)
+    for error in errors:
+        section, known = rest, []
+        for part in key_of(error).split("."):
+            name = next((key for key in _keys(section) if str(key) == part), None)
+            if name is None:
+                break
+            known.append((section, name))
+            section = section[name]
+        if len(known) > 1 and error["type"].startswith("union_tag"):
+            known.pop()  # of a section of no known kind, no key can be checked
+        while known:
+            section, name = known.pop()
+            del section[name]
+            if section:
+                break
+    return rest
+
+
+def _keys(section: Any) -> list[Any]:
+    return (
+        list(section) if isinstance(section, dict) else list(range(len(section))) if isinstance(section, list) else []
+    )
 
 
 def key_of(error: ErrorDetails) -> str:
@@ -82,15 +108,11 @@ def one_line(text: str) -> str:
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} ..."
 
 
-def check_texts(settings: Any) -> None:
-    """Check that every text, keys included, can stand in a path and on the command line of a job.
-
-    Raises:
-        HeadroomError: Naming the first key whose text cannot.
-    """
+def unusable_texts(settings: Any) -> Iterator[str]:
+    """Yield a line for every text, keys included, that cannot stand in a path and on the command line of a job."""
     for key, text in _texts(settings, ""):
         if reason := _unusable(text):
-            raise HeadroomError(one_line(f"configuration, key {key}: {reason} (found: {text!r:.80})"))
+            yield one_line(f"configuration, key {key}: {reason} (found: {text!r:.80})")
 
 
 def _texts(value: Any, above: str) -> Iterator[tuple[str, str]]:

@@ -1,12 +1,10 @@
 """Where parallel text comes from, and the names of its sets."""
 
-import argparse
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Literal, TypeVar, Union
+from collections.abc import Iterable
+from typing import Annotated, Literal, Union
 
-from pydantic import AfterValidator, Field, ValidationError, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
 
 SPLITS = ("train", "choose", "check", "test")
@@ -87,54 +85,6 @@ class ParallelHubCorpus(Settings):
     def splits(self) -> dict[str, str]:
         """The split of the data set for every set, by the set's name."""
         return {"train": self.train, "valid": self.valid, "test": self.test, **self.far}
-
-
-Online = TypeVar("Online", SacrebleuCorpus, ParallelHubCorpus)
-
-
-def add_corpus(parser: argparse.ArgumentParser, model: type[Settings]) -> None:
-    """Add a flag for every key of such a corpus; `--far NAME SET` may be given several times."""
-    group = parser.add_argument_group(f"settings ({model.__name__})", model.__doc__)
-    for name, field in model.model_fields.items():
-        if name in ("source", "far"):
-            continue
-        group.add_argument(
-            "--" + name.replace("_", "-"),
-            required=field.is_required(),
-            default=None if field.is_required() else field.default,
-            metavar="VALUE",
-            help=str(field.description).replace("%", "%%"),
-        )
-    group.add_argument(
-        "--far",
-        nargs=2,
-        action="append",
-        default=[],
-        metavar=("NAME", "SET"),
-        help="test pairs of another domain, and the name they get; may be given several times",
-    )
-
-
-def corpus_from(given: argparse.Namespace, model: type[Online]) -> Online:
-    """Return the corpus that the flags of `add_corpus` describe.
-
-    Raises:
-        HeadroomError: If a value does not fit; names the flag.
-    """
-    names = [name for name, _ in given.far]
-    if repeated := _repeated(names):
-        raise HeadroomError(f"--far {repeated}: the name is given twice")
-    chosen = {name: getattr(given, name) for name in model.model_fields if name not in ("source", "far")}
-    try:
-        return model.model_validate({**chosen, "far": dict(given.far)})
-    except ValidationError as error:
-        first = error.errors()[0]
-        flag = "--" + str(first["loc"][0]).replace("_", "-")
-        raise HeadroomError(f"{flag}: {first['msg'].removeprefix('Value error, ')}") from error
-
-
-def _repeated(names: Sequence[str]) -> str | None:
-    return next((name for name in names if names.count(name) > 1), None)
 
 
 class GeneratedCorpus(Settings):

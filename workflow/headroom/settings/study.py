@@ -2,38 +2,24 @@
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated
 
 import yaml
-from pydantic import Field, PositiveInt, ValidationError, field_validator, model_validator
+from pydantic import Field, PositiveInt, ValidationError
 
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import SamplingSettings, Settings
-from headroom.settings.config_errors import check_texts, explained, one_line
-from headroom.settings.labelled import GeneratedPairs, check_treebank
+from headroom.settings.checks import OF_FINE_TUNING, OF_TRAINING, TRANSLATION, mistakes
+from headroom.settings.config_errors import explained, key_of, one_line, unusable_texts, without
 from headroom.settings.models import Device
-from headroom.settings.tasks import (
-    OF_FINE_TUNING,
-    OF_TRAINING,
-    ClassificationSettings,
-    TranslationSettings,
-    check_arms_of_classifier,
-    check_far_sets,
-    check_idle,
-    check_sizes,
-    check_training_text,
-    is_name,
-)
+from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 """What every library takes as a seed."""
-
-TRANSLATION = "translation"
-TAKEN = (TRANSLATION, "pruned", "benchmarks")
-"""What no classification task can be called: rules and directories of results have these names."""
 
 
 @dataclass(frozen=True)
@@ -82,58 +68,6 @@ class Study(Settings):
         default_factory=dict, description="classification tasks, by name"
     )
 
-    @field_validator("classification")
-    @classmethod
-    def _plain_names(cls, tasks: dict[str, ClassificationSettings]) -> dict[str, ClassificationSettings]:
-        for name in tasks:
-            if name in TAKEN or not is_name(name):
-                raise ValueError(f"'{name}' cannot name a classification task; use letters, digits and hyphens")
-        return tasks
-
-    @model_validator(mode="after")
-    def _has_runs(self) -> Self:
-        if not self.tasks:
-            raise ValueError("a study needs a task: give the key translation, or classification, or both")
-        if len(set(self.seeds)) < len(self.seeds):
-            raise ValueError("seeds: a seed is given twice")
-        for name, task in self.tasks.items():
-            if task.released and len(self.seeds) > 1:
-                raise ValueError(f"seeds: the model of {_place(name)}.released is one run; give one seed")
-            if task.detailed_seeds > len(self.seeds):
-                raise ValueError(
-                    f"{_place(name)}.detailed_seeds: {task.detailed_seeds} is more than the {len(self.seeds)} of seeds"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _gpus_can_share(self) -> Self:
-        if self.gpus > 1 and self.device != "cuda":
-            raise ValueError(f"gpus: {self.gpus} of them need device: cuda, and it is {self.device}; leave gpus out")
-        for name, task in self.tasks.items():
-            key = "update_frequency" if name == TRANSLATION else "batch_size"
-            if not task.released and (size := getattr(task.training, key)) % self.gpus:
-                advice = ", and max_tokens so much smaller" if name == TRANSLATION else ""
-                raise ValueError(
-                    f"{_place(name)}.training.{key}: {self.gpus} gpus cannot share {size}; make it a multiple of "
-                    f"{self.gpus}{advice}"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _classification_fits(self) -> Self:
-        for name, task in self.classification.items():
-            check_far_sets(_place(name), task.ablation, task.corpus.far_names)
-            check_treebank(_place(name), task.treebank, task.corpus)
-            check_arms_of_classifier(_place(name), task)
-            if task.released:
-                check_idle(task, _place(name), OF_FINE_TUNING)
-            else:
-                check_training_text(_place(name), task.corpus)
-            if isinstance(task.corpus, GeneratedPairs):
-                sizes = {"test": task.corpus.test, "valid": task.corpus.valid}
-                check_sizes(_place(name), task.timing, task.scores, **sizes)
-        return self
-
     @property
     def tasks(self) -> dict[str, TranslationSettings | ClassificationSettings]:
         """The settings of every task by name, translation first."""
@@ -162,25 +96,31 @@ class Study(Settings):
         ]
 
 
-def _place(task: str) -> str:
-    """Return where a task's settings stand in the configuration."""
-    return task if task == TRANSLATION else f"classification.{task}"
-
-
 def load_study(configuration: object) -> Study:
     """Check a configuration and fill in the defaults.
 
     Raises:
-        HeadroomError: Naming the first key that is wrong, its value and what is expected.
+        HeadroomError: A line for every mistake: its key, its value and what is expected.
     """
-    try:
-        study = Study.model_validate(configuration)
-    except ValidationError as error:
-        raise HeadroomError(explained(error.errors()[0])) from None
-    except UnicodeEncodeError:  # half of a surrogate pair, which nothing can be checked with
-        check_texts(configuration)
-        raise
-    check_texts(study.model_dump(mode="json"))
+    lines: list[str] = []
+    dropped: list[str] = []
+    study: Study | None = None
+    with suppress(UnicodeEncodeError):  # half of a surrogate pair, which pydantic cannot take
+        while study is None:
+            try:
+                study = Study.model_validate(configuration)
+            except ValidationError as error:
+                errors = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
+                lines += map(explained, errors)
+                dropped += map(key_of, errors)
+                rest = without(configuration, errors)
+                if rest == configuration:
+                    raise HeadroomError("\n".join(lines)) from None
+                configuration = rest
+        lines += mistakes(study, dropped)
+    lines += unusable_texts(configuration)
+    if lines or study is None:
+        raise HeadroomError("\n".join(dict.fromkeys(lines)))
     return study
 
 
@@ -206,7 +146,7 @@ def read_study(path: str) -> Study:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the name of the study that a file describes."""
-    parser = stage_parser("headroom.settings.study", "Check a study and print its name.")
+    parser = stage_parser("study", "Check a study and print its name.")
     parser.add_argument("study", help="path of the configuration")
     print(read_study(parser.parse_args(arguments).study).study)
 

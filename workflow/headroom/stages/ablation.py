@@ -13,39 +13,41 @@ from headroom.core.command import add_run, add_settings, epoch_of, run, settings
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.scores import HALVES, half_rows
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import AblationSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.ablation")
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+USES = ("model", "judging")
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("ablation", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--sets", nargs="+", default=["choose", "test"], help="evaluation sets")
     parser.add_argument("--output", required=True, help="table of effects")
     parser.add_argument("--halves", help="table of effects on halves of the first set; unset for none")
     add_shards(parser)
     add_settings(parser, ablation=AblationSettings)
-    judging(task).add_judging(parser)
+    engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     examples = settings_from(given, "ablation", AblationSettings).examples
-    sets = [judging(task).load_set(given, name, examples=examples) for name in given.sets]
-    model = loading(task).load_model(given, given.checkpoint)
+    sets = [engine.judged_set(name, examples) for name in given.sets]
+    model = engine.load(given.checkpoint)
     heads = all_heads(model.sites)
     known = read_shards(given.merge)
     judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]

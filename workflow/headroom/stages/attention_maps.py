@@ -10,21 +10,21 @@ from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.files import write_lines
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
 from headroom.settings.experiments import AttentionMapsSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.loading import loading
-from headroom.tasks.observing import observing
 
 logger = logging.getLogger("headroom.stages.attention_maps")
 
+USES = ("model", "observing")
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("attention_maps", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--roles", required=True, help="table of the roles of this model's heads")
     parser.add_argument("--pointing", help="table of where they point: shows who comes nearest to a role nobody holds")
     parser.add_argument("--treebank", help="sentences in CoNLL-U; without it those of the set")
@@ -36,21 +36,21 @@ def build_parser(task: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the model on a few sentences and write the maps, sentence by sentence for every head."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     settings = settings_from(given, "attention_maps", AttentionMapsSettings)
     chosen = heads_to_trace(tables.ROLES.read(given.roles))
     if given.pointing:
         held = {target for _, _, target in chosen}
         nearest = nearest_to_roles(tables.ATTENTION_STATS.read(given.pointing))
         chosen += [one for one in nearest if one[2] not in held]
-    sentences = sentences_to_trace(_sentences(task, given), settings.sentences)
+    sentences = sentences_to_trace(_sentences(engine, given), settings.sentences)
     maps: list[dict[str, Any]] = []
     if chosen and sentences:
-        reader = observing(task)
-        model = reader.load(given)
+        model = engine.load(given.checkpoint, maps=True)
         heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
-        batches = reader.sentence_batches(model, [sentence.text for sentence in sentences], len(sentences))
+        batches = engine.sentence_batches(model, [sentence.text for sentence in sentences], len(sentences))
         found = word_maps(batches, sentences, heads)
         for role in chosen:
             for place, sentence in enumerate(sentences):
@@ -60,12 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logger.info("wrote %d maps of %d roles", len(maps), len(chosen))
 
 
-def _sentences(task: str, given: argparse.Namespace) -> list[ParsedSentence]:
+def _sentences(engine: Engine, given: argparse.Namespace) -> list[ParsedSentence]:
     """Return what sentences are taken from: the treebank, or the first sentence of each example of the set."""
     if given.treebank:
         return read_trees(given.treebank)
-    examples: Any = loading(task).read_examples(given, given.set)
-    return [plain_sentence(text) for text in (examples.source if task == "translation" else examples.first)]
+    return [plain_sentence(text) for text in engine.sentences(engine.examples(given.set))]
 
 
 if __name__ == "__main__":

@@ -14,16 +14,16 @@ from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.shares import Measured
 from headroom.methods.syntax import SHUFFLE_SEED, relation_pointing
 from headroom.settings.base import SamplingSettings
 from headroom.settings.experiments import AttentionStatsSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.loading import loading
-from headroom.tasks.observing import Observing, observing
 
 logger = logging.getLogger("headroom.stages.attention_stats")
+
+USES = ("model", "observing")
 
 MODELS = ("trained", "untrained")
 
@@ -31,12 +31,12 @@ FRESH = 1
 """Seed of the weights of the untrained model."""
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("attention_stats", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--treebank", help="sentences in CoNLL-U; without it no relations are looked at")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=["trained"], help="which models to look at")
     parser.add_argument("--name", default="trained", help="name of the trained model in the table")
@@ -49,16 +49,17 @@ def build_parser(task: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Look at each model and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     settings = settings_from(given, "attention_stats", AttentionStatsSettings)
     resamples = settings_from(given, "sampling", SamplingSettings).resamples
     treebank = read_trees(given.treebank) if given.treebank else []
     if treebank:
         check_relations(settings.relations, treebank)
     material = Material(
-        reader=observing(task),
-        examples=loading(task).read_examples(given, given.set, settings.examples),
+        engine=engine,
+        examples=engine.examples(given.set, settings.examples),
         treebank=treebank[: settings.examples],
     )
     rows: list[dict[str, Any]] = []
@@ -74,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 class Material:
     """What models are looked at on, and how their maps are seen."""
 
-    reader: Observing
+    engine: Engine
     examples: Any
     treebank: Sequence[ParsedSentence]
 
@@ -88,13 +89,13 @@ def _look(
     fresh: int | None,
 ) -> list[Measured]:
     """Return where the heads of one model point."""
-    reader, size = material.reader, settings.batch_examples
-    model = reader.load(given, fresh=fresh)
+    engine, size = material.engine, settings.batch_examples
+    model = engine.load(given.checkpoint, fresh=fresh, maps=True)
     heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
     found = piece_pointing(
-        reader.example_batches(model, material.examples, size),
+        engine.example_batches(model, material.examples, size),
         heads,
-        frequencies=reader.frequencies(given, model),
+        frequencies=engine.frequencies(model),
         frequent=settings.frequent_tokens,
         resamples=resamples,
     )
@@ -102,7 +103,7 @@ def _look(
         logger.warning("rare words are left out: no training text, or no sentence with a rare enough piece")
     if material.treebank:
         texts = [sentence.text for sentence in material.treebank]
-        batches = reader.sentence_batches(model, texts, size)
+        batches = engine.sentence_batches(model, texts, size)
         relations = settings.relations
         found += relation_pointing(batches, material.treebank, heads, relations=relations, resamples=resamples)
     return found

@@ -8,6 +8,7 @@ from typing import Any
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.diversity import (
     ON_TEXT,
     STEP,
@@ -19,19 +20,19 @@ from headroom.methods.diversity import (
     text_likeness,
 )
 from headroom.settings.experiments import DiversitySettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.loading import loading
-from headroom.tasks.observing import observing
 
 logger = logging.getLogger("headroom.stages.diversity")
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+USES = ("model", "observing")
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("diversity", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser, several=True)
+    engine.add_model(parser, several=True)
     parser.add_argument("--set", default="check", help="evaluation set that heads are compared on")
     parser.add_argument("--output", required=True, help="table of diversity per site")
     add_settings(parser, diversity=DiversitySettings)
@@ -40,20 +41,21 @@ def build_parser(task: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compare the heads of each checkpoint and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     settings = settings_from(given, "diversity", DiversitySettings)
-    examples: Any = loading(task).read_examples(given, given.set, settings.examples)
+    examples: Any = engine.examples(given.set, settings.examples)
     rows: list[dict[str, Any]] = []
     before: tuple[int, Particles] | None = None
     for checkpoint in given.checkpoints:
         epoch = epoch_of(checkpoint)
-        model = observing(task).load(argparse.Namespace(**vars(given), checkpoint=checkpoint))
+        model = engine.load(checkpoint, maps=True)
         particles = particles_of(model)
         found = particle_likeness(particles)
         if before:
             found[STEP] = particle_steps(before[1], particles)
-        found |= text_likeness(model, observing(task).example_batches(model, examples, settings.batch_examples))
+        found |= text_likeness(model, engine.example_batches(model, examples, settings.batch_examples))
         rows += _rows(given, epoch, found, len(examples), since=before[0] if before else None)
         before = epoch, particles
         logger.info("compared the heads of %s", checkpoint)

@@ -7,32 +7,33 @@ from typing import Any
 from headroom.core import tables
 from headroom.core.bootstrap import interval
 from headroom.core.command import add_run, epoch_of, run, stage_parser
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
+from headroom.engines.engine import Engine, add_task, chosen_engine
+
+USES = ("model", "judging")
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("evaluation", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--sets", nargs="+", default=["test"], help="evaluation sets")
     parser.add_argument("--output", required=True, help="table of metrics")
-    judging(task).add_judging(parser, final=True)
+    engine.add_judging(parser, final=True)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Evaluate and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
-    sets = [judging(task).load_set(given, name) for name in given.sets]
-    model = loading(task).load_model(given, given.checkpoint)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
+    sets = [engine.judged_set(name) for name in given.sets]
+    model = engine.load(given.checkpoint)
     rows: list[dict[str, Any]] = []
     for judged in sets:
-        outcome, decoding, signature = judging(task).final(given, judged, model)
+        outcome, decoding, signature = engine.final(judged, model)
         for metric in judged.metrics:
             low, high = interval(outcome.resampled[metric])
             rows.append(

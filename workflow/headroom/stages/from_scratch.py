@@ -8,35 +8,36 @@ from headroom.core import tables
 from headroom.core.command import add_run, epoch_of, run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, format_profile
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.pruned_models import compared
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
+
+USES = ("model", "judging")
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("from_scratch", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--other", required=True, help="the model that was trained without some heads")
     parser.add_argument("--method", default="scratch", help="how it came about, a column of the table")
     parser.add_argument("--setting", type=float, default=0.0, help="lambda whose layout it has, a column of the table")
     parser.add_argument("--judge-on", default="test", help="set that both are judged on")
     parser.add_argument("--test-examples", type=int, help="examples of that set, from its start; unset for all")
     parser.add_argument("--output", required=True, help="table of pruned models")
-    judging(task).add_judging(parser)
+    engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Judge both on the same examples and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
-    judged = judging(task).load_set(given, given.judge_on, examples=given.test_examples)
-    full, other = (loading(task).load_model(given, place) for place in (given.checkpoint, given.other))
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
+    judged = engine.judged_set(given.judge_on, given.test_examples)
+    full, other = (engine.load(place) for place in (given.checkpoint, given.other))
     removed = removed_from(other, full)
     heads = all_heads(full.sites)
     leading: dict[str, Any] = {

@@ -12,6 +12,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.continued_training import continue_training
 from headroom.methods.judging import EvaluationSet, Outcome
@@ -30,11 +31,11 @@ from headroom.methods.learned_gates import (
 from headroom.methods.orders import read_scores
 from headroom.methods.pruned_models import compared
 from headroom.settings.experiments import GateSettings, MainSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.gates")
+
+
+USES = ("model", "judging")
 
 
 CONTROLS = "controls"
@@ -42,12 +43,12 @@ FALLING = 0.02
 """A model is still improving if its last epoch took more than this share off the validation loss."""
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("gates", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument(
         "--method",
         choices=[*METHODS, CONTROLS],
@@ -63,24 +64,25 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     parser.add_argument("--learned", help="table of gates; unset for none")
     parser.add_argument("--output", required=True, help="table of pruned models")
     add_settings(parser, gates=GateSettings, pruning=MainSettings)
-    judging(task).add_judging(parser)
+    engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train under each setting from the same trained model, and write the tables."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     settings = settings_from(given, "gates", GateSettings)
     start = start_of(given.training)
-    judged = judging(task).load_set(given, given.judge_on, examples=settings.test_examples)
-    examples = loading(task).read_examples(given, "train", settings.updates * settings.batch_examples)
-    model = loading(task).load_model(given, given.checkpoint)
+    judged = engine.judged_set(given.judge_on, settings.test_examples)
+    examples = engine.examples("train", settings.updates * settings.batch_examples)
+    model = engine.load(given.checkpoint)
     heads = all_heads(model.sites, given.scope)
     trainings = planned(given, settings, heads)
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
     full = judged.judge(model)
-    batches = loading(task).batches(model, examples, settings.batch_examples)
+    batches = engine.batches(model, examples, settings.batch_examples)
     rows: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     for training in trainings:
@@ -98,12 +100,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tell(training, len(heads) - len(removed), len(heads), start)
         leading, about = leading_columns(given, training), signature_of(given, settings)
         state = state_columns(training, heads, removed, start)
-        for kind, outcome in outcomes(model, judged, training.source, heads, removed):
+        for form, outcome in outcomes(model, judged, training.source, heads, removed):
             measured = compared(judged, full, outcome, about)
-            rows += [{**leading, **state, "gates": kind, "updates": settings.updates, **row} for row in measured]
+            rows += [{**leading, **state, "gates": form, "updates": settings.updates, **row} for row in measured]
         gates += [{**leading, **row, "signature": about} for row in gate_columns(training.source, heads)]
         if given.models and training.method == given.method:
-            fresh = loading(task).load_model(given, given.checkpoint)
+            fresh = engine.load(given.checkpoint)
             save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
     tables.PRUNED_MODELS.write(given.output, rows)
     if given.learned:

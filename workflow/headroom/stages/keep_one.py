@@ -9,39 +9,41 @@ from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import KeepOneSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.keep_one")
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+USES = ("model", "judging")
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("keep_one", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument(
         "--sets", nargs="+", default=["choose", "test"], help="sets that every head is tried on and that choose"
     )
     parser.add_argument("--output", required=True, help="table of effects")
     add_shards(parser)
     add_settings(parser, keep_one=KeepOneSettings)
-    judging(task).add_judging(parser)
+    engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Try every head as its site's only one on every set, say which was best where, write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     examples = settings_from(given, "keep_one", KeepOneSettings).examples
-    sets = [judging(task).load_set(given, name, examples=examples) for name in given.sets]
-    model = loading(task).load_model(given, given.checkpoint)
+    sets = [engine.judged_set(name, examples) for name in given.sets]
+    model = engine.load(given.checkpoint)
     known = read_shards(given.merge)
     judges = {judged.name: Judge(model, judged, known.get(judged.name)) for judged in sets}
     if given.shard:

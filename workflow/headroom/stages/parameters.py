@@ -9,28 +9,30 @@ import torch
 from headroom.core import tables
 from headroom.core.command import add_run, epoch_of, run, stage_parser
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.engines.sites import AttentionSite
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.loading import loading
+
+USES = ("model",)
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("parameters", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--output", required=True, help="table of counts")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Count and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
-    rows = [{**leading, **row} for row in counts(loading(task).load_model(given, given.checkpoint))]
+    rows = [{**leading, **row} for row in counts(engine.load(given.checkpoint))]
     tables.PARAMETERS.write(given.output, rows)
 
 

@@ -11,6 +11,7 @@ from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, Site, all_heads, format_profile
 from headroom.core.interventions import Intervention
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, scored
 from headroom.methods.judging import Judge, comparisons
@@ -26,11 +27,12 @@ from headroom.methods.orders import (
 from headroom.methods.scores import criterion_scores
 from headroom.methods.shards import Judged, add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import PruningSettings, ScoreSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.pruning")
+
+
+USES = ("model", "judging")
+
 
 Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
 """From a criterion to a function from a profile to the raw scores under it."""
@@ -47,12 +49,12 @@ class Order:
     draw: int = 0
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("pruning", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser, several=True)
+    engine.add_model(parser, several=True)
     parser.add_argument("--scores", required=True, help="table written by headroom scores")
     for table in dict.fromkeys(one.table for one in criteria().values() if one.table != SCORES):
         names = ", ".join(name for name, one in criteria().items() if one.table == table)
@@ -77,24 +79,25 @@ def build_parser(task: str) -> argparse.ArgumentParser:
     add_shards(parser)
     add_settings(parser, pruning=PruningSettings)
     add_settings(parser, scores=ScoreSettings)
-    judging(task).add_judging(parser)
+    engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
-    judged = judging(task).load_set(given, given.judge_on, examples=pruning.test_examples)
+    judged = engine.judged_set(given.judge_on, pruning.test_examples)
     known = read_shards(given.merge)
     judged_by_epoch: dict[str, Judged] = {}
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
-        model = loading(task).load_model(given, checkpoint)
+        model = engine.load(checkpoint)
         epoch = epoch_of(checkpoint)
         judge = Judge(model, judged, known.get(f"epoch {epoch}"))
-        rescore = rescorer(task, given, scoring, model)
+        rescore = rescorer(engine, given, scoring, model)
         found = {  # all of them first, so that mistakes in tables show before anything is judged
             scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
             for scope in scopes(given.scopes, model.sites)
@@ -177,15 +180,13 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
     )
 
 
-def rescorer(task: str, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
+def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
     """Return a function that, for a criterion, gives a function from a profile to the raw scores under it.
 
     One call gives all criteria, so scores are kept by profile: criteria that agree share them.
     """
     batches = cache(
-        lambda: loading(task).batches(
-            model, loading(task).read_examples(given, given.score_on, settings.examples), settings.batch_examples
-        )
+        lambda: engine.batches(model, engine.examples(given.score_on, settings.examples), settings.batch_examples)
     )
     known: dict[frozenset[Head], dict[str, Scores]] = {}
 

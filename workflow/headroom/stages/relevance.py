@@ -10,23 +10,26 @@ from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import HALVES
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
 from headroom.settings.experiments import RelevanceSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.relevance")
+
+
+USES = ("model",)
+
 
 CONSERVED = 1e-3
 """Relative error from which relevance is not conserved: an operation leaks it."""
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("relevance", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--set", default="check", help="evaluation set whose outputs are explained")
     parser.add_argument("--output", required=True, help="table of relevance")
     add_settings(parser, relevance=RelevanceSettings)
@@ -35,12 +38,13 @@ def build_parser(task: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Explain a checkpoint's outputs and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     settings = settings_from(given, "relevance", RelevanceSettings)
-    examples = loading(task).read_examples(given, given.set, settings.examples)
-    model = loading(task).load_model(given, given.checkpoint)
-    batches = loading(task).batches(model, examples, settings.batch_examples)
+    examples = engine.examples(given.set, settings.examples)
+    model = engine.load(given.checkpoint)
+    batches = engine.batches(model, examples, settings.batch_examples)
     found = relevances(model, batches, epsilon=settings.epsilon)
     if not found.conservation_error <= CONSERVED:
         logger.warning(

@@ -12,45 +12,47 @@ from headroom.core.command import add_run, add_settings, epoch_of, run, settings
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.judging import EvaluationSet
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.settings.experiments import MainSettings, RemovalSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.judging import judging
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.removal")
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+USES = ("model", "judging")
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("removal", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--scores", help="table written by headroom scores, which says what goes first")
     parser.add_argument("--heads", help="instead: the heads to remove, e.g. 'E1:2 A3:4'")
     parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
     parser.add_argument("--sliced", required=True, help="where the sliced checkpoint goes")
     parser.add_argument("--output", required=True, help="table of checks")
     add_settings(parser, removal=RemovalSettings, pruning=MainSettings)
-    judging(task).add_judging(parser)
+    engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Slice, save, reload, compare, write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     share = settings_from(given, "removal", RemovalSettings).share
-    judged = judging(task).load_set(given, given.set)
-    full = loading(task).load_model(given, given.checkpoint)
+    judged = engine.judged_set(given.set)
+    full = engine.load(given.checkpoint)
     removed = chosen_heads(given, full, share)
-    sliced = loading(task).load_model(given, given.checkpoint)
+    sliced = engine.load(given.checkpoint)
     sliced.remove(removed)
     sliced.save(given.sliced)
-    checks = compare(full, removed, loading(task).load_model(given, given.sliced), judged)
+    checks = compare(full, removed, engine.load(given.sliced), judged)
     logger.info("removed %d heads; outputs identical: %s", len(removed), bool(checks["identical_outputs"]))
     leading = {
         "study": given.study,

@@ -8,22 +8,24 @@ from typing import Any
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.criteria import scored
 from headroom.methods.scores import HALVES, NORMALISATIONS, half_rows, normalised_by_layer
 from headroom.settings.experiments import ScoreSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.loading import loading
 
 logger = logging.getLogger("headroom.stages.scores")
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+USES = ("model",)
+
+
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("scores", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser, several=True)
+    engine.add_model(parser, several=True)
     parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
     parser.add_argument("--output", required=True, help="table of scores")
     parser.add_argument("--halves", help="table of the last checkpoint's scores on halves of the set; unset for none")
@@ -33,15 +35,16 @@ def build_parser(task: str) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Score each checkpoint and write the table."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     settings = settings_from(given, "scores", ScoreSettings)
-    examples = loading(task).read_examples(given, given.set, settings.examples)
-    about = signature(loss=loading(task).LOSS, set=given.set, examples=len(examples), batch=settings.batch_examples)
+    examples = engine.examples(given.set, settings.examples)
+    about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=settings.batch_examples)
     rows: list[dict[str, Any]] = []
     for checkpoint in given.checkpoints:
-        model = loading(task).load_model(given, checkpoint)
-        batches = loading(task).batches(model, examples, settings.batch_examples)
+        model = engine.load(checkpoint)
+        batches = engine.batches(model, examples, settings.batch_examples)
         rows += _rows(given, epoch_of(checkpoint), scored(model, batches), about)
         logger.info("scored %s", checkpoint)
     tables.SCORES.write(given.output, rows)

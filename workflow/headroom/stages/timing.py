@@ -12,27 +12,28 @@ from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import all_heads
 from headroom.core.table import signature
+from headroom.engines.engine import Engine, Workload, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
 from headroom.settings.experiments import MainSettings, TimingSettings
-from headroom.tasks import add_task, chosen_task
-from headroom.tasks.loading import loading
-from headroom.tasks.timing import Workload, timing
 
 logger = logging.getLogger("headroom.stages.timing")
+
+
+USES = ("model", "timing")
 
 
 Models = dict[tuple[str, float], HeadModel]
 """The models timed side by side, by (full, masked or sliced; share of heads removed)."""
 
 
-def build_parser(task: str) -> argparse.ArgumentParser:
+def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("timing", __doc__ or "")
     add_run(parser)
     add_task(parser)
-    loading(task).add_model(parser)
+    engine.add_model(parser)
     parser.add_argument("--scores", required=True, help="table written by headroom scores: what goes first")
     parser.add_argument("--set", default="test", help="set that examples are taken from")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
@@ -44,17 +45,18 @@ def build_parser(task: str) -> argparse.ArgumentParser:
 @torch.inference_mode()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Time every model, part and batch size, write both tables."""
-    task = chosen_task(arguments)
-    given = build_parser(task).parse_args(arguments)
+    kind = chosen_engine(arguments)
+    given = build_parser(kind).parse_args(arguments)
+    engine = kind(given)
     settings = settings_from(given, "timing", TimingSettings)
     torch.set_num_threads(settings.threads)
-    examples = loading(task).read_examples(given, given.set)
-    models = build_models(task, given, settings)
+    examples = engine.examples(given.set)
+    models = build_models(engine, given, settings)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
-    works = {size: timing(task).workload(_full(models), examples, size) for size in settings.batch_sizes}
+    works = {size: engine.workload(_full(models), examples, size) for size in settings.batch_sizes}
     for size, work in works.items():
-        for part in timing(task).PARTS:
+        for part in work.parts:
             seconds, added = measure(given, settings, models, part, work, size)
             samples += seconds
             rows += added
@@ -63,11 +65,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables.TIMING.write(given.output, rows)
 
 
-def build_models(task: str, given: argparse.Namespace, settings: TimingSettings) -> Models:
+def build_models(engine: Engine, given: argparse.Namespace, settings: TimingSettings) -> Models:
     """Load the full model, and a masked and a sliced one for each share."""
 
     def load() -> HeadModel:
-        return loading(task).load_model(given, given.checkpoint)
+        return engine.load(given.checkpoint)
 
     models: Models = {("full", 0.0): load()}
     main = settings_from(given, "pruning", MainSettings).main

@@ -1,156 +1,84 @@
-"""Train one run: a translation model with a checkpoint per epoch, resumable at any moment."""
+"""Train one run, a checkpoint per epoch, resumable at any moment: a translation model or a classifier."""
 
 import argparse
-import hashlib
-import json
+import importlib
 import logging
-import re
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
-from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path, link, read_lines, sha256
-from headroom.core.table import signature
-from headroom.engines.epochs import Notify, epoch_rows, loaded_code, progress_lines
-from headroom.engines.processes import check_processes, run_together
-from headroom.engines.translation.fairseq import VERSION as ENGINE_VERSION
-from headroom.engines.translation.fairseq_task import fairseq_arguments
-from headroom.engines.translation.training import read_record, train
-from headroom.methods.fairseq_arms import arm_arguments
-from headroom.settings.arms import add_arm, arm_from, shaped
-from headroom.settings.models import ModelSettings, TrainingSettings
+from headroom.engines.engine import add_task, chosen_task
+from headroom.engines.training import Training, carry_out, epoch_rows
+from headroom.settings.arms import ArmSettings
+from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.training")
 
 
-_NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx", "valid.source-target.source.idx")
-_OURS = re.compile(r"((epoch|state)\d+\.(pt|json)|fingerprint)|\.(epoch|state|fingerprint).*")
+_SECTIONS: dict[str, dict[str, Any]] = {
+    "translation": {"model": ModelSettings, "training": TrainingSettings},
+    "classification": {"training": FineTuningSettings},
+}
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+def build_parser(task: str = "translation") -> argparse.ArgumentParser:
+    """Return the command line for a task."""
     parser = stage_parser("training", __doc__ or "")
+    add_task(parser)
     add_run(parser)
-    parser.add_argument("--data", required=True, help="directory written by headroom vocabulary")
-    parser.add_argument("--work", required=True, help="directory for resumable state, of this run alone")
-    parser.add_argument("--checkpoints", required=True, help="directory for epoch<e>.pt, one per epoch")
+    for name, needed, text in _inputs(task):
+        parser.add_argument(f"--{name}", type=Path, required=needed, help=text)
+    parser.add_argument("--work", type=Path, required=True, help="directory for resumable state, of this run alone")
+    parser.add_argument("--checkpoints", type=Path, required=True, help="directory for one checkpoint per epoch")
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
-    parser.add_argument("--profile", help="file with names of heads that the model shall not have; unset for all heads")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
     parser.add_argument(
         "--processes",
         type=int,
         default=1,
-        help="processes that share the batches of every update, on CUDA each on a GPU of its own",
+        help="processes that share the work of every update, on CUDA each on a GPU of its own",
     )
     add_until(parser)
-    add_arm(parser)
-    add_settings(parser, model=ModelSettings)
-    add_settings(parser, training=TrainingSettings)
+    parser.add_argument("--arm", help="name of the way to train, which the table shows; its method unless given")
+    add_settings(parser, **_SECTIONS[task], arm=ArmSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then hand over checkpoints and table."""
-    given = build_parser().parse_args(arguments)
-    arm, training = arm_from(given), settings_from(given, "training", TrainingSettings)
-    model = shaped(settings_from(given, "model", ModelSettings), arm)
-    data, work = Path(given.data), Path(given.work)
-    check_processes(given.processes, given.device)
-    command = fairseq_arguments(
-        data=data,
-        model=model,
-        training=training,
-        seed=given.seed,
-        device=given.device,
-        arm=arm_arguments(arm, given.seed),
-        processes=given.processes,
-    )
-    last = min(given.until or training.epochs, training.epochs)
-    profile = read_profile(given.profile)
-    claim_work(work, fingerprint([*command, *([f"profile {profile}"] if profile else [])], data))
-    run_together(
-        partial(take_part, arguments=command, epochs=last, work=work, profile=profile),
-        count=given.processes,
-        device=given.device,
-        notify=progress_lines(logger, last, "words"),
-    )
-    records = [read_record(work, epoch) for epoch in range(1, last + 1)]
-    if not given.until:
-        hand_over(work, Path(given.checkpoints), last)
+    task = chosen_task(arguments)
+    given = build_parser(task).parse_args(arguments)
+    training = training_of(given)
+    records = carry_out(training, work=given.work, checkpoints=given.checkpoints, until=given.until, logger=logger)
     leading = {"study": given.study, "run": given.run}
-    tables.TRAINING.write(given.output, epoch_rows(records, leading, signature_of(given, training)))
+    signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
+    tables.TRAINING.write(given.output, epoch_rows(records, leading, signature))
 
 
-def take_part(notify: Notify, **training: Any) -> None:
-    """Train, in this process or as one of several, which import this module, and with it the arms, for this."""
-    train(notify=notify, **training)
+def training_of(given: argparse.Namespace) -> Training:
+    """Return the training of the command line, by the engine of its task: no other engine is imported."""
+    engine = importlib.import_module(f"headroom.methods.{given.task}_arms")
+    parts = {name: getattr(given, name) for name, _, _ in _inputs(given.task)}
+    parts |= {name: settings_from(given, name, model) for name, model in _SECTIONS[given.task].items()}
+    parts |= {name: getattr(given, name) for name in ("seed", "device", "processes")}
+    training: Training = engine.training(**parts, arm=settings_from(given, "arm", ArmSettings))
+    return training
 
 
-def read_profile(path: str | None) -> str:
-    """Return the profile in a file, as `headroom gates` writes it; no head without a file."""
-    return " ".join(read_lines(path)) if path else ""
-
-
-def fingerprint(command: list[str], data: Path) -> str:
-    """Return a hash of all that makes the weights: settings, data and the code that is loaded.
-
-    The number of epochs is not part of it, so that more epochs go on from where training ended.
-
-    Raises:
-        HeadroomError: If `data` is not a prepared directory.
-    """
-    missing = [name for name in _NEEDED if not (data / name).is_file()]
-    if missing:
-        raise HeadroomError(f"{data} has no {missing[0]}: give the directory that headroom vocabulary wrote")
-    files = sorted(path for path in data.iterdir() if path.is_file())
-    parts = {
-        "command": command[1:],
-        "data": {path.name: sha256(path) for path in files},
-        "code": loaded_code(),
-        "versions": [torch.__version__, ENGINE_VERSION],
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def claim_work(work: Path, expected: str) -> None:
-    """Make `work` this run's: states of another fingerprint are removed, so that they cannot be resumed.
-
-    What a kill left half-written goes too. Files that training does not write are not touched.
-    """
-    stamp = work / "fingerprint"
-    known = stamp.is_file() and stamp.read_text("utf-8") == expected
-    ours = [path for path in work.iterdir() if _OURS.fullmatch(path.name)] if work.is_dir() else []
-    if ours and not known:
-        logger.info("%s holds training of other settings, data or code: starting clean", work)
-    for path in ours:
-        if not known or path.name.startswith("."):
-            path.unlink()
-    with atomic_path(stamp) as temporary:
-        temporary.write_text(expected, "utf-8")
-
-
-def hand_over(work: Path, checkpoints: Path, epochs: int) -> None:
-    """Put every epoch's model into the outputs, as hard links where the file system has them."""
-    for epoch in range(1, epochs + 1):
-        source = work / f"epoch{epoch}.pt"
-        with atomic_path(checkpoints / source.name) as temporary:
-            link(source, temporary)
-
-
-def signature_of(given: argparse.Namespace, training: TrainingSettings) -> str:
-    """Return what affects the table."""
-    several = {"processes": given.processes} if given.processes > 1 else {}
-    return signature(
-        seed=given.seed, arm=given.arm[0], max_tokens=training.max_tokens, **several, torch=torch.__version__
-    )
+def _inputs(task: str) -> list[tuple[str, bool, str]]:
+    """Return the flags that say what is read: name, whether it is needed, help."""
+    if task == "translation":
+        return [
+            ("data", True, "directory written by headroom vocabulary"),
+            ("profile", False, "file with names of heads that the model shall not have; unset for all heads"),
+        ]
+    return [
+        ("corpus", True, "directory of the labelled corpus"),
+        ("encoder", True, "directory written by headroom encoder"),
+    ]
 
 
 if __name__ == "__main__":

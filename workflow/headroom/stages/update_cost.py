@@ -1,8 +1,12 @@
-"""Time one update of every arm, interleaved, on the study's own data and model."""
+"""Time one update of every arm, interleaved, on the study's own data and model.
+
+The arms are the section `arms` of --settings, by name: {"arms": {"plain": {"method": "baseline"}, ...}}.
+"""
 
 import argparse
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,11 +17,10 @@ from headroom.core import tables
 from headroom.core.command import add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.table import signature
-from headroom.engines.translation.fairseq_task import fairseq_arguments
-from headroom.engines.translation.training import build_trainer, configuration
-from headroom.methods.fairseq_arms import arm_arguments
+from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.arms import Arm, parse_arm, shaped
+from headroom.methods.translation_arms import training
+from headroom.settings.arms import Arm, ArmSettings
 from headroom.settings.experiments import UpdateCostSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
 
@@ -31,18 +34,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--data", required=True, help="directory written by headroom vocabulary")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
-    parser.add_argument(
-        "--arm",
-        nargs="+",
-        action="append",
-        required=True,
-        metavar=("NAME", "KEY=VALUE"),
-        help="an arm, e.g. svgd method=svgd alpha=0.01; repeat it, the first is what the others are divided by",
-    )
     parser.add_argument("--output", required=True, help="table of seconds per update")
-    add_settings(parser, model=ModelSettings)
-    add_settings(parser, training=TrainingSettings)
-    add_settings(parser, update_cost=UpdateCostSettings)
+    add_settings(parser, model=ModelSettings, training=TrainingSettings, update_cost=UpdateCostSettings)
     return parser
 
 
@@ -50,9 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Time the updates and write the table."""
     given = build_parser().parse_args(arguments)
     settings = settings_from(given, "update_cost", UpdateCostSettings)
-    arms = dict(parse_arm(words) for words in given.arm)
-    if len(arms) < len(given.arm):
-        raise HeadroomError("--arm: an arm is named twice")
+    arms = arms_from(given)
     if not Path(given.data, "dict.source.txt").is_file():
         raise HeadroomError(f"no training data in {given.data}: give the directory that headroom vocabulary wrote")
     torch.set_num_threads(settings.threads)
@@ -65,6 +56,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables.UPDATE_COST.write(given.output, _rows(given.study, seconds, first, about))
 
 
+def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
+    """Return the arms of the section `arms` of `--settings`, by name; the first is what the others are divided by.
+
+    Raises:
+        HeadroomError: If there is none, or one is not sound.
+    """
+    arms = given.settings.get("arms")
+    if not arms:
+        raise HeadroomError('--settings: no arms; give e.g. {"arms": {"plain": {"method": "baseline"}}}')
+    checked = {}
+    for name in arms:
+        try:
+            checked[name] = settings_from(argparse.Namespace(settings=arms), name, ArmSettings)
+        except HeadroomError as error:
+            raise HeadroomError(f"arm {name}: {error}") from error
+    return checked
+
+
 def prepare_updates(
     given: argparse.Namespace, arms: Mapping[str, Arm]
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, Any]]:
@@ -73,17 +82,15 @@ def prepare_updates(
     Returns:
         A function per arm that makes one whole update, and what the timing depends on.
     """
-    trainers = {}
-    for name, arm in arms.items():
-        command = fairseq_arguments(
-            data=Path(given.data),
-            model=shaped(settings_from(given, "model", ModelSettings), arm),
-            training=settings_from(given, "training", TrainingSettings),
-            seed=given.seed,
-            device=given.device,
-            arm=arm_arguments(arm, given.seed),
-        )
-        trainers[name] = build_trainer(configuration(command))
+    run_of = partial(
+        training,
+        data=Path(given.data),
+        model=settings_from(given, "model", ModelSettings),
+        training=settings_from(given, "training", TrainingSettings),
+        seed=given.seed,
+        device=given.device,
+    )
+    trainers = {name: build_trainer(configuration(run_of(arm=arm).arguments)) for name, arm in arms.items()}
     first = next(iter(trainers.values()))
     batches = first.get_train_iterator(epoch=1).next_epoch_itr(shuffle=True)
     samples = list(islice(batches, first.cfg.optimization.update_freq[0]))

@@ -1,12 +1,10 @@
-"""What a fine-tuning tells while it runs, and what it keeps of an epoch."""
+"""The progress that a fine-tuning reports, and what it keeps of an epoch."""
 
 # ruff: noqa: ARG002, D102 (the Trainer calls every callback with all of these, when its name says)
 
-import json
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,36 +12,10 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainingArguments
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path
 from headroom.engines.classification.states import keep_model, mark_whole
-from headroom.engines.epochs import Notify, Progress
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
-
-
-@dataclass(frozen=True)
-class EpochRecord:
-    """What one epoch cost and gained. Losses are in nats per example.
-
-    Norms are means over updates: of all gradients before clipping; of those of the heads' query, key and value
-    weights as the optimizer is handed them, and as the loss has them where an arm rewrites them.
-    """
-
-    epoch: int
-    train_loss: float
-    valid_loss: float
-    valid_accuracy: float
-    seconds: float
-    examples_per_second: float
-    updates: int
-    gradient_norm: float
-    head_gradient_norm: float
-    plain_head_gradient_norm: float | None
-
-
-def read_record(work: Path, epoch: int) -> EpochRecord:
-    """Return the record that `fine_tune` left of an epoch."""
-    return EpochRecord(**json.loads((work / f"epoch{epoch}.json").read_text("utf-8")))
+from headroom.engines.training import EpochRecord, Notify, Progress, write_record
 
 
 class HeadGradients(TrainerCallback):
@@ -145,8 +117,7 @@ class Recorder(TrainerCallback):
             return
         directory = self.work / "states" / f"checkpoint-{state.global_step}"
         (directory / "training_args.bin").unlink()  # a pickle that nobody reads
-        with atomic_path(self.work / f"epoch{self.epoch}.json") as temporary:
-            temporary.write_text(json.dumps(asdict(self.record)), "utf-8")
+        write_record(self.record, self.work)
         keep_model(directory, self.work, self.epoch)
         mark_whole(directory, self.epoch)
 

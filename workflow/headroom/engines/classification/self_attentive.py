@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoConfig, AutoModelForSequenceClassification, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import SequenceClassifierOutput
+from transformers.utils import logging
 
 
 class SelfAttentiveConfig(PreTrainedConfig):
@@ -176,5 +177,23 @@ def redundancy(weights: Tensor) -> Tensor:
     return (overlap - torch.eye(weights.shape[1]).to(overlap)).square().sum((1, 2))
 
 
+def trains_in_bfloat16(config: SelfAttentiveConfig) -> bool:
+    """Return whether this processor can train the LSTM under autocast: oneDNN has kernels for some processors alone.
+
+    torch uses them for batches without padding, of which this is one.
+    """
+    layer = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True, bidirectional=True)
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            layer(torch.ones(2, 3, config.embedding_size))[0].sum().backward()
+    except RuntimeError:
+        return False
+    return True
+
+
 AutoConfig.register(SelfAttentiveConfig.model_type, SelfAttentiveConfig)
 AutoModelForSequenceClassification.register(SelfAttentiveConfig, SelfAttentiveForSequenceClassification)
+
+# transformers is quiet: what it would warn of when a model is loaded is checked here, and is an error
+logging.set_verbosity_error()
+logging.disable_progress_bar()

@@ -6,13 +6,11 @@ states/checkpoint-<updates>/complete.json      our mark, written last: the epoch
 """
 
 import json
-import re
 import shutil
 import tempfile
 from pathlib import Path
 
-from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path, link, sha256
+from headroom.core.files import atomic_path, link, remove, sha256
 
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
 
@@ -20,27 +18,6 @@ MODEL_FILES = (CONFIGURATION, WEIGHTS, *TOKENIZER)
 """What a model directory holds: the Hub's format."""
 
 MARK = "complete.json"
-
-_OURS = re.compile(r"(epoch\d+(\.json)?|fingerprint|states)|\.(epoch\d+|fingerprint)\..*")
-
-
-def claim(work: Path, fingerprint: str) -> bool:
-    """Make a directory one training's: what a training of another fingerprint left is removed.
-
-    Files that no training writes are not touched.
-
-    Returns:
-        Whether something of another training was there.
-    """
-    stamp = work / "fingerprint"
-    known = stamp.is_file() and stamp.read_text("utf-8") == fingerprint
-    ours = [path for path in work.iterdir() if _OURS.fullmatch(path.name)] if work.is_dir() else []
-    for path in ours:
-        if not known or path.name.startswith("."):
-            _remove(path)
-    with atomic_path(stamp) as temporary:
-        temporary.write_text(fingerprint, "utf-8")
-    return bool(ours) and not known
 
 
 def last_whole_epoch(work: Path) -> tuple[int, Path | None]:
@@ -60,7 +37,7 @@ def discard_after(work: Path, epoch: int) -> None:
     for path in work.glob("epoch*"):
         number = path.name.removeprefix("epoch").removesuffix(".json")
         if number.isdigit() and int(number) > epoch:
-            _remove(path)
+            remove(path)
 
 
 def keep_model(state: Path, work: Path, epoch: int) -> None:
@@ -105,13 +82,3 @@ def _is_whole(state: Path) -> bool:
         return all(sha256(state / name) == value for name, value in expected.items())
     except OSError:
         return False
-
-
-def _remove(path: Path) -> None:
-    try:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
-    except OSError as error:
-        raise HeadroomError(f"cannot remove {path}: {error.strerror}") from error

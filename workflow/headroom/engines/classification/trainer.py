@@ -14,8 +14,8 @@ from transformers import AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBas
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.sites import plain, real_positions
-from headroom.engines.epochs import Regulariser
 from headroom.engines.processes import process_count, sum_over_processes, this_process
+from headroom.engines.training import Regulariser
 
 Examples = list[dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""Fine-tuning with transformers' Trainer: one model per epoch, and states from which a killed training goes on."""
+"""Fine-tuning with transformers' Trainer: one model per epoch, and states from which a killed training resumes."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -24,14 +24,15 @@ from transformers import (
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import cannot_write
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification.records import EpochRecord, HeadGradients, Recorder, read_record
+from headroom.engines.classification.records import HeadGradients, Recorder
+from headroom.engines.classification.self_attentive import SelfAttentiveConfig, trains_in_bfloat16
 from headroom.engines.classification.sites import find_sites
 from headroom.engines.classification.states import WEIGHTS, discard_after, last_whole_epoch
 from headroom.engines.classification.trainer import GroupingTrainer, StopAfter, encode, length, load_tokenizer
-from headroom.engines.epochs import Notify, Regulariser
 from headroom.engines.head_model import pick_device
 from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
 from headroom.engines.sites import AttentionSite, Projections
+from headroom.engines.training import EpochRecord, Notify, Regulariser, read_records
 from headroom.settings.models import FineTuningSettings
 
 logger = logging.getLogger(__name__)
@@ -106,7 +107,7 @@ def fine_tune(
     Raises:
         HeadroomError: If encoder and data do not fit each other, or the loss is no longer a number.
     """
-    arguments = training_arguments(settings, seed=seed, device=device, work=work)
+    arguments = training_arguments(settings, encoder=task.encoder, seed=seed, device=device, work=work)
     last, state = last_whole_epoch(work)
     wait_for_all()  # each has to see what there is before the first one tidies up
     if this_process() == 0:
@@ -123,16 +124,18 @@ def fine_tune(
         torch.manual_seed(own_seed(seed, this_process()))  # of dropout
         _train(trainer, state, work)
     wait_for_all()
-    return [read_record(work, epoch) for epoch in range(1, until + 1)]
+    return read_records(work, until)
 
 
-def training_arguments(settings: FineTuningSettings, *, seed: int, device: str, work: Path) -> TrainingArguments:
+def training_arguments(
+    settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, work: Path
+) -> TrainingArguments:
     """Return the Trainer's arguments, for one of the processes that train together.
 
     Raises:
         HeadroomError: If they cannot be; see `check_training`.
     """
-    check_training(settings, seed=seed, device=device, processes=process_count())
+    check_training(settings, encoder=encoder, seed=seed, device=device, processes=process_count())
     on_cpu = pick_device(device).type == "cpu"
     arguments = TrainingArguments(
         output_dir=str(work / "states"),
@@ -164,13 +167,17 @@ def training_arguments(settings: FineTuningSettings, *, seed: int, device: str, 
     return arguments
 
 
-def check_training(settings: FineTuningSettings, *, seed: int, device: str, processes: int) -> None:
+def check_training(settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, processes: int) -> None:
     """Raise HeadroomError if the seed is out of range, or device or processes cannot do what settings say."""
     on_cpu = pick_device(device).type == "cpu"
     if settings.precision == "float16" and on_cpu:
         raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
     if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
         raise HeadroomError("precision bfloat16: this GPU cannot compute with it; use float16 or float32")
+    if settings.precision == "bfloat16" and on_cpu and not _trains_in_bfloat16(encoder):
+        raise HeadroomError(
+            "precision bfloat16: this processor cannot run the LSTM of the self-attentive encoder in it; use float32"
+        )
     if not 0 <= seed < 2**32:
         raise HeadroomError(f"--seed {seed}: must be from 0 to {2**32 - 1}")
     if settings.batch_size % processes:
@@ -178,6 +185,11 @@ def check_training(settings: FineTuningSettings, *, seed: int, device: str, proc
             f"{processes} processes cannot share a batch of {settings.batch_size}: make batch_size a multiple of "
             f"{processes}"
         )
+
+
+def _trains_in_bfloat16(encoder: Path) -> bool:
+    config = AutoConfig.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
+    return not isinstance(config, SelfAttentiveConfig) or trains_in_bfloat16(config)
 
 
 def build_trainer(

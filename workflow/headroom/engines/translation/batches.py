@@ -1,18 +1,21 @@
 """Sentences as fairseq reads them: dictionaries, subword pieces and batches."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from fairseq.data import Dictionary
-from fairseq.data.data_utils import collate_tokens
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.data.subwords import Subwords, load_subwords
+
+if TYPE_CHECKING:
+    from headroom.engines.translation.fairseq import Dictionary
 
 
 class Language:
@@ -56,6 +59,8 @@ def load_languages(vocabulary: Path | str) -> tuple[Language, Language]:
 
 
 def _load_dictionary(path: Path) -> Dictionary:
+    from headroom.engines.translation.fairseq import Dictionary
+
     if not path.is_file():
         raise HeadroomError(f"no dictionary at {path}: give the directory that `headroom vocabulary` wrote")
     return Dictionary.load(str(path))
@@ -115,6 +120,8 @@ def _padded(
     dictionary: Dictionary,
     device: torch.device,
 ) -> Batch:
+    from headroom.engines.translation.fairseq import collate_tokens
+
     pad, end = dictionary.pad(), dictionary.eos()
     rows = [sources[position] for position in positions]
     source = collate_tokens(rows, pad, left_pad=True).to(device)

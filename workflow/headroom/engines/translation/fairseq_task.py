@@ -12,13 +12,27 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.head_model import pick_device
 from headroom.engines.processes import process_count, this_process
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.engines.translation.checkpoint import find_sites
+from headroom.settings.arms import AnyArm, Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 from fairseq.dataclass import ChoiceEnum  # isort: skip
 from fairseq.optim import AMPOptimizer  # isort: skip
 from fairseq.tasks import register_task  # isort: skip
 from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isort: skip
+
+
+def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
+    """Return the shape of a model in an arm.
+
+    Raises:
+        HeadroomError: If the arm's heads do not divide the width.
+    """
+    changed = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
+    if arm.heads and model.width % arm.heads:
+        raise HeadroomError(f"--arm-heads {arm.heads}: width {model.width} is not a multiple of it")
+    return ModelSettings.model_validate({**model.model_dump(), **changed})
 
 
 def fairseq_arguments(

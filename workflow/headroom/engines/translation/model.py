@@ -6,9 +6,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
-from fairseq.sequence_generator import SequenceGenerator
-from fairseq.tasks.translation import TranslationTask
-from omegaconf import OmegaConf
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
@@ -58,6 +55,10 @@ class TranslationModel:
         Raises:
             HeadroomError: If a file is missing or damaged, or model and vocabulary do not fit.
         """
+        from omegaconf import OmegaConf
+
+        from headroom.engines.translation.fairseq import TranslationTask
+
         state = load_state(checkpoint)
         source, target = load_languages(vocabulary)
         configuration = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
@@ -221,6 +222,8 @@ class TranslationModel:
         return Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
 
     def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
+        from headroom.engines.translation.fairseq import SequenceGenerator
+
         generator = SequenceGenerator(
             [self.model],
             self.target.dictionary,

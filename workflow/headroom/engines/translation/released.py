@@ -4,17 +4,26 @@ Checkpoints from before 2020 keep their settings as `args` and have no `cfg`; th
 projections of a site are one matrix, `in_proj_weight`. fairseq's own code upgrades both.
 """
 
+import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import torch
-from fairseq import checkpoint_utils
-from fairseq.data import Dictionary
-from fairseq.tasks.translation import TranslationTask
 from omegaconf import OmegaConf
 
 from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path, cannot_write
+from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
+from headroom.data.moses import CODES, MOSES, MosesPieces, write_moses
 from headroom.engines.translation.checkpoint import find_sites, refuse_packed, save_model
+from headroom.engines.translation.fairseq import Dictionary, TranslationTask
+from headroom.settings.models import ReleasedModel
+
+from fairseq import checkpoint_utils  # isort: skip
+
+FILES = ("dict.source.txt", "dict.target.txt", CODES, MOSES)
+"""What a vocabulary's directory gets; the last comes last."""
 
 
 class _Meter:
@@ -26,6 +35,70 @@ _METERS = [
     for module in ("meters", "logging.meters")
     for name in ("AverageMeter", "TimeMeter", "StopwatchMeter")
 ]
+
+
+def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror: str | None) -> str:
+    """Fetch what was released, bring the model into this project's form, and only then write the vocabulary.
+
+    A downloaded archive stays in `downloads/` of the vocabulary's directory.
+
+    Args:
+        settings: What was released, and where.
+        checkpoint: Where the checkpoint goes.
+        vocabulary: Directory for `FILES`.
+        mirror: Directory or address with released/<archive>, tried before the network.
+
+    Returns:
+        What the model is, in words.
+
+    Raises:
+        HeadroomError: If there is no such release, it is damaged, or cannot be written.
+    """
+    try:
+        vocabulary.mkdir(parents=True, exist_ok=True)
+        (vocabulary / MOSES).unlink(missing_ok=True)
+        for left in vocabulary.glob(".adopt.*"):  # by a kill
+            shutil.rmtree(left)
+    except OSError as error:
+        raise cannot_write(vocabulary, error) from error
+    with tempfile.TemporaryDirectory(dir=vocabulary, prefix=".adopt.") as name:
+        files = _released_files(settings, Path(name), vocabulary / "downloads", mirror)
+        source, target = (files[name] for name in settings.dictionaries)
+        codes = files[settings.codes_file]
+        for language in (settings.source_language, settings.target_language):
+            MosesPieces(codes, language, settings)  # refuses what are no codes
+        about = adopt(files[settings.checkpoint_file], checkpoint, source=source, target=target)
+        for original, wanted in zip((source, target, codes), FILES):
+            with atomic_path(vocabulary / wanted) as temporary:
+                shutil.copyfile(original, temporary)
+    write_moses(vocabulary, settings)
+    return ", ".join(f"{value} {name}" for name, value in about.items())
+
+
+def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirror: str | None) -> dict[str, Path]:
+    """Return where every file of the release is, by its name: in a directory, or extracted into `place`."""
+    names = (settings.checkpoint_file, *settings.dictionaries, settings.codes_file)
+    directory = Path(settings.path or "")
+    if settings.path and directory.is_dir():
+        if missing := [name for name in names if not (directory / name).is_file()]:
+            raise HeadroomError(f"key path: the directory {directory} has no file {missing[0]}")
+        if settings.sha256:
+            raise HeadroomError(f"key sha256: {directory} is a directory; a checksum is of an archive, leave it out")
+        return {name: directory / name for name in names}
+    if settings.url:
+        archive = fetch_archive(settings.url, downloads, expected=settings.sha256, mirror=mirror)
+    elif directory.is_file():
+        archive = checked_archive(directory, settings.sha256)
+    else:
+        raise HeadroomError(f"key path: there is no directory or archive {directory} in {Path.cwd()}")
+    files = {name: place / f"{number}.{Path(name).name}" for number, name in enumerate(names)}
+    try:
+        extract(archive, files)
+    except DamagedArchiveError:
+        if archive.parent == downloads:
+            archive.unlink()  # or it would be taken for whole the next time
+        raise
+    return files
 
 
 def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> dict[str, int]:

@@ -1,123 +1,118 @@
 """Training with fairseq: an epoch at a time, resumable, with a record of each."""
 
-import json
 import logging
 import math
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy
 import torch
-from fairseq import checkpoint_utils, metrics, options, tasks, utils
-from fairseq.data import iterators
-from fairseq.dataclass.utils import convert_namespace_to_omegaconf
-from fairseq.trainer import Trainer
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path
-from headroom.core.heads import parse_profile
-from headroom.engines.epochs import Notify, Progress
-from headroom.engines.processes import check_replicas, own_seed, this_process, wait_for_all
-from headroom.engines.removal import remove_heads
-from headroom.engines.sites import gradient_norm, site_names
-from headroom.engines.translation.checkpoint import DESCRIPTOR, find_sites, is_whole, load_state, save_model
-from headroom.engines.translation.fairseq_task import site_of
+from headroom.core.files import atomic_path, read_lines, sha256
+from headroom.core.tables import signature
+from headroom.engines.processes import check_replicas, this_process, wait_for_all
+from headroom.engines.sites import gradient_norm
+from headroom.engines.training import EpochRecord, Notify, Progress, read_records, write_record
+from headroom.engines.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
+from headroom.engines.translation.fairseq import VERSION
+from headroom.engines.translation.fairseq_task import fairseq_arguments, shaped, site_of
+from headroom.engines.translation.trainer import PLAIN_NORM, build_trainer, configuration
+from headroom.settings.arms import Arm
+from headroom.settings.models import ModelSettings, TrainingSettings
 
-
-@dataclass(frozen=True)
-class EpochRecord:
-    """What one epoch cost and gained. Losses are in nats per target piece, without label smoothing.
-
-    Norms are means over updates: of all gradients before clipping; of those of the heads' query, key and value
-    weights as the optimizer is handed them, and as the loss has them where an arm rewrites them.
-    """
-
-    epoch: int
-    train_loss: float
-    valid_loss: float
-    seconds: float
-    words_per_second: float
-    updates: int
-    gradient_norm: float
-    head_gradient_norm: float
-    plain_head_gradient_norm: float | None
-
-
-def write_record(record: EpochRecord, work: Path) -> None:
-    """Leave the record of an epoch beside its model."""
-    with atomic_path(work / f"epoch{record.epoch}.json") as temporary:
-        temporary.write_text(json.dumps(asdict(record)), "utf-8")
-
-
-def read_record(work: Path, epoch: int) -> EpochRecord:
-    """Return the record that `train` left of an epoch."""
-    return EpochRecord(**json.loads((work / f"epoch{epoch}.json").read_text("utf-8")))
-
+from fairseq import checkpoint_utils, metrics  # isort: skip
+from fairseq.data import iterators  # isort: skip
+from fairseq.trainer import Trainer  # isort: skip
 
 logger = logging.getLogger(__name__)
 
-PLAIN_NORM = "plain_head_gnorm"
-"""Under this name an optimizer that rewrites the gradients of heads logs their norm before."""
+_NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx", "valid.source-target.source.idx")
 
 
-def configuration(arguments: list[str]) -> Any:
-    """Return fairseq's configuration for a command line."""
-    parser = options.get_training_parser()
-    return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, input_args=arguments))
+@dataclass(frozen=True, kw_only=True)
+class TranslationTraining:
+    """The training of one translation model; see `headroom.engines.training.Training`.
 
-
-def build_trainer(cfg: Any, profile: str = "") -> Trainer:
-    """Return fairseq's Trainer with task, model and criterion, seeded as `fairseq-train` does.
-
-    Args:
-        cfg: The configuration.
-        profile: Heads that the model does not have: sliced out before it sees a sentence.
-
-    Raises:
-        HeadroomError: If the model has no such head.
+    Attributes:
+        data: The directory that `headroom vocabulary` wrote.
+        model: The model's shape, of which the arm may change some.
+        training: How to train.
+        arm: The way to train.
+        arm_arguments: The fairseq arguments of an arm, given the seed; its module registers what they name.
+        seed: Seed of weights, data order and dropout.
+        device: `auto`, `cpu` or `cuda`.
+        processes: Number of processes that share the batches of every update.
+        profile: File with the names of heads that the model does not have; None for all heads.
     """
-    utils.import_user_module(cfg.common)
-    metrics.reset()
-    numpy.random.seed(cfg.common.seed)
-    utils.set_torch_seed(cfg.common.seed)
-    task = tasks.setup_task(cfg.task)
-    model = task.build_model(cfg.model)
-    if profile:
-        _slice(model, profile)
-    task.load_dataset("valid", combine=False, epoch=1)
-    return _Trainer(cfg, task, model, task.build_criterion(cfg.criterion))
 
+    data: Path
+    model: ModelSettings
+    training: TrainingSettings
+    arm: Arm
+    arm_arguments: Callable[[Arm, int], list[str]]
+    seed: int
+    device: str
+    processes: int = 1
+    profile: Path | None = None
 
-class _Trainer(Trainer):
-    """fairseq's Trainer, but that processes draw their own dropout, and that it says why gradients end a training."""
+    unit = "words"
 
-    def _set_seed(self) -> None:
-        utils.set_torch_seed(own_seed(self.cfg.common.seed + self.get_num_updates(), this_process()))
+    @property
+    def epochs(self) -> int:
+        """Number of the last epoch."""
+        return self.training.epochs
 
-    def clip_grad_norm(self, clip_norm: float) -> Tensor:
-        try:
-            norm: Tensor = super().clip_grad_norm(clip_norm)
-            finite = bool(torch.isfinite(norm)) or self.cfg.common.amp  # which makes its loss scale smaller
-        except FloatingPointError:  # until it cannot
-            finite = False
-        if not finite:  # fairseq's own search for the reason fails on the way
-            raise HeadroomError(
-                f"the gradients of update {self.get_num_updates() + 1} are not finite: lower training.learning_rate, "
-                "or use precision float32"
-            )
-        return norm
+    @property
+    def arguments(self) -> list[str]:
+        """The command line that `fairseq-train` would be given; errors as of `fairseq_arguments`."""
+        return fairseq_arguments(
+            data=self.data,
+            model=shaped(self.model, self.arm),
+            training=self.training,
+            seed=self.seed,
+            device=self.device,
+            arm=self.arm_arguments(self.arm, self.seed),
+            processes=self.processes,
+        )
 
+    @property
+    def removed(self) -> str:
+        """The names of the heads that the model does not have."""
+        return " ".join(read_lines(self.profile)) if self.profile else ""
 
-def _slice(model: Any, profile: str) -> None:
-    sites = find_sites(model)
-    remove_heads(sites, parse_profile(profile, site_names(sites)))
-    for live in sites:
-        if live.kept:
-            attention: Any = live.attention
-            attention.skip_embed_dim_check = True  # its heads are narrower together than the model
+    def check(self) -> None:
+        """Raise HeadroomError if settings and machine do not fit, or the data are not prepared."""
+        _ = self.arguments, self.removed
+        if missing := [name for name in _NEEDED if not (self.data / name).is_file()]:
+            raise HeadroomError(f"{self.data} has no {missing[0]}: give the directory that headroom vocabulary wrote")
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Return all that makes the weights; not the number of epochs, so that more epochs resume a training."""
+        files = sorted(path for path in self.data.iterdir() if path.is_file())
+        return {
+            "command": self.arguments[1:],
+            "profile": self.removed,
+            "data": {path.name: sha256(path) for path in files},
+            "versions": [torch.__version__, VERSION],
+        }
+
+    def signature(self, arm: str) -> str:
+        """Return what affects the table of epochs."""
+        several = {"processes": self.processes} if self.processes > 1 else {}
+        tokens = self.training.max_tokens
+        return signature(seed=self.seed, arm=arm, max_tokens=tokens, **several, torch=torch.__version__)
+
+    def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
+        """Train up to an epoch."""
+        train(arguments=self.arguments, epochs=epochs, work=work, notify=notify, profile=self.removed)
+
+    def files(self, epoch: int) -> Sequence[str]:
+        """Return the file of an epoch's model."""
+        return [f"epoch{epoch}.pt"]
 
 
 def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, profile: str = "") -> list[EpochRecord]:
@@ -163,7 +158,7 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, prof
         trainer.lr_step(epoch, record.valid_loss)
         epoch_iterator = trainer.get_train_iterator(epoch_iterator.next_epoch_idx, load_dataset=False)
     wait_for_all()
-    return [read_record(work, epoch) for epoch in range(1, epochs + 1)]
+    return read_records(work, epochs)
 
 
 def last_whole_epoch(work: Path) -> int:

@@ -106,15 +106,12 @@ def check(place: str, named: Sequence[str], main: str) -> list[str]:
         named: Its `pruning.criteria`.
         main: Its `pruning.main`.
     """
-    known = criteria()
-    mistakes = [
-        f"{place}.pruning.criteria: there is no criterion '{name}'; use {', '.join(known)}"
-        for name in named
-        if name not in known
-    ]
+    key, known = f"configuration, key {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
+    unknown = [name for name in named if name not in known]
+    mistakes = [f"{key}.criteria: there is no criterion '{name}'; use {', '.join(known)}" for name in unknown]
     if main not in computed:
-        mistakes.append(f"{place}.pruning.main: '{main}' is not scored at every epoch; use {', '.join(computed)}")
+        mistakes.append(f"{key}.main: '{main}' is not scored at every epoch; use {', '.join(computed)}")
     elif main not in named:
-        mistakes.append(f"{place}.pruning.main: '{main}' is not among {place}.pruning.criteria; add it there")
+        mistakes.append(f"{key}.main: '{main}' is not among pruning.criteria; add it there")
     return mistakes

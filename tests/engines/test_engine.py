@@ -1,0 +1,109 @@
+"""Both engines offer what the stages ask of them, and a stage loads no part of them that it does not name."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import grimp
+import headroom.engines
+import headroom.stages
+import pytest
+from headroom.engines.engine import ENGINES, PARTS, Engine, chosen_engine, engine_for
+
+STAGES = {path.stem: path for path in sorted(Path(headroom.stages.__path__[0]).glob("*.py"))}
+METHODS = [name for name, _ in inspect.getmembers(Engine, inspect.isfunction) if not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_offers_the_protocol(name):
+    engine = engine_for(name)
+    assert engine.loss
+    for method in (*METHODS, "__init__"):
+        assert inspect.signature(getattr(engine, method)).parameters.keys() == (
+            inspect.signature(getattr(Engine, method)).parameters.keys()
+        ), method
+
+
+def test_the_engine_is_chosen_by_its_flag_wherever_it_stands():
+    assert chosen_engine(["--run", "x", "--task", "classification", "--help"]) is engine_for("classification")
+    assert chosen_engine(["--task=classification"]) is engine_for("classification")
+    assert chosen_engine(["--run", "classification"]) is engine_for("translation")
+
+
+def called(tree: ast.AST, owner: str) -> set[str]:
+    """Return the names of what is called on an object, e.g. `load` of `engine.load(...)`."""
+    return {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == owner
+    }
+
+
+def parts_by_method(engine: str) -> dict[str, set[str]]:
+    """Return the parts that each method of an engine imports, itself or through others of its methods."""
+    text = Path(headroom.engines.__path__[0], engine, "engine.py").read_text("utf-8")
+    (engine_class,) = (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
+    methods = {node.name: node for node in engine_class.body if isinstance(node, ast.FunctionDef)}
+
+    def parts(name: str) -> set[str]:
+        imported = (node.module or "" for node in ast.walk(methods[name]) if isinstance(node, ast.ImportFrom))
+        found = {module.rpartition(".")[2] for module in imported}
+        return found.union(*(parts(other) for other in called(methods[name], "self") & methods.keys()))
+
+    return {name: parts(name) for name in METHODS}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_stage_names_the_parts_behind_what_it_calls(stage, engine):
+    tree = ast.parse(STAGES[stage].read_text("utf-8"))
+    uses = {name: value for name, value in constants(tree).items() if name == "USES"}
+    methods = called(tree, "engine") & set(METHODS)
+    behind = set().union(*(parts_by_method(engine)[name] for name in methods))
+    assert behind <= set(PARTS)
+    assert uses == ({"USES": tuple(part for part in PARTS if part in behind)} if methods else {})
+
+
+def constants(tree: ast.Module) -> dict[str, object]:
+    """Return the constants of a module that are written out."""
+    found = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError:
+                continue
+    return found
+
+
+def test_a_command_line_waits_for_no_engine():
+    code = "import sys; import headroom.engines.engine as e; e.chosen_engine(['--task', 'classification']); "
+    code += "assert not {'torch', 'fairseq', 'transformers', 'headroom.engines.translation'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(headroom.stages.__path__[0]).parents[1])
+
+
+LOADS = """
+import sys
+from headroom.stages import {stage}
+{stage}.main(sys.argv[1:])
+print(*(name for name in sys.modules if name.startswith("headroom.")))
+"""
+
+
+def test_what_a_running_stage_loads_is_in_its_import_closure(toy, tmp_path):
+    place = ["--vocabulary", str(toy.data), "--corpus", str(toy.corpus), "--device", "cpu"]
+    words = ["--checkpoints", str(toy.checkpoints[-1]), *place, "--set", "check", "--output", str(tmp_path / "s.csv")]
+    root = Path(headroom.stages.__path__[0]).parents[1]
+    command = [sys.executable, "-c", LOADS.format(stage="scores"), *words]
+    ended = subprocess.run(command, cwd=root, check=True, capture_output=True, text=True)
+    graph = grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
+    for name in ENGINES:
+        graph.remove_import(importer="headroom.engines.engine", imported=f"headroom.engines.{name}.engine")
+        for part in PARTS:
+            graph.remove_import(importer=f"headroom.engines.{name}.engine", imported=f"headroom.engines.{name}.{part}")
+    entries = ["headroom.stages.scores", *(f"headroom.engines.translation.{part}" for part in ("engine", "model"))]
+    closure = {module for entry in entries for module in (entry, *graph.find_upstream_modules(entry))}
+    packages = {module.rpartition(".")[0] for module in closure}
+    assert set(ended.stdout.split()) <= closure | packages

@@ -1,0 +1,180 @@
+"""What both tasks tell of a batch: special pieces, places of pieces, fresh weights."""
+
+import argparse
+
+import pytest
+import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, write_lines
+from headroom.data.labelled import LabelledText
+from headroom.data.parallel import ParallelText
+from headroom.engines.classification.engine import ClassificationEngine
+from headroom.engines.translation.engine import TranslationEngine, read_pairs
+from headroom.engines.translation.model import TranslationModel
+from headroom.engines.translation.observing import sentence_batches
+from headroom.stages import released
+from toy_encoder import toy_text, write_encoder
+from toy_released import write_release
+
+
+def translating(toy, **more):
+    return argparse.Namespace(
+        checkpoint=str(toy.checkpoints[-1]), vocabulary=str(toy.data), corpus=str(toy.corpus), device="cpu", **more
+    )
+
+
+def texts_of(batch, row, text):
+    """Return what the pieces of a row that count stand for."""
+    return [text[start:end] for start, end in batch.spans[row].tolist() if start >= 0]
+
+
+class TestTranslation:
+    @pytest.fixture
+    def engine(self, toy):
+        return TranslationEngine(translating(toy))
+
+    def test_end_marks_begin_marks_and_padding_do_not_count(self, engine, toy, model):
+        pairs = read_pairs(toy.corpus, "check", 5)
+        (batch,) = engine.example_batches(model, ParallelText(pairs.source, pairs.target), 5)
+        source = [len(model.source.pieces.encode(text)) for text in pairs.source]
+        target = [len(model.target.pieces.encode(text)) for text in pairs.target]
+        assert batch.spans is None
+        for kind, queries, keys in (("E", source, source), ("A", target, source), ("D", target, target)):
+            found = [positions.sum(1).tolist() for positions in batch.ordinary[kind]]
+            assert found == [[lengths[position] for position in batch.positions] for lengths in (queries, keys)]
+        assert not batch.ordinary["D"][0][:, 0].any(), "the decoder's first input is the end mark"
+        for kind, queries, keys in (("E", source, source), ("A", target, source), ("D", target, target)):
+            found = [positions.sum(1).tolist() for positions in batch.real[kind]]
+            assert found == [[lengths[position] + 1 for position in batch.positions] for lengths in (queries, keys)]
+
+    @torch.inference_mode()
+    def test_every_site_is_shown_with_maps_of_that_shape(self, engine, toy, model):
+        pairs = read_pairs(toy.corpus, "check", 5)
+        (batch,) = engine.example_batches(model, pairs, 5)
+        seen = {}
+        batch.show(lambda site, weights: seen.update({site: weights}))
+        assert set(seen) == set(model.sites)
+        for site, weights in seen.items():
+            queries, keys = batch.ordinary[site.kind]
+            assert weights.shape == (5, 4, queries.shape[1], keys.shape[1])
+
+    @torch.inference_mode()
+    def test_sentences_run_the_encoder_alone_and_know_their_places(self, engine, toy, model):
+        lines = read_lines(toy.corpus / "check.source")[:7]
+        batches = engine.sentence_batches(model, lines, 3)
+        assert sorted(position for batch in batches for position in batch.positions) == list(range(7))
+        for batch in batches:
+            seen = set()
+            batch.show(lambda site, _, seen=seen: seen.add(site.kind))
+            assert seen == {"E"}
+            for row, position in enumerate(batch.positions):
+                assert "".join(texts_of(batch, row, lines[position])) == lines[position].replace(" ", "")
+
+    def test_frequencies_are_those_of_the_training_text(self, engine, toy, model, tmp_path):
+        counts = engine.frequencies(model)
+        lines = model.source.pieces.encode_lines(read_lines(toy.corpus / "train.source"))
+        pieces = [piece for line in lines for piece in line.split(" ")]
+        assert int(counts.sum()) == len(pieces)
+        for piece in set(pieces[:50]):
+            index = model.source.dictionary.index(piece)
+            if index != model.source.dictionary.unk():
+                assert int(counts[index]) == pieces.count(piece)
+        engine.given.corpus = str(tmp_path)
+        assert engine.frequencies(model) is None
+        write_lines(tmp_path / "train.source", [])
+        assert engine.frequencies(model) is None
+
+    def test_fresh_weights_have_the_shape_and_are_none_of_the_checkpoint(self, engine, model):
+        before = torch.random.get_rng_state()
+        one, two = (engine.load(engine.given.checkpoint, fresh=1) for _ in range(2))
+        assert torch.equal(torch.random.get_rng_state(), before)
+        weights = [each.model.state_dict() for each in (model, one, two)]
+        assert {name: value.shape for name, value in weights[0].items()} == {
+            name: value.shape for name, value in weights[1].items()
+        }
+        for name, value in weights[1].items():
+            assert torch.equal(value, weights[2][name]), name
+            if name.endswith("q_proj.weight"):
+                assert not torch.allclose(value, weights[0][name]), name
+
+
+class TestClassification:
+    @pytest.fixture(params=["bert", "roberta", "deberta-v3"])
+    def given(self, request, tmp_path):
+        return argparse.Namespace(
+            checkpoint=str(write_encoder(tmp_path / "model", request.param)), corpus=str(tmp_path), device="cpu"
+        )
+
+    @pytest.fixture
+    def engine(self, given):
+        return ClassificationEngine(given)
+
+    def test_separators_and_padding_do_not_count_and_unknown_pieces_do(self, engine):
+        model = engine.load(engine.given.checkpoint, maps=True)
+        text = LabelledText(["the dog", "a cat sees ÿ the child"], ["a cat", "the cat"], ["no", "yes"])
+        batches = engine.example_batches(model, text, 2)
+        counts = {
+            position: int(batch.ordinary["E"][0][row].sum())
+            for batch in batches
+            for row, position in enumerate(batch.positions)
+        }
+        assert counts == {0: 4, 1: 8}
+        assert all(torch.equal(batch.real["E"][0], batch.pieces != model.tokenizer.pad_token_id) for batch in batches)
+
+    @torch.inference_mode()
+    def test_sentences_know_the_places_of_their_pieces(self, engine):
+        model = engine.load(engine.given.checkpoint, maps=True)
+        lines = ["the dog sees", "a small cat.", "Dogs xq and the child"]
+        batches = engine.sentence_batches(model, lines, 2)
+        for batch in batches:
+            seen = []
+            batch.show(lambda site, weights, seen=seen: seen.append((site.kind, *weights.shape[:2])))
+            assert seen == [("E", len(batch.positions), 4)] * 2
+            for row, position in enumerate(batch.positions):
+                assert "".join(texts_of(batch, row, lines[position])) == lines[position].replace(" ", "")
+
+    def test_what_is_cut_has_no_place(self, engine):
+        model = engine.load(engine.given.checkpoint, maps=True)
+        line = " ".join(["dog"] * 60)
+        (batch,) = engine.sentence_batches(model, [line], 1)
+        assert len(texts_of(batch, 0, line)) == model.longest - 2
+
+    def test_frequencies_are_those_of_both_sentences(self, engine, tmp_path):
+        model = engine.load(engine.given.checkpoint, maps=True)
+        assert engine.frequencies(model) is None
+        text = toy_text(examples=5)
+        rows = zip(text.first, text.second, text.labels)
+        write_lines(tmp_path / "train.tsv", ["sentence1\tsentence2\tlabel", *("\t".join(row) for row in rows)])
+        counts = engine.frequencies(model)
+        words = " ".join([*text.first, *text.second]).split()
+        assert int(counts.sum()) == len(words)
+        assert int(counts[model.tokenizer.convert_tokens_to_ids("dog")]) == words.count("dog")
+
+    def test_fresh_weights_are_the_same_again_and_not_the_trained_ones(self, engine):
+        trained, one, two = (engine.load(engine.given.checkpoint, fresh=fresh) for fresh in (None, 1, 1))
+        for name, value in one.model.state_dict().items():
+            assert torch.equal(value, two.model.state_dict()[name])
+        name = next(name for name, _ in trained.model.named_parameters() if name.endswith("weight"))
+        assert not torch.equal(trained.model.state_dict()[name], one.model.state_dict()[name])
+
+
+def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
+    monkeypatch.setattr(model.source.pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
+    with pytest.raises(HeadroomError, match="cannot be brought to places"):
+        TranslationEngine(translating(toy)).sentence_batches(model, ["The dog sees a cat."], 1)
+
+
+@torch.inference_mode()
+def test_released_models_find_the_places_of_moses_tokens(tmp_path):
+    release = write_release(tmp_path / "released")
+    vocabulary = ["--vocabulary", str(tmp_path / "binarised")]
+    released.main(["--path", str(release.directory), *vocabulary, "--checkpoint", str(tmp_path / "epoch1.pt")])
+    model = TranslationModel.load(tmp_path / "epoch1.pt", tmp_path / "binarised", "cpu")
+    lines = [*release.text.source[:5], "The “well-known” dog doesn't  bark…"]
+    batches = sentence_batches(model, lines, 3)
+    for batch in batches:
+        for row, position in enumerate(batch.positions):
+            spans = [tuple(span) for span in batch.spans[row].tolist() if span[0] >= 0]
+            assert spans == sorted(spans)
+            covered = {place for start, end in spans for place in range(start, end)}
+            assert covered == {place for place, letter in enumerate(lines[position]) if letter != " "}

@@ -1,0 +1,54 @@
+"""The shell of trainings: progress lines, whose a working directory is, and what is handed over."""
+
+import logging
+import os
+from types import SimpleNamespace
+
+from headroom.engines import training
+from headroom.engines.training import Progress, claim, hand_over, progress_lines
+
+
+def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, monkeypatch):
+    caplog.set_level(logging.INFO, logger="headroom")
+    now = [0.0]
+    monkeypatch.setattr(training.time, "monotonic", lambda: now[0])
+    notify = progress_lines(logging.getLogger("headroom.stages.training"), 2, "words", every=5.0)
+    for update in range(1, 13):
+        now[0] += 1
+        notify(Progress(1, update, 12, 2.5, 1234.5, 75.0))
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == [f"epoch 1/2  update {update}/12  loss 2.500  1,234 words/s  1:15 left" for update in (5, 10, 12)]
+
+
+def test_what_training_did_not_write_is_never_removed(tmp_path):
+    """A directory given by mistake."""
+    (tmp_path / "thesis").mkdir()
+    others = {"thesis", "epochs.txt", "state.pt", "epoch1.pt.backup", "my-epoch1.pt", "my-epoch1"}
+    for name in others - {"thesis"}:
+        (tmp_path / name).write_text("mine")
+    assert claim(tmp_path, "one") is False
+    assert claim(tmp_path, "another") is True
+    assert {path.name for path in tmp_path.iterdir()} == {*others, "fingerprint"}
+    assert (tmp_path / "fingerprint").read_text() == "another"
+
+
+def test_what_another_training_left_is_removed(tmp_path):
+    for name in ("epoch1.pt", "epoch1.json", "state2.pt", ".state3.pt.abc.pt", "fingerprint"):
+        (tmp_path / name).write_text("old")
+    for name in ("epoch1", "states", ".epoch2.killed"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_text("old")
+    assert claim(tmp_path, "new") is True
+    assert [path.name for path in tmp_path.iterdir()] == ["fingerprint"]
+
+
+def test_checkpoints_are_handed_over_where_links_are_impossible(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError("no links here")
+
+    monkeypatch.setattr(os, "link", refuse)
+    (tmp_path / "epoch1").mkdir()
+    (tmp_path / "epoch1" / "model").write_bytes(b"model")
+    hand_over(SimpleNamespace(epochs=1, files=lambda epoch: [f"epoch{epoch}/model"]), tmp_path, tmp_path / "run")
+    found = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
+    assert [(path.name, path.read_bytes()) for path in found] == [("model", b"model")]

@@ -1,0 +1,501 @@
+"""The stage that acquires text and trees, by kind and source."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+import zipfile
+from gzip import compress
+from pathlib import Path
+from typing import Any
+
+import conllu
+import pytest
+import yaml
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, sha256
+from headroom.data.catalogue import Treebank, find_entry
+from headroom.data.labelled import LabelledText, read_labelled
+from headroom.data.parallel import ParallelText, read_parallel
+from headroom.data.trees import read_trees
+from headroom.settings.labelled import CatalogueTreebank
+from headroom.stages.acquire import main
+
+SIZES = {"train": 90, "valid": 21, "test": 12, "far": 9}
+SETS = {"train": 90, "choose": 11, "check": 10, "test": 12, "far": 9}
+LABELS = ["entailment", "neutral", "contradiction"]
+TREE = "1\tHello\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t!\t_\t_\t_\t_\t1\tpunct\t_\t_\n\n"
+NOWHERE = "http://127.0.0.1:9/x"
+
+
+def acquire(kind: str, output: Path, settings: dict[str, Any], *flags: str) -> dict[str, Any]:
+    """Run the stage and return `corpus.json`, if there is one."""
+    section = "treebank" if kind == "trees" else "corpus"
+    main(["--kind", kind, "--output", str(output), "--settings", json.dumps({section: settings}), *flags])
+    return record_of(output)
+
+
+def record_of(corpus: Path) -> dict[str, Any]:
+    path = corpus / "corpus.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def in_a_process(tmp_path: Path, kind: str, settings: dict[str, Any], **environment: str) -> tuple[Any, float]:
+    """Run the stage in a process of its own; return what it did and the seconds that it took."""
+    begin = time.monotonic()
+    command = [sys.executable, "-m", "headroom", "acquire", "--kind", kind, "--output", str(tmp_path / "corpus")]
+    done = subprocess.run(
+        [*command, "--settings", json.dumps({"corpus": settings})],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "workflow"), **environment},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    return done, time.monotonic() - begin
+
+
+def sums(directory: Path) -> dict[str, str]:
+    return {path.name: sha256(path) for path in directory.iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("kind", "endings"), [("parallel", ("source", "target", "conllu")), ("labelled", ("tsv", "edits"))]
+)
+class TestGenerated:
+    def test_a_corpus_is_complete_and_described(self, tmp_path, kind, endings):
+        record = acquire(kind, tmp_path, {"source": "generated", **SIZES})
+        assert (record["sizes"], record["far"]) == (SETS, ["far"])
+        assert record["evaluation_sets"] == ["choose", "check", "test", "far"]
+        assert record["also_in_train"] == dict.fromkeys(("choose", "check", "test", "far"), 0)
+        assert record["origin"] == {"source": "generated", "seed": 1, **SIZES}
+        assert {*sums(tmp_path)} == {"corpus.json", *(f"{name}.{ending}" for name in SETS for ending in endings)}
+        assert all(sha256(tmp_path / name) == found for name, found in record["sha256"].items())
+        for name, size in SETS.items():
+            if kind == "labelled":
+                assert len(read_labelled(tmp_path / f"{name}.tsv", LABELS)) == size
+                assert len(read_lines(tmp_path / f"{name}.edits")) == size
+                continue
+            source = read_lines(tmp_path / f"{name}.source")
+            assert len(source) == len(read_lines(tmp_path / f"{name}.target")) == size
+            trees = conllu.parse((tmp_path / f"{name}.conllu").read_text())
+            assert [tree.metadata["text"] for tree in trees] == source
+        if kind == "labelled":
+            assert (record["labels"], record["metrics"], record["sentences_per_example"]) == (LABELS, ["accuracy"], 2)
+            assert record["label_sizes"]["train"] == dict.fromkeys(LABELS, 30)
+
+    def test_same_seed_same_bytes_other_seed_other_bytes(self, tmp_path, kind, endings):
+        for name, seed in (("a", 5), ("b", 6)):
+            acquire(kind, tmp_path / name, {"source": "generated", "seed": seed, **SIZES})
+        in_a_process(tmp_path, kind, {"source": "generated", "seed": 5, **SIZES}, PYTHONHASHSEED="7")
+        first, other = sums(tmp_path / "a"), sums(tmp_path / "b")
+        assert sums(tmp_path / "corpus") == first
+        assert all(first[f"{name}.{endings[0]}"] != other[f"{name}.{endings[0]}"] for name in SETS)
+
+    @pytest.mark.parametrize(("key", "value"), [("train", 0), ("valid", 1), ("seed", "one"), ("far", -3)])
+    def test_a_bad_setting_is_named(self, tmp_path, kind, endings, key, value):
+        with pytest.raises(HeadroomError, match=f"--{key} {value}: "):
+            acquire(kind, tmp_path / "out", {}, f"--{key}", str(value))
+        assert not (tmp_path / "out").exists()
+
+
+class TestFiles:
+    @pytest.fixture
+    def mine(self, tmp_path):
+        """Return the settings of small files of one's own, which lie in `tmp_path / "mine"`, by kind."""
+        (tmp_path / "mine").mkdir()
+        settings: dict[str, Any] = {kind: {"source": "files", "far": {}} for kind in ("parallel", "labelled")}
+        settings["labelled"]["labels"] = ["no", "yes"]
+        for name, count in {"train": 6, "valid": 5, "test": 3, "sea": 2}.items():
+            place = tmp_path / f"mine/{name}"
+            for side in ("en", "xx"):
+                place.with_suffix(f".{side}").write_text("".join(f"{name} {side} {n}\n" for n in range(1, count + 1)))
+            rows = [f'"{name}\u0085{n}\t{("yes", "no")[n % 2]}\n' for n in range(1, count + 1)]
+            place.with_suffix(".tsv").write_text("sentence\tlabel\n" + "".join(rows))
+            pair = {"source": f"{place}.en", "target": f"{place}.xx"}
+            for kind, value in (("parallel", pair), ("labelled", f"{place}.tsv")):
+                (settings[kind]["far"] if name == "sea" else settings[kind])[name] = value
+        return settings
+
+    def test_parallel_text_gets_the_common_form(self, mine, tmp_path):
+        languages = {"source_language": "English", "target_language": "Klingon"}
+        record = acquire("parallel", tmp_path / "corpus", {**mine["parallel"], **languages})
+        assert (record["evaluation_sets"], record["far"]) == (["choose", "check", "test", "sea"], ["sea"])
+        assert {key: record[key] for key in languages} == languages
+        assert record["sizes"] == {"train": 6, "choose": 3, "check": 2, "test": 3, "sea": 2}
+        assert read_lines(tmp_path / "corpus/choose.target") == ["valid xx 1", "valid xx 3", "valid xx 5"]
+        assert read_lines(tmp_path / "corpus/check.source") == ["valid en 2", "valid en 4"]
+
+    def test_labelled_text_gets_the_common_form(self, mine, tmp_path):
+        record = acquire("labelled", tmp_path / "corpus", {**mine["labelled"], "metrics": ["f1", "accuracy"]})
+        assert (record["evaluation_sets"], record["far"]) == (["choose", "check", "test", "sea"], ["sea"])
+        assert (record["labels"], record["metrics"]) == (["no", "yes"], ["f1", "accuracy"])
+        assert record["sizes"] == {"train": 6, "choose": 3, "check": 2, "test": 3, "sea": 2}
+        assert record["origin"]["far"] == {"sea": str(tmp_path / "mine/sea.tsv")}
+        assert read_labelled(tmp_path / "corpus/choose.tsv").first == [f'"valid\u0085{n}' for n in (1, 3, 5)]
+        assert read_labelled(tmp_path / "corpus/check.tsv").labels == ["yes", "yes"]
+
+    def test_without_training_text_or_metrics(self, mine, tmp_path):
+        for kind in ("parallel", "labelled"):
+            del mine[kind]["train"]
+            assert acquire(kind, tmp_path / kind, mine[kind])["sizes"]["train"] == 0
+        assert record_of(tmp_path / "labelled")["metrics"] == ["accuracy"]
+
+    @pytest.mark.parametrize(
+        ("kind", "file", "content", "message"),
+        [
+            ("parallel", "sea.xx", "1\n2\n3\n", r"sea\.en has 2 lines but .*sea\.xx has 3"),
+            ("parallel", "test.xx", "a\n\nc\n", r"test\.xx, line 2 is empty"),
+            ("labelled", "sea.tsv", "sentence\tlabel\nx\tmaybe\n", r"sea\.tsv, line 2: the label 'maybe' is not among"),
+            ("labelled", "test.tsv", "sentence\tlabel\nx\n", r"test\.tsv, line 2 has 1 columns: expected 2"),
+            ("labelled", "train.tsv", "sentence\tlabel\n\tyes\n", r"train\.tsv, line 2: a sentence is empty"),
+            ("labelled", "valid.tsv", "sentence\tgold\nx\tyes\n", r"valid\.tsv, line 1: no column 'label' among sen"),
+            ("labelled", "test.tsv", "sentence1\tsentence2\tlabel\na\tb\tno\n", "single sentences, test has pairs"),
+            ("labelled", "valid.tsv", "sentence\tlabel\nx\tyes\n", r"valid\.tsv has 1 example: at least two"),
+        ],
+    )
+    def test_bad_text_stops_everything_before_a_file_is_written(self, mine, tmp_path, kind, file, content, message):
+        (tmp_path / "mine" / file).write_text(content)
+        with pytest.raises(HeadroomError, match=message):
+            acquire(kind, tmp_path / "corpus", mine[kind])
+        assert not (tmp_path / "corpus").exists()
+
+    def test_unicode_line_breaks_keep_the_alignment(self, mine, tmp_path):
+        (tmp_path / "mine/test.en").write_bytes("a\u0085b\nc\u2029d\ne\n".encode())
+        acquire("parallel", tmp_path / "corpus", mine["parallel"])
+        text = read_parallel(tmp_path / "corpus/test.source", tmp_path / "corpus/test.target")
+        assert text.source == ["a\u0085b", "c\u2029d", "e"]
+
+    def test_test_sentences_in_training_are_warned_of(self, mine, tmp_path, caplog):
+        (tmp_path / "mine/test.en").write_text("train en 2\nnew\ntrain en 4\n")
+        acquire("parallel", tmp_path / "corpus", mine["parallel"])
+        assert "2 of 3 examples of test are in train too" in caplog.text
+
+    @pytest.mark.parametrize("kind", ["parallel", "labelled"])
+    @pytest.mark.parametrize("name", ["test", "valid", "train", "a/b", "../up", ""])
+    def test_a_far_set_needs_a_name_of_its_own(self, mine, tmp_path, kind, name):
+        mine[kind]["far"] = {name: mine[kind]["far"]["sea"]}
+        with pytest.raises(HeadroomError, match="far: '.*' cannot name a far-domain set"):
+            acquire(kind, tmp_path / "corpus", mine[kind])
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"labels": ["one"]}, "--labels"),
+            ({"labels": ["a", "a"]}, "the label 'a' is given twice"),
+            ({"labels": ["a", "b", "c"], "metrics": ["f1"]}, "the metric f1 needs two labels"),
+        ],
+    )
+    def test_labels_and_metrics_must_fit(self, mine, tmp_path, changed, message):
+        with pytest.raises(HeadroomError, match=message):
+            acquire("labelled", tmp_path / "corpus", {**mine["labelled"], **changed})
+
+
+def published(mirror: Path, path: str, content: bytes, **about: Any) -> dict[str, Any]:
+    """Put a file into a mirror and return its entry in a catalogue."""
+    (mirror / path).parent.mkdir(parents=True, exist_ok=True)
+    (mirror / path).write_bytes(content)
+    found = hashlib.sha256(content).hexdigest()
+    return {"path": path, "url": NOWHERE, "bytes": len(content), "sha256": found, "licence": "free", **about}
+
+
+class TestCatalogue:
+    @pytest.fixture
+    def multi30k(self, tmp_path):
+        """Return flags for a small data set in the catalogue's form; its mirror is `tmp_path / "mirror"`."""
+        files = []
+        for name, lines in {"train": 5, "valid": 4, "test": 3, "mscoco": 2, "newstest2015": 2}.items():
+            for side in ("source", "target"):
+                content = "".join(f"{name} \u0085 {side} {number}\n" for number in range(1, lines + 1)).encode()
+                about = {"set": name, "side": side, "lines": lines}
+                path = f"multi30k/{name}.{side}.gz"
+                files.append(published(tmp_path / "mirror", path, compress(content, mtime=0), **about))
+        entry = {"title": "small", "source_language": "English", "target_language": "German", "files": files}
+        return self.flags(tmp_path, {"multi30k": entry})
+
+    @pytest.fixture
+    def cola(self, tmp_path):
+        """Return flags for a small labelled data set; its mirror is `tmp_path / "mirror"`."""
+        texts = {"train": '1\t"a\u0085b\n0\tc\n1\td\n0\te\n', "dev": "1\tf\n0\tg\n1\tc\n", "test": "0\th\n1\td\n"}
+        mirror = tmp_path / "mirror"
+        files = [published(mirror, f"cola/{name}.tsv", text.encode(), licence="tsv") for name, text in texts.items()]
+        with zipfile.ZipFile(tmp_path / "far.zip", "w") as archive:
+            archive.writestr("in/sea.tsv", "1\tboat\n")
+        files.append(published(mirror, "cola/far.zip", (tmp_path / "far.zip").read_bytes(), licence="zip"))
+        sets = {
+            "train": {"files": ["cola/train.tsv"], "examples": 4},
+            "valid": {"files": ["cola/dev.tsv"], "examples": 3},
+            "test": {"files": ["cola/test.tsv"], "examples": 2},
+            "sea": {"files": ["cola/far.zip"], "member": "in/sea.tsv", "examples": 1},
+        }
+        columns = {"sentences": [2], "label": 1, "names": {"0": "bad", "1": "good"}}
+        about = {"title": "small", "labels": ["bad", "good"], "metrics": ["matthews", "accuracy"]}
+        return self.flags(tmp_path, {"cola": {**about, "columns": columns, "files": files, "sets": sets}})
+
+    @staticmethod
+    def flags(tmp_path, entries):
+        (tmp_path / "catalogue.yaml").write_text(yaml.safe_dump(entries, sort_keys=False))
+        return ["--catalogue", str(tmp_path / "catalogue.yaml"), "--mirror", str(tmp_path / "mirror")]
+
+    def test_parallel_text_gets_the_common_form(self, multi30k, tmp_path):
+        output = tmp_path / "out"
+        record = acquire("parallel", output, {"source": "catalogue"}, *multi30k)
+        assert record["evaluation_sets"] == ["choose", "check", "test", "mscoco", "newstest2015"]
+        assert (record["far"], record["origin"]["licences"]) == (["mscoco", "newstest2015"], ["free"])
+        assert read_lines(output / "choose.source") == ["valid \u0085 source 1", "valid \u0085 source 3"]
+        assert read_lines(output / "check.target") == ["valid \u0085 target 2", "valid \u0085 target 4"]
+        assert (output / "downloads/multi30k/train.source.gz").is_file()
+
+    def test_far_sets_can_be_chosen(self, multi30k, tmp_path):
+        output = tmp_path / "out"
+        assert acquire("parallel", output, {"source": "catalogue", "far": ["mscoco"]}, *multi30k)["far"] == ["mscoco"]
+        assert not (output / "newstest2015.source").exists()
+        with pytest.raises(HeadroomError, match="no far-domain set 'moon': it has mscoco, newstest2015"):
+            acquire("parallel", output, {"source": "catalogue", "far": ["moon"]}, *multi30k)
+
+    def test_a_truncated_file_stops_everything_before_a_corpus_is_written(self, multi30k, tmp_path):
+        broken = tmp_path / "mirror/multi30k/test.target.gz"
+        broken.write_bytes(broken.read_bytes()[:-5])
+        with pytest.raises(HeadroomError, match=r"test\.target\.gz: wrong checksum, expected sha256 \w{64}"):
+            acquire("parallel", tmp_path / "out", {"source": "catalogue"}, *multi30k)
+        assert {path.name for path in (tmp_path / "out").iterdir()} == {"downloads"}
+        assert not list((tmp_path / "out").rglob("*test.target*"))
+
+    def test_labelled_text_gets_the_common_form(self, cola, tmp_path, caplog):
+        output = tmp_path / "out"
+        record = acquire("labelled", output, {"source": "catalogue", "dataset": "cola", "far": ["sea"]}, *cola)
+        assert record["evaluation_sets"] == ["choose", "check", "test", "sea"]
+        assert (record["far"], record["labels"]) == (["sea"], ["bad", "good"])
+        assert (record["metrics"], record["origin"]["licences"]) == (["matthews", "accuracy"], ["tsv", "zip"])
+        assert record["sizes"] == {"train": 4, "choose": 2, "check": 1, "test": 2, "sea": 1}
+        assert record["also_in_train"] == {"choose": 1, "check": 0, "test": 1, "sea": 0}
+        assert "1 of 2 examples of test are in train too" in caplog.text
+        train = LabelledText(['"a\u0085b', "c", "d", "e"], None, ["good", "bad", "good", "bad"])
+        assert read_labelled(output / "train.tsv", record["labels"]) == train
+        assert read_labelled(output / "choose.tsv").first == ["f", "c"]
+        assert (output / "downloads/cola/far.zip").is_file()
+
+    def test_only_what_is_needed_is_fetched(self, cola, tmp_path):
+        (tmp_path / "mirror/cola/far.zip").unlink()
+        settings = {"source": "catalogue", "dataset": "cola"}
+        assert acquire("labelled", tmp_path / "out", settings, *cola)["far"] == []
+        with pytest.raises(HeadroomError, match="cola has no far-domain set 'moon': it has sea"):
+            acquire("labelled", tmp_path / "out", {**settings, "far": ["moon"]}, *cola)
+
+    @pytest.mark.parametrize("name", ["qqp", "rte"])
+    def test_an_unknown_data_set_is_refused(self, cola, tmp_path, name):
+        with pytest.raises(HeadroomError, match="--dataset qqp: |the catalogue has no data set 'rte': it has cola"):
+            acquire("labelled", tmp_path / "out", {"source": "catalogue", "dataset": name}, *cola)
+
+
+class TestTrees:
+    @pytest.fixture
+    def catalogue(self, tmp_path):
+        """Return flags for a small treebank in the catalogue's form; its mirror is `tmp_path / "mirror"`."""
+        file = published(tmp_path / "mirror", "ud-english-pud/pud.conllu", TREE.encode(), lines=3)
+        return TestCatalogue.flags(tmp_path, {"ud-english-pud": {"title": "PUD", "file": file}})
+
+    def test_generated_sentences_are_new_and_their_seed_makes_them(self, tmp_path):
+        for name, seed, count in (("a", 1, 40), ("b", 1, 6), ("c", 2, 6)):
+            settings = {"source": "generated", "sentences": count}
+            acquire("trees", tmp_path / name, settings, "--seed", str(seed), "--relations", "nsubj", "amod")
+        texts = {name: [one.text for one in read_trees(tmp_path / name)] for name in "abc"}
+        assert len(set(texts["a"])) == 40
+        assert texts["a"][:6] == texts["b"] != texts["c"]
+
+    def test_from_the_mirror(self, catalogue, tmp_path):
+        acquire("trees", tmp_path / "out/a.conllu", {"source": "catalogue"}, *catalogue, "--relations", "punct")
+        assert (tmp_path / "out/a.conllu").read_text() == TREE
+        assert (tmp_path / "out/downloads/ud-english-pud/pud.conllu").is_file()
+
+    def test_a_changed_file_is_refused_and_nothing_written(self, catalogue, tmp_path):
+        (tmp_path / "mirror/ud-english-pud/pud.conllu").write_text(TREE + TREE)
+        with pytest.raises(HeadroomError, match=r"pud\.conllu: wrong checksum"):
+            acquire("trees", tmp_path / "a.conllu", {"source": "catalogue"}, *catalogue)
+        assert not (tmp_path / "a.conllu").exists()
+
+    def test_a_treebank_that_is_not_there_is_named(self, catalogue, tmp_path):
+        settings = {"source": "catalogue", "treebank": "ud-german-pud"}
+        with pytest.raises(HeadroomError, match="no treebank 'ud-german-pud': it has ud-english-pud"):
+            acquire("trees", tmp_path / "a.conllu", settings, *catalogue)
+
+    def test_the_catalogue_has_every_treebank_that_can_be_asked_for(self):
+        for name in CatalogueTreebank.model_json_schema()["properties"]["treebank"]["enum"]:
+            file = find_entry(Treebank, name).file
+            assert file.path.startswith(f"{name}/")
+            assert file.url.endswith(file.path.partition("/")[2])
+
+    def test_a_treebank_of_ones_own_is_taken_as_it_is_or_refused(self, tmp_path):
+        settings = {"source": "files", "path": str(tmp_path / "mine.conllu")}
+        (tmp_path / "mine.conllu").write_text(TREE)
+        acquire("trees", tmp_path / "a.conllu", settings)
+        assert (tmp_path / "a.conllu").read_text() == TREE
+        with pytest.raises(HeadroomError, match=r"no relation 'vocative'; it has punct"):
+            acquire("trees", tmp_path / "b.conllu", settings, "--relations", "punct", "vocative")
+        (tmp_path / "mine.conllu").write_text(TREE + TREE.replace("\t1\tpunct", "\t7\tpunct"))
+        with pytest.raises(HeadroomError, match=r"mine\.conllu, line 5: the governor 7 is no word"):
+            acquire("trees", tmp_path / "b.conllu", settings)
+        assert not (tmp_path / "b.conllu").exists()
+
+
+class TestHub:
+    """In a process of its own, with the real library."""
+
+    @pytest.fixture(autouse=True)
+    def _library(self):
+        pytest.importorskip("datasets")
+
+    @pytest.fixture
+    def offline(self, tmp_path):
+        return {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hub")}
+
+    @pytest.mark.parametrize(
+        ("kind", "settings", "told", "files"),
+        [
+            (
+                "labelled",
+                {"dataset": "nyu-mll/glue", "name": "mnli"},
+                "nyu-mll/glue (mnli), split train, ",
+                "TSV files",
+            ),
+            (
+                "parallel",
+                {"dataset": "someone/talks", "source_language": "de", "target_language": "en"},
+                "someone/talks, split ",
+                "text files",
+            ),
+        ],
+    )
+    def test_without_network_one_line_says_what_to_do(self, tmp_path, offline, kind, settings, told, files):
+        done, seconds = in_a_process(tmp_path, kind, {"source": "hub", **settings}, **offline)
+        assert done.returncode == 2
+        (error,) = [line for line in done.stderr.split("\n") if line.startswith("error: ")]
+        assert error.startswith(f"error: key dataset: cannot load {told}")
+        assert error.endswith(f"give a local copy as {files} with source: files")
+        assert "Traceback" not in done.stderr
+        assert seconds < 60, "the library by itself tries for longer"
+        assert not (tmp_path / "corpus").exists()
+
+    def test_a_directory_in_the_form_of_the_hub_becomes_a_corpus(self, tmp_path, offline):
+        place = tmp_path / "data"
+        place.mkdir()
+        splits = {"train": 6, "validation": 4, "other": 2}
+        about = {
+            "license": "cc0-1.0",
+            "configs": [
+                {
+                    "config_name": "default",
+                    "data_files": [{"split": name, "path": f"{name}.jsonl"} for name in splits],
+                }
+            ],
+            "dataset_info": {
+                "features": [
+                    {"name": "text", "dtype": "string"},
+                    {"name": "label", "dtype": {"class_label": {"names": {"0": "bad", "1": "good"}}}},
+                ]
+            },
+        }
+        (place / "README.md").write_text(f"---\n{yaml.safe_dump(about)}---\n")
+        for name, count in splits.items():
+            rows = [{"text": f'"{name}\u0085\n{number}', "label": number % 2} for number in range(count)]
+            (place / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        settings = {"source": "hub", "dataset": str(place), "sentences": ["text"], "metrics": ["f1", "accuracy"]}
+        parts = {"train": "train[:4]", "test": "train[4:]", "far": {"sea": "other"}}
+        done, _ = in_a_process(tmp_path, "labelled", {**settings, **parts}, **offline)
+        assert done.returncode == 0, done.stderr
+        record = record_of(tmp_path / "corpus")
+        assert record["sizes"] == {"train": 4, "choose": 2, "check": 2, "test": 2, "sea": 2}
+        assert (record["labels"], record["metrics"]) == (["bad", "good"], ["f1", "accuracy"])
+        assert (record["far"], record["origin"]["far"]) == (["sea"], {"sea": "other"})
+        text = read_labelled(tmp_path / "corpus/check.tsv", record["labels"])
+        assert text == LabelledText(['"validation\u0085 1', '"validation\u0085 3'], None, ["good", "good"])
+
+    def test_the_hubs_own_parquet_files_become_a_corpus(self, tmp_path, offline):
+        """A branch `refs/convert/parquet` has `<configuration>/<split>/0000.parquet` and nothing else."""
+        import pyarrow
+        import pyarrow.parquet
+
+        for split, size in {"train": 5, "validation": 4, "test": 2}.items():
+            rows = [{"de": f"{split} \u0085 eins\n{number}", "en": f"{split} one {number}"} for number in range(size)]
+            rows += [{"de": "", "en": "left out"}] * (split == "train")
+            path = tmp_path / "data/de-en" / split / "0000.parquet"
+            path.parent.mkdir(parents=True)
+            pyarrow.parquet.write_table(pyarrow.table({"translation": rows}), path)
+        settings = {"source": "hub", "dataset": str(tmp_path / "data"), "far": {"late": "train[4:]"}}
+        languages = {"source_language": "de", "target_language": "en"}
+        done, _ = in_a_process(tmp_path, "parallel", {**settings, **languages}, **offline)
+        assert done.returncode == 0, done.stderr
+        assert "left out 1 of 6 pairs of train" in done.stderr
+        record = record_of(tmp_path / "corpus")
+        assert record["sizes"] == {"train": 5, "choose": 2, "check": 2, "test": 2, "late": 1}
+        assert (record["source_language"], record["origin"]["far"]) == ("de", {"late": "train[4:]"})
+        text = read_parallel(tmp_path / "corpus/check.source", tmp_path / "corpus/check.target")
+        expected = ["validation \u0085 eins 1", "validation \u0085 eins 3"], ["validation one 1", "validation one 3"]
+        assert text == ParallelText(*expected)
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            ({"far": {"test": "x"}}, "--far: 'test' cannot name a far-domain set"),
+            ({"sentences": ["a", "b", "c"]}, "--sentences "),
+            ({"labels": ["one"]}, "--labels "),
+            ({"labels": ["a", "b", "c"], "metrics": ["f1"]}, "the metric f1 needs two labels"),
+        ],
+    )
+    def test_wrong_settings_are_named_before_anything_is_loaded(self, tmp_path, changed, message):
+        with pytest.raises(HeadroomError, match=message):
+            acquire("labelled", tmp_path / "corpus", {"source": "hub", "dataset": "some/set", **changed})
+        assert not (tmp_path / "corpus").exists()
+
+
+class TestSacrebleu:
+    """In a process of its own without a network, and on sets that sacrebleu has already."""
+
+    SETTINGS = {"source": "sacrebleu", "far": {"mtnt": "mtnt1.1/test"}}  # noqa: RUF012
+
+    @pytest.fixture
+    def offline(self, tmp_path):
+        blocked = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+        return {**blocked, "no_proxy": "", "SACREBLEU": str(tmp_path / "cache")}
+
+    def test_without_network_one_message_says_what_to_do(self, tmp_path, offline):
+        done, seconds = in_a_process(tmp_path, "parallel", self.SETTINGS, **offline)
+        assert done.returncode == 2
+        message = done.stderr[done.stderr.index("error: ") :].strip()
+        assert message.startswith("error: key choose: sacrebleu cannot download wmt13 (en-fr): ")
+        assert f"copy {tmp_path}/cache/wmt13 from a machine that has it" in message
+        assert "Traceback" not in done.stderr
+        assert seconds < 60
+        assert not (tmp_path / "corpus").exists()
+
+    def test_sets_become_a_corpus_without_training_text(self, tmp_path, offline):
+        for name, size in {"wmt13": 3, "wmt12": 2, "wmt14/full": 2, "mtnt1.1/test": 1}.items():
+            directory = tmp_path / "cache" / name
+            directory.mkdir(parents=True)
+            for field in ("src", "ref", "docid", "genre", "origlang"):
+                path = directory / f"{name.replace('/', '_')}.en-fr.{field}"
+                side = "f" if field == "ref" else "e"
+                path.write_text("".join(f"{name} {side} \u0085 {number}\n" for number in range(size)), "utf-8")
+        done, _ = in_a_process(tmp_path, "parallel", self.SETTINGS, **offline)
+        assert done.returncode == 0, done.stderr
+        record = record_of(tmp_path / "corpus")
+        assert record["sizes"] == {"train": 0, "choose": 3, "check": 2, "test": 2, "mtnt": 1}
+        assert (record["source_language"], record["target_language"]) == ("en", "fr")
+        assert (record["far"], record["origin"]["choose"]) == (["mtnt"], "wmt13")
+        text = read_parallel(tmp_path / "corpus/test.source", tmp_path / "corpus/test.target")
+        assert text.target == ["wmt14/full f \u0085 0", "wmt14/full f \u0085 1"]
+        assert (tmp_path / "corpus/train.source").read_bytes() == b""
+
+    def test_an_unknown_set_is_refused(self, tmp_path):
+        with pytest.raises(HeadroomError, match=r"key far\.old: sacrebleu \S+ has no test set 'wmt1'"):
+            acquire("parallel", tmp_path / "corpus", {"source": "sacrebleu", "far": {"old": "wmt1"}})
+        assert not (tmp_path / "corpus").exists()
+
+
+@pytest.mark.parametrize("kind", ["parallel", "labelled", "trees"])
+def test_help_shows_the_settings_of_a_kind(kind, capsys):
+    with pytest.raises(SystemExit):
+        main(["--kind", kind, "--help"])
+    assert "--source {" in capsys.readouterr().out

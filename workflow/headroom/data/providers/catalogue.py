@@ -1,0 +1,249 @@
+"""Public data of the catalogues: fetched from a mirror or by download, checked, and read as it was published."""
+
+import gzip
+import logging
+import shutil
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path, sha256
+from headroom.data.archives import FAULTS, read_all
+from headroom.data.catalogue import (
+    REQUIRED,
+    Column,
+    Columns,
+    Dataset,
+    Identifiers,
+    LabelledDataset,
+    PublishedFile,
+    Rows,
+    Treebank,
+    find_entry,
+)
+from headroom.data.corpora import Request
+from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
+from headroom.data.labelled import LabelledSets, LabelledText, checked, split_rows
+from headroom.data.parallel import SIDES, ParallelSets, ParallelText
+from headroom.data.parallel import checked as checked_pairs
+from headroom.data.trees import Trees
+from headroom.settings.labelled import CatalogueTreebank, LabelledCatalogueCorpus
+from headroom.settings.parallel import CatalogueCorpus
+
+_log = logging.getLogger(__name__)
+
+
+def parallel(settings: CatalogueCorpus, request: Request) -> ParallelSets:
+    """Return a data set of the catalogue after fetching and checking all its files."""
+    dataset = find_entry(Dataset, settings.dataset, settings.far, request.catalogue)
+    names = (*REQUIRED, *settings.far)
+    licences = sorted({file.licence for file in dataset.files if file.set in names})
+    return ParallelSets(
+        {name: _pairs(dataset, name, request) for name in names},
+        (dataset.source_language, dataset.target_language),
+        {"title": dataset.title, "licences": licences},
+    )
+
+
+def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSets:
+    """Return a labelled data set of the catalogue after fetching the files that are needed."""
+    dataset = find_entry(LabelledDataset, settings.dataset, settings.far, request.catalogue)
+    names = (*REQUIRED, *settings.far)
+    files = dataset.files_of(names)
+    fetched = {file.path: fetch(file, request.downloads, mirror=request.mirror) for file in files}
+    return LabelledSets(
+        {name: read_set(dataset, name, fetched) for name in names},
+        dataset.labels,
+        dataset.metrics,
+        {"title": dataset.title, "licences": sorted({file.licence for file in files})},
+    )
+
+
+def trees(settings: CatalogueTreebank, request: Request) -> Trees:
+    """Return a treebank of the catalogue."""
+    file = find_entry(Treebank, settings.treebank, catalogue=request.catalogue).file
+    fetched = fetch(file, request.downloads, mirror=request.mirror)
+    return Trees(unpacked_lines(fetched, file), str(fetched))
+
+
+def fetch(
+    file: PublishedFile, directory: Path | str, *, mirror: Path | str | None = None, patience: Patience = PATIENCE
+) -> Path:
+    """Return the path of a catalogued file below `directory`, fetching it unless it is there already.
+
+    The mirror is tried first: a directory, or the address of one, in which the file lies at `file.path`. A file in
+    a directory that is not the catalogued one is an error, so that a broken mirror does not go unnoticed.
+
+    Raises:
+        HeadroomError: If the file cannot be had or its checksum is wrong; then nothing is left behind but what a
+            later call can go on from.
+    """
+    destination = Path(directory) / file.path
+    if destination.is_file() and sha256(destination) == file.sha256:
+        return destination
+    if mirrored := in_mirror(mirror, file.path):
+        _copy(mirrored, file, destination)
+    else:
+        _log.info("downloading %s (%d bytes; licence: %s)", file.url, file.bytes, file.licence)
+        where = addresses(mirror, file.path, file.url)
+        download(where, destination, place=file.path, expected=file.sha256, size=file.bytes, patience=patience)
+    return destination
+
+
+def unpacked_lines(path: Path, file: PublishedFile) -> list[str]:
+    r"""Return the lines of a fetched file, split at "\n" alone, unpacked if its name ends in .gz.
+
+    Raises:
+        HeadroomError: If it cannot be unpacked, is not UTF-8, or has not the catalogued number of lines.
+    """
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
+            lines = read_all(path, stream).decode("utf-8").removesuffix("\n").split("\n")
+    except (*FAULTS, UnicodeDecodeError) as error:
+        raise HeadroomError(f"cannot unpack {path}: {error}") from error
+    if file.lines is not None and len(lines) != file.lines:
+        raise HeadroomError(f"{path} has {len(lines)} lines, expected {file.lines}")
+    return lines
+
+
+def _copy(original: Path, file: PublishedFile, destination: Path) -> None:
+    with atomic_path(destination) as temporary:
+        try:
+            shutil.copyfile(original, temporary)
+        except OSError as error:
+            raise HeadroomError(f"cannot read {original}: {error.strerror}") from error
+        found, size = sha256(temporary), temporary.stat().st_size
+        if found != file.sha256:
+            raise HeadroomError(
+                f"{original}: wrong checksum, expected sha256 {file.sha256} ({file.bytes} bytes), "
+                f"found {found} ({size} bytes);\nreplace the file in the mirror, or remove it to download it"
+            )
+
+
+def _pairs(dataset: Dataset, name: str, request: Request) -> ParallelText:
+    """Fetch both sides of a set and return its pairs."""
+    files = [dataset.file(name, side) for side in SIDES]
+    paths = [fetch(file, request.downloads, mirror=request.mirror) for file in files]
+    sides = ([line.strip() for line in unpacked_lines(*pair)] for pair in zip(paths, files, strict=True))
+    return checked_pairs(ParallelText(*sides), *map(str, paths))
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a file, with the names of the columns if its first line has them."""
+
+    name: str
+    header: list[str]
+    rows: list[list[str]]
+
+    @property
+    def first_line(self) -> int:
+        """The number of the first row's line in the file."""
+        return 2 if self.header else 1
+
+    def column(self, wanted: Column) -> list[str]:
+        """Return a column, by number from 1 or by name, without white space around its fields.
+
+        Raises:
+            HeadroomError: If there is no such column.
+        """
+        if isinstance(wanted, str) and wanted not in self.header:
+            raise HeadroomError(f"{self.name}, line 1: no column '{wanted}' among {', '.join(self.header)}")
+        place = self.header.index(wanted) if isinstance(wanted, str) else wanted - 1
+        if self.rows and place >= len(self.rows[0]):
+            raise HeadroomError(f"{self.name}, line {self.first_line}: {len(self.rows[0])} columns, no column {wanted}")
+        return [row[place].strip() for row in self.rows]
+
+
+def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -> LabelledText:
+    """Return the examples of one set of a catalogued data set.
+
+    Args:
+        dataset: Its entry in the catalogue.
+        name: The set.
+        fetched: Where the files are that the set needs, by their path in the catalogue.
+
+    Raises:
+        HeadroomError: If a file is not as the catalogue says; names the file, and the line if there is one.
+    """
+    wanted, columns = dataset.sets[name], dataset.columns_of(name)
+    files = [(file, fetched[file.path]) for path in wanted.files for file in dataset.files if file.path == path]
+    one = len(files) == 1
+    table = _table(*files[0], member=wanted.member, header=columns.header) if one else _aligned(files)
+    text = _examples(table, columns)
+    taken = chosen_rows(len(text), wanted.rows)
+    for listed, keeps in ((wanted.only, True), (wanted.without, False)):
+        if listed:
+            among = _told_by(table, listed, dataset, fetched)
+            taken = [place for place in taken if among[place] is keeps]
+    if len(taken) != wanted.examples:
+        raise HeadroomError(f"{table.name}: {len(taken)} examples for {name}, expected {wanted.examples}")
+    return text.taken(taken)
+
+
+def chosen_rows(count: int, rows: Rows) -> list[int]:
+    """Return which of `count` rows are taken, counted from 0, in order."""
+    last = count if rows.last is None else min(rows.last, count)
+    numbers = range(rows.first, last + 1)
+    return [
+        number - 1
+        for number in numbers
+        if not (rows.only_every and number % rows.only_every)
+        if not (rows.except_every and number % rows.except_every == 0)
+    ]
+
+
+def raw_lines(path: Path, file: PublishedFile, member: str | None = None) -> list[str]:
+    r"""Return the lines of a fetched file or of a member of an archive, split at "\n" alone, without a mark in front.
+
+    A member is read and never written, so its name cannot lead anywhere.
+
+    Raises:
+        HeadroomError: If the archive lacks the member, or the text is damaged, not UTF-8 or not as long as catalogued.
+    """
+    lines = unpacked_lines(path, file) if member is None else _member_lines(path, member)
+    return [lines[0].removeprefix("\ufeff"), *lines[1:]]
+
+
+def _member_lines(path: Path, member: str) -> list[str]:
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
+            text = read_all(path, stream).decode("utf-8")
+    except KeyError as error:
+        raise HeadroomError(f"{path} has no member '{member}'") from error
+    except (zipfile.BadZipFile, *FAULTS, UnicodeDecodeError, RuntimeError) as error:  # the last for locked members
+        raise HeadroomError(f"cannot unpack '{member}' of {path}: {error}") from error
+    return text.removesuffix("\n").split("\n")
+
+
+def _table(file: PublishedFile, path: Path, *, member: str | None = None, header: bool = False) -> Table:
+    lines = raw_lines(path, file, member)
+    name = str(path) if member is None else f"{path}, member {member}"
+    columns = len(lines[0].split("\t"))
+    rows = split_rows(lines, columns=columns, name=name, first_line=1)
+    return Table(name, [field.strip() for field in rows[0]] if header else [], rows[1:] if header else rows)
+
+
+def _aligned(files: Sequence[tuple[PublishedFile, Path]]) -> Table:
+    """Return files as the columns of one table; a tab inside a line stays where it is."""
+    columns = [raw_lines(path, file) for file, path in files]
+    for (_, path), lines in zip(files, columns, strict=True):
+        if len(lines) != len(columns[0]):
+            raise HeadroomError(f"{files[0][1]} has {len(columns[0])} lines but {path} has {len(lines)}")
+    return Table(" + ".join(str(path) for _, path in files), [], [list(row) for row in zip(*columns, strict=True)])
+
+
+def _examples(table: Table, columns: Columns) -> LabelledText:
+    first, *second = (table.column(wanted) for wanted in columns.sentences)
+    raw = LabelledText(first, second[0] if second else None, table.column(columns.label))
+    checked(raw, tuple(columns.names), name=table.name, first_line=table.first_line)
+    return LabelledText(raw.first, raw.second, [columns.names[label] for label in raw.labels])
+
+
+def _told_by(table: Table, listed: Identifiers, dataset: LabelledDataset, fetched: Mapping[str, Path]) -> list[bool]:
+    """Return of each row whether its identifiers are in the list."""
+    file = next(file for file in dataset.files if file.path == listed.file)
+    names = {tuple(field.strip() for field in row) for row in _table(file, fetched[file.path]).rows}
+    return [key in names for key in zip(*(table.column(column) for column in listed.columns), strict=True)]

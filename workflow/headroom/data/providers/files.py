@@ -1,0 +1,28 @@
+"""Text and trees of one's own: files that are checked and taken as they are."""
+
+from headroom.core.files import read_lines
+from headroom.data.corpora import Request
+from headroom.data.labelled import LabelledSets, read_labelled
+from headroom.data.parallel import ParallelSets, ParallelText, read_parallel
+from headroom.data.trees import Trees
+from headroom.settings.labelled import LabelledFilesCorpus, TreebankFile
+from headroom.settings.parallel import FilesCorpus
+
+
+def parallel(settings: FilesCorpus, _request: Request) -> ParallelSets:
+    """Return the pairs of files that are aligned by line; raises HeadroomError as `read_parallel` does."""
+    texts = {name: read_parallel(pair.source, pair.target) for name, pair in settings.pairs.items()}
+    languages = settings.source_language, settings.target_language
+    return ParallelSets({"train": ParallelText([], []), **texts}, languages, valid=settings.valid.source)
+
+
+def labelled(settings: LabelledFilesCorpus, _request: Request) -> LabelledSets:
+    """Return the examples of tables with named columns; raises HeadroomError as `read_labelled` does."""
+    texts = {name.removeprefix("far."): read_labelled(path, settings.labels) for name, path in settings.paths.items()}
+    texts = {"train": texts["test"].taken([]), **texts}
+    return LabelledSets(texts, settings.labels, settings.metrics, valid=settings.valid)
+
+
+def trees(settings: TreebankFile, _request: Request) -> Trees:
+    """Return the lines of a CoNLL-U file; raises HeadroomError as `read_lines` does."""
+    return Trees(read_lines(settings.path), settings.path)

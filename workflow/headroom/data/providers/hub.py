@@ -1,0 +1,184 @@
+"""Data sets of the Hugging Face Hub, by the library `datasets`, told not to wait for a Hub that does not answer."""
+
+import importlib
+import logging
+import os
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import requests
+
+from headroom.core.errors import HeadroomError
+from headroom.data.corpora import Request
+from headroom.data.labelled import LabelledSets, LabelledText
+from headroom.data.parallel import ParallelSets, ParallelText, checked
+from headroom.settings.labelled import HubCorpus, check_task
+from headroom.settings.parallel import ParallelHubCorpus
+
+TIMEOUT = 10.0
+"""Seconds without an answer after which the Hub is out of reach."""
+
+_log = logging.getLogger(__name__)
+
+
+def parallel(settings: ParallelHubCorpus, _request: Request) -> ParallelSets:
+    """Load every set. Pairs with an empty side are left out, and a warning counts them.
+
+    Raises:
+        HeadroomError: If the library, the network, the data set, a split, the column or a language is missing;
+            names the key.
+    """
+    tables = _tables(settings, "give a local copy as text files with source: files")
+    texts = {name: _pairs(settings, name, table) for name, table in tables.items()}
+    sound = {name: checked(text, f"{name}.source", f"{name}.target") for name, text in texts.items()}
+    languages = settings.source_language, settings.target_language
+    return ParallelSets(sound, languages, {"licences": [_licence(tables)]}, settings.valid)
+
+
+def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
+    """Load every set. Examples without a label or with an empty sentence are left out, and a warning counts them.
+
+    Raises:
+        HeadroomError: If the library, the network, the data set, a split or a column is missing, or if labels and
+            metrics do not fit; names the key.
+    """
+    tables = _tables(settings, "give a local copy as TSV files with source: files")
+    labels = _labels(settings, tables["train"])
+    texts = {name: _text(settings, name, table, labels) for name, table in tables.items()}
+    return LabelledSets(texts, labels, settings.metrics, {"licences": [_licence(tables)]}, settings.valid)
+
+
+def _tables(settings: ParallelHubCorpus | HubCorpus, way_out: str) -> dict[str, Any]:
+    """Return every set as the library gives it; `way_out` is what else a user can do, for messages."""
+    library = _library(settings.dataset, way_out)
+    tables = {}
+    for name, split in settings.splits.items():
+        try:
+            tables[name] = library.load_dataset(
+                settings.dataset, settings.name, revision=settings.revision, split=split
+            )
+        except Exception as error:  # of many kinds: network, cache, name, configuration, split, format
+            full_name = settings.dataset if settings.name is None else f"{settings.dataset} ({settings.name})"
+            reason = " ".join(str(error).split())[:200] or type(error).__name__
+            raise HeadroomError(
+                f"key dataset: cannot load {full_name}, split {split}, from the Hugging Face Hub: {reason}; {way_out}"
+            ) from error
+    return tables
+
+
+def _licence(tables: dict[str, Any]) -> str:
+    return str(getattr(tables["train"].info, "license", "") or "not stated")
+
+
+def _library(dataset: str, way_out: str) -> Any:
+    """Return the library, told to look only into its cache if the Hub does not answer.
+
+    By itself it would try again for minutes where a network swallows what is sent.
+
+    Raises:
+        HeadroomError: If the library is not installed.
+    """
+    if not hub_answers():
+        _log.warning("the Hugging Face Hub does not answer: looking for %s in the cache", dataset)
+        os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; this process only
+    try:
+        return importlib.import_module("datasets")  # optional, and slow to import
+    except ImportError as error:
+        raise HeadroomError(
+            f"key dataset: {dataset} needs the library 'datasets' ({error}): install it, or {way_out}"
+        ) from error
+
+
+def hub_answers() -> bool:
+    """Return whether the Hub can be reached."""
+    try:
+        requests.head(os.environ.get("HF_ENDPOINT", "https://huggingface.co"), timeout=TIMEOUT)
+    except requests.RequestException:
+        return False
+    return True
+
+
+def _pairs(settings: ParallelHubCorpus, name: str, table: Any) -> ParallelText:
+    dataset = settings.dataset
+    if settings.column not in table.column_names:
+        raise HeadroomError(
+            f"key column: {dataset} has no column '{settings.column}', but {_listed(table.column_names)}"
+        )
+    rows = list(table[settings.column])
+    if not rows:
+        raise HeadroomError(f"key {name}: split {settings.splits[name]} of {dataset} is empty; name another split")
+    for key in ("source_language", "target_language"):
+        language = getattr(settings, key)
+        known = list(rows[0]) if isinstance(rows[0], dict) else []
+        if language not in known:
+            raise HeadroomError(
+                f"key {key}: column '{settings.column}' of {dataset} has no text in '{language}', but {_listed(known)}"
+            )
+    pairs = [tuple(_plain(row[side]) for side in (settings.source_language, settings.target_language)) for row in rows]
+    whole = [pair for pair in pairs if all(pair)]
+    if len(whole) < len(pairs):
+        _log.warning("left out %d of %d pairs of %s: a side is empty", len(pairs) - len(whole), len(pairs), name)
+    return ParallelText([source for source, _ in whole], [target for _, target in whole])
+
+
+def _plain(text: Any) -> str:
+    r"""Return a sentence on one line: ends of lines ("\r", "\n") and NUL inside it become one space."""
+    return re.sub(r"[\0\r\n]+", " ", str(text or "")).strip()
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(str, names)) or "none"
+
+
+def _labels(settings: HubCorpus, table: Any) -> tuple[str, ...]:
+    """Return the names of the labels in the order of their numbers."""
+    _column(table, settings.label, "label", settings.dataset)
+    own = tuple(getattr(table.features[settings.label], "names", None) or ())
+    labels = settings.labels or own
+    if not labels:
+        raise HeadroomError(f"key labels: {settings.dataset} does not name its labels; list them in this key")
+    if own and len(labels) != len(own):
+        raise HeadroomError(f"key labels: {len(labels)} names, but {settings.dataset} has {len(own)}: {', '.join(own)}")
+    try:
+        check_task(labels, settings.metrics)
+    except ValueError as error:
+        raise HeadroomError(f"key metrics: {error}") from error
+    return labels
+
+
+def _text(settings: HubCorpus, name: str, table: Any, labels: Sequence[str]) -> LabelledText:
+    """Return the examples of one set."""
+    sides = [_column(table, column, "sentences", settings.dataset) for column in settings.sentences]
+    given = _column(table, settings.label, "label", settings.dataset)
+    names = [_label(value, labels, f"{settings.dataset}, {name}, example {n}") for n, value in enumerate(given, 1)]
+    whole = [
+        place
+        for place, label in enumerate(names)
+        if label is not None and all(str(side[place] or "").strip() for side in sides)
+    ]
+    if not whole:
+        raise HeadroomError(
+            f"key {name}: split {settings.splits[name]} of {settings.dataset} has no labels; name another split"
+        )
+    if len(whole) < len(names):
+        _log.warning("left out %d of %d examples of %s: no label or no text", len(names) - len(whole), len(names), name)
+    first, *second = ([str(side[place]) for place in whole] for side in sides)
+    return LabelledText(first, second[0] if second else None, [str(names[place]) for place in whole])
+
+
+def _column(table: Any, column: str, key: str, dataset: str) -> list[Any]:
+    if column not in table.column_names:
+        raise HeadroomError(f"key {key}: {dataset} has no column '{column}', but {', '.join(table.column_names)}")
+    return list(table[column])
+
+
+def _label(value: Any, labels: Sequence[str], place: str) -> str | None:
+    """Return the name of a label given by number or name; none if it is hidden (-1)."""
+    if value is None or value == -1:
+        return None
+    if isinstance(value, int) and 0 <= value < len(labels):
+        return labels[value]
+    if value in labels:
+        return str(value)
+    raise HeadroomError(f"key labels: {place}: the label '{value}' is not among {', '.join(labels)}")

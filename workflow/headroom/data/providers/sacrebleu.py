@@ -1,0 +1,100 @@
+"""Test sets from sacrebleu's own downloader."""
+
+import logging
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sacrebleu
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
+from headroom.data.corpora import Request
+from headroom.data.parallel import ParallelSets, ParallelText, checked
+from headroom.settings.parallel import SacrebleuCorpus
+
+TIMEOUT = 30.0
+"""Seconds without an answer after which a download has failed; the library would wait for ever."""
+
+_log = logging.getLogger(__name__)
+
+
+def parallel(settings: SacrebleuCorpus, _request: Request) -> ParallelSets:
+    """Return test sets without training text."""
+    texts = {"train": ParallelText([], []), **load_test_sets(settings)}
+    origin = {"sacrebleu": sacrebleu.__version__, "licences": ["not stated"]}
+    source, target = settings.pair.split("-")
+    return ParallelSets(texts, (source, target), origin)
+
+
+def load_test_sets(settings: SacrebleuCorpus) -> dict[str, ParallelText]:
+    """Return every set by its name in a corpus: choose, check, test, far domains.
+
+    Pairs with an empty side are left out, and a warning counts them.
+
+    Raises:
+        HeadroomError: If sacrebleu does not know a set or the pair, or if a set cannot be downloaded; names the key.
+    """
+    for key, name in settings.named_sets.items():
+        _check(key, name, settings.pair)
+    return {key.removeprefix("far."): _read(key, name, settings.pair) for key, name in settings.named_sets.items()}
+
+
+def _check(key: str, name: str, pair: str) -> None:
+    if name not in sacrebleu.DATASETS:
+        raise HeadroomError(
+            f"key {key}: sacrebleu {sacrebleu.__version__} has no test set '{name}'; `sacrebleu --list` shows all"
+        )
+    pairs = sacrebleu.get_langpairs_for_testset(name)
+    if pair not in pairs:
+        raise HeadroomError(f"key pair: the test set {name} has no {pair}, but {', '.join(sorted(pairs))}")
+
+
+def _read(key: str, name: str, pair: str) -> ParallelText:
+    place = Path(sacrebleu.SACREBLEU_DIR) / name
+    files = _files(key, name, pair, place)
+    if len(files) != 2:
+        raise HeadroomError(f"key {key}: {name} has {len(files) - 1} references; choose a set that has one")
+    source, target = ([line.strip() for line in read_lines(file)] for file in files)
+    if len(source) != len(target):
+        raise HeadroomError(
+            f"key {key}: {name} has {len(source)} sources and {len(target)} references; "
+            f"remove {place} to download it again"
+        )
+    pairs = [both for both in zip(source, target) if all(both)]
+    if len(pairs) < len(source):
+        _log.warning("left out %d of %d pairs of %s: a side is empty", len(source) - len(pairs), len(source), name)
+    text = ParallelText([first for first, _ in pairs], [second for _, second in pairs])
+    return checked(text, *map(str, files))
+
+
+def _files(key: str, name: str, pair: str, place: Path) -> list[str]:
+    """Return the files of a set, the source first, downloaded if need be.
+
+    What a download that failed or was killed leaves behind is removed: the library would take it for whole.
+    """
+    left_over = (place / "raw").exists()
+    try:
+        with _timeout():
+            return [sacrebleu.get_source_file(name, pair), *sacrebleu.get_reference_files(name, pair)]
+    except (Exception, SystemExit) as error:  # of many libraries; and it exits when a checksum is wrong
+        shutil.rmtree(place / "raw", ignore_errors=True)
+        if left_over and not (place / "raw").exists():
+            return _files(key, name, pair, place)
+        reason = "wrong checksum" if isinstance(error, SystemExit) else " ".join(str(error).split())[-160:]
+        raise HeadroomError(
+            f"key {key}: sacrebleu cannot download {name} ({pair}): {reason or type(error).__name__};\n"
+            f"check the network, or copy {place} from a machine that has it (the variable SACREBLEU moves it)"
+        ) from error
+
+
+@contextmanager
+def _timeout() -> Iterator[None]:
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(TIMEOUT)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)

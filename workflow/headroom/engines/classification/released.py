@@ -1,0 +1,63 @@
+"""Classifiers that are fine-tuned already, as a run of one epoch."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from headroom.core.errors import HeadroomError
+from headroom.data.labelled import read_labelled_record
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.classification.sources import locate
+from headroom.settings.encoder import DirectoryEncoder, HubEncoder
+from headroom.settings.models import ReleasedClassifier
+
+_UNNAMED = re.compile(r"LABEL_[0-9]+")
+"""What transformers calls labels that nobody named."""
+
+
+def take(settings: ReleasedClassifier, *, checkpoint: Path, corpus: Path) -> str:
+    """Load a classifier, which checks that its heads can be gated, name its labels and write it.
+
+    Args:
+        settings: Where the classifier is.
+        checkpoint: The directory that it is written to.
+        corpus: The directory of the labelled corpus.
+
+    Returns:
+        What the model is, in words.
+
+    Raises:
+        HeadroomError: If there is none, it cannot be used, or its labels are not those of the corpus.
+    """
+    labels = read_labelled_record(corpus)["labels"]
+    directory = locate(
+        DirectoryEncoder(path=settings.path)
+        if settings.path
+        else HubEncoder(name=str(settings.name), revision=settings.revision),
+        "released",
+    )
+    classifier = ClassificationModel.load(directory, "cpu")
+    name_labels(classifier, labels, directory)
+    classifier.save(checkpoint)
+    heads = sum(len(live.kept) for live in classifier.live_sites)
+    return f"{heads} heads, labels {', '.join(classifier.labels)}"
+
+
+def name_labels(classifier: ClassificationModel, labels: Sequence[str], directory: Path) -> None:
+    """Give a classifier's outputs the labels of a corpus if they have no names; else check that they are the same.
+
+    Raises:
+        HeadroomError: If the classifier has other labels than the corpus.
+    """
+    known = classifier.labels
+    if len(known) == len(labels) and all(map(_UNNAMED.fullmatch, known)):
+        classifier.labels = list(labels)
+        config: Any = classifier.model.config
+        config.id2label = dict(enumerate(labels))
+        config.label2id = {label: index for index, label in enumerate(labels)}
+    elif set(known) != set(labels):
+        raise HeadroomError(
+            f"the classifier in {directory} has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "
+            "write the same names into corpus.labels and the files"
+        )

@@ -1,0 +1,139 @@
+"""Engines: what loads, reads, judges, observes and times one kind of model. Stages know no more of it than this.
+
+An engine's methods import its parts late, so that a stage waits for nothing that it does not use, and its command line
+for no engine at all. A stage names in `USES` the parts behind the methods that it calls: editing one of the others, or
+the other engine, does not rerun it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence, Sized
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headroom.engines.head_model import HeadModel
+    from headroom.engines.judged import EvaluationSet, Outcome
+    from headroom.engines.maps import MapBatch
+
+ENGINES = ("translation", "classification")
+
+PARTS = ("model", "judging", "observing", "timing")
+"""The modules beside every engine's `engine.py` whose edits rerun only those stages that name them in `USES`."""
+
+
+class Workload(Protocol):
+    """One batch, run through parts of a model."""
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of a model that are timed."""
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """What the time depends on, e.g. the length of the batch in pieces."""
+
+    def action(self, model: Any, part: str) -> Callable[[], Any]:
+        """Return what is timed."""
+
+    def multiply_adds(self, model: Any, part: str) -> int:
+        """Count the multiply-adds of a part as run."""
+
+
+class Engine(Protocol):
+    """Models of one kind, with their data, as the command line names them.
+
+    Attributes:
+        loss: What the loss of an example is, for signatures.
+    """
+
+    loss: str
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        """Take the parsed command line, with the flags that were added here."""
+
+    @staticmethod
+    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+        """Add the flags that name a trained model, or one per epoch, its data and the device."""
+
+    @staticmethod
+    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
+        """Add the flags that affect answers and scores; `final`: also those of final scores alone."""
+
+    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> HeadModel:
+        """Load a model in eval mode.
+
+        Args:
+            checkpoint: Its file or directory.
+            fresh: A seed for weights as they are before training, instead of those of the checkpoint.
+            maps: Whether it must be able to show attention weights.
+        """
+
+    def examples(self, name: str, limit: int | None = None) -> Sized:
+        """Read the examples of a set, or the first of them."""
+
+    def sentences(self, examples: Any) -> Sequence[str]:
+        """Return the sentence of each example that the encoder reads, the first one of a pair."""
+
+    def batches(self, model: Any, examples: Any, size: int) -> list[Any]:
+        """Return examples in batches of similar length."""
+
+    def judged_set(self, name: str, limit: int | None = None) -> EvaluationSet:
+        """Read an evaluation set, or its first examples."""
+
+    def final(self, judged: Any, model: Any) -> tuple[Outcome, str, Callable[[str], str]]:
+        """Return the final outcome, how answers were found, and the signature of a metric."""
+
+    def example_batches(self, model: Any, examples: Any, size: int) -> list[MapBatch]:
+        """Return examples of a set in batches that show the maps of every site, teacher-forced where there is one."""
+
+    def sentence_batches(self, model: Any, sentences: Sequence[str], size: int) -> list[MapBatch]:
+        """Return single sentences in batches that show the maps of the encoder, with the places of their pieces.
+
+        Raises:
+            HeadroomError: If the pieces of a sentence cannot be found in it.
+        """
+
+    def frequencies(self, model: Any) -> Tensor | None:
+        """Return how often each piece of the encoder's vocabulary occurs in the training text, (V,), None without."""
+
+    def workload(self, model: Any, examples: Any, size: int) -> Workload:
+        """Return a batch of the set's middle lengths, to be timed.
+
+        Raises:
+            HeadroomError: If the set has fewer examples than that.
+        """
+
+
+def add_task(parser: argparse.ArgumentParser) -> None:
+    """Add `--task`."""
+    parser.add_argument(
+        "--task", choices=ENGINES, default=ENGINES[0], help="what the model does; other flags depend on it"
+    )
+
+
+def chosen_task(arguments: Sequence[str] | None) -> str:
+    """Return what `--task` names; the rest of the command line depends on it."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    add_task(parser)
+    named, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
+    return str(named.task)
+
+
+def chosen_engine(arguments: Sequence[str] | None) -> type[Engine]:
+    """Return the engine that `--task` names."""
+    return engine_for(chosen_task(arguments))
+
+
+def engine_for(name: str) -> type[Engine]:
+    """Return the engine of this name, without loading the other ones."""
+    if name == "classification":
+        from headroom.engines.classification.engine import ClassificationEngine
+
+        return ClassificationEngine
+    from headroom.engines.translation.engine import TranslationEngine
+
+    return TranslationEngine

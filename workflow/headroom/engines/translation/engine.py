@@ -1,0 +1,125 @@
+"""The engine of translation: Transformers of fairseq, their vocabulary, and parallel text."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headroom.core.command import add_settings, add_translation_model, settings_from
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines
+from headroom.data.parallel import ParallelText
+from headroom.settings.base import SamplingSettings
+from headroom.settings.experiments import DecodingSettings, EvaluationSettings
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headroom.engines.judged import Outcome
+    from headroom.engines.maps import MapBatch
+    from headroom.engines.translation.batches import Batch
+    from headroom.engines.translation.judging import TranslatedSet
+    from headroom.engines.translation.model import TranslationModel
+    from headroom.engines.translation.timing import TranslationWorkload
+
+
+class TranslationEngine:
+    """Satisfies `headroom.engines.engine.Engine`."""
+
+    loss = "token-sum"  # summed over the pieces of an example's reference
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+
+    @staticmethod
+    def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
+        """Add the flags that name a checkpoint, or one per epoch, its vocabulary, the corpus and the device."""
+        add_translation_model(parser, several=several)
+
+    @staticmethod
+    def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
+        """Add decoding and resampling; for final scores also the beam."""
+        if final:
+            add_settings(parser, evaluation=EvaluationSettings)
+        add_settings(parser, decoding=DecodingSettings)
+        add_settings(parser, sampling=SamplingSettings)
+
+    def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> TranslationModel:  # noqa: ARG002
+        """Load a checkpoint with the vocabulary given; every model of fairseq can show attention weights."""
+        from headroom.engines.translation.model import TranslationModel
+
+        return TranslationModel.load(checkpoint, self.given.vocabulary, self.given.device, fresh=fresh)
+
+    def examples(self, name: str, limit: int | None = None) -> ParallelText:
+        """Read a set's sentence pairs."""
+        return read_pairs(self.given.corpus, name, limit)
+
+    def sentences(self, examples: ParallelText) -> Sequence[str]:
+        """Return the sources."""
+        return examples.source
+
+    def batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[Batch]:
+        """Return sentence pairs in batches of similar length."""
+        return model.batches(examples.source, examples.target, sentences=size)
+
+    def judged_set(self, name: str, limit: int | None = None) -> TranslatedSet:
+        """Read a set's sources and references."""
+        from headroom.engines.translation.judging import TranslatedSet
+
+        settings_from(self.given, "evaluation", EvaluationSettings)  # a wrong value is reported before anything is read
+        return TranslatedSet(
+            name=name,
+            pairs=self.examples(name, limit),
+            settings=settings_from(self.given, "decoding", DecodingSettings),
+            resamples=settings_from(self.given, "sampling", SamplingSettings).resamples,
+        )
+
+    def final(self, judged: TranslatedSet, model: TranslationModel) -> tuple[Outcome, str, Callable[[str], str]]:
+        """Translate with a beam."""
+        return judged.judge_with_beam(model, settings_from(self.given, "evaluation", EvaluationSettings))
+
+    def example_batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
+        """Return sentence pairs in batches; the decoder reads the references."""
+        from headroom.engines.translation.observing import example_batches
+
+        return example_batches(model, examples, size)
+
+    def sentence_batches(self, model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
+        """Return sentences of the source language in batches for the encoder."""
+        from headroom.engines.translation.observing import sentence_batches
+
+        return sentence_batches(model, sentences, size)
+
+    def frequencies(self, model: TranslationModel) -> Tensor | None:
+        """Return how often each source piece occurs in `train.source`, (V,); None if there is no training text."""
+        from headroom.engines.translation.observing import frequencies
+
+        return frequencies(model, Path(self.given.corpus) / "train.source")
+
+    def workload(self, model: TranslationModel, examples: ParallelText, size: int) -> TranslationWorkload:
+        """Return a batch that is encoded, decoded and translated."""
+        from headroom.engines.translation.timing import workload
+
+        return workload(model, examples, size)
+
+
+def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:
+    """Read the sources and the references of a set.
+
+    Args:
+        corpus: The directory with `<name>.source` and `<name>.target`.
+        name: The set, e.g. `test`.
+        limit: Only the first so many sentences; None for all.
+
+    Raises:
+        HeadroomError: If a file is missing, the two differ in length, or there is no sentence.
+    """
+    paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
+    sources, references = (read_lines(path) for path in paths)
+    if len(sources) != len(references):
+        raise HeadroomError(f"{paths[0]} has {len(sources)} lines, {paths[1]} has {len(references)}")
+    if not sources:
+        raise HeadroomError(f"{paths[0]} is empty")
+    return ParallelText(sources[:limit], references[:limit])

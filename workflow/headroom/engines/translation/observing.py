@@ -1,0 +1,85 @@
+"""Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on sentences alone."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from headroom.core.files import read_lines
+from headroom.data.parallel import ParallelText
+from headroom.data.piece_spans import piece_spans
+from headroom.engines.maps import MapBatch, MapObserver, padded_spans
+from headroom.engines.translation.attention_maps import attention_maps
+from headroom.engines.translation.batches import Batch
+from headroom.engines.translation.model import TranslationModel
+
+
+def example_batches(model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
+    """Return sentence pairs in batches; the decoder reads the references."""
+    batches = model.batches(examples.source, examples.target, sentences=size)
+    return [_map_batch(model, batch, spans=None) for batch in batches]
+
+
+def sentence_batches(model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
+    """Return sentences of the source language in batches for the encoder."""
+    batches = model.batches(sentences, sentences=size)
+    places = [piece_spans(model.source.pieces.encode(text), text) for text in sentences]
+    return [_map_batch(model, batch, spans=[places[position] for position in batch.positions]) for batch in batches]
+
+
+def frequencies(model: TranslationModel, text: Path) -> Tensor | None:
+    """Return how often each source piece occurs in a text, (V,); None if there is none."""
+    lines = read_lines(text) if text.is_file() else []
+    if not lines:
+        return None
+    pieces = Counter(piece for line in model.source.pieces.encode_lines(lines) for piece in line.split(" "))
+    dictionary = model.source.dictionary
+    counts = torch.zeros(len(dictionary), dtype=torch.long)
+    for piece, count in pieces.items():
+        counts[dictionary.index(piece)] += count  # unknown pieces are one
+    return counts
+
+
+def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int, int]]] | None) -> MapBatch:
+    ordinary = _by_kind(model, batch, _ordinary)
+
+    def show(observer: MapObserver) -> None:
+        with attention_maps([live for live in model.live_sites if live.site.kind in ordinary], observer):
+            encoded = model.model.encoder(batch.source, src_lengths=batch.lengths)
+            if batch.previous is not None:
+                model.model.decoder(batch.previous, encoder_out=encoded, src_lengths=batch.lengths)
+
+    return MapBatch(
+        positions=batch.positions,
+        ordinary=ordinary,
+        real=_by_kind(model, batch, _real),
+        batch_first=False,
+        pieces=batch.source,
+        spans=None if spans is None else padded_spans(spans, ordinary["E"][0]),
+        show=show,
+    )
+
+
+def _by_kind(
+    model: TranslationModel, batch: Batch, counts: Callable[[Tensor, Any], Tensor]
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """Return which query (B, T) and key positions (B, S) count, by those kinds of site that run."""
+    source = counts(batch.source, model.source.dictionary)
+    kinds = {"E": (source, source)}
+    if batch.previous is not None:  # it begins with the end mark
+        target = counts(batch.previous, model.target.dictionary)
+        kinds |= {"A": (target, source), "D": (target, target)}
+    return kinds
+
+
+def _real(tokens: Tensor, dictionary: Any) -> Tensor:
+    """Return which positions are not padding, (B, T)."""
+    return tokens.ne(dictionary.pad())
+
+
+def _ordinary(tokens: Tensor, dictionary: Any) -> Tensor:
+    """Return which positions are neither padding nor the end mark, (B, T)."""
+    return _real(tokens, dictionary) & tokens.ne(dictionary.eos())

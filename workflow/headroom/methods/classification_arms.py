@@ -1,0 +1,46 @@
+"""Arms of fine-tunings: what each changes in transformers' Trainer."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from headroom.engines.classification.attention_maps import attention_maps
+from headroom.engines.classification.fine_tuning import FineTuning
+from headroom.engines.classification.training import Changes
+from headroom.engines.sites import AttentionSite, Projections
+from headroom.engines.training import Regulariser
+from headroom.methods.particles import GradientRewriter
+from headroom.methods.regularisers import regulariser
+from headroom.settings.arms import Arm, BaselineArm, DisagreementPositionArm, ForwardArm, GradientArm
+
+
+def changes_of(arm: Arm, seed: int) -> Changes:
+    """Return what an arm changes in a fine-tuning.
+
+    Args:
+        arm: The arm.
+        seed: Of what the arm draws at random.
+    """
+    given = {"num_attention_heads": arm.heads, "attention_probs_dropout_prob": arm.attention_dropout}
+    configuration = {name: value for name, value in given.items() if value is not None}
+    if isinstance(arm, GradientArm):
+        rewriter = partial(_rewriter, arm, seed) if arm.strength > 0 else None
+        return Changes(configuration, rewriter=rewriter)
+    if isinstance(arm, BaselineArm):
+        return Changes(configuration)
+    return Changes(
+        configuration,
+        regulariser=partial(_regulariser, arm, seed),
+        needs_maps=isinstance(arm, DisagreementPositionArm),
+    )
+
+
+def _rewriter(arm: GradientArm, seed: int, projections: Projections) -> Callable[[int], None]:
+    return GradientRewriter(projections, arm, seed=seed).rewrite
+
+
+def _regulariser(arm: ForwardArm, seed: int, sites: Sequence[AttentionSite]) -> Regulariser:
+    return regulariser(arm, sites, attention_maps, seed=seed, batch_first=True)
+
+
+training = partial(FineTuning, changes_of=changes_of)
+"""Returns the training of a run in an arm, given the rest of it."""

@@ -1,0 +1,158 @@
+"""Arms of trainings by fairseq: its loss with terms added, and Adam with repulsion."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+from torch import Tensor, nn
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Site
+from headroom.engines.sites import Projections, gradient_norm
+from headroom.engines.training import RealPositions, Regulariser
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.engines.translation.attention_maps import attention_maps
+from headroom.engines.translation.checkpoint import find_sites
+from headroom.engines.translation.fairseq_task import site_of
+from headroom.engines.translation.trainer import PLAIN_NORM
+from headroom.engines.translation.training import TranslationTraining
+from headroom.methods.particles import GradientRewriter
+from headroom.methods.regularisers import regulariser
+from headroom.settings.arms import Arm, ArmSettings, ForwardArm, GradientArm
+
+from fairseq.criterions import register_criterion  # isort: skip
+from fairseq.criterions.label_smoothed_cross_entropy import (  # isort: skip
+    LabelSmoothedCrossEntropyCriterion,
+    LabelSmoothedCrossEntropyCriterionConfig,
+)
+from fairseq.logging import metrics  # isort: skip
+from fairseq.optim import register_optimizer  # isort: skip
+from fairseq.optim.adam import FairseqAdam, FairseqAdamConfig  # isort: skip
+
+_PRECISION = "train with --amp or --precision bfloat16 instead of --fp16 or --bf16"
+
+
+def _read_arm(flag: str, text: str) -> Arm:
+    """Read an arm that fairseq was given."""
+    try:
+        arm: Arm = TypeAdapter(ArmSettings).validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise HeadroomError(f'{flag} {text}: {place} {first["msg"]}; write JSON, e.g. {{"method": "svgd"}}') from error
+    return arm
+
+
+@dataclass
+class RegularisedCrossEntropyConfig(LabelSmoothedCrossEntropyCriterionConfig):
+    """Options of fairseq's criterion, and what is done to heads."""
+
+    regularisation: str = field(
+        default='{"method": "drophead"}',
+        metadata={"help": """an arm as JSON: '{"method": "drophead", "rate": 0.1, "sites": ["E"]}'"""},
+    )
+    regularisation_seed: int = field(default=1, metadata={"help": "seed of heads dropped at random"})
+
+
+@register_criterion("regularised_cross_entropy", dataclass=RegularisedCrossEntropyConfig)
+class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
+    """Label-smoothed cross-entropy of a model whose heads an arm acts on."""
+
+    def __init__(self, task: Any, cfg: Any) -> None:
+        super().__init__(task, cfg.sentence_avg, cfg.label_smoothing, cfg.ignore_prefix_size, cfg.report_accuracy)
+        arm = _read_arm("--regularisation", cfg.regularisation)
+        if not isinstance(arm, ForwardArm):
+            raise HeadroomError(f"--regularisation: the method {arm.method} does not act on the forward pass")
+        self._arm = arm
+        self._seed = cfg.regularisation_seed
+        self._regulariser: Regulariser | None = None
+
+    def forward(self, model: Any, sample: Any, reduce: bool = True) -> tuple[Tensor, Any, dict[str, Any]]:
+        """Return the loss of a batch, the number of targets and what is logged; see fairseq's criterion."""
+        if not self.training:
+            return super().forward(model, sample, reduce)
+        plain = super().forward
+        (loss, targets, logged), term = self._of(model)(
+            lambda: plain(model, sample, reduce), self._real(sample), update=self.task.update, batch=self.task.batch
+        )
+        return loss + term * targets, targets, logged
+
+    def _of(self, model: nn.Module) -> Regulariser:
+        if self._regulariser is None:
+            sites = find_sites(model)
+            self._regulariser = regulariser(self._arm, sites, attention_maps, seed=self._seed, batch_first=False)
+        return self._regulariser
+
+    def _real(self, sample: Any) -> RealPositions:
+        source = sample["net_input"]["src_tokens"].ne(self.padding_idx)  # (B, S)
+        target = sample["target"].ne(self.padding_idx)  # (B, T)
+        return {"E": (source, source), "A": (target, source), "D": (target, target)}
+
+
+@dataclass
+class RepulsiveAdamConfig(FairseqAdamConfig):
+    """Options of fairseq's Adam, and how the gradients of heads are rewritten."""
+
+    repulsion: str = field(
+        default='{"method": "svgd"}',
+        metadata={"help": """an arm as JSON: '{"method": "svgd", "alpha": 0.01, "sites": ["E"]}'"""},
+    )
+    repulsion_seed: int = field(default=1, metadata={"help": "seed of methods with noise"})
+
+
+@register_optimizer("repulsive_adam", dataclass=RepulsiveAdamConfig)
+class RepulsiveAdam(FairseqAdam):
+    """fairseq's Adam with repulsion between the heads of each site."""
+
+    def __init__(self, cfg: Any, params: Iterable[nn.Parameter]) -> None:
+        super().__init__(cfg, params)
+        arm = _read_arm("--repulsion", cfg.repulsion)
+        if not isinstance(arm, GradientArm):
+            raise HeadroomError(f"--repulsion: the method {arm.method} does not rewrite gradients")
+        projections: dict[Site, list[nn.Parameter]] = defaultdict(list)
+        for weight in self.params:
+            if (site := site_of(weight)) is not None:
+                projections[site].append(weight)
+        self._heads = [weight for found in projections.values() for weight in found]
+        self._rewriter = _rewriter(projections, arm, cfg.repulsion_seed) if arm.strength > 0 else None
+
+    def clip_grad_norm(self, max_norm: float, aggregate_norm_fn: Callable[[Tensor], Tensor] | None = None) -> Tensor:
+        """Rewrite the gradients, then clip them; fairseq calls this once per update, before the step."""
+        if self._rewriter:
+            metrics.log_scalar(PLAIN_NORM, gradient_norm(self._heads))
+            self._rewriter.rewrite(self._updates())
+        return super().clip_grad_norm(max_norm, aggregate_norm_fn)
+
+    def _updates(self) -> int:
+        """Return the number of updates made so far; Adam's state, and so every checkpoint, knows it."""
+        return max((int(state.get("step", 0)) for state in self.optimizer.state.values()), default=0)
+
+
+def _rewriter(projections: Projections, arm: Any, seed: int) -> GradientRewriter:
+    try:
+        return GradientRewriter(projections, arm, seed=seed)
+    except HeadroomError as error:
+        raise HeadroomError(f"repulsive_adam, with --task headroom_translation: {error}\n{_PRECISION}") from error
+
+
+def arm_arguments(arm: Arm, seed: int) -> list[str]:
+    """Return the fairseq arguments that choose optimizer and criterion of an arm; they come after all others.
+
+    Args:
+        arm: The arm; its heads and attention dropout are the model's business.
+        seed: Of what the arm draws at random.
+    """
+    written = arm.model_dump_json(exclude={"heads", "attention_dropout"})
+    if arm.method == "baseline":
+        return ["--optimizer", "adam"]
+    if isinstance(arm, GradientArm):
+        return ["--optimizer", "repulsive_adam", "--repulsion", written, "--repulsion-seed", str(seed)]
+    named = ["--regularisation", written, "--regularisation-seed", str(seed)]
+    return ["--optimizer", "adam", "--criterion", "regularised_cross_entropy", *named]
+
+
+training = partial(TranslationTraining, arm_arguments=arm_arguments)
+"""Returns the training of a run in an arm, given the rest of it."""

@@ -1,0 +1,487 @@
+"""What the rules of a study ask: its runs, the files that jobs read and write, and the settings that decide them.
+
+Paths begin with Snakemake's path variable `<results>` and hold its wildcards; nothing else of Snakemake is known here.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from headroom.core.tables import columns_of
+from headroom.methods.criteria import check, criterion
+from headroom.settings.checks import TRANSLATION
+from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
+from headroom.settings.study import Run, Study
+from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+
+SPLITS = ("train", "choose", "check", "test")
+
+CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
+"""The files of a classifier's checkpoint, which is a directory."""
+
+CATALOGUES = {
+    "parallel": "headroom/data/catalogue.yaml",
+    "labelled": "headroom/data/labelled_catalogue.yaml",
+    "trees": "headroom/data/treebank_catalogue.yaml",
+}
+"""By kind of data, the catalogue that says where it can be downloaded."""
+
+GATE_IDLE = {
+    "hard-concrete": ("kept_shares", "kept_heads", "random_draws"),
+    "exact": ("penalties", "random_draws"),
+    "exact-straight-through": ("penalties", "random_draws"),
+    "controls": ("penalties",),
+}
+"""Keys of `gates` that do not matter to a method of learning them."""
+
+TaskSettings = TranslationSettings | ClassificationSettings
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A study as its rules see it.
+
+    Attributes:
+        study: The checked configuration.
+    """
+
+    study: Study
+
+    @property
+    def results(self) -> str:
+        """Where the results of the study go."""
+        return f"<results>/{self.study.study}"
+
+    @property
+    def runs(self) -> Mapping[str, Run]:
+        """Every run by its name."""
+        return self.study.runs()
+
+    def runs_of(self, *tasks: str) -> list[str]:
+        """Return the runs of some tasks."""
+        return [name for name, run in self.runs.items() if run.task in tasks]
+
+    @property
+    def translated(self) -> list[str]:
+        """The runs of the translation task."""
+        return self.runs_of(TRANSLATION)
+
+    @property
+    def labelled(self) -> list[str]:
+        """The runs of classification tasks."""
+        return self.runs_of(*self.study.classification)
+
+    @property
+    def detailed(self) -> list[str]:
+        """The runs that get every experiment."""
+        return self.study.detailed_runs()
+
+    @property
+    def trained(self) -> list[str]:
+        """The runs that the study trains; the others are released models."""
+        return [run for run in self.runs if not self.task(run).released]
+
+    @property
+    def trained_classifiers(self) -> list[str]:
+        """The runs of classifiers that the study trains."""
+        return [run for run in self.labelled if run in self.trained]
+
+    def classifiers_by_epochs(self) -> dict[int, list[str]]:
+        """Return the runs of classifiers that the study trains, by their number of epochs."""
+        found: dict[int, list[str]] = {}
+        for run in self.trained_classifiers:
+            found.setdefault(self.task(run).epochs, []).append(run)
+        return found
+
+    @property
+    def transformers(self) -> list[str]:
+        """The runs whose heads attend from piece to piece, which the hops of a self-attentive encoder do not."""
+        return [run for run in self.runs if run in self.translated or not self._is_self_attentive(run)]
+
+    @property
+    def armed(self) -> list[str]:
+        """The tasks that have several arms."""
+        return [name for name, task in self.study.tasks.items() if len(task.arms) > 1]
+
+    @property
+    def gated(self) -> list[str]:
+        """The runs that gates are learned of."""
+        return [run for run in self.detailed if self.task(run).gates.ways and _has_training_text(self.task(run))]
+
+    def task(self, run: str) -> TaskSettings:
+        """Return the settings of a run's task."""
+        return self.study.tasks[self.runs[run].task]
+
+    def seed(self, run: str) -> int:
+        """Return the seed of a run."""
+        return self.runs[run].seed
+
+    def kind(self, run: str) -> str:
+        """Return the engine of a run."""
+        return "translation" if self.runs[run].task == TRANSLATION else "classification"
+
+    def _is_self_attentive(self, run: str) -> bool:
+        task = self.task(run)
+        return isinstance(task, ClassificationSettings) and task.encoder.source == "self-attentive"
+
+    # files
+
+    def tables(self, name: str, runs: Iterable[str]) -> list[str]:
+        """Return one table per run."""
+        return [f"{self.results}/{name}/{run}.csv" for run in runs]
+
+    def texts(self, task: str, *sets: str) -> list[str]:
+        """Return the text files of sets of a task."""
+        place = f"{self.results}/{task}/corpus"
+        if task == TRANSLATION:
+            return [f"{place}/{name}.{side}" for name in sets for side in ("source", "target")]
+        return [*(f"{place}/{name}.tsv" for name in sets), f"{place}/corpus.json"]
+
+    def all_texts(self, task: str) -> list[str]:
+        """Return the text files of all sets of a task."""
+        return self.texts(task, *SPLITS, *self.study.tasks[task].corpus.far_names)
+
+    def sets_with_trees(self) -> list[str]:
+        """Return the sets of the translation corpus that come with trees: all if the grammar made them."""
+        corpus = self.study.tasks[TRANSLATION].corpus
+        return [*SPLITS, *corpus.far_names] if corpus.source == "generated" else []
+
+    def tasks_by_far_names(self) -> dict[tuple[str, ...], list[str]]:
+        """Return the classification tasks that have the same far domains, by these."""
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for name, task in self.study.classification.items():
+            groups.setdefault(tuple(task.corpus.far_names), []).append(name)
+        return groups
+
+    def trees_beside_text(self, task: str) -> list[str]:
+        """Return the trees that come with the text of a task, where its treebank is these."""
+        beside = task == TRANSLATION and self.study.tasks[task].treebank.source == "generated"
+        return [f"{self.results}/{task}/corpus/check.conllu"] if beside else []
+
+    def trees(self, task: str, files: Sequence[str] = ("",)) -> Treebank:
+        """Return where a task's trees come from: a file if they come with its text."""
+        return TreebankFile(path=files[0] or "-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
+
+    def seed_of_trees(self, task: str) -> int:
+        """Return the seed of the grammar that makes a task's trees; of other trees it does not matter."""
+        corpus = self.study.tasks[task].corpus
+        made = isinstance(corpus, GeneratedPairs) and self.trees(task).source == "generated"
+        return corpus.seed if made else 1
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The files that cut text of the translation task into pieces."""
+        released = self.study.translation and self.study.translation.released
+        pieces = ("bpecodes", "moses.json") if released else ("sentencepiece.model",)
+        place = f"{self.results}/translation/binarised"
+        return [f"{place}/{name}" for name in (*pieces, "dict.source.txt", "dict.target.txt")]
+
+    @property
+    def binarised(self) -> list[str]:
+        """The training and validation text of the translation task as fairseq reads it."""
+        names = ((split, side) for split in ("train", "valid") for side in ("source", "target"))
+        place = f"{self.results}/translation/binarised"
+        return [f"{place}/{split}.source-target.{side}.{end}" for split, side in names for end in ("bin", "idx")]
+
+    def checkpoint(self, run: str, epoch: int | None = None) -> list[str]:
+        """Return the files of a run's checkpoint of an epoch, the last one by default."""
+        place = f"{self.results}/runs/{run}/epoch{epoch or self.task(run).epochs}"
+        return [f"{place}.pt"] if run in self.translated else [f"{place}/{name}" for name in CLASSIFIER]
+
+    def checkpoints(self, run: str) -> list[str]:
+        """Return the files of all checkpoints of a run."""
+        return [file for epoch in range(1, self.task(run).epochs + 1) for file in self.checkpoint(run, epoch)]
+
+    def curve_checkpoints(self, run: str) -> list[str]:
+        """Return the checkpoints that a run has curves of: all if it is detailed, else the last."""
+        return self.checkpoints(run) if run in self.detailed else self.checkpoint(run)
+
+    def ablated_sets(self, run: str) -> list[str]:
+        """Return the sets that a run's heads are ablated on."""
+        far = self.task(run).ablation.far_sets
+        return ["choose", "test", *(self.task(run).corpus.far_names if far is None else far)]
+
+    def evaluated_sets(self, run: str) -> list[str]:
+        """Return the sets of the final scores."""
+        return ["check", "test", *self.task(run).corpus.far_names]
+
+    def data(self, run: str, *sets: str) -> dict[str, list[str]]:
+        """Return what is read of a run's task: the texts of sets, and the vocabulary of a translation."""
+        vocabulary = self.vocabulary if run in self.translated else []
+        return {"corpus": self.texts(self.runs[run].task, *sets), "vocabulary": vocabulary}
+
+    def treebank(self, run: str) -> list[str]:
+        """Return the treebank of a run's task, none if it has none."""
+        none = self.task(run).treebank.source == "none"
+        return [] if none else [f"{self.results}/{self.runs[run].task}/treebank.conllu"]
+
+    def is_pretrained(self, task: str) -> bool:
+        """Return whether the encoder of a classification task comes with weights."""
+        return self.study.classification[task].encoder.source not in ("new", "self-attentive")
+
+    def encoder_files(self, task: str) -> list[str]:
+        """Return the files of the encoder that the classifiers of a task start from."""
+        files = [file for file in CLASSIFIER if file != "model.safetensors" or self.is_pretrained(task)]
+        return [f"{self.results}/{task}/encoder/{file}" for file in files]
+
+    def encoder_directory(self, task: str) -> list[str]:
+        """Return the files that an encoder is made of: those of its directory, where it has one."""
+        encoder = self.study.classification[task].encoder
+        return local_files(encoder.path) if encoder.source == "directory" else []
+
+    def training_table(self, run: str) -> list[str]:
+        """Return the table of a run's training, none of a released model."""
+        return self.tables("training", {run}.intersection(self.trained))
+
+    # sweeps in shards, trainings in jobs
+
+    def shard(self, table: str) -> str:
+        """Return the file that a shard of the sweep behind a table is written to."""
+        return f"{self.results}/shards/{self.study.shards}/{table}.{{shard}}.npz"
+
+    def shards(self, table: str) -> list[str]:
+        """Return the files of all shards of the sweep behind a table; none if one job does it all."""
+        numbers = range(1, self.study.shards + 1) if self.study.shards > 1 else ()
+        return [self.shard(table).replace("{shard}", str(number)) for number in numbers]
+
+    def earlier_job(self, run: str, end: str | None) -> list[str]:
+        """Return the table of the job of a training before the one that ends at an epoch (None: the last one)."""
+        epochs = self.task(run).epochs
+        ends = range(self.study.epochs_per_job or epochs, epochs, self.study.epochs_per_job or epochs)
+        earlier = [other for other in ends if other < int(end or epochs)]
+        return [f"{self.results}/training_so_far/{run}.epoch{other}.csv" for other in earlier[-1:]]
+
+    # learned gates
+
+    def pruned_names(self, task: str, way: str) -> list[str]:
+        """Return the models that a way of learning gates leaves: its values of lambda, or shares and counts."""
+        gates = self.study.tasks[task].gates
+        if way.startswith("hard-concrete"):
+            return [f"{value:g}" for value in gates.penalties]
+        return [*(f"{share:g}" for share in gates.kept_shares), *(f"{count}-heads" for count in gates.kept_heads)]
+
+    def pruned_checkpoint(self, models: str, run: str, name: str) -> str:
+        """Return the checkpoint of a pruned model within the directory of the models of its way."""
+        ending = ".pt" if run in self.translated else ""
+        return f"{models}/{name}/epoch{self.task(run).epochs}{ending}"
+
+    def from_scratch(self, run: str) -> list[str]:
+        """Return the values of lambda whose layouts are trained from scratch."""
+        task = self.task(run)
+        return [f"{value:g}" for value in task.gates.from_scratch] if isinstance(task, TranslationSettings) else []
+
+    def stats_of_pruned(self, run: str) -> list[tuple[str, str]]:
+        """Return the way and the values of lambda whose survivors get their roles again, after pruning."""
+        ways = self.task(run).gates.ways if run in self.gated and run in self.transformers else ()
+        way = next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in ways), None)
+        return [(way, f"{value:g}") for value in self.task(run).gates.penalties] if way else []
+
+    def survival_tables(self, run: str) -> list[str]:
+        """Return a run's tables of gates on all heads; none without learned gates."""
+        ways = self.task(run).gates.ways if run in self.gated else ()
+        return [f"{self.results}/gates/{run}.{way}.csv" for way in ways if way.endswith(".all")]
+
+    def stats_tables_of_pruned(self, run: str) -> list[str]:
+        """Return the tables of where the heads point that gates left of a run."""
+        place = f"{self.results}/attention_stats/{run}"
+        return [f"{place}.{way}.{strength}.csv" for way, strength in self.stats_of_pruned(run)]
+
+    # settings
+
+    def settings(self, run: str, *sections: str, leave_out: Mapping[str, Sequence[str]] | None = None) -> str:
+        """Return sections of a run's configuration as JSON, without keys that do not matter.
+
+        Args:
+            run: The run.
+            sections: Keys of its task; `sampling` of the study; `answers` for what affects answers: the task's
+                `decoding` or `labelling`.
+            leave_out: By section, the keys that do not matter.
+        """
+        task = self.task(run)
+        answers = "decoding" if run in self.translated else "labelling"
+        names = [answers if name == "answers" else name for name in sections]
+        found = {name: self.study.sampling if name == "sampling" else getattr(task, name) for name in names}
+        return as_json(leave_out, **found)
+
+    def gate_settings(self, run: str, way: str) -> str:
+        """Return the settings of a way of learning gates, or of `controls`, with those of judging."""
+        idle = {"gates": ("ways", "from_scratch", *GATE_IDLE[way.partition(".")[0]])}
+        if way != "controls":
+            return self.settings(run, "gates", "answers", "sampling", leave_out=idle)
+        idle["pruning"] = tuple(name for name in type(self.task(run).pruning).model_fields if name != "main")
+        return self.settings(run, "gates", "answers", "sampling", "pruning", leave_out=idle)
+
+    def main_settings(self, run: str, *sections: str) -> str:
+        """Return sections of a run's configuration as JSON, and the main criterion of its task."""
+        idle = [name for name in type(self.task(run).pruning).model_fields if name != "main"]
+        return self.settings(run, *sections, "pruning", leave_out={"pruning": idle})
+
+    def order_tables(self, run: str) -> dict[str, list[str]]:
+        """Return, by experiment, the tables that give orders of a run beside its scores: always that of ablation."""
+        named = {criterion(name).table for name in self.task(run).pruning.criteria}
+        transformer = [run] if run in self.transformers else []
+        found = {
+            "ablation": self.tables("ablation", [run]),
+            "relevance": self.tables("relevance", transformer),
+            "attention_stats": self.tables("attention_stats", transformer),
+            "gates": self.survival_tables(run),
+        }
+        return {name: paths for name, paths in found.items() if name == "ablation" or name in named}
+
+    def mains(self) -> str:
+        """Return the main criterion of every task with several arms, as flags."""
+        return " ".join(f"--main {task} {self.study.tasks[task].pruning.main}" for task in self.armed)
+
+    def wrong_criteria(self) -> list[str]:
+        """Return a line for every criterion that the configuration names and that a task does not have."""
+        found: list[str] = []
+        for name, task in self.study.tasks.items():
+            place = name if name == TRANSLATION else f"classification.{name}"
+            found += check(place, task.pruning.criteria, task.pruning.main)
+        lacking = {
+            (self.runs[run].task, table): run
+            for run in (() if found else self.detailed)
+            for table, paths in self.order_tables(run).items()
+            if not paths
+        }
+        return found + [
+            f"configuration, key pruning.criteria of {task}: there is no {table} of {run}; leave its criterion out"
+            for (task, table), run in lacking.items()
+        ]
+
+    def curve_settings(self, run: str) -> str:
+        """Return what decides the pruning curves of a run."""
+        return self.settings(run, "pruning", "scores", "answers", "sampling", leave_out={"pruning": ["scopes"]})
+
+    def main_curve_settings(self, run: str) -> str:
+        """Return what decides the curves of a run by the main order alone."""
+        idle = ["scopes", "criteria", "normalisations", "random_draws"]
+        return self.settings(run, "pruning", "answers", "sampling", leave_out={"pruning": idle})
+
+    def evaluation_settings(self, run: str) -> str:
+        """Return what decides the final scores of a run."""
+        search = ["evaluation"] if run in self.translated else []
+        return self.settings(run, *search, "answers", "sampling")
+
+    def update_cost_settings(self) -> str:
+        """Return what decides what an update of every arm costs; the number of epochs does not."""
+        task = self.study.translation
+        if task is None:
+            return "{}"
+        arms = {name: arm.model_dump(mode="json") for name, arm in task.arms.items()}
+        parts = json.loads(
+            as_json({"training": ["epochs"]}, model=task.model, training=task.training, update_cost=task.update_cost)
+        )
+        return json.dumps({"arms": arms, **parts}, separators=(",", ":"))
+
+    def training_settings(self, run: str) -> str:
+        """Return what decides how a run is trained."""
+        task = self.task(run)
+        model = {"model": task.model} if isinstance(task, TranslationSettings) else {}
+        return as_json(arm=task.arms[self.runs[run].arm], **model, training=task.training)
+
+    # the report
+
+    def report_tables(self) -> list[str]:
+        """Return all tables of the study."""
+        found = self.tables("training", self.trained)
+        for name in ("evaluation", "scores", "settling", "pruning_epochs", "diversity"):
+            found += self.tables(name, self.runs)
+        for name in ("attention_stats", "roles", "relevance"):
+            found += self.tables(name, self.transformers)
+        for name in ("ablation", "keep_one", "agreement", "rank_correlation", "parameters", "removal", "timing"):
+            found += self.tables(name, self.detailed)
+        found += self.tables("timing_samples", self.detailed)
+        found += self.tables("pruning", (f"{run}.{scope}" for run in self.detailed for scope in self.scopes(run)))
+        for run in self.gated:
+            ways = [f"{run}.{way}" for way in self.task(run).gates.ways]
+            scratch = [f"{run}.scratch-{value}" for value in self.from_scratch(run)]
+            found += self.tables("gates", ways) + self.tables("pruned_models", [*ways, f"{run}.controls", *scratch])
+            found += self.stats_tables_of_pruned(run)
+            found += self.tables("roles", [f"{run}.pruned"] if self.stats_of_pruned(run) else [])
+        return found + [f"{self.results}/{name}.csv" for name in self.study_tables]
+
+    @property
+    def study_tables(self) -> list[str]:
+        """The tables of the study as a whole."""
+        return [*(["update_cost"] if TRANSLATION in self.armed else []), *(["arms", "overlap"] if self.armed else [])]
+
+    def scopes(self, run: str) -> list[str]:
+        """Return the scopes of a detailed run's curves, `sites` for those of every site alone."""
+        task = self.task(run)
+        return [*(task.pruning.scopes if isinstance(task, TranslationSettings) else ["all"]), "sites"]
+
+    def attention_maps(self) -> list[str]:
+        """Return the attention maps of detailed runs."""
+        return [f"{self.results}/attention_maps/{run}.json" for run in self.detailed if run in self.transformers]
+
+    def benchmarks(self) -> list[str]:
+        """Return what Snakemake measured of all jobs that have written the study's tables and models."""
+        tables = [path for path in self.report_tables() if "/timing_samples/" not in path and "/gates/" not in path]
+        names = [path.removeprefix(f"{self.results}/").removesuffix(".csv") for path in tables]
+        names = [name.replace("pruned_models/", "gates/") for name in names if ".scratch-" not in name]
+        names += [path.removeprefix(f"{self.results}/").removesuffix(".json") for path in self.attention_maps()]
+        for run in self.gated:
+            scratch = [f"{run}.{value}" for value in self.from_scratch(run)]
+            names += [f"{name}/{one}" for one in scratch for name in ("training_from_scratch", "from_scratch")]
+        return [f"{self.results}/benchmarks/{name}.tsv" for name in names]
+
+    def missing_files(self) -> list[str]:
+        """Return a line for every file or directory that the configuration names and that is not there."""
+        return [
+            f"configuration, key {key}: there is no {what} {path} in {os.getcwd()}"
+            for key, path, what, there in self._named_files()
+            if not there(path)
+        ]
+
+    def _named_files(self) -> Iterable[tuple[str, str, str, Callable[[str], bool]]]:
+        for name, task in self.study.tasks.items():
+            place = name if name == TRANSLATION else f"classification.{name}"
+            for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
+                yield f"{place}.corpus.{key}", path, "file", os.path.isfile
+            if path := getattr(getattr(task, "encoder", None), "path", None):
+                yield f"{place}.encoder.path", path, "directory", os.path.isdir
+            if task.released and task.released.path:
+                known = os.path.exists if name == TRANSLATION else os.path.isdir
+                yield f"{place}.released.path", task.released.path, "directory", known
+            if task.treebank.source == "files":
+                yield f"{place}.treebank.path", task.treebank.path, "file", os.path.isfile
+
+
+def as_json(leave_out: Mapping[str, Sequence[str]] | None = None, **sections: BaseModel) -> str:
+    """Return sections as JSON, by their names; keys that are left out have their defaults."""
+    written: dict[str, Any] = {
+        name: section.model_dump(mode="json", exclude=set((leave_out or {}).get(name, ())))
+        for name, section in sections.items()
+    }
+    return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
+
+
+def columns(*tables: str) -> str:
+    """Return the columns of tables, for the params of the rule that writes them: another column is another table."""
+    return "; ".join(f"{name}: {' '.join(columns_of(name))}" for name in tables)
+
+
+def own_files(source: Any) -> list[str]:
+    """Return the user's files that text or trees are taken from."""
+    if source.source != "files":
+        return []
+    return list(source.paths.values()) if hasattr(source, "paths") else [source.path]
+
+
+def local_files(place: str | None) -> list[str]:
+    """Return the files that stand in a directory, or the one file that it is; none without a place."""
+    here = Path(place or "")
+    if place and here.is_dir():
+        return sorted(str(path) for path in here.iterdir() if path.is_file())
+    return [place] if place else []
+
+
+def _has_training_text(task: TaskSettings) -> bool:
+    """Return whether a task has text to train on; a released model needs none."""
+    return task.corpus.source != "sacrebleu" and getattr(task.corpus, "train", "unknown") is not None

@@ -1,0 +1,233 @@
+"""Checks across the sections of a configuration: each names the key that is wrong and what to do about it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from headroom.core.heads import Site
+from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
+from headroom.settings.base import Settings
+from headroom.settings.config_errors import one_line
+from headroom.settings.encoder import NewEncoder
+from headroom.settings.experiments import AblationSettings, ScoreSettings, TimingSettings
+from headroom.settings.labelled import GeneratedPairs, check_treebank
+from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus
+from headroom.settings.tasks import ClassificationSettings, TranslationSettings
+
+if TYPE_CHECKING:
+    from headroom.settings.study import Study
+
+TRANSLATION = "translation"
+LONGEST_NAME = 60
+"""Characters of the name of an arm or a task; file names are made of both."""
+
+OF_TRAINING = ("vocabulary", "model", "training", "update_cost")
+"""Sections of translation that a released model has no use for."""
+OF_FINE_TUNING = ("encoder", "training")
+"""Sections of classification that a released classifier has no use for."""
+
+
+def mistakes(study: "Study", unchecked: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a line for every mistake that shows only when sections are seen together.
+
+    Args:
+        study: A study whose sections are sound by themselves.
+        unchecked: Keys that were wrong and have their defaults: what is said of their sections may not be so.
+    """
+    doubtful = {".".join(key.split(".")[: 3 if key.startswith("classification") else 2]) for key in unchecked}
+    if not study.tasks and not unchecked:
+        yield "configuration: a study needs a task: give the key translation, or classification, or both"
+    for check in _checks(study):
+        try:
+            check()
+        except ValueError as error:
+            message = str(error)
+            if not any(key in message or key == "classification" for key in doubtful):
+                yield one_line(
+                    f"configuration, key {message}" if "." in message.split(":")[0] else f"configuration: {message}"
+                )
+
+
+def _checks(study: "Study") -> Iterator[Callable[[], None]]:
+    yield lambda: check_names(study.classification)
+    yield lambda: check_seeds_differ(study)
+    yield lambda: check_gpus(study)
+    for name, task in study.tasks.items():
+        place = name if name == TRANSLATION else f"classification.{name}"
+        yield from _checks_of_task(place, study, task)
+
+
+def _checks_of_task(
+    place: str, study: "Study", task: TranslationSettings | ClassificationSettings
+) -> Iterator[Callable[[], None]]:
+    yield lambda: check_seeds(place, study, task)
+    yield lambda: check_gpus_of_task(place, study, task)
+    yield lambda: check_far_sets(place, task.ablation, task.corpus.far_names)
+    yield lambda: check_treebank(place, task.treebank, task.corpus)
+    if task.released:
+        idle = OF_TRAINING if isinstance(task, TranslationSettings) else OF_FINE_TUNING
+        yield lambda: check_one_arm(place, task.arms)
+        yield lambda: check_idle(task, place, idle)
+    else:
+        yield lambda: check_training_text(place, task.corpus)
+    if isinstance(task.corpus, GeneratedCorpus | GeneratedPairs):
+        corpus = task.corpus
+        yield lambda: check_sizes(place, task.timing, task.scores, test=corpus.test, valid=corpus.valid)
+    for name in task.arms:
+        yield lambda name=name: check_arm_name(place, name)  # type: ignore[misc]
+    if isinstance(task, TranslationSettings):
+        yield lambda: check_kept_heads(task)
+        for name, arm in task.arms.items():
+            yield lambda name=name, arm=arm: check_arm_of_translation(name, arm, task)  # type: ignore[misc]
+    else:
+        for name, arm in task.arms.items():
+            yield lambda name=name, arm=arm: check_arm_of_classifier(f"{place}.arms.{name}", arm, task)  # type: ignore[misc]
+
+
+def check_names(tasks: Iterable[str]) -> None:
+    """Raise ValueError if a text cannot name a classification task."""
+    for name in tasks:
+        if name == TRANSLATION or not is_name(name):
+            raise ValueError(
+                f"classification.{name}: '{name}' cannot name a classification task; use letters, digits and hyphens"
+            )
+
+
+def check_seeds_differ(study: "Study") -> None:
+    """Raise ValueError if a seed is given twice."""
+    if len(set(study.seeds)) < len(study.seeds):
+        raise ValueError("seeds: a seed is given twice")
+
+
+def check_seeds(place: str, study: "Study", task: TranslationSettings | ClassificationSettings) -> None:
+    """Raise ValueError if a task cannot have so many seeds, or so few."""
+    if task.released and len(study.seeds) > 1:
+        raise ValueError(f"seeds: the model of {place}.released is one run; give one seed")
+    if task.detailed_seeds > len(study.seeds):
+        raise ValueError(f"{place}.detailed_seeds: {task.detailed_seeds} is more than the {len(study.seeds)} of seeds")
+
+
+def check_gpus(study: "Study") -> None:
+    """Raise ValueError if several GPUs are asked for and no CUDA."""
+    if study.gpus > 1 and study.device != "cuda":
+        raise ValueError(f"gpus: {study.gpus} of them need device: cuda, and it is {study.device}; leave gpus out")
+
+
+def check_gpus_of_task(place: str, study: "Study", task: TranslationSettings | ClassificationSettings) -> None:
+    """Raise ValueError if the GPUs cannot share the updates of a task's trainings."""
+    if task.released or study.device != "cuda":
+        return
+    translates = isinstance(task, TranslationSettings)
+    key = "update_frequency" if translates else "batch_size"
+    if (size := getattr(task.training, key)) % study.gpus:
+        advice = ", and max_tokens so much smaller" if translates else ""
+        raise ValueError(
+            f"{place}.training.{key}: {study.gpus} gpus cannot share {size}; make it a multiple of {study.gpus}{advice}"
+        )
+
+
+def check_arm_of_translation(name: str, arm: Arm, task: TranslationSettings) -> None:
+    """Raise ValueError, naming the key, if an arm is one that the task's model cannot have."""
+    heads = arm.heads or task.model.heads
+    check_heads_of_arm(f"translation.arms.{name}", heads, task.model.width)
+    layers = {"E": task.model.encoder_layers, "A": task.model.decoder_layers, "D": task.model.decoder_layers}
+    sites = [Site(kind, layer, heads) for kind, n in layers.items() for layer in range(1, n + 1)]
+    check_arm(f"translation.arms.{name}", arm, sites)
+
+
+def check_kept_heads(task: TranslationSettings) -> None:
+    """Raise ValueError if gates are to keep more heads than there are."""
+    encoder = task.model.encoder_layers * task.model.heads
+    heads = {"E": encoder, "all": encoder + 2 * task.model.decoder_layers * task.model.heads}
+    for scope in () if task.released else task.gates.scopes:
+        if wrong := [count for count in task.gates.kept_heads if count > heads[scope]]:
+            raise ValueError(
+                f"translation.gates.kept_heads: {wrong[0]} is more than the {heads[scope]} heads in scope {scope}"
+            )
+
+
+def check_arm_of_classifier(key: str, arm: Arm, task: ClassificationSettings) -> None:
+    """Raise ValueError, naming the key, if an arm is one that the task's encoder cannot have."""
+    if arm.heads and task.encoder.source not in ("new", "self-attentive"):
+        raise ValueError(f"{key}.heads: a pretrained encoder has the heads that it has; leave this out")
+    if arm.attention_dropout is not None and task.encoder.source != "new":
+        raise ValueError(f"{key}.attention_dropout: only encoders of source new take it; leave it out")
+    if isinstance(arm, AtSites) and (decoder := [word for word in arm.sites if word[0] in "AD"]):
+        raise ValueError(f"{key}.sites: an encoder has no site {decoder[0]}; its sites are of kind E")
+    if task.encoder.source == "self-attentive":
+        if isinstance(arm, DisagreementSubspaceArm):
+            raise ValueError(f"{key}.method: the hops of a self-attentive encoder have no values of their own")
+        check_arm(key, arm, [Site("E", 1, arm.heads or task.encoder.hops)])
+    if isinstance(task.encoder, NewEncoder):
+        heads = arm.heads or task.encoder.heads
+        check_heads_of_arm(key, heads, task.encoder.width)
+        check_arm(key, arm, [Site("E", layer, heads) for layer in range(1, task.encoder.layers + 1)])
+
+
+def check_heads_of_arm(key: str, heads: int, width: int) -> None:
+    """Raise ValueError, naming the key, if the heads of an arm do not divide the model's width."""
+    if width % heads:
+        raise ValueError(f"{key}.heads: width {width} is not a multiple of heads {heads}")
+
+
+def check_arm_name(place: str, name: str) -> None:
+    """Raise ValueError, naming the key, if this cannot name an arm."""
+    if not is_name(name):
+        raise ValueError(f"{place}.arms: '{name}' is not a name; use letters, digits and hyphens")
+
+
+def is_name(text: str) -> bool:
+    """Return whether a text can name an arm or a task: it becomes part of file names and of command lines."""
+    return text.replace("-", "").isalnum() and not text.startswith("-") and len(text) <= LONGEST_NAME
+
+
+def check_one_arm(place: str, arms: Mapping[str, Arm]) -> None:
+    """Raise ValueError, naming the key, if a model that is not trained has other arms than the baseline."""
+    if [arm.method for arm in arms.values()] != ["baseline"]:
+        raise ValueError(
+            f"{place}.arms: a released model is not trained again; give one arm, baseline: {{method: baseline}}"
+        )
+
+
+def check_idle(task: Settings, name: str, sections: Sequence[str]) -> None:
+    """Raise ValueError, naming the key, if a task with a released model has sections on training one."""
+    if idle := [section for section in sections if section in task.model_fields_set]:
+        raise ValueError(
+            f"{name}.{idle[0]}: the model at {name}.released has its own and is not trained again; "
+            "leave this section out"
+        )
+
+
+def check_training_text(name: str, corpus: Settings) -> None:
+    """Raise ValueError, naming the key, if there is no text to train a model on."""
+    if isinstance(corpus, SacrebleuCorpus):
+        raise ValueError(
+            f"{name}.corpus.source: test sets of sacrebleu have no training text; name a model at {name}.released, or "
+            "choose another source"
+        )
+    if getattr(corpus, "train", "unknown") is None:
+        raise ValueError(f"{name}.corpus.train: missing; only a model at {name}.released needs no training text")
+
+
+def check_far_sets(task: str, ablation: AblationSettings, known: tuple[str, ...]) -> None:
+    """Raise ValueError, naming the key, if ablation wants far domains that the corpus does not have."""
+    if unknown := [name for name in ablation.far_sets or () if name not in known]:
+        raise ValueError(
+            f"{task}.ablation.far_sets: '{unknown[0]}' is no far domain of the corpus, which has "
+            f"{', '.join(known) or 'none'}"
+        )
+
+
+def check_sizes(task: str, timing: TimingSettings, scores: ScoreSettings, *, test: int, valid: int) -> None:
+    """Raise ValueError, naming the key, if experiments want more examples than the corpus will have."""
+    largest = max(timing.batch_sizes, default=0)
+    if largest > test:
+        raise ValueError(
+            f"{task}.timing.batch_sizes: a batch of {largest} is larger than the test set; make {task}.corpus.test at "
+            f"least {largest}, or leave it out"
+        )
+    choose = (valid + 1) // 2
+    if (scores.examples or 0) > choose:
+        raise ValueError(
+            f"{task}.scores.examples: {scores.examples} is more than the {choose} examples of `choose`, "
+            f"which is half of {task}.corpus.valid"
+        )

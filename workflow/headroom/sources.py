@@ -1,0 +1,74 @@
+"""The files of this package that results depend on: import closures of stages, found without importing them.
+
+Settings and the declarations of tables are left out: what they decide is in a rule's params, by value. A stage imports
+no engine and no provider of text; which ones belong to a job is decided by its run, by what the stage names in `USES`
+and by the source of its text.
+"""
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import grimp
+
+from headroom.engines.engine import ENGINES, PARTS
+
+DECLARATIONS = ("headroom.settings", "headroom.core.tables")
+"""Packages whose content decides no result but by the values that rules pass on."""
+
+FAMILIES = "headroom.methods.criteria"
+"""The package that imports its modules without naming them."""
+
+_USES = re.compile(r"^USES = (\(.*?\))$", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The import graph of the package.
+
+    Attributes:
+        place: The directory that holds the package.
+    """
+
+    place: Path
+
+    @cached_property
+    def graph(self) -> grimp.ImportGraph:
+        """The imports between modules, without those from engines and stages to what is chosen for each job."""
+        graph = grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
+        for engine in (f"headroom.engines.{name}" for name in ENGINES):
+            graph.remove_import(importer="headroom.engines.engine", imported=f"{engine}.engine")
+            for part in PARTS:
+                graph.remove_import(importer=f"{engine}.engine", imported=f"{engine}.{part}")
+        return graph
+
+    def of(self, *modules: str) -> list[str]:
+        """Return the files of modules, of all that they import, and of the packages that hold these."""
+        known = [name for module in modules for name in (module, f"{module}.__main__") if name in self.graph.modules]
+        found = {name for module in known for name in (module, *self.graph.find_upstream_modules(module))}
+        if FAMILIES in found:  # it imports whatever is in its folder
+            families = self.graph.find_children(FAMILIES)
+            found |= {name for module in families for name in (module, *self.graph.find_upstream_modules(module))}
+        found = {name for name in found if not name.startswith(DECLARATIONS)}
+        packages = {name.rpartition(".")[0] for name in found if "." in name}
+        return sorted(str(self._file(name)) for name in found | packages)
+
+    def of_stage(self, stage: str, engine: str | None = None, others: Iterable[str] = ()) -> list[str]:
+        """Return the files of a stage, of those parts of an engine that it uses, and of other modules."""
+        module = "headroom.report" if stage == "report" else f"headroom.stages.{stage}"
+        chosen = f"headroom.engines.{engine}"
+        parts = [f"{chosen}.engine", *(f"{chosen}.{part}" for part in self.uses(stage))] if engine else []
+        return self.of(module, *parts, *others)
+
+    def uses(self, stage: str) -> tuple[str, ...]:
+        """Return the parts of an engine that a stage names in `USES`."""
+        text = self._file(f"headroom.stages.{stage}").read_text("utf-8")
+        found = _USES.search(text)
+        return ast.literal_eval(found[1]) if found else ()
+
+    def _file(self, module: str) -> Path:
+        path = self.place / Path(*module.split("."))
+        return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

@@ -1,0 +1,59 @@
+"""Acquire text or trees: generated, of the catalogue, of the Hugging Face Hub, of sacrebleu, or files of your own."""
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Union, get_args
+
+from pydantic import Field
+
+from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.data.corpora import Request
+from headroom.data.providers import Kind, provide
+from headroom.settings.labelled import CatalogueTreebank, GeneratedTreebank, LabelledCorpus, TreebankFile
+from headroom.settings.parallel import Corpus
+
+Treebank = Annotated[Union[GeneratedTreebank, CatalogueTreebank, TreebankFile], Field(discriminator="source")]  # noqa: UP007
+
+SECTIONS: dict[Kind, tuple[str, Any]] = {
+    "parallel": ("corpus", Corpus),
+    "labelled": ("corpus", LabelledCorpus),
+    "trees": ("treebank", Treebank),
+}
+"""The section of the configuration that each kind has, and its model."""
+
+_log = logging.getLogger(__name__)
+
+
+def build_parser(kind: Kind | None = None) -> argparse.ArgumentParser:
+    """Return the command line of this stage, with the settings of a kind if it is known."""
+    parser = stage_parser("acquire", f"{__doc__} `--kind KIND --help` shows the settings of a kind.")
+    parser.add_argument("--kind", choices=get_args(Kind), required=True, help="what to acquire")
+    parser.add_argument("--output", type=Path, required=True, help="directory of the corpus; file of the trees")
+    parser.add_argument("--mirror", help="directory or address laid out <dataset>/<file>, tried before downloads")
+    parser.add_argument("--catalogue", type=Path, help="another catalogue than the project's")
+    if kind == "trees":
+        parser.add_argument("--relations", nargs="*", default=[], help="relations that the trees must have")
+        parser.add_argument("--seed", type=int, default=1, help="seed of the grammar, as that of the corpus")
+    if kind:
+        add_settings(parser, **dict([SECTIONS[kind]]))
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Acquire everything, check it, and only then write it; fetched files stay in `downloads/` beside it."""
+    first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    first.add_argument("--kind", choices=get_args(Kind))
+    given = build_parser(first.parse_known_args(arguments)[0].kind).parse_args(arguments)
+    section, model = SECTIONS[given.kind]
+    settings = settings_from(given, section, model)
+    place = given.output.parent if given.kind == "trees" else given.output
+    trees = {"seed": given.seed, "relations": tuple(given.relations)} if given.kind == "trees" else {}
+    request = Request(place / "downloads", given.mirror, given.catalogue, **trees)
+    count = provide(given.kind, settings, request).write(given.output, settings, request)
+    _log.info("wrote %d examples to %s", count, given.output)
+
+
+if __name__ == "__main__":
+    run(main)

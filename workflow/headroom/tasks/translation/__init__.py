@@ -1,1 +1,0 @@
-"""Translation: a fairseq Transformer, its vocabulary, and parallel text."""

@@ -1,0 +1,29 @@
+# Attention maps of heads with roles, to look at.
+rule attention_maps:
+    input:
+        unpack(model_files("attention_maps", "check")),
+        treebank=of_run(plan.treebank),
+        roles=f"{RESULTS}/roles/{{run}}.csv",
+        stats=f"{RESULTS}/attention_stats/{{run}}.csv",
+    output:
+        f"{RESULTS}/attention_maps/{{run}}.json",
+    log:
+        f"{LOGS}/attention_maps/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/attention_maps/{{run}}.tsv"
+    wildcard_constraints:
+        run=any_of(plan.transformers),
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=30,
+        gpu=GPU,
+    params:
+        model=model,
+        treebank=flag("--treebank", "treebank"),
+        settings=of_run(plan.settings, "attention_maps"),
+    shell:
+        "python -m headroom attention_maps {params.model} --roles {input.roles} --pointing {input.stats} "
+        "{params.treebank} --set check --settings {params.settings:q} --output {output} > {log} 2>&1"

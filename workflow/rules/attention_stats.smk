@@ -1,0 +1,60 @@
+# Where the heads of a run's last epoch point, and those of a model before training.
+rule attention_stats:
+    input:
+        unpack(model_files("attention_stats", "check", "train")),
+        treebank=of_run(plan.treebank),
+    output:
+        f"{RESULTS}/attention_stats/{{run}}.csv",
+    log:
+        f"{LOGS}/attention_stats/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/attention_stats/{{run}}.tsv"
+    wildcard_constraints:
+        run=any_of(plan.transformers),
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+        gpu=GPU,
+    params:
+        model=model,
+        treebank=flag("--treebank", "treebank"),
+        settings=of_run(plan.settings, "attention_stats", "sampling"),
+        columns=columns("attention_stats"),
+    shell:
+        "python -m headroom attention_stats {params.model} {params.treebank} --set check --models trained untrained "
+        "--settings {params.settings:q} --output {output} > {log} 2>&1"
+
+
+# Where the heads point that Voita's gates left.
+rule attention_stats_pruned:
+    input:
+        unpack(model_files("attention_stats", "check", "train", epochs=None)),
+        models=f"{RESULTS}/pruned_models/{{run}}/{{way}}",
+        treebank=of_run(plan.treebank),
+    output:
+        f"{RESULTS}/attention_stats/{{run}}.{{way}}.{{strength}}.csv",
+    log:
+        f"{LOGS}/attention_stats/{{run}}.{{way}}.{{strength}}.log",
+    benchmark:
+        f"{BENCHMARKS}/attention_stats/{{run}}.{{way}}.{{strength}}.tsv"
+    wildcard_constraints:
+        way=WAY,
+        strength="[0-9.e-]+",
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+        gpu=GPU,
+    params:
+        model=pruned_model,
+        treebank=flag("--treebank", "treebank"),
+        settings=of_run(plan.settings, "attention_stats", "sampling"),
+        columns=columns("attention_stats"),
+    shell:
+        "python -m headroom attention_stats {params.model} {params.treebank} --set check "
+        "--name {wildcards.way}.{wildcards.strength} --settings {params.settings:q} --output {output} > {log} 2>&1"

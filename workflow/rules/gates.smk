@@ -1,0 +1,65 @@
+# Learned gates: which heads stay while detailed runs are trained further. One model per value of lambda, share or count.
+rule gates:
+    input:
+        unpack(model_files("gates", "train", "test")),
+        training=of_run(plan.training_table),
+    output:
+        models=directory(f"{RESULTS}/pruned_models/{{run}}/{{way}}"),
+        learned=f"{RESULTS}/gates/{{run}}.{{way}}.csv",
+        table=f"{RESULTS}/pruned_models/{{run}}.{{way}}.csv",
+    log:
+        f"{LOGS}/gates/{{run}}.{{way}}.log",
+    benchmark:
+        f"{BENCHMARKS}/gates/{{run}}.{{way}}.tsv"
+    wildcard_constraints:
+        way=WAY,
+    priority: 20
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=600,
+        gpu=GPU,
+    params:
+        model=model,
+        settings=lambda wildcards: plan.gate_settings(wildcards.run, wildcards.way),
+        columns=columns("gates", "pruned_models"),
+        way=lambda wildcards: "--method {} --scope {}".format(*wildcards.way.split(".")),
+        seed=of_run(plan.seed),
+        training=flag("--training", "training"),
+    shell:
+        "python -m headroom gates {params.model} {params.way} {params.training} --seed {params.seed} "
+        "--settings {params.settings:q} --models {output.models} --learned {output.learned} "
+        "--output {output.table} > {log} 2>&1"
+
+
+# The controls: no head less, the best by the main criterion, random ones; trained further alike.
+rule gates_controls:
+    input:
+        unpack(model_files("gates", "train", "test")),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+        training=of_run(plan.training_table),
+    output:
+        f"{RESULTS}/pruned_models/{{run}}.controls.csv",
+    log:
+        f"{LOGS}/gates/{{run}}.controls.log",
+    benchmark:
+        f"{BENCHMARKS}/gates/{{run}}.controls.tsv"
+    priority: 20
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=600,
+        gpu=GPU,
+    params:
+        model=model,
+        settings=lambda wildcards: plan.gate_settings(wildcards.run, "controls"),
+        columns=columns("pruned_models"),
+        seed=of_run(plan.seed),
+        training=flag("--training", "training"),
+    shell:
+        "python -m headroom gates {params.model} --method controls --scores {input.scores} {params.training} "
+        "--seed {params.seed} --settings {params.settings:q} --output {output} > {log} 2>&1"

@@ -1,0 +1,138 @@
+# Pruning curves at the last epoch of detailed runs: every order, and its controls.
+rule pruning:
+    input:
+        unpack(model_files("pruning", "choose", "test")),
+        unpack(of_run(plan.order_tables)),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+        shards=plan.shards("pruning/{run}.{scope}"),
+    output:
+        f"{RESULTS}/pruning/{{run}}.{{scope}}.csv",
+    log:
+        f"{LOGS}/pruning/{{run}}.{{scope}}.log",
+    benchmark:
+        f"{BENCHMARKS}/pruning/{{run}}.{{scope}}.tsv"
+    priority: 10
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=600,
+        gpu=GPU,
+    params:
+        models=models,
+        orders=order_flags,
+        settings=of_run(plan.curve_settings),
+        columns=columns("pruning"),
+        written=merged,
+    shell:
+        "python -m headroom pruning {params.models} --scores {input.scores} {params.orders} --scopes {wildcards.scope} "
+        "--settings {params.settings:q} {params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule pruning as pruning_shard with:
+        input:
+            unpack(model_files("pruning", "choose", "test")),
+            unpack(of_run(plan.order_tables)),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            plan.shard("pruning/{run}.{scope}"),
+        log:
+            f"{LOGS}/pruning/{{run}}.{{scope}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/pruning/{{run}}.{{scope}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags,
+
+
+# The main order within every single site, at the last epoch of detailed runs.
+rule pruning_sites:
+    input:
+        unpack(model_files("pruning", "choose", "test")),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+        shards=plan.shards("pruning/{run}.sites"),
+    output:
+        f"{RESULTS}/pruning/{{run}}.sites.csv",
+    log:
+        f"{LOGS}/pruning/{{run}}.sites.log",
+    benchmark:
+        f"{BENCHMARKS}/pruning/{{run}}.sites.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=600,
+        gpu=GPU,
+    params:
+        models=models,
+        settings=of_run(plan.main_curve_settings),
+        columns=columns("pruning"),
+        written=merged,
+    shell:
+        "python -m headroom pruning {params.models} --scores {input.scores} --only-main true --scopes sites "
+        "--settings {params.settings:q} {params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule pruning_sites as pruning_sites_shard with:
+        input:
+            unpack(model_files("pruning", "choose", "test")),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            plan.shard("pruning/{run}.sites"),
+        log:
+            f"{LOGS}/pruning/{{run}}.sites.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/pruning/{{run}}.sites.shard{{shard}}.tsv"
+        params:
+            written=shard_flags,
+
+
+# The main order at every epoch of detailed runs; at the last of the others, by which arms are compared.
+rule pruning_epochs:
+    input:
+        unpack(model_files("pruning", "choose", "test", epochs=plan.curve_checkpoints)),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+        shards=plan.shards("pruning_epochs/{run}"),
+    output:
+        f"{RESULTS}/pruning_epochs/{{run}}.csv",
+    log:
+        f"{LOGS}/pruning_epochs/{{run}}.log",
+    benchmark:
+        f"{BENCHMARKS}/pruning_epochs/{{run}}.tsv"
+    priority: 15  # the longest of the sweeps
+    conda:
+        "../../envs/torch.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=600,
+        gpu=GPU,
+    params:
+        models=models,
+        settings=of_run(plan.main_curve_settings),
+        columns=columns("pruning"),
+        written=merged,
+    shell:
+        "python -m headroom pruning {params.models} --scores {input.scores} --only-main true --scopes all "
+        "--settings {params.settings:q} {params.written} > {log} 2>&1"
+
+
+if study.shards > 1:
+
+    use rule pruning_epochs as pruning_epochs_shard with:
+        input:
+            unpack(model_files("pruning", "choose", "test", epochs=plan.curve_checkpoints)),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            plan.shard("pruning_epochs/{run}"),
+        log:
+            f"{LOGS}/pruning_epochs/{{run}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/pruning_epochs/{{run}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags,

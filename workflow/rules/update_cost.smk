@@ -1,0 +1,28 @@
+# What repulsion costs per update: interleaved updates of all arms.
+rule update_cost:
+    input:
+        vocabulary=plan.vocabulary,
+        binarised=plan.binarised,
+        code=code("update_cost"),
+    output:
+        f"{RESULTS}/update_cost.csv",
+    log:
+        f"{LOGS}/update_cost.log",
+    benchmark:
+        f"{BENCHMARKS}/update_cost.tsv"
+    conda:
+        "../../envs/torch.yaml"
+    threads: exclusive_threads("update_cost", "translation")
+    resources:
+        mem_mb=memory(4000),
+        runtime=60,
+        gpu=GPU,
+    params:
+        study=study.study,
+        data=directory_of("binarised"),
+        settings=plan.update_cost_settings(),
+        columns=columns("update_cost"),
+        device=study.device,
+    shell:
+        "python -m headroom update_cost --study {params.study} --data {params.data} --device {params.device} "
+        "--settings {params.settings:q} --output {output} > {log} 2>&1"
