@@ -130,7 +130,7 @@ class TestResultTables:
             ("evaluation", "metric", "engines.translation.metrics", "METRICS"),
             ("evaluation", "metric", "engines.classification.metrics", "METRICS"),
             ("scores", "criterion", "methods.importance", "CRITERIA"),
-            ("scores", "normalised", "methods.importance", "NORMALISATIONS"),
+            ("scores", "normalised", "methods.scores", "NORMALISATIONS"),
             ("pruning", "order", "methods.importance", "CRITERIA"),
             ("timing", "part", "engines.translation.timing", "PARTS"),
             ("timing", "part", "engines.classification.timing", "PARTS"),

@@ -25,6 +25,9 @@ CHOSEN = {
 }
 """By stage, the modules of which a job imports one, which its rule names."""
 
+FAMILIES = "headroom.methods.criteria"
+"""The package that imports its modules without naming them."""
+
 _USES = re.compile(r"^USES = (\(.*?\))$", re.M | re.S)
 
 
@@ -55,6 +58,9 @@ class Sources:
         """Return the files of modules, of all that they import, and of the packages that hold these."""
         known = [name for module in modules for name in (module, f"{module}.__main__") if name in self.graph.modules]
         found = {name for module in known for name in (module, *self.graph.find_upstream_modules(module))}
+        if FAMILIES in found:  # it imports whatever is in its folder
+            families = self.graph.find_children(FAMILIES)
+            found |= {name for module in families for name in (module, *self.graph.find_upstream_modules(module))}
         found = {name for name in found if not name.startswith(DECLARATIONS)}
         packages = {name.rpartition(".")[0] for name in found if "." in name}
         return sorted(str(self._file(name)) for name in found | packages)
