@@ -27,12 +27,12 @@ def test_roles_of_several_tables(tmp_path):
     paths = [pointing(tmp_path / f"{name}.csv", name) for name in ("trained", "hard-concrete.E.0.01")]
     roles.main(["--pointing", *map(str, paths), "--output", str(tmp_path / "roles.csv")])
     table = tables.ROLES.read(tmp_path / "roles.csv")
-    shown = table[["model", "trees", "head", "role", "target", "value", "baseline", "best"]].values.tolist()
+    shown = table[["model", "trees", "head", "role", "target", "value", "baseline", "best"]].fillna(-1).values.tolist()
     assert shown == [
-        ["trained", "", 1, "positional", "+1", 0.95, "", 0],
-        ["trained", "gold", 2, "syntactic", "obj:to-governor", 0.6, "0.4", 1],
-        ["hard-concrete.E.0.01", "", 1, "positional", "+1", 0.95, "", 0],
-        ["hard-concrete.E.0.01", "gold", 2, "syntactic", "obj:to-governor", 0.6, "0.4", 1],
+        ["trained", "", 1, "positional", "+1", 0.95, -1, 0],
+        ["trained", "gold", 2, "syntactic", "obj:to-governor", 0.6, 0.4, 1],
+        ["hard-concrete.E.0.01", "", 1, "positional", "+1", 0.95, -1, 0],
+        ["hard-concrete.E.0.01", "gold", 2, "syntactic", "obj:to-governor", 0.6, 0.4, 1],
     ]
     assert table["signature"][0] == "set:check|share:0.9"
     assert table["signature"][1] == "set:check|margin:0.1-points"

@@ -170,8 +170,8 @@ class Plan:
     def seed_of_trees(self, task: str) -> int:
         """Return the seed of the grammar that makes a task's trees; of other trees it does not matter."""
         corpus = self.study.tasks[task].corpus
-        made = isinstance(corpus, GeneratedPairs) and self.trees(task).source == "generated"
-        return corpus.seed if made else 1
+        made = self.trees(task).source == "generated"
+        return corpus.seed if made and isinstance(corpus, GeneratedPairs) else 1
 
     @property
     def vocabulary(self) -> list[str]:
@@ -382,8 +382,10 @@ class Plan:
     def training_settings(self, run: str) -> str:
         """Return what decides how a run is trained."""
         task = self.task(run)
-        model = {"model": task.model} if isinstance(task, TranslationSettings) else {}
-        return as_json(arm=task.arms[self.runs[run].arm], **model, training=task.training)
+        parts: dict[str, BaseModel] = {"arm": task.arms[self.runs[run].arm], "training": task.training}
+        if isinstance(task, TranslationSettings):
+            parts["model"] = task.model
+        return as_json(**parts)  # type: ignore[arg-type]
 
     # the report
 
@@ -444,8 +446,8 @@ class Plan:
             place = name if name == TRANSLATION else f"classification.{name}"
             for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
                 yield f"{place}.corpus.{key}", path, "file", os.path.isfile
-            if path := getattr(getattr(task, "encoder", None), "path", None):
-                yield f"{place}.encoder.path", path, "directory", os.path.isdir
+            if own := getattr(getattr(task, "encoder", None), "path", None):
+                yield f"{place}.encoder.path", own, "directory", os.path.isdir
             if task.released and task.released.path:
                 known = os.path.exists if name == TRANSLATION else os.path.isdir
                 yield f"{place}.released.path", task.released.path, "directory", known

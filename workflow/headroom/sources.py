@@ -19,6 +19,12 @@ from headroom.engines.engine import ENGINES, PARTS
 DECLARATIONS = ("headroom.settings", "headroom.core.tables")
 """Packages whose content decides no result but by the values that rules pass on."""
 
+CHOSEN = {
+    "headroom.stages.training": ("headroom.methods.translation_arms", "headroom.methods.classification_arms"),
+    "headroom.stages.released": ("headroom.engines.translation.released", "headroom.engines.classification.released"),
+}
+"""By stage, the modules of which a job imports one, which its rule names."""
+
 FAMILIES = "headroom.methods.criteria"
 """The package that imports its modules without naming them."""
 
@@ -43,6 +49,9 @@ class Sources:
             graph.remove_import(importer="headroom.engines.engine", imported=f"{engine}.engine")
             for part in PARTS:
                 graph.remove_import(importer=f"{engine}.engine", imported=f"{engine}.{part}")
+        for stage, modules in CHOSEN.items():
+            for module in modules:
+                graph.remove_import(importer=stage, imported=module)
         return graph
 
     def of(self, *modules: str) -> list[str]:

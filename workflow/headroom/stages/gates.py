@@ -14,8 +14,8 @@ from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
+from headroom.engines.judged import EvaluationSet, Outcome
 from headroom.methods.continued_training import continue_training
-from headroom.methods.judging import EvaluationSet, Outcome
 from headroom.methods.learned_gates import (
     METHODS,
     ExactGates,
