@@ -153,7 +153,7 @@ def arm_arguments(arm: Arm, seed: int) -> list[str]:
     if isinstance(arm, GradientArm):
         return ["--optimizer", "repulsive_adam", "--repulsion", written, "--repulsion-seed", str(seed)]
     named = ["--regularisation", written, "--regularisation-seed", str(seed)]
-    return ["--optimizer", "adam", "--main", "regularised_cross_entropy", *named]
+    return ["--optimizer", "adam", "--criterion", "regularised_cross_entropy", *named]
 
 
 training = partial(TranslationTraining, arm_arguments=arm_arguments)
