@@ -12,6 +12,7 @@ from typing import Any
 
 from headroom.core import tables
 from headroom.report.arms import ArmDescription
+from headroom.stages import arms as arms_stage
 from headroom.stages import overlap
 from written_tables import write_rows
 
@@ -196,7 +197,7 @@ def _compared(directory: Path, files: Mapping[str, list[Path]], task: str, arms:
         for flag, name in (inputs | {"training": "training"}).items()
         for word in (f"--{flag}", *map(str, files[name]))
     ]
-    arms.main(["--study", "arms", "--arms", task, *arms, *flags, "--output", str(path)])
+    arms_stage.main(["--study", "arms", "--arms", task, *arms, *flags, "--output", str(path)])
     return path
 
 

@@ -153,7 +153,7 @@ def _orders(tables: StudyTables) -> str:
     if not over_chance:
         return ""
     kinds = {kind_of(task) for task in over_chance}
-    word = metric_word(main_metric(tables.of_task(next(iter(over_chance))).curves))
+    word = metric_word(main_metric(tables.of_task(next(iter(over_chance))).pruning))
     full = {"translation": f"the full {word}", "classification": "the full model’s score above chance"}
     of = full[kinds.pop()] if len(kinds) == 1 else "the full model’s score (in classification above chance)"
     sentence = (
