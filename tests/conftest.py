@@ -1,12 +1,14 @@
 """One tiny trained run for the whole suite, and models made from it."""
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 import torch
+import unexpected_skips
 from headroom.core.files import read_lines
 from headroom.engines.translation.model import TranslationModel
-from made_once import made_once
+from made_once import made_once, report_once
 from toy_run import ToyRun, spread, write_run
 
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
@@ -19,6 +21,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if first is not None:
         items.remove(first)
         items.insert(0, first)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--no-unexpected-skips", action="store_true", help="fail if a test is skipped that need not be")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    report_once(report, call)
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    unexpected_skips.note(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    unexpected_skips.note(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if unexpected_skips.found and session.config.option.no_unexpected_skips and session.exitstatus == 0:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    if unexpected_skips.found and config.option.no_unexpected_skips:
+        terminalreporter.section("skipped, but need not be: the session fails")
+        for line in unexpected_skips.found:
+            terminalreporter.line(line)
 
 
 @pytest.fixture(scope="session")

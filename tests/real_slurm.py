@@ -10,15 +10,15 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from commands import wait_until
+
 PACKAGES = "slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge"
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "munged", "unshare", "nsenter")
-PATIENCE = 30.0
-"""Seconds until the node must be idle."""
 
 CONFIGURATION = """
 ClusterName=test
@@ -73,9 +73,7 @@ class Slurm:
 
     def ask(self, *command: str) -> str:
         """Return what one of Slurm's commands says."""
-        return subprocess.run(
-            self.inside(self.place, *command), check=True, capture_output=True, text=True, timeout=60
-        ).stdout
+        return subprocess.run(self.inside(self.place, *command), check=True, capture_output=True, text=True).stdout
 
 
 def missing() -> str:
@@ -97,13 +95,13 @@ def running(place: Path) -> Iterator[Slurm]:
     holder = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "bash", "-c", bound])
     slurm = Slurm(place, holder.pid)
     try:
-        _until(lambda: _comm(holder.pid) == "sleep", "the mount namespace")
+        wait_until(lambda: _comm(holder.pid) == "sleep", "the mount namespace")
         munge = place / "munge"
         files = [f"--{name}-file={munge}/{name}" for name in ("key", "pid", "log", "seed")]
         subprocess.run(slurm.inside(place, "munged", "--force", f"--socket={munge}/socket", *files), check=True)
         subprocess.run(slurm.inside(place, "slurmctld", "-c"), check=True)
         subprocess.run(slurm.inside(place, "slurmd", "-N", socket.gethostname()), check=True)
-        _until(lambda: "idle" in slurm.ask("sinfo", "--noheader", "--format=%T"), "an idle node")
+        wait_until(lambda: "idle" in slurm.ask("sinfo", "--noheader", "--format=%T"), "an idle node")
         yield slurm
     finally:
         subprocess.run(slurm.inside(place, "scancel", "--user=root"), capture_output=True)
@@ -135,13 +133,6 @@ def free_port() -> int:
 
 def _comm(pid: int) -> str:
     return Path(f"/proc/{pid}/comm").read_text().strip()
-
-
-def _until(happened: Callable[[], bool], what: str) -> None:
-    latest = time.monotonic() + PATIENCE
-    while not happened():
-        assert time.monotonic() < latest, f"{what} did not come within {PATIENCE:g} s"
-        time.sleep(0.2)
 
 
 def _end(pid_file: Path) -> None:

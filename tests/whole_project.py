@@ -7,26 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from commands import Ended, run
 
 ROOT = Path(__file__).parents[1]
 TINY = "tests/workflow/tiny.yaml"
 RULE = re.compile(r"^(\w+) +(\d+)$", flags=re.M)
-
-
-@dataclass(frozen=True)
-class Ended:
-    """How a command ended: its exit status, all that it said, and the seconds it took."""
-
-    status: int
-    output: str
-    seconds: float
 
 
 @dataclass(frozen=True)
@@ -35,20 +26,9 @@ class Project:
 
     root: Path
 
-    def run(self, *command: str, timeout: float = 900) -> Ended:
+    def run(self, *command: str) -> Ended:
         """Run a command of the environment in the project."""
-        start = time.monotonic()
-        ended = subprocess.run(
-            command,
-            cwd=self.root,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=timeout,
-        )
-        return Ended(ended.returncode, ended.stdout, time.monotonic() - start)
+        return run(command, cwd=self.root, env=environment())
 
     def snakemake(self, *arguments: str, study: str | None = TINY) -> Ended:
         """Run Snakemake on two cores, on the tiny study unless another configuration is given."""

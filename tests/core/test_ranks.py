@@ -77,7 +77,5 @@ def test_equal_scores_are_taken_in_the_order_given() -> None:
     assert ranks.without_highest(numpy.array([1, 3, 3, 2]), 1).tolist() == [0, 2, 3]
 
 
-def test_chance_overlap_and_its_tail_worked_by_hand() -> None:
+def test_chance_overlap_worked_by_hand() -> None:
     assert ranks.chance_overlap(10, 5) == 0.5
-    # two of four: 1 way for both common, 4 ways for one, 1 way for none
-    assert [ranks.overlap_tail(4, 2, common) for common in (0, 1, 2)] == pytest.approx([1, 5 / 6, 1 / 6])

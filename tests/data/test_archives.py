@@ -7,6 +7,8 @@ import io
 import logging
 import lzma
 import tarfile
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from bad_server import Answer

@@ -72,7 +72,7 @@ def test_files_do_not_depend_on_the_order_of_hashing(tmp_path):
         command += ["--train", "60", "--valid", "10", "--test", "10", "--far", "10"]
         package = str(Path(__file__).parents[2] / "workflow")
         environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": package}
-        subprocess.run(command, check=True, env=environment, capture_output=True, timeout=60)
+        subprocess.run(command, check=True, env=environment, capture_output=True)
         contents.append({path.name: path.read_bytes() for path in directory.iterdir()})
     assert contents[0] == contents[1]
     assert len(contents[0]) == 16

@@ -13,6 +13,7 @@ import headroom
 import process_work
 import pytest
 import torch
+from commands import PATIENCE, wait_until
 from headroom.core.errors import HeadroomError
 from headroom.engines.processes import (
     check_processes,
@@ -29,17 +30,11 @@ def together(work, notify=lambda _: None):
     run_together(work, count=2, device="cpu", notify=notify)
 
 
-def gone(process, *, within):
-    """Return whether a process ends within some seconds."""
-    deadline = time.monotonic() + within
-    while time.monotonic() < deadline:
-        try:
-            if Path(f"/proc/{process}/stat").read_text().split(")")[-1].split()[0] == "Z":
-                return True
-        except FileNotFoundError:
-            return True
-        time.sleep(0.05)
-    return False
+def is_gone(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().split(")")[-1].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def pids(place):
@@ -57,12 +52,11 @@ def test_one_process_works_here_and_finds_itself_alone():
 
 
 def test_they_add_up_and_an_error_in_one_ends_all(tmp_path):
-    told, start = [], time.monotonic()
+    told = []
     with pytest.raises(HeadroomError, match=r"^the disk of process 2 is full$"):
         together(partial(process_work.agree_then_fail, place=tmp_path), told.append)
     assert told == [(0, 2, 3, 1), "waiting"]
-    assert all(gone(process, within=1) for process in pids(tmp_path))
-    assert time.monotonic() - start < 60
+    wait_until(lambda: all(map(is_gone, pids(tmp_path))), "the end of both processes")
 
 
 def test_a_killed_process_ends_all_and_is_named():
@@ -101,14 +95,11 @@ def test_they_end_when_the_one_that_started_them_is_killed(tmp_path, how):
     script.write_text(_SCRIPT)
     path = os.pathsep.join([str(Path(headroom.__file__).parents[1]), str(Path(process_work.__file__).parent)])
     started = subprocess.Popen([sys.executable, str(script)], env={**os.environ, "PYTHONPATH": path}, cwd=tmp_path)
-    deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("*.pid"))) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: len(list(tmp_path.glob("*.pid"))) == 2)
     time.sleep(0.2)  # the first one waits now, in the library
     started.send_signal(signal.Signals[how])
-    started.wait(10)
-    assert all(gone(process, within=5) for process in pids(tmp_path))
+    started.wait(PATIENCE)
+    wait_until(lambda: all(map(is_gone, pids(tmp_path))), "the end of both processes")
 
 
 _SCRIPT = """

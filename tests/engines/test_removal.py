@@ -6,9 +6,12 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
+from headroom.core.interventions import Intervention
+from headroom.engines.removal import realise
 from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state
 from headroom.engines.translation.model import TranslationModel
 from headroom.settings.experiments import DecodingSettings
+from known_replacements import drawn_replacements, of_every_form
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
 
@@ -53,12 +56,14 @@ def load(toy, lively_checkpoint):
     return lambda: TranslationModel.load(lively_checkpoint, toy.data, "cpu")
 
 
+@pytest.mark.parametrize("form", range(4))
 @pytest.mark.parametrize("name", PROFILES)
-def test_the_sliced_model_is_the_masked_one_before_and_after_a_file(toy, load, texts, tmp_path, name):
+def test_the_sliced_model_is_the_masked_one_before_and_after_a_file(toy, load, texts, tmp_path, name, form):
     masked, sliced = load(), load()
     removed = profiles(masked.sites)[name]
-    masked.gates.mask(removed)
-    sliced.remove(removed)
+    intervention, replacements = of_every_form(removed, masked.sites)[form], drawn_replacements(masked.live_sites)
+    masked.gates.apply(intervention, replacements)
+    realise(sliced, intervention, replacements)
     sliced.save(tmp_path / "sliced.pt")
     reloaded = TranslationModel.load(tmp_path / "sliced.pt", toy.data, "cpu")
     batches = masked.batches(*texts, sentences=5)
@@ -72,12 +77,14 @@ def test_the_sliced_model_is_the_masked_one_before_and_after_a_file(toy, load, t
     assert reloaded.translate(batches, LIMITS, beam=5) == masked.translate(batches, LIMITS, beam=5)
 
 
+@pytest.mark.parametrize("form", range(4))
 @pytest.mark.parametrize("name", ["uneven", "all but one per site"])
-def test_they_agree_in_training_mode_too(load, texts, name):
+def test_they_agree_in_training_mode_too(load, texts, name, form):
     masked, sliced = load(), load()
     removed = profiles(masked.sites)[name]
-    masked.gates.mask(removed)
-    sliced.remove(removed)
+    intervention, replacements = of_every_form(removed, masked.sites)[form], drawn_replacements(masked.live_sites)
+    masked.gates.apply(intervention, replacements)
+    realise(sliced, intervention, replacements)
     batch = masked.batches(*texts, sentences=12)[0]
     plain = logits(load(), batch)
     for model in (masked, sliced):
@@ -173,6 +180,42 @@ def test_a_head_the_model_does_not_have_is_named_and_nothing_is_cut(load, head):
     with pytest.raises(HeadroomError, match=f"head {head} does not exist"):
         model.remove(frozenset([Head("E", 1, 1), head]))
     assert size(model) == before
+
+
+def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(load):
+    model, before = load(), load()
+    intervention = Intervention.parse("E1:2 E1:3 E1:1*0.5 mean")
+    replacements = drawn_replacements(model.live_sites)
+    realise(model, intervention, replacements)
+    old, new = (one.live_sites[0].output for one in (before, model))
+    means = replacements.means[before.sites[0]][1:3].flatten().float()
+    torch.testing.assert_close(new.bias, old.bias + old.weight[:, 4:12] @ means)
+    torch.testing.assert_close(new.weight, torch.cat([old.weight[:, :4] * 0.5, old.weight[:, 12:]], dim=1))
+    others = (one.live_sites[1].output.parameters() for one in (before, model))
+    assert all(torch.equal(*pair) for pair in zip(*others))
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("E1:1 resample", "resampled heads cannot be sliced out; use zero or mean"),
+        ("E1:1 mean", "what stands in for its heads is not known; measure replacements first"),
+        ("E1:1 D3:1*2", "head D3:1 does not exist"),
+    ],
+)
+def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(load, written, told):
+    model = load()
+    before = size(model)
+    with pytest.raises(HeadroomError, match=told):
+        realise(model, Intervention.parse(written))
+    assert size(model) == before
+
+
+def test_a_site_without_an_output_bias_can_hold_no_mean(load):
+    model = load()
+    model.live_sites[0].output.bias = None
+    with pytest.raises(HeadroomError, match="site E1 has no output bias that could hold means; use zero"):
+        realise(model, Intervention.parse("E1:1 mean"), drawn_replacements(model.live_sites))
 
 
 def test_a_file_that_names_a_head_it_cannot_have_is_refused(toy, load, tmp_path):

@@ -5,8 +5,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from commands import Ended
 from faults.moments import Moment
-from whole_project import Ended, Finished, Project
+from whole_project import Finished, Project
 
 TIMES = ("seconds", "words_per_second", "examples_per_second")
 """Measures of a training that differ from one run to the next."""

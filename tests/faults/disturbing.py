@@ -11,12 +11,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from commands import PATIENCE, wait_until
 from faults.moments import Moment
 from whole_project import TINY, Project, environment, hear_interrupts
 
 INJECTED = Path(__file__).parent / "injected"
-PATIENCE = 240.0
-"""Seconds until a job must have come to its moment, or to its end, on a busy machine."""
 
 _STAND_IN = """#!/bin/sh
 # Stands for `python` in the jobs of a disturbed run: one stage gets what stops it.
@@ -115,10 +114,7 @@ def wait_for_stop(stopped: Path, running: "subprocess.Popen[bytes]", said: Path)
 
 def wait_until_ended(process: int) -> None:
     """Return when a process is gone, or waits for nothing but to be forgotten."""
-    latest = time.monotonic() + PATIENCE
-    while state_of(process) not in ("", "Z", "X"):
-        assert time.monotonic() < latest, f"process {process} did not end"
-        time.sleep(0.01)
+    wait_until(lambda: state_of(process) in ("", "Z", "X"), f"the end of process {process}")
 
 
 def state_of(process: int) -> str:

@@ -57,10 +57,10 @@ def _training(name: str, stage: str, stop: str, run: str, epoch: int) -> Moment:
 
 
 GENERATE = _moment(
-    "generate: a text half written",
-    "generate",
+    "parallel_text: a text half written",
+    "acquire",
     "write */.check.target.*",
-    "translation/generate",
+    "translation/parallel_text",
     ("translation/corpus/corpus.json", "translation/corpus/*"),
 )
 PREPARE = _moment(
@@ -71,26 +71,36 @@ PREPARE = _moment(
     ("translation/binarised/prepared.json", "translation/binarised/*"),
 )
 PREPARE_ENCODER = _moment(
-    "prepare_encoder: the tokenizer half written",
-    "prepare_encoder",
+    "encoder: the tokenizer half written",
+    "encoder",
     "write */.encoder.*/tokenizer_config.json",
-    "entailment/prepare_encoder",
+    "entailment/encoder",
     ("entailment/encoder/config.json", "entailment/encoder/*"),
 )
 # The tiny translation has 21 updates in an epoch, the tiny classification 10.
 TRAIN_EPOCH = _training(
-    "train: in the middle of epoch 2", "train", "call fairseq.trainer:Trainer.train_step@30", TRAINED, 1
+    "training: in the middle of epoch 2", "training", "call fairseq.trainer:Trainer.train_step@30", TRAINED, 1
 )
-TRAIN_STATE = _training("train: a checkpoint half written", "train", "write */.state2.pt.*", TRAINED, 1)
-TRAIN_HANDOVER = _training("train: one of two models handed over", "train", "place */runs/*/epoch2.pt", TRAINED, 2)
+TRAIN_STATE = _training("training: a checkpoint half written", "training", "write */.state2.pt.*", TRAINED, 1)
+TRAIN_HANDOVER = _training(
+    "training: one of two models handed over", "training", "place */runs/*/epoch2.pt", TRAINED, 2
+)
 TUNE_EPOCH = _training(
-    "fine_tune: in the middle of epoch 2", "fine_tune", "call transformers.trainer:Trainer.training_step@15", TUNED, 1
+    "training of a classifier: in the middle of epoch 2",
+    "training",
+    "call transformers.trainer:Trainer.training_step@15",
+    TUNED,
+    1,
 )
 TUNE_STATE = _training(
-    "fine_tune: a checkpoint half written", "fine_tune", "write */states/*/trainer_state.json@2", TUNED, 1
+    "training of a classifier: a checkpoint half written", "training", "write */states/*/trainer_state.json@2", TUNED, 1
 )
 TUNE_HANDOVER = _training(
-    "fine_tune: one of two models handed over", "fine_tune", "place */runs/*/epoch2/model.safetensors", TUNED, 2
+    "training of a classifier: one of two models handed over",
+    "training",
+    "place */runs/*/epoch2/model.safetensors",
+    TUNED,
+    2,
 )
 ABLATE = _moment(
     "ablate: in the middle of the sweep",

@@ -46,7 +46,7 @@ FULL = {
     REPORT: ("open */figures/.curves.svg.*", "results/tiny/figures"),
 }
 WHOLE = (
-    replace(TRAIN_STATE, name="train: all on one full disk", stop="open */.state2.pt.*"),
+    replace(TRAIN_STATE, name="training: all on one full disk", stop="open */.state2.pt.*"),
     replace(TABLE, name="settle: all on one full disk", stop="open */settling/.*.csv.*"),
 )
 

@@ -7,6 +7,7 @@ import pytest
 from headroom.methods import arm_quantities
 from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
 
+MAIN = "gradient-example"
 LEAD = {"run": "sst2.baseline.seed1", "task": "sst2", "arm": "baseline", "seed": 1, "epoch": 3, "signature": "n:9"}
 
 
@@ -31,7 +32,7 @@ def test_random_draws_are_averaged_and_orders_named() -> None:
         *curve([20.0, 0, 0, 0, 0], order="random", normalised="", draw=1),
         *curve([20.0, 20, 20, 20, 0], normalised="layer", ranking="rescored"),
     ]
-    found = named(list(arm_quantities.curve_quantities(pandas.DataFrame(rows))))
+    found = named(list(arm_quantities.curve_quantities(pandas.DataFrame(rows), MAIN)))
     assert found == {
         "curve_area_random test accuracy": pytest.approx((0.875 + 0.125) / 2),
         "curve_area_gradient-example.layer.rescored test accuracy": 0.875,
@@ -40,8 +41,8 @@ def test_random_draws_are_averaged_and_orders_named() -> None:
 
 def test_losses_and_single_kinds_have_no_area_and_no_share() -> None:
     rows = pandas.DataFrame(curve([20.0] * 5, metric="loss") + curve([20.0] * 5, scope="E"))
-    assert not list(arm_quantities.curve_quantities(rows))
-    assert not list(arm_quantities.removal_quantities(rows))
+    assert not list(arm_quantities.curve_quantities(rows, MAIN))
+    assert not list(arm_quantities.removal_quantities(rows, MAIN))
 
 
 def test_only_the_main_order_has_a_removable_share() -> None:
@@ -54,7 +55,7 @@ def test_only_the_main_order_has_a_removable_share() -> None:
         *curve([20.0] * 5, ranking="rescored"),
         *curve([20.0] * 5, epoch=2),
     ]
-    found = named(list(arm_quantities.removal_quantities(pandas.DataFrame(rows))))
+    found = named(list(arm_quantities.removal_quantities(pandas.DataFrame(rows), MAIN)))
     assert found == {"removable_share_mean test accuracy": 0.25, "removable_share_mean far f1": 0.25}
 
 
@@ -76,4 +77,4 @@ def test_the_interval_of_a_single_run_is_kept() -> None:
 
 def test_tables_without_rows_have_no_quantities() -> None:
     empty = {name: pandas.DataFrame(columns=[*table.names, "task", "arm", "seed"]) for name, table in INPUTS.items()}
-    assert not list(all_quantities(empty))
+    assert not list(all_quantities(empty, MAIN))

@@ -6,7 +6,15 @@ import pandas
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.methods.arm_tables import arms_by_task, check_arms, joint_signature, last_epoch, main_scores, read_runs
+from headroom.methods.arm_tables import (
+    arms_by_task,
+    check_arms,
+    joint_signature,
+    last_epoch,
+    main_criteria,
+    main_scores,
+    read_runs,
+)
 from written_tables import write_rows
 
 COLUMNS = ("run", "epoch", "value")
@@ -82,7 +90,15 @@ def test_main_scores_are_raw_and_of_one_criterion() -> None:
             "value": [1.0, 2.0, 3.0, 4.0],
         }
     )
-    assert list(main_scores(table)["value"]) == [2]
+    assert list(main_scores(table, "gradient-example")["value"]) == [2]
+    assert list(main_scores(table, table["run"].map({"a": "gradient-token"}))["value"]) == [3]
+
+
+def test_every_task_has_its_main_criterion() -> None:
+    mains = main_criteria([["sst2", "gradient-token"]])
+    assert (mains["sst2"], mains["cola"]) == ("gradient-token", "gradient-example")
+    with pytest.raises(HeadroomError, match="--main sst2: the task is given twice"):
+        main_criteria([["sst2", "gradient-token"], ["sst2", "gradient-example"]])
 
 
 @pytest.mark.parametrize(

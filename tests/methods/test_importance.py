@@ -11,8 +11,8 @@ from headroom.methods.importance import (
     CRITERIA,
     gate_gradients,
     gradient_scores,
-    normalised_by_layer,
 )
+from headroom.methods.scores import normalised_by_layer
 
 INVARIANT = [criterion for criterion in CRITERIA if criterion != "gradient-batch"]
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
-from headroom.core.heads import Head, all_heads, parse_profile
+from headroom.core.heads import Head, all_heads
+from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpaired_p
 from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
@@ -16,7 +17,7 @@ from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=12, sentences_at_once=5)
-ONE = frozenset([Head("E", 1, 1)])
+ONE = Intervention.without(Head("E", 1, 1))
 
 
 @pytest.fixture
@@ -55,7 +56,7 @@ def test_the_loss_is_per_piece_over_the_whole_set(lively, judged):
 
 
 def test_the_full_model_does_not_differ_from_itself(judge):
-    rows = list(judge.compared(frozenset()))
+    rows = list(judge.compared(PLAIN))
     assert [row["metric"] for row, _ in rows] == list(METRICS)
     for row, tail in rows:
         assert (row["delta"], row["low"], row["high"], row["p"], tail) == (0, 0, 0, 1, 1)
@@ -63,7 +64,7 @@ def test_the_full_model_does_not_differ_from_itself(judge):
 
 
 def test_a_difference_is_masked_less_full(lively, judge, judged):
-    with lively.gates.masked(ONE):
+    with lively.gates.masked(ONE.removed):
         masked = judged.judge(lively).scores
     rows = {row["metric"]: row for row, _ in judge.compared(ONE)}
     full = judge.full.scores
@@ -76,13 +77,13 @@ def test_a_difference_is_masked_less_full(lively, judge, judged):
     assert rows["loss"]["set"] == "check"
 
 
-def test_a_profile_is_decoded_once_whoever_asks(lively, judge, monkeypatch):
+def test_an_intervention_is_decoded_once_whoever_asks(lively, judge, monkeypatch):
     calls = []
     translate = lively.translate_pieces
     monkeypatch.setattr(lively, "translate_pieces", lambda *a, **k: calls.append(1) or translate(*a, **k))
-    for profile in (ONE, frozenset(), frozenset([Head("E", 1, 1)]), ONE, parse_profile("D1:2", lively.sites)):
-        list(judge.compared(profile))
-    comparisons(judge, [({}, ONE), ({}, frozenset())])
+    for one in (ONE, PLAIN, Intervention.parse("E1:1"), ONE, Intervention.parse("D1:2")):
+        list(judge.compared(one))
+    comparisons(judge, [({}, ONE), ({}, PLAIN)])
     assert len(calls) == 3
 
 
@@ -93,7 +94,7 @@ def test_the_model_is_whole_again_afterwards(lively, judge):
 
 
 def test_comparisons_correct_over_the_profiles_of_each_metric(judge, lively):
-    profiles = [({"head": str(head)}, frozenset([head])) for head in all_heads(lively.sites, "A")]
+    profiles = [({"head": str(head)}, Intervention.without(head)) for head in all_heads(lively.sites, "A")]
     rows = comparisons(judge, profiles)
     assert len(rows) == 8 * len(METRICS)
     assert set(rows[0]) == {"head", *(column.name for column in COMPARISON), "signature"}
@@ -108,7 +109,7 @@ def test_comparisons_correct_over_the_profiles_of_each_metric(judge, lively):
 
 def test_right_or_wrong_answers_are_tested_paired_and_unpaired(judge):
     rows = {row["metric"]: row for row, _ in judge.compared(ONE)}
-    full, other = (judge.outcome(gone).sample.statistics["exact"][:, 0] for gone in (frozenset(), ONE))
+    full, other = (judge.outcome(gone).sample.statistics["exact"][:, 0] for gone in (PLAIN, ONE))
     assert rows["exact"]["p_mcnemar"] == mcnemar_p(full, other) < 1
     assert rows["exact"]["p_unpaired"] == unpaired_p(full, other)
     assert rows["bleu"]["p_mcnemar"] == rows["loss"]["p_unpaired"] == ""

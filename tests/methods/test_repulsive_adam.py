@@ -141,7 +141,7 @@ def test_absent_gradients_are_passed_over(data):
     [
         (SVGD, "translation", "no heads to repel"),
         ((*SVGD, "--repulsion", '{"method": "svgd", "alpha": -1}'), "headroom_translation", "--repulsion .*alpha: "),
-        ((*SVGD, "--repulsion", '{"method": "svgd", "strength": 2}'), "headroom_translation", "strength: "),
+        ((*SVGD, "--repulsion", '{"method": "svgd", "strength": 2}'), "headroom_translation", "strength: Input"),
         ((*SVGD, "--repulsion", '{"method": "svgd", "sites": ["X"]}'), "headroom_translation", "'X' names no sites"),
         ((*SVGD, "--repulsion", '{"method": "drophead"}'), "headroom_translation", "does not rewrite gradients"),
     ],

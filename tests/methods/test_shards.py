@@ -1,13 +1,18 @@
-"""Shards of profiles: every profile is in one of them, and what is written is read again."""
+"""Shards of sweeps: every intervention is in one of them, and what is written is read again."""
 
 import numpy
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.core.interventions import Intervention
 from headroom.methods.shards import Shard, read_shards, write_shard
 
 HEADS = [Head("E", 1, number) for number in range(1, 8)]
-PROFILES = [frozenset(HEADS[:count]) for count in range(1, 8)]
+PROFILES = [
+    *(Intervention.without(*HEADS[:count]) for count in range(1, 6)),
+    Intervention.without(*HEADS[:5], replacement="mean"),
+    Intervention.scaled({HEADS[6]: 1 / 3}, removed=HEADS[:5]),
+]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 9])
@@ -52,6 +57,6 @@ def test_a_damaged_file_is_told(content, tmp_path):
 
 
 def test_no_program_is_read(tmp_path):
-    numpy.savez(tmp_path / "shard.npz", **{"test/profiles": numpy.array([{"any": "object"}], dtype=object)})
+    numpy.savez(tmp_path / "shard.npz", **{"test/interventions": numpy.array([{"any": "object"}], dtype=object)})
     with pytest.raises(HeadroomError, match="as a shard of a sweep"):
         read_shards([tmp_path / "shard.npz"])

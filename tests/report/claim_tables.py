@@ -1,6 +1,7 @@
 """Small tables written by hand for tests of claims: only the columns that matter are given."""
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,11 @@ def compared(statistic: str, value: float, half: float = math.nan, *, arm: str =
     is_of_metric = statistic.startswith(("metric", "curve", "removable"))
     of = {"set": "test", "metric": "bleu"} if is_of_metric else {"set": "", "metric": ""}
     return usual | of | {"value": value, "low": value - half, "high": value + half} | more
+
+
+def numbers_in(text: str) -> str:
+    """Return the numbers of a sentence, in their order: what it says, however it is worded."""
+    return " ".join(re.findall(r"[−+]?\d[\d.]*\d|[−+]?\d", text))
 
 
 def classified(rows: Iterable[Row]) -> list[Row]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import PATIENCE
 from report.conftest import Written
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -71,7 +72,7 @@ def look(report: Written, directory: Path, *, width: int, dark: bool) -> dict[st
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     command = [str(BROWSER), *FLAGS, scheme, f"--user-data-dir={directory / 'profile'}", "--dump-dom"]
     shown = subprocess.run(
-        [*command, wrapper.as_uri()], capture_output=True, text=True, timeout=60, check=True, encoding="utf-8"
+        [*command, wrapper.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True, encoding="utf-8"
     )
     result = re.search(r'<pre id="result">(.*?)</pre>', shown.stdout, re.DOTALL)
     assert result is not None

@@ -7,7 +7,7 @@ import pytest
 from headroom.report.claims import CLAIMS, ClaimVerdict, evaluate_claims
 from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, Measured, above, majority
 from headroom.report.study_tables import StudyTables
-from report.claim_tables import OTHER_RUN, RUN, curve, effects, sites, study
+from report.claim_tables import OTHER_RUN, RUN, curve, effects, numbers_in, sites, study
 
 
 def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
@@ -49,7 +49,7 @@ def test_m2_an_improvement_must_be_seen_twice(tmp_path: Path) -> None:
     expect("M2", UNDECIDED, tmp_path / "2", ablation=[*better, *effects([0.8], p=0.3)])
     expect("M2", FAILS, tmp_path / "3", ablation=[*better, *effects([-0.1], p=0.3)])
     found = expect("M2", FAILS, tmp_path / "4", ablation=[*effects([1.0], set="choose"), *effects([0.8])])
-    assert found.ours == "0 improving heads confirmed; 0 found on the first set"
+    assert numbers_in(found.ours) == "0 0"
 
 
 def test_m2_corrects_for_the_number_of_candidates(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_m3_and_m4_count_sites_for_which_one_head_is_enough(
     expect(claim, FAILS, tmp_path / "2", keep_one=mix(3))
     expect(claim, UNDECIDED, tmp_path / "3", keep_one=mix(1, width=5))
     half = expect(claim, UNDECIDED if claim == "M3" else HOLDS, tmp_path / "4", keep_one=mix(2))
-    assert half.ours == "one head is enough in 50 [50, 50] % of sites"
+    assert numbers_in(half.ours) == "50 50 50"
 
 
 def test_m3_leaves_out_heads_that_were_not_chosen(tmp_path: Path) -> None:
@@ -134,9 +134,7 @@ def test_m8_compares_the_orders_along_the_curve(tmp_path: Path) -> None:
 
     # width sqrt(3^2 + 1^2) = 3.16 around the gain
     found = expect("M8", HOLDS, tmp_path / "1", pruning=orders(5, width=3))
-    assert found.ours == (
-        "+5.0 [1.8, 8.2] % of the score against the ablation order; +5.0 [1.8, 8.2] % against random order"
-    )
+    assert numbers_in(found.ours) == "+5.0 1.8 8.2 +5.0 1.8 8.2"
     expect("M8", FAILS, tmp_path / "2", pruning=orders(-5))
     expect("M8", UNDECIDED, tmp_path / "3", pruning=orders(1))
     expect("M8", NOT_RUN, tmp_path / "4", pruning=curve(EVEN))
@@ -164,7 +162,7 @@ def test_m12_compares_kinds_at_seventy_percent(tmp_path: Path) -> None:
         return [row for kind, value in kept.items() for row in curve([100.0] * 7 + [value], scope=kind)]
 
     found = expect("M12", HOLDS, tmp_path / "1", pruning=kinds(80, 30, 85))
-    assert found.ours == "A keeps 30 [29, 31] %; E 80 [79, 81] %; D 85 [84, 86] %"
+    assert numbers_in(found.ours) == "30 29 31 80 79 81 85 84 86"
     expect("M12", FAILS, tmp_path / "2", pruning=kinds(20, 30, 85))
     expect("M12", UNDECIDED, tmp_path / "3", pruning=kinds(31, 30, 85))
 
@@ -175,7 +173,7 @@ def test_m13_compares_the_last_epoch_with_the_first(tmp_path: Path) -> None:
         return [row for epoch, kept in by_epoch.items() for row in curve([100.0] * 4 + [kept], epoch=epoch)]
 
     found = expect("M13", HOLDS, tmp_path / "1", pruning_epochs=epochs(65, 92))
-    assert found.ours == "92 [91, 93] % of the score kept in epoch 8; 65 [64, 66] % in epoch 1"
+    assert numbers_in(found.ours) == "92 91 93 8 65 64 66 1"
     expect("M13", FAILS, tmp_path / "2", pruning_epochs=epochs(65, 70))
     expect("M13", FAILS, tmp_path / "3", pruning_epochs=epochs(99, 92))
     expect("M13", UNDECIDED, tmp_path / "4", pruning_epochs=epochs(65, 85.5))

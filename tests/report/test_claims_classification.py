@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from headroom.report.claims import evaluate_claims
 from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, ClaimVerdict
-from report.claim_tables import classified, curve, effects, sites, study
+from report.claim_tables import classified, curve, effects, numbers_in, sites, study
 
 LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 """Accuracies of a model of 100 % where 50 % is what it gets without any head."""
@@ -110,7 +110,7 @@ def test_a_classifier_without_skill_decides_nothing(tmp_path: Path) -> None:
     rows = classified(curve([100 - 0.05 * step for step in range(11)]))
     for claim in ("M7", "M9", "M15"):
         found = expect(claim, UNDECIDED, tmp_path / claim, pruning=rows)
-        assert found.ours == "the full model scores only +0.50 points of accuracy more than without any head"
+        assert numbers_in(found.ours) == "+0.50"
 
 
 def test_a_translation_model_without_skill_decides_nothing(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def sized(head: int, heads: int, model: int, layers: int = 12) -> list[dict[str,
 def test_m11_counts(tmp_path: Path, head: int, model: int, verdict: str) -> None:
     found = expect("M11", verdict, tmp_path, parameters=sized(head, 12, model))
     if verdict == HOLDS:
-        assert found.ours == "attention is 33 % of all parameters; a head 8.3 % of its layer’s attention"
+        assert numbers_in(found.ours) == "33 8.3"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 import yaml
+from commands import PATIENCE
 from headroom.core.errors import visible
 from headroom.report.__main__ import main
 from lxml import etree, html
@@ -106,7 +107,7 @@ def shown(hostile: Written, tmp_path_factory: pytest.TempPathFactory) -> html.Ht
 def dumped(page: Path) -> str:
     """Return a page as a browser has it after running its scripts."""
     command = [str(BROWSER), *FLAGS, f"--user-data-dir={page.parent / 'profile'}", "--dump-dom", page.as_uri()]
-    return subprocess.run(command, capture_output=True, timeout=60, check=True, encoding="utf-8").stdout
+    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=True, encoding="utf-8").stdout
 
 
 def elements_that_act(document: etree._Element) -> list[str]:

@@ -23,7 +23,7 @@ CLASSIFICATION = [
         {"classification.entailment.corpus.seed (generated)": 2},
     ),
     *rows(
-        {"label_entailment": 1, **ENCODER},
+        {"labelled_text": 1, **ENCODER},
         {
             "classification.entailment.corpus.train (generated)": 303,
             "classification.entailment.corpus.valid (generated)": 42,
@@ -37,7 +37,7 @@ CLASSIFICATION = [
             "classification.entailment.corpus": {"source": "catalogue", "dataset": "rte"},
             "classification.entailment.treebank": {"source": "none"},
         },
-        {"label_entailment": 1, **ENCODER},
+        {"labelled_text": 1, **ENCODER},
     ),
     Row(
         "classification.entailment.encoder.source (new)",
@@ -76,19 +76,19 @@ CLASSIFICATION = [
         },
     ),
     *rows(
-        {"ablate": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT},
+        {"ablation": 1, "pruning": 1, "agreement": 1, "rank_correlation": 1, **REPORT},
         {"classification.entailment.ablation.examples": 9},
     ),
     *rows(
-        {"keep": 1, **REPORT},
+        {"keep_one": 1, **REPORT},
         {"classification.entailment.keep_one.examples": 9},
     ),
     *rows(
-        {**NEW_DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1},
+        {**NEW_DETAILED, **GATES_LABELLED, "pruning": 1, "removal_labelled": 1},
         {"classification.entailment.detailed_seeds": 2},
     ),
     *rows(
-        {"ablate": 1, "curves": 1, "agree": 1, "correlate": 1, **REPORT},
+        {"ablation": 1, "pruning": 1, "agreement": 1, "rank_correlation": 1, **REPORT},
         {"classification.entailment.ablation.far_sets": []},
     ),
     *rows(
@@ -96,7 +96,7 @@ CLASSIFICATION = [
         {"classification.entailment.scores.examples": 19, "classification.entailment.scores.batch_examples": 8},
     ),
     *rows(
-        {"attribute": 4, "correlate": 1, **REPORT},
+        {"relevance": 4, "rank_correlation": 1, **REPORT},
         {
             "classification.entailment.relevance.examples": 3,
             "classification.entailment.relevance.epsilon": 1e-5,
@@ -104,18 +104,18 @@ CLASSIFICATION = [
         },
     ),
     *rows(
-        {"curves": 1, "site_curves": 1, "dynamics": 4, **LAST},
+        {"pruning": 1, "pruning_sites": 1, "pruning_epochs": 4, **LAST},
         {"classification.entailment.pruning.step": 0.25, "classification.entailment.pruning.test_examples": 10},
     ),
     *rows(
-        {"curves": 1, **REPORT},
+        {"pruning": 1, **REPORT},
         {
             "classification.entailment.pruning.criteria": ["gradient-token"],
             "classification.entailment.pruning.normalisations": ["layer"],
             "classification.entailment.pruning.random_draws": 3,
         },
     ),
-    *rows({"remove_labelled": 1, **REPORT}, {"classification.entailment.removal.share": 0.25}),
+    *rows({"removal_labelled": 1, **REPORT}, {"classification.entailment.removal.share": 0.25}),
     *rows(
         {**GATES_LABELLED, **CONTROLS},
         {
@@ -131,11 +131,11 @@ CLASSIFICATION = [
     *rows(REPORT, {"classification.entailment.gates.penalties": [0.03, 0.1]}),  # of hard-concrete: not in its ways
     *rows(CONTROLS, {"classification.entailment.gates.random_draws": 2}),
     *rows(
-        {"gate_entailment_hard_concrete_all": 1, "observe_pruned": 3, "label_pruned": 1, "correlate": 1, **REPORT},
+        {"gates": 1, "attention_stats_pruned": 3, "roles_pruned": 1, "rank_correlation": 1, **REPORT},
         {"classification.entailment.gates.ways": ["exact.all", "hard-concrete.all"]},
     ),
     *rows(
-        {"speed": 1, **REPORT},
+        {"timing": 1, **REPORT},
         {
             "classification.entailment.timing.shares": [0.25],
             "classification.entailment.timing.batch_sizes": [1, 2],
@@ -145,7 +145,7 @@ CLASSIFICATION = [
         },
     ),
     *rows(
-        {"diversify": 4, **LAST},
+        {"diversity": 4, **LAST},
         {"classification.entailment.diversity.examples": 10, "classification.entailment.diversity.batch_examples": 5},
     ),
     Row(
@@ -156,10 +156,10 @@ CLASSIFICATION = [
     Row(
         "classification.entailment.treebank.sentences (generated)",
         {"classification.entailment.treebank": {"source": "generated", "sentences": 900}},
-        {"treebank_entailment": 1, **POINTING},
+        {"treebank": 1, **POINTING},
     ),
     *rows(
-        {"treebank_entailment": 1, **POINTING},
+        {"treebank": 1, **POINTING},
         {"classification.entailment.attention_stats.relations": ["nsubj", "obj"]},
     ),
     *rows(
@@ -179,5 +179,5 @@ CLASSIFICATION = [
             "classification.entailment.roles.rare_share": 0.6,
         },
     ),
-    *rows({"trace": 1, **REPORT}, {"classification.entailment.attention_maps.sentences": 2}),
+    *rows({"attention_maps": 1, **REPORT}, {"classification.entailment.attention_maps.sentences": 2}),
 ]

@@ -24,7 +24,7 @@ def rows(jobs: Jobs, values: Mapping[str, Any]) -> list[Row]:
 REPORT = {"configuration": 1, "report": 1}
 """The report says with which configuration a study was made: a changed value reaches it even if nothing else reruns."""
 
-LAST = {"compare": 1, **REPORT}
+LAST = {"arms": 1, **REPORT}
 SCORED = {"overlap": 1, **LAST}
 
 
@@ -42,38 +42,55 @@ def without_configuration(jobs: Jobs) -> Jobs:
 
 
 # What follows a training of all four runs of translation, or of all four of classification.
-FOLLOWING = ("score", "evaluate", "dynamics", "settle", "diversify", "observe", "label", "attribute")
+FOLLOWING = ("scores", "evaluation", "pruning_epochs", "settling", "diversity", "attention_stats", "roles", "relevance")
 EVERY_RUN = dict.fromkeys(FOLLOWING, 4)
-DETAILED = {"ablate": 1, "keep": 1, "agree": 1, "count": 1, "site_curves": 1, "speed": 1, "trace": 1, "correlate": 1}
-DETAILED |= {"gate_controls": 1}
+DETAILED = {
+    "ablation": 1,
+    "keep_one": 1,
+    "agreement": 1,
+    "parameters": 1,
+    "pruning_sites": 1,
+    "timing": 1,
+    "attention_maps": 1,
+    "rank_correlation": 1,
+}
+DETAILED |= {"gates_controls": 1}
 
 # What follows new gates of translation, on the encoder and on all heads; and of classification.
-SURVIVORS = {"observe_pruned": 1, "label_pruned": 1}
-BY_GATES = {"training_from_scratch": 1, "from_scratch": 1, **SURVIVORS, "correlate": 1}
-GATES = {"gate_translation_hard_concrete_E": 1, "gate_translation_hard_concrete_all": 1, **BY_GATES}
-GATES_LABELLED = {"gate_entailment_exact_all": 1, "correlate": 1}
-CONTROLS = {"gate_controls": 1, **REPORT}
+SURVIVORS = {"attention_stats_pruned": 1, "roles_pruned": 1}
+BY_GATES = {"training_from_scratch": 1, "from_scratch": 1, **SURVIVORS, "rank_correlation": 1}
+GATES = {"gates": 2, **BY_GATES}
+GATES_LABELLED = {"gates": 1, "rank_correlation": 1}
+CONTROLS = {"gates_controls": 1, **REPORT}
 
-OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES, "curves": 2, "remove": 1, **SCORED}
-OF_CLASSIFICATION = {**EVERY_RUN, **DETAILED, **GATES_LABELLED, "curves": 1, "remove_labelled": 1, **SCORED}
+OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES, "pruning": 2, "removal": 1, **SCORED}
+OF_CLASSIFICATION = {**EVERY_RUN, **DETAILED, **GATES_LABELLED, "pruning": 1, "removal_labelled": 1, **SCORED}
 TRAINING = {"training_translation": 4, **OF_TRANSLATION}
 MODEL = {"update_cost": 1, **TRAINING}
-CORPUS = {"prepare": 1, **MODEL}
+CORPUS = {"vocabulary": 1, **MODEL}
 FINE_TUNING = {"training_classification": 4, **OF_CLASSIFICATION}
 ENCODER = {"encoder": 1, **FINE_TUNING}
 NEW_ARM = {"training_translation": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
 NEW_ARM_LABELLED = {"training_classification": 2, **dict.fromkeys(FOLLOWING, 2), **SCORED}
-EVERY_SET = {"generate": 1, "treebank_translation": 1, **CORPUS}
-EVERY_PAIR = {"label_entailment": 1, "treebank_entailment": 1, **ENCODER}
+EVERY_SET = {"parallel_text": 1, "treebank": 1, **CORPUS}
+EVERY_PAIR = {"labelled_text": 1, "treebank": 1, **ENCODER}
 
-BY_SCORES = {"gate_controls": 1, "correlate": 1, "site_curves": 1, "speed": 1}
-SCORES = {"score": 4, "settle": 4, "dynamics": 4, "curves": 2, "remove": 1, **BY_SCORES, **SCORED}
-SCORES_LABELLED = {"score": 4, "settle": 4, "dynamics": 4, "curves": 1, "remove_labelled": 1, **BY_SCORES, **SCORED}
-JUDGING = {"ablate": 1, "keep": 1, "site_curves": 1, "agree": 1, "gate_controls": 1}
-SAMPLED = {"evaluate": 4, "curves": 2, "dynamics": 4, **JUDGING, **GATES, **LAST}
-SAMPLED_LABELLED = {"evaluate": 4, "curves": 1, "dynamics": 4, **JUDGING, **GATES_LABELLED, **LAST}
-JUDGED = {"remove": 1, **SAMPLED}
-JUDGED_LABELLED = {"remove_labelled": 1, **SAMPLED_LABELLED}
-RULES = {"label": 4, "trace": 1, **REPORT}
-POINTING = {"observe": 4, "correlate": 1, **RULES}
-NEW_DETAILED = {**DETAILED, "dynamics": 1, **LAST}
+BY_SCORES = {"gates_controls": 1, "rank_correlation": 1, "pruning_sites": 1, "timing": 1}
+SCORES = {"scores": 4, "settling": 4, "pruning_epochs": 4, "pruning": 2, "removal": 1, **BY_SCORES, **SCORED}
+SCORES_LABELLED = {
+    "scores": 4,
+    "settling": 4,
+    "pruning_epochs": 4,
+    "pruning": 1,
+    "removal_labelled": 1,
+    **BY_SCORES,
+    **SCORED,
+}
+JUDGING = {"ablation": 1, "keep_one": 1, "pruning_sites": 1, "agreement": 1, "gates_controls": 1}
+SAMPLED = {"evaluation": 4, "pruning": 2, "pruning_epochs": 4, **JUDGING, **GATES, **LAST}
+SAMPLED_LABELLED = {"evaluation": 4, "pruning": 1, "pruning_epochs": 4, **JUDGING, **GATES_LABELLED, **LAST}
+JUDGED = {"removal": 1, **SAMPLED}
+JUDGED_LABELLED = {"removal_labelled": 1, **SAMPLED_LABELLED}
+RULES = {"roles": 4, "attention_maps": 1, **REPORT}
+POINTING = {"attention_stats": 4, "rank_correlation": 1, **RULES}
+NEW_DETAILED = {**DETAILED, "pruning_epochs": 1, **LAST}

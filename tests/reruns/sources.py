@@ -5,20 +5,34 @@ from collections.abc import Mapping
 from reruns.jobs import REPORT, Jobs, Row, rows
 from reruns.studies import OWN_TABLES, PAIRS
 
-OF_TREES = {"observe": 1, "label": 1, "trace": 1, "correlate": 1}
+OF_TREES = {"attention_stats": 1, "roles": 1, "attention_maps": 1, "rank_correlation": 1}
 SELF_ATTENTIVE = dict.fromkeys(
     (
-        *("score", "evaluate", "dynamics", "settle", "diversify", "ablate", "keep", "agree", "count", "curves"),
-        *("site_curves", "speed", "correlate", "remove_labelled", "configuration", "report"),
+        *(
+            "scores",
+            "evaluation",
+            "pruning_epochs",
+            "settling",
+            "diversity",
+            "ablation",
+            "keep_one",
+            "agreement",
+            "parameters",
+            "pruning",
+        ),
+        *("pruning_sites", "timing", "rank_correlation", "removal_labelled", "configuration", "report"),
     ),
     1,
 )
-LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "attribute": 1}
-TRANSLATED = {name: 1 for name in LABELLED if name != "remove_labelled"} | {"curves": 4, "remove": 1}
+LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "relevance": 1}
+TRANSLATED = {name: 1 for name in LABELLED if name != "removal_labelled"} | {"pruning": 4, "removal": 1}
 LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "count"}
 """What follows new text for a model that is not trained on it: its parameters stay."""
 
-PREPARED = {"prepare": 1, "training_translation": 1, **TRANSLATED}
+OTHER_FAR = ("packaged", "hops")
+"""Tasks whose far domains are not those of the first task of their study."""
+
+PREPARED = {"vocabulary": 1, "training_translation": 1, **TRANSLATED}
 
 
 def fine_tuned(following: Jobs = LABELLED, *, encoder: str = "encoder_pretrained") -> Jobs:
@@ -28,7 +42,8 @@ def fine_tuned(following: Jobs = LABELLED, *, encoder: str = "encoder_pretrained
 
 def labelled(task: str, following: Jobs = LABELLED, *, encoder: str = "encoder_pretrained") -> Jobs:
     """Return the jobs of new text of a task."""
-    return {f"label_{task}": 1, **fine_tuned(following, encoder=encoder)}
+    rule = "labelled_text_2" if task in OTHER_FAR else "labelled_text"
+    return {rule: 1, **fine_tuned(following, encoder=encoder)}
 
 
 ADOPTED_CLASSIFIER = {"released_classification": 1, **LABELLED}
@@ -39,10 +54,10 @@ OWN = [
     Row(
         "translation.corpus.source (files)",
         {"translation.corpus": {"source": "generated"}, "translation.timing": {"batch_sizes": [1]}},
-        {"generate": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
     ),
     *rows(
-        {"collect": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
         {
             f"translation.corpus.{name}.{side} (files)": f"text/other.{side}"
             for name in ("train", "valid", "test", "far.news")
@@ -52,7 +67,7 @@ OWN = [
     ),
     Row("translation.treebank.source (files)", {"translation.treebank": {"source": "none"}}, {**OF_TREES, **REPORT}),
     *rows(
-        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"translation.treebank.path (files)": "text/other.conllu"},
     ),
     Row(
@@ -83,7 +98,7 @@ OWN = [
         {**OF_TREES, **REPORT},
     ),
     *rows(
-        {"treebank_reviews": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"classification.reviews.treebank.path (files)": "text/other.conllu"},
     ),
     Row(
@@ -123,16 +138,16 @@ FETCHED = [
     Row(
         "translation.corpus.source (catalogue)",
         {"translation.corpus": {"source": "files", **PAIRS}},
-        {"collect": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
     ),
-    *rows({"download": 1, **PREPARED}, {"translation.corpus.far (catalogue)": ["mscoco"]}),
+    *rows({"parallel_text": 1, **PREPARED}, {"translation.corpus.far (catalogue)": ["mscoco"]}),
     Row(
         "translation.treebank.source (catalogue)",
         {"translation.treebank": {"source": "none"}},
         {**OF_TREES, **REPORT},
     ),
     *rows(
-        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"translation.treebank.treebank (catalogue)": "ud-english-ewt"},
     ),
     Row(
@@ -174,13 +189,13 @@ FETCHED = [
         {**OF_TREES, **REPORT},
     ),
     *rows(
-        {"treebank_hub": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
         {"classification.hub.treebank.treebank (catalogue)": "ud-english-ewt"},
     ),
     Row(
         "classification.packaged.treebank.source (none)",
         {"classification.packaged.treebank": {"source": "catalogue"}},
-        {"treebank_packaged": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
     ),
     Row(
         "classification.packaged.encoder.source (package)",
@@ -200,10 +215,10 @@ ONLINE = [
     Row(
         "translation.corpus.source (hub)",
         {"translation.corpus": {"source": "catalogue"}},
-        {"download": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
     ),
     *rows(
-        {"download": 1, **PREPARED},
+        {"parallel_text": 1, **PREPARED},
         {
             "translation.corpus.dataset (hub)": "someone/other",
             "translation.corpus.name (hub)": "fr-en",
@@ -220,7 +235,7 @@ ONLINE = [
     Row(
         "translation.treebank.source (none)",
         {"translation.treebank": {"source": "catalogue"}},
-        {"treebank_translation": 1, **OF_TREES, **REPORT},
+        {"treebank": 1, **OF_TREES, **REPORT},
     ),
 ]
 
@@ -229,10 +244,10 @@ RELEASED = [
     Row(
         "translation.corpus.source (sacrebleu)",
         {"translation.corpus": {"source": "files", **PAIRS}},
-        {"collect": 1, **LOOKED_AT},
+        {"parallel_text": 1, **LOOKED_AT},
     ),
     *rows(
-        {"download": 1, **LOOKED_AT},
+        {"parallel_text": 1, **LOOKED_AT},
         {
             "translation.corpus.pair (sacrebleu)": "en-de",
             "translation.corpus.choose (sacrebleu)": "wmt11",

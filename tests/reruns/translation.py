@@ -33,7 +33,7 @@ TRANSLATION = [
     Row(
         "translation.corpus.source (generated)",
         {"translation.corpus": {"source": "catalogue", "far": []}, "translation.treebank": {"source": "none"}},
-        {"download": 1, **CORPUS},
+        {"parallel_text": 1, **CORPUS},
     ),
     *rows(CORPUS, {"translation.vocabulary.size": 210, "translation.vocabulary.model_type": "unigram"}),
     *rows(
@@ -67,20 +67,23 @@ TRANSLATION = [
             "translation.decoding.sentences_at_once": 32,
         },
     ),
-    *rows({"evaluate": 4, **LAST}, {"translation.evaluation.beam": 4, "translation.evaluation.length_penalty": 0.6}),
+    *rows({"evaluation": 4, **LAST}, {"translation.evaluation.beam": 4, "translation.evaluation.length_penalty": 0.6}),
     *rows(
-        {"ablate": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT},
+        {"ablation": 1, "pruning": 2, "agreement": 1, "rank_correlation": 1, **REPORT},
         {"translation.ablation.examples": 9},
     ),
     *rows(
-        {"keep": 1, **REPORT},
+        {"keep_one": 1, **REPORT},
         {"translation.keep_one.examples": 9},
     ),
-    *rows({**NEW_DETAILED, **GATES, "curves": 2, "remove": 1}, {"translation.detailed_seeds": 2}),
-    *rows({"ablate": 1, "curves": 2, "agree": 1, "correlate": 1, **REPORT}, {"translation.ablation.far_sets": []}),
+    *rows({**NEW_DETAILED, **GATES, "pruning": 2, "removal": 1}, {"translation.detailed_seeds": 2}),
+    *rows(
+        {"ablation": 1, "pruning": 2, "agreement": 1, "rank_correlation": 1, **REPORT},
+        {"translation.ablation.far_sets": []},
+    ),
     *rows(SCORES, {"translation.scores.examples": 19, "translation.scores.batch_examples": 8}),
     *rows(
-        {"attribute": 4, "correlate": 1, **REPORT},
+        {"relevance": 4, "rank_correlation": 1, **REPORT},
         {
             "translation.relevance.examples": 3,
             "translation.relevance.epsilon": 1e-5,
@@ -88,19 +91,19 @@ TRANSLATION = [
         },
     ),
     *rows(
-        {"curves": 2, "site_curves": 1, "dynamics": 4, **LAST},
+        {"pruning": 2, "pruning_sites": 1, "pruning_epochs": 4, **LAST},
         {"translation.pruning.step": 0.25, "translation.pruning.test_examples": 10},
     ),
     *rows(
-        {"curves": 2, **REPORT},
+        {"pruning": 2, **REPORT},
         {
             "translation.pruning.criteria": ["gradient-token"],
             "translation.pruning.normalisations": ["layer"],
             "translation.pruning.random_draws": 3,
         },
     ),
-    *rows({"curves": 1, **REPORT}, {"translation.pruning.scopes": ["all", "A", "D"]}),
-    *rows({"remove": 1, **REPORT}, {"translation.removal.share": 0.25}),
+    *rows({"pruning": 1, **REPORT}, {"translation.pruning.scopes": ["all", "A", "D"]}),
+    *rows({"removal": 1, **REPORT}, {"translation.removal.share": 0.25}),
     *rows(
         {**GATES, **CONTROLS},
         {
@@ -111,7 +114,7 @@ TRANSLATION = [
             "translation.gates.test_examples": 10,
         },
     ),
-    *rows({**GATES, "observe_pruned": 2, **REPORT}, {"translation.gates.penalties": [0.03, 0.1]}),
+    *rows({**GATES, "attention_stats_pruned": 2, **REPORT}, {"translation.gates.penalties": [0.03, 0.1]}),
     *rows(
         CONTROLS,
         {
@@ -121,12 +124,12 @@ TRANSLATION = [
         },
     ),
     *rows(
-        {"gate_translation_exact_all": 1, "correlate": 1, **REPORT},
+        {"gates": 1, "rank_correlation": 1, **REPORT},
         {"translation.gates.ways": ["hard-concrete.E", "hard-concrete.all", "exact.all"]},
     ),
     *rows(REPORT, {"translation.gates.from_scratch": []}),
     *rows(
-        {"speed": 1, **REPORT},
+        {"timing": 1, **REPORT},
         {
             "translation.timing.shares": [0.25],
             "translation.timing.batch_sizes": [1, 2],
@@ -135,7 +138,7 @@ TRANSLATION = [
             "translation.timing.threads": 2,
         },
     ),
-    *rows({"diversify": 4, **LAST}, {"translation.diversity.examples": 10, "translation.diversity.batch_examples": 5}),
+    *rows({"diversity": 4, **LAST}, {"translation.diversity.examples": 10, "translation.diversity.batch_examples": 5}),
     *rows(
         {"update_cost": 1, **REPORT},
         {
@@ -155,7 +158,7 @@ TRANSLATION = [
         REPORT,
     ),
     *rows(
-        {"treebank_translation": 1, **POINTING, **SURVIVORS},
+        {"treebank": 1, **POINTING, **SURVIVORS},
         {"translation.attention_stats.relations": ["nsubj", "obj"]},
     ),
     *rows(
@@ -167,7 +170,7 @@ TRANSLATION = [
         },
     ),
     *rows(
-        {**RULES, "label_pruned": 1},
+        {**RULES, "roles_pruned": 1},
         {
             "translation.roles.positional_share": 0.8,
             "translation.roles.margin": 0.2,
@@ -175,5 +178,5 @@ TRANSLATION = [
             "translation.roles.rare_share": 0.6,
         },
     ),
-    *rows({"trace": 1, **REPORT}, {"translation.attention_maps.sentences": 2}),
+    *rows({"attention_maps": 1, **REPORT}, {"translation.attention_maps.sentences": 2}),
 ]

@@ -29,13 +29,30 @@ WHOLE_STUDY = [
     ),
     *rows(
         {  # the tables are the same, but are made of other files
-            **{"ablate": 2, "keep": 2, "curves": 3, "site_curves": 2, "dynamics": 8, "agree": 2, "correlate": 2},
-            **{"ablate_shard": 4, "keep_shard": 4, "curves_shard": 6, "site_curves_shard": 4, "dynamics_shard": 16},
-            **{"compare": 1, "report": 1},
+            **{
+                "ablation": 2,
+                "keep_one": 2,
+                "pruning": 3,
+                "pruning_sites": 2,
+                "pruning_epochs": 8,
+                "agreement": 2,
+                "rank_correlation": 2,
+            },
+            **{
+                "ablation_shard": 4,
+                "keep_one_shard": 4,
+                "pruning_shard": 6,
+                "pruning_sites_shard": 4,
+                "dynamics_shard": 16,
+            },
+            **{"arms": 1, "report": 1},
         },
         {"shards": 2},
     ),
     *rows(total(NEW_ARM, NEW_ARM_LABELLED), {"seeds": [1, 2, 3]}),
     *rows(SCORED, {"seeds": [1]}),
-    *rows(total(SAMPLED, SAMPLED_LABELLED, {"observe": 8, "label": 8, "trace": 2}), {"sampling.resamples": 101}),
+    *rows(
+        total(SAMPLED, SAMPLED_LABELLED, {"attention_stats": 8, "roles": 8, "attention_maps": 2}),
+        {"sampling.resamples": 101},
+    ),
 ]

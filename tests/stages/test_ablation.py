@@ -52,7 +52,7 @@ def test_all_heads_cost_one_decoding_each(toy, lively_checkpoint, tmp_path, monk
     """One process, one load, one decoding per head and one of the full model."""
     loads, decodings = [], []
     load, translate = TranslationModel.load.__func__, TranslationModel.translate_pieces
-    monkeypatch.setattr(TranslationModel, "load", classmethod(lambda *a: loads.append(1) or load(*a)))
+    monkeypatch.setattr(TranslationModel, "load", classmethod(lambda *a, **k: loads.append(1) or load(*a, **k)))
     monkeypatch.setattr(TranslationModel, "translate_pieces", lambda *a, **k: decodings.append(1) or translate(*a, **k))
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
     ablation.main([*given, "--output", str(tmp_path / "ablation.csv")])

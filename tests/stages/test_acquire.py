@@ -51,7 +51,6 @@ def in_a_process(tmp_path: Path, kind: str, settings: dict[str, Any], **environm
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "workflow"), **environment},
         capture_output=True,
         text=True,
-        timeout=120,
         check=False,
     )
     return done, time.monotonic() - begin
@@ -95,7 +94,7 @@ class TestGenerated:
         assert all(first[f"{name}.{endings[0]}"] != other[f"{name}.{endings[0]}"] for name in SETS)
 
     @pytest.mark.parametrize(("key", "value"), [("train", 0), ("valid", 1), ("seed", "one"), ("far", -3)])
-    def test_a_bad_setting_is_named(self, tmp_path, kind, endings, key, value):
+    def test_a_bad_setting_is_named(self, tmp_path, kind, endings, key, value):  # noqa: ARG002
         with pytest.raises(HeadroomError, match=f"--{key} {value}: "):
             acquire(kind, tmp_path / "out", {}, f"--{key}", str(value))
         assert not (tmp_path / "out").exists()
@@ -177,7 +176,7 @@ class TestFiles:
     @pytest.mark.parametrize("name", ["test", "valid", "train", "a/b", "../up", ""])
     def test_a_far_set_needs_a_name_of_its_own(self, mine, tmp_path, kind, name):
         mine[kind]["far"] = {name: mine[kind]["far"]["sea"]}
-        with pytest.raises(HeadroomError, match="far: '.*' cannot name a far-domain set"):
+        with pytest.raises(HeadroomError, match=r"far: '.*' cannot name a far-domain set"):
             acquire(kind, tmp_path / "corpus", mine[kind])
 
     @pytest.mark.parametrize(
@@ -286,7 +285,7 @@ class TestCatalogue:
 
     @pytest.mark.parametrize("name", ["qqp", "rte"])
     def test_an_unknown_data_set_is_refused(self, cola, tmp_path, name):
-        with pytest.raises(HeadroomError, match="--dataset qqp: |the catalogue has no data set 'rte': it has cola"):
+        with pytest.raises(HeadroomError, match=r"--dataset qqp: |the catalogue has no data set 'rte': it has cola"):
             acquire("labelled", tmp_path / "out", {"source": "catalogue", "dataset": name}, *cola)
 
 

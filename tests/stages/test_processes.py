@@ -4,12 +4,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import headroom
 import psutil
 import pytest
+from commands import PATIENCE, wait_until
 from headroom.core import tables
 from headroom.engines.classification import states
 from headroom.engines.translation import training
@@ -18,8 +18,6 @@ from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE
 
 pytestmark = pytest.mark.long
-PATIENCE = 300.0
-"""Seconds until what takes some twenty must be over, on a busy machine."""
 
 
 @pytest.fixture(params=["translation", "classification"])
@@ -87,13 +85,6 @@ def workers(started):
     return [child for child in children if "--multiprocessing-fork" in " ".join(child.cmdline())]
 
 
-def wait_until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, start, finish, tmp_path):
     cut, log = tmp_path / "cut", tmp_path / "cut" / "log"
     started = start(cut, epochs=12)
@@ -101,7 +92,7 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, star
     both = workers(started)
     assert len(both) == 2
     both[1].send_signal(signal.SIGKILL)
-    assert started.wait(30) == 2
+    assert started.wait(PATIENCE) == 2
     assert not any(process.is_running() for process in both)
     said = log.read_text()
     assert said.splitlines()[-1].startswith("error: process ")

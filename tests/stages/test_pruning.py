@@ -5,11 +5,12 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
 from headroom.engines.translation.metrics import METRICS
-from headroom.methods.orders import least_important_first, read_scores
+from headroom.methods.orders import by_head, least_important_first, read_scores
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import pruning
 from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
+from written_tables import write_rows
 
 FEW = ["--step", "0.5", "--scopes", "all", "D", "--random-draws", "2", "--batch-examples", "4"]
 SETS = ["--score-on", "check", "--judge-on", "far"]
@@ -86,7 +87,7 @@ def test_orders_follow_their_tables(curves, inputs, lively):
     assert removed("reverse") == set(order[12:])
     effects = tables.ABLATION.read(inputs / "ablation.csv")
     effects = effects[effects["metric"] == "bleu"]
-    costs = pruning.by_head(effects, -effects["delta"])
+    costs = by_head(effects, -effects["delta"])
     assert removed("ablation") == set(least_important_first(costs, heads)[:12])
     assert removed("random", draw=0) != removed("random", draw=1)
 
@@ -105,7 +106,7 @@ def test_an_ablation_of_another_set_is_refused_before_any_decoding(
 ):
     monkeypatch.setattr(pruning, "comparisons", lambda *_: pytest.fail("decoded"))
     given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
-    with pytest.raises(HeadroomError, match=r"ablation\.csv has no bleu on far: it has check"):
+    with pytest.raises(HeadroomError, match=r"ablation\.csv has no scores by ablation at epoch 2, chosen on far"):
         pruning.main([*given, "--ablation", str(inputs / "ablation.csv"), "--score-on", "far"])
     assert not (tmp_path / "curves.csv").exists()
 
@@ -115,3 +116,26 @@ def test_an_epoch_without_scores_is_named(toy, inputs, lively_checkpoint, tmp_pa
     other.write_bytes(lively_checkpoint.read_bytes())
     with pytest.raises(HeadroomError, match="no raw scores by gradient-example at epoch 7"):
         pruning.main(arguments(toy, inputs, tmp_path / "curves.csv", other))
+
+
+def test_any_criterion_is_an_order_and_the_main_one_is_chosen(toy, inputs, lively, lively_checkpoint, tmp_path):
+    heads = all_heads(lively.sites)
+    about = {"study": "s", "run": "r", "epoch": 2, "measure": "relevance", "half": "all", "signature": "n:9"}
+    rows = [about | vars(head) | {"value": (7 * place) % 24} for place, head in enumerate(heads)]
+    relevance = write_rows(tables.RELEVANCE, tmp_path / "relevance.csv", rows)
+    given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
+    chosen = ["--main", "gradient-token", "--criteria", "gradient-token", "relevance", "--normalisations", "raw"]
+    pruning.main([*given, *chosen, "--scopes", "all", "--random-draws", "1", "--relevance", str(relevance)])
+    table = tables.PRUNING.read(tmp_path / "curves.csv")
+    assert list(dict.fromkeys(table["order"])) == ["gradient-token", "relevance", "random", "reverse"]
+    half = table[(table["heads_removed"] == 12) & (table["ranking"] == "fixed")]
+    removed = {order: parse_profile(text, lively.sites) for order, text in zip(half["order"], half["removed"])}
+    least = sorted(heads, key=lambda head: (7 * heads.index(head)) % 24)
+    assert removed["relevance"] == set(least[:12])
+    assert removed["gradient-token"] | removed["reverse"] == set(heads)
+
+
+def test_a_criterion_without_its_table_is_refused(toy, inputs, lively_checkpoint, tmp_path):
+    given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
+    with pytest.raises(HeadroomError, match="criterion confidence: its scores are missing; give --attention-stats"):
+        pruning.main([*given, "--criteria", "confidence"])

@@ -10,8 +10,10 @@ import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
+from headroom.methods.criteria import criterion
+from headroom.methods.scores import criterion_rows
 from headroom.stages import rank_correlation
-from headroom.stages.rank_correlation import Criterion, Head
+from headroom.stages.rank_correlation import Head, Scored
 from scipy.stats import spearmanr
 from written_tables import write_rows
 
@@ -36,11 +38,11 @@ def written(path: Path, rows: list[dict[str, Any]], table: Table) -> str:
 
 def scores(path: Path, values: Sequence[float] = RISING, **cells: Any) -> list[str]:
     rows = []
-    for criterion, sign in (("gradient-token", -1), ("gradient-example", 1), ("gradient-batch", 1)):
+    for name, sign in (("gradient-token", -1), ("gradient-example", 1), ("gradient-batch", 1)):
         for normalised in ("raw", "layer"):
             mine = [value * sign if normalised == "raw" else 1.0 for value in values]
-            rows += rows_of(mine, criterion=criterion, normalised=normalised, **cells)
-            rows += [row | {"epoch": 7, "value": 0.0} for row in rows_of(mine, criterion=criterion, normalised="raw")]
+            rows += rows_of(mine, criterion=name, normalised=normalised, **cells)
+            rows += [row | {"epoch": 7, "value": 0.0} for row in rows_of(mine, criterion=name, normalised="raw")]
     return ["--scores", written(path / "scores.csv", rows, tables.SCORES)]
 
 
@@ -66,7 +68,7 @@ def pointing(path: Path) -> list[str]:
         rows += rows_of(values, model="trained", measure="confidence", half=half)
         rows += rows_of(RISING, model="untrained", measure="confidence", half=half)
     rows += rows_of(RISING, model="trained", measure="offset", target="+1", half="all")
-    return ["--pointing", written(path / "pointing.csv", rows, tables.ATTENTION_STATS)]
+    return ["--attention-stats", written(path / "pointing.csv", rows, tables.ATTENTION_STATS)]
 
 
 def gates(path: Path, method: str = "hard-concrete", scope: str = "all") -> list[str]:
@@ -119,9 +121,9 @@ def test_what_ablation_harms_more_is_more_important_on_the_set_that_chooses(tmp_
 
 
 def test_survival_is_the_share_of_settings_at_which_a_head_stays(tmp_path: Path) -> None:
-    (criterion,) = rank_correlation._gates(Path(gates(tmp_path)[1]))
-    assert list(criterion.scores.values()) == pytest.approx([0] * 3 + [1 / 3] * 3 + [2 / 3] * 4 + [1] * 2)
-    assert criterion.signature == "set:x|method:hard-concrete|settings:0.01,0.03,0.1"
+    rows = criterion_rows(criterion("gates"), Path(gates(tmp_path)[1]))
+    assert list(rows["value"]) == pytest.approx([0] * 3 + [1 / 3] * 3 + [2 / 3] * 4 + [1] * 2)
+    assert set(rows["signature"]) == {"set:x|method:hard-concrete|settings:0.01,0.03,0.1"}
 
 
 def test_every_method_of_learning_gates_has_its_name(tmp_path: Path) -> None:
@@ -161,7 +163,7 @@ def test_halves_that_contradict_each_other_leave_no_room(tmp_path: Path) -> None
 def test_a_site_of_three_heads_is_left_out(tmp_path: Path) -> None:
     three = [("E", 1, 1), ("E", 1, 2), ("E", 1, 3)]
     criteria = [
-        Criterion(name, {Head(*place): 1.0 * place[2] for place in [*three, ("E", 2, 1)]},
+        Scored(name, {Head(*place): 1.0 * place[2] for place in [*three, ("E", 2, 1)]},
                             None, "a", "b", (RUN, 8))
         for name in ("x", "y")
     ]  # fmt: skip

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from headroom.core.errors import HeadroomError
+from headroom.core.interventions import PLAIN
 from headroom.methods.judging import Judge
 from headroom.stages import ablation, keep_one, pruning
 from headroom.stages import scores as scores_stage
@@ -32,12 +33,12 @@ def arguments(name, toy, lively_checkpoint, scores):
 
 
 def judged_live(monkeypatch):
-    """Return a list that gets every profile that is judged and not known already."""
+    """Return a list that gets every intervention that is judged and not known already."""
     live, outcome = [], Judge._outcome
 
-    def watched(judge, removed):
-        live.extend([removed] if removed not in judge.known else [])
-        return outcome(judge, removed)
+    def watched(judge, one):
+        live.extend([one] if one not in judge.known else [])
+        return outcome(judge, one)
 
     monkeypatch.setattr(Judge, "_outcome", watched)
     return live
@@ -53,7 +54,7 @@ def test_shards_merge_into_the_table_of_one_job(name, toy, lively_checkpoint, sc
 
     live = judged_live(monkeypatch)
     stage.main([*given, "--merge", *map(str, shards), "--output", str(tmp_path / "merged.csv")])
-    assert set(live) == {frozenset()}  # the full model alone
+    assert set(live) == {PLAIN}  # the full model alone
     assert (tmp_path / "merged.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 

@@ -256,6 +256,12 @@ class TestMistakes:
             "error: precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32\n"
         )
 
+    def test_no_place_for_checkpoints(self, made, tmp_path):
+        flags = arguments("translation", made, tmp_path)
+        place = flags.index("--checkpoints")
+        with pytest.raises(HeadroomError, match="--checkpoints: give the directory that they go to, or --until"):
+            training.main(flags[:place] + flags[place + 2 :])
+
     def test_settings_of_another_method(self, made, tmp_path, capsys):
         error = self.refused("translation", made, tmp_path, capsys, "--alpha", "0.1")
         assert "--alpha: has no meaning here with --method baseline; leave it out" in error

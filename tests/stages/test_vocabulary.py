@@ -8,7 +8,7 @@ from headroom.core.files import read_lines, sha256
 from headroom.data.corpora import halved
 from headroom.data.parallel import Origin, ParallelText, write_corpus
 from headroom.data.pieces import Pieces
-from headroom.stages.generate import main as generate
+from headroom.stages.acquire import main as acquire
 from headroom.stages.vocabulary import FILES, main
 
 
@@ -17,7 +17,9 @@ def prepared(tmp_path_factory):
     """Return a corpus, with odd characters in one line, and its binarised set."""
     directory = tmp_path_factory.mktemp("prepare")
     corpus, output = directory / "corpus", directory / "binarised"
-    generate(["--output", str(corpus), "--train", "120", "--valid", "21", "--test", "5", "--far", "5"])
+    acquire(
+        ["--kind", "parallel", "--output", str(corpus), "--train", "120", "--valid", "21", "--test", "5", "--far", "5"]
+    )
     lines = (corpus / "choose.source").read_bytes().split(b"\n")
     lines[3] = "The\u0085dogs\rwait\u2028 \u4e16.".encode()
     (corpus / "choose.source").write_bytes(b"\n".join(lines))

@@ -3,8 +3,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+from commands import Ended
 from made_once import made_once
-from whole_project import Ended, Finished, Project, new_project
+from whole_project import Finished, Project, new_project
 
 
 @pytest.fixture(scope="session")
@@ -16,11 +17,11 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 def run_tiny_study(directory: Path) -> None:
     ended = new_project(directory / "project").snakemake()
+    assert ended.status == 0, ended.output
     (directory / "ended.json").write_text(json.dumps(asdict(ended)))
 
 
 @pytest.fixture(scope="module")
 def study(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a copy of the finished study that a module's tests may change."""
-    assert finished.ended.status == 0, finished.ended.output
     return finished.project.copy(tmp_path_factory.mktemp("study") / "project")

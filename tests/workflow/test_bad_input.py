@@ -2,9 +2,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from commands import Ended
 from headroom.data.catalogue import Dataset, read_entries
 from plans import said
-from whole_project import Ended, Project, new_project
+from whole_project import Project, new_project
 
 MADE_BY_A_RUN = ("results", "work", "reports")
 SENTENCES = "".join(f"sentence number {number} of some text\n" for number in range(40))

@@ -5,17 +5,16 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from whole_project import TINY, Ended, Finished, Project, environment, hear_interrupts, new_project
+from commands import PATIENCE, Ended, wait_until
+from whole_project import TINY, Finished, Project, environment, hear_interrupts, new_project
 
 PROFILE = "profiles/cluster-generic"
 RUN = "translation.baseline.seed1"
 SCORES = f"results/tiny/scores/{RUN}.csv"
-PATIENCE = 240.0
-"""Seconds until what takes a few must have happened, on a busy machine."""
 
 
 def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Popen[bytes]":
@@ -33,27 +32,20 @@ def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Po
         )
 
 
-def ended(project: Project, running: "subprocess.Popen[bytes]", within: float = PATIENCE) -> Ended:
+def ended(project: Project, running: "subprocess.Popen[bytes]") -> Ended:
     """Wait until Snakemake has ended, and return how."""
     start = time.monotonic()
     try:
-        status = running.wait(within)
+        status = running.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         running.kill()
-        pytest.fail(f"Snakemake has not ended after {within:.0f} s:\n{(project.root / 'said').read_text()}")
+        pytest.fail(f"Snakemake hangs:\n{(project.root / 'said').read_text()}")
     return Ended(status, (project.root / "said").read_text(), time.monotonic() - start)
 
 
 def jobs_of(project: Project) -> list[Path]:
     """Return the directories of the jobs that were submitted, oldest first."""
     return sorted((project.root / "work" / "cluster").glob("job.*"), key=lambda path: path.stat().st_ctime)
-
-
-def wait_until(holds: Callable[[], bool], what: str) -> None:
-    latest = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < latest, f"not within {PATIENCE:.0f} s: {what}"
-        time.sleep(0.05)
 
 
 def living(group: int) -> list[str]:
@@ -88,7 +80,7 @@ def generating(project: Project) -> Iterator["subprocess.Popen[bytes]"]:
 def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
     """Start Snakemake on a study's text and what is made of it, and return when the text is being generated."""
     shutil.rmtree(project.root / "work", ignore_errors=True)
-    log = project.root / "logs" / name / "translation" / "generate.log"
+    log = project.root / "logs" / name / "translation" / "parallel_text.log"
     log.unlink(missing_ok=True)
     running = submit(project, binarised(name), study=f"{name}.yaml")
     wait_until(lambda: log.exists() or running.poll() is not None, "the job begins")
@@ -108,7 +100,7 @@ def the_job(project: Project) -> tuple[Path, int]:
     """Return the directory of the only job, and its process group."""
     (job,) = jobs_of(project)
     group = int((job / "group").read_text())
-    assert any("headroom generate" in args for args in living(group))
+    assert any("headroom acquire" in args for args in living(group))
     return job, group
 
 
@@ -118,7 +110,7 @@ def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -
     assert seen.status == 0, seen.output
     for name in (SCORES, f"results/tiny/runs/{RUN}/epoch2.pt"):
         assert (project.root / name).read_bytes() == (finished.project.root / name).read_bytes()
-    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # generate, prepare, training, score
+    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # parallel_text, prepare, training, score
     assert {(job / "status").read_text() for job in jobs_of(project)} == {"0\n"}
 
     again = ended(project, submit(project, SCORES))
@@ -151,12 +143,12 @@ class TestWhatFails:
         os.killpg(group, signal.SIGKILL)
         seen = ended(project, generating)
         assert seen.status == 1, seen.output
-        assert "Error in rule generate" in seen.output
+        assert "Error in rule parallel_text" in seen.output
         assert not (job / "status").exists()
         assert not living(group)
         plan = project.snakemake("-n", binarised("long"), study="long.yaml")  # no lock, no complaint
         assert plan.status == 0, plan.output
-        assert "generate" in plan.output
+        assert "parallel_text" in plan.output
 
 
 class TestCancelling:

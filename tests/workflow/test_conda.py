@@ -4,15 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
+from commands import Ended, run
 from same_numbers import differing
 from stand_in_conda import set_up
-from whole_project import ROOT, TINY, Ended, Finished, Project, environment, new_project
+from whole_project import ROOT, TINY, Finished, Project, environment, new_project
 
 CORPUS = "results/tiny/translation/corpus/corpus.json"
 PINNED = "python =3.11"
@@ -61,18 +61,8 @@ def snakemake(path: str) -> Callable[..., Ended]:
     """Return a function that runs this environment's Snakemake on the tiny study, with that PATH and more variables."""
 
     def call(project: Project, *arguments: str, **more: str) -> Ended:
-        start = time.monotonic()
         command = [str(Path(sys.executable).parent / "snakemake"), *arguments, "--cores", "2", "--configfile", TINY]
-        seen = subprocess.run(
-            command,
-            cwd=project.root,
-            env=environment() | {"PATH": path} | more,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        return Ended(seen.returncode, seen.stdout, time.monotonic() - start)
+        return run(command, cwd=project.root, env=environment() | {"PATH": path} | more)
 
     return call
 

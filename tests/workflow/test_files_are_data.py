@@ -44,7 +44,7 @@ def faults_of(call: ast.Call) -> Iterator[str]:
 
 def test_files_are_read_as_data() -> None:
     found = {str(path): faults(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
-    assert len(found) > 200
+    assert any(path.endswith("checkpoint.py") for path in found)
     assert {path: wrong for path, wrong in found.items() if wrong} == {}
 
 

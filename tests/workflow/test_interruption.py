@@ -2,17 +2,14 @@ import os
 import shutil
 import signal
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
+from commands import wait_until
 from whole_project import TINY, Finished, Project, environment
 
 RUN = "translation.svgd.seed2"
 TABLE = f"results/tiny/training/{RUN}.csv"
 CHECKPOINTS = [f"results/tiny/runs/{RUN}/epoch{epoch}.pt" for epoch in (1, 2)]
-PATIENCE = 240.0
-"""Seconds until training must have finished an epoch, on a busy machine."""
 
 
 @pytest.fixture
@@ -33,18 +30,12 @@ def kill_within_training(project: Project) -> None:
             command, cwd=project.root, env=environment(), stdout=stream, stderr=stream, start_new_session=True
         )
     try:
-        wait_for(project.root / "work" / "tiny" / RUN / "state1.pt", running, log)
+        first = project.root / "work" / "tiny" / RUN / "state1.pt"
+        wait_until(lambda: first.exists() or running.poll() is not None, "the first epoch", pause=0.005)
+        assert running.poll() is None, log.read_text()
     finally:
         os.killpg(running.pid, signal.SIGKILL)
         running.wait()
-
-
-def wait_for(path: Path, running: "subprocess.Popen[bytes]", log: Path) -> None:
-    latest = time.monotonic() + PATIENCE
-    while not path.exists():
-        assert running.poll() is None, log.read_text()
-        assert time.monotonic() < latest, log.read_text()
-        time.sleep(0.005)
 
 
 def test_a_killed_training_ends_with_the_same_bits(untrained: Project, finished: Finished) -> None:

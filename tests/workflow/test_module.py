@@ -10,9 +10,10 @@ from pathlib import Path
 import grimp
 import pytest
 import yaml
+from commands import Ended, run
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from whole_project import ROOT, TINY, Ended, Project, environment, new_project, planned
+from whole_project import ROOT, TINY, Project, environment, new_project, planned
 
 OUTER = """
 configfile: "config/config.yaml"
@@ -94,18 +95,18 @@ class TestModule:
         assert ended.status == 0, ended.output
         assert planned(outer.snakemake("-n", study=None)) == {}
         assert (outer.root / "own" / "lines.txt").read_text().strip() == "600"
-        assert (outer.root / "logs/tiny/translation/generate.log").exists()
+        assert (outer.root / "logs/tiny/translation/parallel_text.log").exists()
         assert files_of(clone) == before
 
     def test_reruns_what_an_edit_of_the_clone_changes(self, tmp_path: Path) -> None:
         clone = new_project(tmp_path / "headroom")
         other = write_outer(tmp_path / "other", clone)
         assert other.snakemake(study=None).status == 0
-        stage = clone.root / "workflow/headroom/stages/generate.py"
+        stage = clone.root / "workflow/headroom/data/providers/generated.py"
         stage.touch()
         assert planned(other.snakemake("-n", study=None)) == {}
         stage.write_text(stage.read_text() + "\n# edited\n")
-        assert planned(other.snakemake("-n", study=None)) == {"headroom_generate": 1, "count_lines": 1}
+        assert planned(other.snakemake("-n", study=None)) == {"headroom_parallel_text": 1, "count_lines": 1}
 
     def test_keeps_the_strict_mode_of_the_others_rules(self, outer: Project) -> None:
         ended = outer.snakemake("own/nothing.txt", study=None)
@@ -158,7 +159,7 @@ class TestDeployed:
         assert (deployed.root / CORPUS).exists()
         plan = snakemake(deployed, inside, "-n")  # every rule finds its environment, captions and sources
         assert plan.status == 0, plan.output
-        assert "generate" not in planned(plan)
+        assert "parallel_text" not in planned(plan)
         assert planned(plan)["report"] == 1
 
 
@@ -170,10 +171,7 @@ def hosted(repository: Path, cache: Path) -> dict[str, str]:
 
 
 def snakemake(project: Project, inside: Mapping[str, str], *arguments: str) -> Ended:
-    ended = subprocess.run(
-        ["snakemake", *arguments], cwd=project.root, env=inside, capture_output=True, text=True, timeout=300
-    )
-    return Ended(ended.returncode, ended.stdout + ended.stderr, 0.0)
+    return run(["snakemake", *arguments], cwd=project.root, env=inside)
 
 
 class TestCatalogue:

@@ -166,7 +166,6 @@ def make(project: Path) -> Callable[..., "subprocess.CompletedProcess[str]"]:
             env=inherited | own | environment,
             capture_output=True,
             text=True,
-            timeout=120,
         )
 
     return call

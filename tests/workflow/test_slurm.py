@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 import real_slurm
+from commands import Ended
 from real_slurm import Slurm
 from same_numbers import differing
-from whole_project import TINY, Ended, Finished, Project, new_project
+from whole_project import TINY, Finished, Project, new_project
 
 pytestmark = pytest.mark.long
 
@@ -29,7 +30,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
 def submitted(slurm: Slurm, project: Project, *arguments: str, study: str = TINY) -> Ended:
     """Run Snakemake with the profile for Slurm."""
     command = ["snakemake", *arguments, "--profile", "profiles/slurm", *HERE, "--configfile", study]
-    return project.run(*slurm.inside(project.root, *command), timeout=3000)
+    return project.run(*slurm.inside(project.root, *command))
 
 
 def jobs_of(slurm: Slurm, project: Project, rule: str) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from headroom.core.tables import columns_of
+from headroom.methods.criteria import check, criterion
 from headroom.settings.checks import TRANSLATION
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
 from headroom.settings.study import Run, Study
@@ -169,8 +170,8 @@ class Plan:
     def seed_of_trees(self, task: str) -> int:
         """Return the seed of the grammar that makes a task's trees; of other trees it does not matter."""
         corpus = self.study.tasks[task].corpus
-        made = isinstance(corpus, GeneratedPairs) and self.trees(task).source == "generated"
-        return corpus.seed if made else 1
+        made = self.trees(task).source == "generated"
+        return corpus.seed if made and isinstance(corpus, GeneratedPairs) else 1
 
     @property
     def vocabulary(self) -> list[str]:
@@ -309,8 +310,49 @@ class Plan:
 
     def gate_settings(self, run: str, way: str) -> str:
         """Return the settings of a way of learning gates, or of `controls`, with those of judging."""
-        idle = ("ways", "from_scratch", *GATE_IDLE[way.partition(".")[0]])
-        return self.settings(run, "gates", "answers", "sampling", leave_out={"gates": idle})
+        idle = {"gates": ("ways", "from_scratch", *GATE_IDLE[way.partition(".")[0]])}
+        if way != "controls":
+            return self.settings(run, "gates", "answers", "sampling", leave_out=idle)
+        idle["pruning"] = tuple(name for name in type(self.task(run).pruning).model_fields if name != "main")
+        return self.settings(run, "gates", "answers", "sampling", "pruning", leave_out=idle)
+
+    def main_settings(self, run: str, *sections: str) -> str:
+        """Return sections of a run's configuration as JSON, and the main criterion of its task."""
+        idle = [name for name in type(self.task(run).pruning).model_fields if name != "main"]
+        return self.settings(run, *sections, "pruning", leave_out={"pruning": idle})
+
+    def order_tables(self, run: str) -> dict[str, list[str]]:
+        """Return, by experiment, the tables that give orders of a run beside its scores: always that of ablation."""
+        named = {criterion(name).table for name in self.task(run).pruning.criteria}
+        transformer = [run] if run in self.transformers else []
+        found = {
+            "ablation": self.tables("ablation", [run]),
+            "relevance": self.tables("relevance", transformer),
+            "attention_stats": self.tables("attention_stats", transformer),
+            "gates": self.survival_tables(run),
+        }
+        return {name: paths for name, paths in found.items() if name == "ablation" or name in named}
+
+    def mains(self) -> str:
+        """Return the main criterion of every task with several arms, as flags."""
+        return " ".join(f"--main {task} {self.study.tasks[task].pruning.main}" for task in self.armed)
+
+    def wrong_criteria(self) -> list[str]:
+        """Return a line for every criterion that the configuration names and that a task does not have."""
+        found: list[str] = []
+        for name, task in self.study.tasks.items():
+            place = name if name == TRANSLATION else f"classification.{name}"
+            found += check(place, task.pruning.criteria, task.pruning.main)
+        lacking = {
+            (self.runs[run].task, table): run
+            for run in (() if found else self.detailed)
+            for table, paths in self.order_tables(run).items()
+            if not paths
+        }
+        return found + [
+            f"configuration, key pruning.criteria of {task}: there is no {table} of {run}; leave its criterion out"
+            for (task, table), run in lacking.items()
+        ]
 
     def curve_settings(self, run: str) -> str:
         """Return what decides the pruning curves of a run."""
@@ -340,8 +382,10 @@ class Plan:
     def training_settings(self, run: str) -> str:
         """Return what decides how a run is trained."""
         task = self.task(run)
-        model = {"model": task.model} if isinstance(task, TranslationSettings) else {}
-        return as_json(arm=task.arms[self.runs[run].arm], **model, training=task.training)
+        parts: dict[str, BaseModel] = {"arm": task.arms[self.runs[run].arm], "training": task.training}
+        if isinstance(task, TranslationSettings):
+            parts["model"] = task.model
+        return as_json(**parts)  # type: ignore[arg-type]
 
     # the report
 
@@ -402,8 +446,8 @@ class Plan:
             place = name if name == TRANSLATION else f"classification.{name}"
             for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
                 yield f"{place}.corpus.{key}", path, "file", os.path.isfile
-            if path := getattr(getattr(task, "encoder", None), "path", None):
-                yield f"{place}.encoder.path", path, "directory", os.path.isdir
+            if own := getattr(getattr(task, "encoder", None), "path", None):
+                yield f"{place}.encoder.path", own, "directory", os.path.isdir
             if task.released and task.released.path:
                 known = os.path.exists if name == TRANSLATION else os.path.isdir
                 yield f"{place}.released.path", task.released.path, "directory", known

@@ -19,6 +19,15 @@ from headroom.engines.engine import ENGINES, PARTS
 DECLARATIONS = ("headroom.settings", "headroom.core.tables")
 """Packages whose content decides no result but by the values that rules pass on."""
 
+CHOSEN = {
+    "headroom.stages.training": ("headroom.methods.translation_arms", "headroom.methods.classification_arms"),
+    "headroom.stages.released": ("headroom.engines.translation.released", "headroom.engines.classification.released"),
+}
+"""By stage, the modules of which a job imports one, which its rule names."""
+
+FAMILIES = "headroom.methods.criteria"
+"""The package that imports its modules without naming them."""
+
 _USES = re.compile(r"^USES = (\(.*?\))$", re.M | re.S)
 
 
@@ -40,12 +49,18 @@ class Sources:
             graph.remove_import(importer="headroom.engines.engine", imported=f"{engine}.engine")
             for part in PARTS:
                 graph.remove_import(importer=f"{engine}.engine", imported=f"{engine}.{part}")
+        for stage, modules in CHOSEN.items():
+            for module in modules:
+                graph.remove_import(importer=stage, imported=module)
         return graph
 
     def of(self, *modules: str) -> list[str]:
         """Return the files of modules, of all that they import, and of the packages that hold these."""
         known = [name for module in modules for name in (module, f"{module}.__main__") if name in self.graph.modules]
         found = {name for module in known for name in (module, *self.graph.find_upstream_modules(module))}
+        if FAMILIES in found:  # it imports whatever is in its folder
+            families = self.graph.find_children(FAMILIES)
+            found |= {name for module in families for name in (module, *self.graph.find_upstream_modules(module))}
         found = {name for name in found if not name.startswith(DECLARATIONS)}
         packages = {name.rpartition(".")[0] for name in found if "." in name}
         return sorted(str(self._file(name)) for name in found | packages)

@@ -25,8 +25,9 @@ rule arms:
     params:
         study=study.study,
         columns=columns("arms"),
+        mains=plan.mains(),
         arms=" ".join(f"--arms {task} {' '.join(study.tasks[task].arms)}" for task in plan.armed),
     shell:
-        "python -m headroom arms --study {params.study} {params.arms} --evaluation {input.evaluation} "
+        "python -m headroom arms --study {params.study} {params.arms} {params.mains} --evaluation {input.evaluation} "
         "--curves {input.curves} --scores {input.scores} --diversity {input.diversity} --training {input.training} "
         "--output {output} > {log} 2>&1"

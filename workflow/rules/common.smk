@@ -53,8 +53,8 @@ except HeadroomError as error:
     raise WorkflowError(str(error)) from None
 
 plan, sources = Plan(study), Sources(WORKFLOW)
-if missing := plan.missing_files():
-    raise WorkflowError("\n".join(missing))
+if mistakes := [*plan.missing_files(), *plan.wrong_criteria()]:
+    raise WorkflowError("\n".join(mistakes))
 
 translation, classification = study.translation, study.classification
 RESULTS = plan.results
@@ -164,6 +164,12 @@ def run_flags(wildcards, input):
 def flag(name, files):
     """Return what gives a flag with a job's input files of a name; nothing if there are none."""
     return lambda wildcards, input: f"{name} {input[files]}" if input[files] else ""
+
+
+def order_flags(wildcards, input):
+    """Return the flags that name the tables of criteria that give orders, beside the scores."""
+    found = {name: input.get(name) for name in plan.order_tables(wildcards.run)}
+    return " ".join(f"--{name.replace('_', '-')} {paths}" for name, paths in found.items() if paths)
 
 
 def directory_of(name):

@@ -44,7 +44,7 @@ onsuccess:
 
 
 onerror:
-    text = Path(log).read_text(errors="replace")
+    text = "".join(Path(path).read_text(errors="replace") for path in log)
     for status, reason in LAST_WORDS.items():
         if re.search(rf"exit (status|code):? {status}\b", text):
             print(f"error: {reason}", file=sys.stderr)

@@ -18,5 +18,7 @@ rule overlap:
     params:
         study=study.study,
         columns=columns("overlap"),
+        mains=plan.mains(),
     shell:
-        "python -m headroom overlap --study {params.study} --scores {input.scores} --output {output} > {log} 2>&1"
+        "python -m headroom overlap --study {params.study} {params.mains} --scores {input.scores} "
+        "--output {output} > {log} 2>&1"

@@ -2,8 +2,8 @@
 rule pruning:
     input:
         unpack(model_files("pruning", "choose", "test")),
+        unpack(of_run(plan.order_tables)),
         scores=f"{RESULTS}/scores/{{run}}.csv",
-        ablation=f"{RESULTS}/ablation/{{run}}.csv",
         shards=plan.shards("pruning/{run}.{scope}"),
     output:
         f"{RESULTS}/pruning/{{run}}.{{scope}}.csv",
@@ -21,11 +21,12 @@ rule pruning:
         gpu=GPU,
     params:
         models=models,
+        orders=order_flags,
         settings=of_run(plan.curve_settings),
         columns=columns("pruning"),
         written=merged,
     shell:
-        "python -m headroom pruning {params.models} --scores {input.scores} --ablation {input.ablation} --scopes {wildcards.scope} "
+        "python -m headroom pruning {params.models} --scores {input.scores} {params.orders} --scopes {wildcards.scope} "
         "--settings {params.settings:q} {params.written} > {log} 2>&1"
 
 
@@ -34,8 +35,8 @@ if study.shards > 1:
     use rule pruning as pruning_shard with:
         input:
             unpack(model_files("pruning", "choose", "test")),
+            unpack(of_run(plan.order_tables)),
             scores=f"{RESULTS}/scores/{{run}}.csv",
-            ablation=f"{RESULTS}/ablation/{{run}}.csv",
         output:
             plan.shard("pruning/{run}.{scope}"),
         log:

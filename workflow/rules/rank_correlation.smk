@@ -23,9 +23,10 @@ rule rank_correlation:
     params:
         study=study.study,
         columns=columns("rank_correlation"),
-        stats=flag("--pointing", "stats"),
+        settings=of_run(plan.main_settings),
+        stats=flag("--attention-stats", "stats"),
         relevance=flag("--relevance", "relevance"),
     shell:
         "python -m headroom rank_correlation --study {params.study} --run {wildcards.run} --scores {input.scores} "
         "--ablation {input.ablation} {params.stats} {params.relevance} --gates {input.gates} "
-        "--halves {input.halves} --output {output} > {log} 2>&1"
+        "--halves {input.halves} --settings {params.settings:q} --output {output} > {log} 2>&1"

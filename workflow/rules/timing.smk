@@ -19,7 +19,7 @@ rule timing:
         gpu=GPU,
     params:
         model=model,
-        settings=of_run(plan.settings, "timing"),
+        settings=of_run(plan.main_settings, "timing"),
         columns=columns("timing", "timing_samples"),
     shell:
         "python -m headroom timing {params.model} --scores {input.scores} --set test --settings {params.settings:q} "

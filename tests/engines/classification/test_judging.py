@@ -4,14 +4,15 @@ import numpy
 import pytest
 import torch
 from headroom.core.heads import Head
+from headroom.core.interventions import PLAIN, Intervention
 from headroom.engines.classification.judging import LabelledSet
 from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.judging import Judge, comparisons
 from sklearn.metrics import accuracy_score, f1_score
 from toy_encoder import toy_text, write_encoder
 
-ONE = frozenset([Head("E", 1, 2)])
-SEVERAL = frozenset([Head("E", 1, head) for head in (1, 2, 3, 4)] + [Head("E", 2, 1)])
+ONE = Intervention.without(Head("E", 1, 2))
+SEVERAL = Intervention.parse("E1:1 E1:2 E1:3 E1:4 E2:1")
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +37,10 @@ def one_by_one(model, text):
     return gold, predicted, [-float(logs[i][gold[i]]) for i in range(len(text))]
 
 
-@pytest.mark.parametrize("removed", [frozenset(), ONE, SEVERAL])
+@pytest.mark.parametrize("removed", [PLAIN, ONE, SEVERAL])
 def test_scores_are_those_of_the_predictions_one_by_one(classifier, judged, removed):
     outcome = Judge(classifier, judged).outcome(removed)
-    with classifier.gates.masked(removed):
+    with classifier.gates.masked(removed.removed):
         gold, predicted, nats = one_by_one(classifier, judged.text)
     assert outcome.answers == predicted
     assert len(set(predicted)) == 2

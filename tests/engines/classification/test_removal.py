@@ -10,10 +10,11 @@ from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.sites import find_sites
 from headroom.engines.gates import Gates
-from headroom.engines.removal import remove_heads
+from headroom.engines.removal import fold, realise, remove_heads
 from headroom.engines.sites import site_names
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from known_replacements import drawn_replacements, of_every_form
 from safetensors.torch import load_file
 from toy_encoder import toy_configuration, toy_model
 
@@ -53,8 +54,11 @@ def test_any_set_of_heads_sliced_is_the_same_masked(family, attention, training,
     masked, sliced = (copy.deepcopy(ENCODERS[family, attention]).to(precision).train(training) for _ in "ms")
     sites = find_sites(masked)
     removed = data.draw(st.frozensets(st.sampled_from(all_heads(site_names(sites)))))
-    Gates(sites=sites, batch_first=True).mask(removed)
+    intervention = data.draw(st.sampled_from(of_every_form(removed, site_names(sites))))
+    replacements = drawn_replacements(sites)
+    Gates(sites=sites, batch_first=True).apply(intervention, replacements)
     live_sites = find_sites(sliced)
+    fold(live_sites, intervention, replacements)
     remove_heads(live_sites, removed)
     inputs = {
         "input_ids": torch.tensor([[2, 7, 8, 9, 10, 3], [2, 9, 3, 1, 1, 1]]),
@@ -68,23 +72,26 @@ def test_any_set_of_heads_sliced_is_the_same_masked(family, attention, training,
     assert {head for live in live_sites for head in live.kept_heads()} == {*all_heads(site_names(sites))} - removed
 
 
+@pytest.mark.parametrize("form", range(4))
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(("family", "attention"), ENCODERS)
-def test_a_sliced_model_comes_back_from_its_directory(load, pairs, tmp_path, family, attention, profile):
+def test_a_sliced_model_comes_back_from_its_directory(load, pairs, tmp_path, family, attention, profile, form):
     masked, sliced = load(family, attention), load(family, attention)
     removed = parse_profile(PROFILES[profile], masked.sites)
-    sliced.remove(removed)
+    intervention = of_every_form(removed, masked.sites)[form]
+    replacements = drawn_replacements(masked.live_sites)
+    realise(sliced, intervention, replacements)
     sliced.save(tmp_path / "sliced")
     reloaded = ClassificationModel.load(tmp_path / "sliced", "cpu", attention)
     (batch,) = masked.batches(pairs, examples=12)
-    with masked.gates.masked(removed):
+    with masked.gates.applied(intervention, replacements):
         expected = logits(masked, batch)
     for model in (sliced, reloaded):
         torch.testing.assert_close(logits(model, batch), expected, rtol=1e-5, atol=1e-5)
         assert [live.kept for live in model.live_sites] == [live.kept for live in sliced.live_sites]
         assert model.sites == masked.sites
     assert torch.equal(logits(sliced, batch), logits(reloaded, batch))
-    if removed:
+    if intervention:
         assert (expected - logits(masked, batch)).abs().max() > 1e-3
 
 

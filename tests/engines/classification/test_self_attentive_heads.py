@@ -14,9 +14,10 @@ from headroom.engines.classification.attention_maps import attention_maps
 from headroom.engines.classification.model import ClassificationModel, check_interventions
 from headroom.engines.classification.sites import find_sites, longest_input, real_positions
 from headroom.engines.gates import Gates
-from headroom.engines.removal import remove_heads
+from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
 from headroom.methods.importance import CRITERIA, gate_gradients, gradient_scores
+from known_replacements import drawn_replacements, of_every_form
 from toy_encoder import toy_model
 from toy_self_attentive import (
     ATTENTION,
@@ -100,11 +101,13 @@ class TestRemoval:
     def test_every_set_of_hops_sliced_is_the_same_masked(self, training, precision):
         whole = toy_model(self_attentive_configuration()).to(precision).train(training)
         tolerance = 1e-5 if precision == torch.float32 else 1e-12
-        for kept in itertools.product((False, True), repeat=HOPS):
+        for *kept, form in itertools.product(*[(False, True)] * HOPS, range(4)):
             masked, sliced = copy.deepcopy(whole), copy.deepcopy(whole)
             removed = frozenset(Head("E", 1, index) for index, stays in enumerate(kept, start=1) if not stays)
-            Gates(sites=find_sites(masked), batch_first=True).mask(removed)
             (live,) = sites = find_sites(sliced)
+            intervention, replacements = of_every_form(removed, [live.site])[form], drawn_replacements(sites)
+            Gates(sites=find_sites(masked), batch_first=True).apply(intervention, replacements)
+            fold(sites, intervention, replacements)
             remove_heads(sites, removed)
             with torch.no_grad():
                 expected, found = masked(**INPUTS).logits, sliced(**INPUTS).logits

@@ -10,7 +10,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -110,7 +110,13 @@ def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
             )
 
 
-def settings_from(given: argparse.Namespace, section: str, model: type[Checked]) -> Checked:
+@overload
+def settings_from(given: argparse.Namespace, section: str, model: type[Checked]) -> Checked: ...
+@overload
+def settings_from(given: argparse.Namespace, section: str, model: object) -> Any: ...
+
+
+def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
     """Return a section given on the command line, checked by its model: that of `--settings`, flags first.
 
     Args:
@@ -280,6 +286,8 @@ def _mistake(section: str, error: ErrorDetails, variant: str) -> str:
 def _shape(annotation: Any) -> tuple[bool, list[str] | None]:
     """Return whether a field is a list, and the values it may have if they are enumerated."""
     origin = get_origin(annotation)
+    if origin is Annotated:
+        return _shape(get_args(annotation)[0])
     if origin in (Union, types.UnionType):
         return _shape(next(part for part in get_args(annotation) if part is not type(None)))
     if origin in (list, tuple):

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy
 from numpy import ndarray
-from scipy.stats import hypergeom
 
 from headroom.core.bootstrap import resampled_indices, resampling_weights
 
@@ -59,11 +58,6 @@ def overlap(first: ndarray, second: ndarray, k: int) -> Agreement:
 def chance_overlap(heads: int, k: int) -> float:
     """Return the share of common heads expected of two unrelated top-k lists of `heads` heads: k / heads."""
     return k / heads
-
-
-def overlap_tail(heads: int, k: int, common: int) -> float:
-    """Return the chance that two unrelated top-k lists of `heads` heads share `common` heads or more."""
-    return float(hypergeom.sf(common - 1, heads, k, k))
 
 
 def without_highest(scores: ndarray, dropped: int) -> ndarray:

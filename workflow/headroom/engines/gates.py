@@ -2,19 +2,68 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, check_heads
+from headroom.core.interventions import Intervention
 from headroom.engines.sites import AttentionSite, site_names
 
 Observer = Callable[[Site, Tensor], None]
 """Called with a site and its gated z, shape (T, B, H, d)."""
 
+StandIn = Callable[[Tensor], Tensor]
+"""From the z that a site computes, before its gate, to what is added after it; shapes as z."""
+
+
+@dataclass(frozen=True, eq=False)
+class Replacements:
+    """Values for the replacements `mean` and `resample`.
+
+    Attributes:
+        means: By site, the mean z of each head that the site was trained with, (H, d), on the CPU in float64.
+        seed: Of the permutations of examples.
+    """
+
+    means: Mapping[Site, Tensor]
+    seed: int = 0
+
+    def means_of(self, live: AttentionSite) -> Tensor:
+        """Return the mean z of the heads that a site still has, (K, d).
+
+        Raises:
+            HeadroomError: If the means are of another model.
+        """
+        if live.site not in self.means or self.means[live.site].shape[-1] != live.head_width:
+            raise HeadroomError(f"there is no mean z of site {live.site}; measure the means on the model at hand")
+        return self.means[live.site][[index - 1 for index in live.kept]]
+
+    def other_examples(self, examples: int) -> Tensor:
+        """Return for each row of a batch another row, (B,), each taken once; a row alone stands in for itself."""
+        order = torch.randperm(examples, generator=torch.Generator().manual_seed(self.seed))
+        others = torch.empty_like(order)
+        others[order] = order.roll(1)  # one cycle through all rows
+        return others
+
+
+def needed(replacements: Replacements | None, intervention: Intervention) -> Replacements:
+    """Return the replacements that an intervention needs.
+
+    Raises:
+        HeadroomError: If there are none.
+    """
+    if replacements is None:
+        raise HeadroomError(
+            f"intervention '{intervention}': what stands in for its heads is not known; measure replacements first"
+        )
+    return replacements
+
 
 class Gates:
-    """Forward pre-hooks on the output projections, which multiply z by a gate per head.
+    """Forward pre-hooks on the output projections, which multiply z by a gate per head and add what stands in for it.
 
     A gate of shape (H,) serves a whole batch, one of shape (B, H) has a row per example, so that one
     batch can carry several masks and one backward pass gives exact gradients per example. Without a
@@ -31,6 +80,7 @@ class Gates:
         self._sites = sites
         self._batch_first = batch_first
         self._values: dict[Site, Tensor] = {}
+        self._stand_ins: dict[Site, StandIn] = {}
         self._observers: list[Observer] = []
         for live in sites:
             if live.kept:
@@ -42,33 +92,51 @@ class Gates:
             if value.shape[-1] != site.heads:
                 raise ValueError(f"gate of {site}: {value.shape[-1]} heads instead of {site.heads}")
         self._values = dict(values)
+        self._stand_ins = {}
 
-    def mask(self, removed: Collection[Head]) -> None:
-        """Set 0/1 gates that remove these heads for every example; sites without one stay untouched.
+    def apply(self, intervention: Intervention, replacements: Replacements | None = None) -> None:
+        """Set the gates of an intervention for every example; sites without one of its heads stay untouched.
+
+        Args:
+            intervention: What is done: z * scale + replacement.
+            replacements: What stands in for removed heads, where that is not zero.
 
         Raises:
-            HeadroomError: If the model has no such head.
+            HeadroomError: If the model has no such head, or its replacement is not known.
         """
-        check_heads(removed, site_names(self._sites))
-        self._values = {}
+        check_heads(intervention.heads, site_names(self._sites))
+        self.clear()
         for live in self._sites:
-            kept = [head not in removed for head in live.site.head_names()]
-            if live.kept and not all(kept):
+            gate = [intervention.gate(head) for head in live.site.head_names()]
+            if live.kept and any(value != 1 for value in gate):
                 weight = next(live.output.parameters())
-                self._values[live.site] = torch.tensor(kept, dtype=weight.dtype, device=weight.device)
+                self._values[live.site] = torch.tensor(gate, dtype=weight.dtype, device=weight.device)
+                if intervention.replacement != "zero" and intervention.removed.intersection(live.kept_heads()):
+                    self._stand_ins[live.site] = self._stand_in(live, intervention, replacements)
+
+    def mask(self, removed: Collection[Head]) -> None:
+        """Apply the plainest intervention, which removes these heads."""
+        self.apply(Intervention(frozenset(removed)))
 
     def clear(self) -> None:
         """Return to the plain model."""
         self._values = {}
+        self._stand_ins = {}
 
     @contextmanager
-    def masked(self, removed: Collection[Head]) -> Iterator[None]:
-        """Remove heads within a block."""
-        self.mask(removed)
+    def applied(self, intervention: Intervention, replacements: Replacements | None = None) -> Iterator[None]:
+        """Apply an intervention within a block."""
+        self.apply(intervention, replacements)
         try:
             yield
         finally:
             self.clear()
+
+    @contextmanager
+    def masked(self, removed: Collection[Head]) -> Iterator[None]:
+        """Remove heads within a block."""
+        with self.applied(Intervention(frozenset(removed))):
+            yield
 
     @contextmanager
     def observed(self, observer: Observer) -> Iterator[None]:
@@ -86,7 +154,9 @@ class Gates:
                 return None
             z = inputs[0].unflatten(-1, (len(live.kept), -1))  # (T, B, H, d) or (B, T, H, d)
             if gate is not None:
-                z = z * self._shaped(gate, live)
+                stand_in = self._stand_ins.get(live.site)
+                gated = z * self._shaped(gate, live)
+                z = gated if stand_in is None else gated + stand_in(z)
             if self._observers:  # z goes on through what they were shown, so that gradients reach it
                 shown = z.transpose(0, 1) if self._batch_first else z  # (T, B, H, d)
                 for observer in self._observers:
@@ -95,6 +165,21 @@ class Gates:
             return (z.flatten(-2),)
 
         return multiply
+
+    def _stand_in(self, live: AttentionSite, intervention: Intervention, replacements: Replacements | None) -> StandIn:
+        given = needed(replacements, intervention)
+        weight = next(live.output.parameters())
+        gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
+        if intervention.replacement == "mean":
+            means = given.means_of(live).to(weight) * gone[:, None]  # (K, d)
+            return lambda _: means
+        examples = 0 if self._batch_first else 1  # the dimension of z that counts them
+
+        def other_example(z: Tensor) -> Tensor:
+            order = given.other_examples(z.shape[examples]).to(z.device)
+            return z.index_select(examples, order) * gone[:, None]
+
+        return other_example
 
     def _shaped(self, gate: Tensor, live: AttentionSite) -> Tensor:
         """Return a gate as (H, 1) or, with a row per example, as (1, B, H, 1) or (B, 1, H, 1)."""

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy
 
 from headroom.core.bootstrap import Sample
-from headroom.core.heads import Head
+from headroom.core.interventions import Intervention
+from headroom.engines.gates import Replacements
 
 Statistics = Mapping[str, numpy.ndarray]
 """By metric, what each example of a set adds to it, (examples, k)."""
@@ -45,8 +46,10 @@ class EvaluationSet(Protocol):
     def judge(self, model: Any) -> Outcome:
         """Return how a model does under its present gates."""
 
-    def judge_without(self, model: Any, removed: frozenset[Head], full: Outcome) -> Outcome:
-        """Return how a model does with heads masked; `full` is its outcome with all heads."""
+    def judge_under(
+        self, model: Any, intervention: Intervention, full: Outcome, replacements: Replacements | None
+    ) -> Outcome:
+        """Return how a model does under an intervention; `full` is its outcome without."""
 
     def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
         """Return answers and what they add to the metrics with the scores, also on every resample."""

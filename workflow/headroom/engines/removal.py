@@ -6,7 +6,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, check_heads
+from headroom.core.interventions import Intervention
+from headroom.engines.gates import Replacements, needed
+from headroom.engines.head_model import HeadModel
 from headroom.engines.sites import AttentionSite, site_names
 
 
@@ -53,6 +57,48 @@ def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> N
         keep = [index for index in live.kept if Head(live.site.kind, live.site.layer, index) not in removed]
         if len(keep) < len(live.kept):
             _slice(live, keep)
+
+
+def realise(model: HeadModel, intervention: Intervention, replacements: Replacements | None = None) -> None:
+    """Do an intervention for real, in place: fold what stands in and the scales, and slice the removed heads out.
+
+    Arguments and errors are those of `fold`.
+    """
+    fold(model.live_sites, intervention, replacements)
+    model.remove(intervention.removed)
+
+
+@torch.no_grad()
+def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacements: Replacements | None = None) -> None:
+    """Fold into the output projections of a live model, in place, all of an intervention but the removal itself.
+
+    With W_h the columns of head h: W_h is multiplied by the head's scale, and the bias grows by W_h mean(z_h) for every
+    head that its mean stands in for. `remove_heads` then makes of the model what the intervention makes of it.
+
+    Args:
+        sites: The model's sites.
+        intervention: What is done.
+        replacements: The means, where they stand in for removed heads.
+
+    Raises:
+        HeadroomError: If the model has no such head, the replacement is `resample`, which is not one value that a bias
+            could hold, means are needed and not known, or a site's output projection has no bias.
+    """
+    check_heads(intervention.heads, site_names(sites))
+    if intervention.replacement == "resample":
+        raise HeadroomError(f"intervention '{intervention}': resampled heads cannot be sliced out; use zero or mean")
+    for live in (live for live in sites if live.kept):
+        output: Any = live.output
+        columns = output.weight.unflatten(1, (len(live.kept), -1))  # (D, K, d)
+        gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=output.weight.device)
+        if intervention.replacement == "mean" and gone.any():
+            means = needed(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
+            if output.bias is None:
+                raise HeadroomError(f"site {live.site} has no output bias that could hold means; use zero")
+            output.bias += torch.einsum("mkd,kd->m", columns, means * gone[:, None])
+        scale = [1.0 if lost else intervention.gate(head) for head, lost in zip(live.kept_heads(), gone.tolist())]
+        if any(factor != 1 for factor in scale):
+            columns *= torch.tensor(scale).to(output.weight)[:, None]
 
 
 def _slice(live: AttentionSite, keep: list[int]) -> None:

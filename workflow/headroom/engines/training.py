@@ -96,14 +96,14 @@ def read_records(work: Path, epochs: int) -> list[EpochRecord]:
 
 
 def carry_out(
-    training: Training, *, work: Path, checkpoints: Path, until: int | None, logger: logging.Logger
+    training: Training, *, work: Path, checkpoints: Path | None, until: int | None, logger: logging.Logger
 ) -> list[EpochRecord]:
     """Train a run to its last epoch and hand over its checkpoints, or to an earlier one for another job to resume.
 
     Args:
         training: What to train.
         work: Directory for resumable state, of this run alone.
-        checkpoints: Where the model of every epoch goes.
+        checkpoints: Where the model of every epoch goes; None for a part of a training.
         until: The epoch to stop after; None for the last.
         logger: Where progress goes.
 
@@ -121,7 +121,7 @@ def carry_out(
     notify = progress_lines(logger, last, training.unit)
     part = partial(_take_part, training=training, epochs=last, work=work)
     run_together(part, count=training.processes, device=training.device, notify=notify)
-    if not until:
+    if checkpoints and not until:
         hand_over(training, work, checkpoints)
     return read_records(work, last)
 

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from headroom.core import tables
 from headroom.core.bootstrap import LOWER_IS_BETTER
-from headroom.methods.arm_tables import MAIN_ORDER, by_arm, groups, joint_signature, last_epoch, main_scores
+from headroom.methods.arm_tables import by_arm, groups, joint_signature, last_epoch, main_scores
 
 
 def gini(scores: ndarray) -> float:
@@ -168,17 +168,18 @@ class Replicates:
     within_run: Mapping[str, tuple[float, float]]
 
 
-def all_quantities(found: Mapping[str, pandas.DataFrame]) -> Iterator[Replicates]:
+def all_quantities(found: Mapping[str, pandas.DataFrame], main: str) -> Iterator[Replicates]:
     """Yield every quantity of one task.
 
     Args:
         found: By the names of `INPUTS`, the rows of all runs of the task as `read_runs` gives them.
             A table without rows gives no quantity.
+        main: The task's main criterion.
     """
     yield from evaluation_quantities(found["evaluation"])
-    yield from curve_quantities(found["curves"])
-    yield from removal_quantities(found["curves"])
-    yield from importance_quantities(found["scores"])
+    yield from curve_quantities(found["curves"], main)
+    yield from removal_quantities(found["curves"], main)
+    yield from importance_quantities(found["scores"], main)
     yield from diversity_quantities(found["diversity"])
     yield from gradient_quantities(found["training"])
 
@@ -194,26 +195,26 @@ def evaluation_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
         yield Replicates("metric_mean", "metric_difference", name, metric, by_arm(rows), _signature(rows), within)
 
 
-def curve_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
+def curve_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicates]:
     """Yield the area under every curve over all kinds of heads, draws averaged within a run."""
     curves = ("order", "normalised", "ranking", "set", "metric")
     for (order, normalised, ranking, name, metric), curve in groups(_whole_curves(table), *curves):
-        suffix = _curve_suffix(order, normalised, ranking)
+        suffix = _curve_suffix(order, normalised, ranking, main)
         names = f"curve_area{suffix}", f"curve_area_difference{suffix}"
         yield Replicates(*names, name, metric, _summaries(curve, curve_area), _signature(curve), {})
 
 
-def removal_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
+def removal_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicates]:
     """Yield the share of heads that the main order can remove, on every set and metric of its curves."""
     rows = _whole_curves(table)
-    main = rows[(rows["order"] == MAIN_ORDER) & (rows["normalised"] == "raw") & (rows["ranking"] == "fixed")]
-    for (name, metric), curve in groups(main, "set", "metric"):
+    own = rows[(rows["order"] == main) & (rows["normalised"] == "raw") & (rows["ranking"] == "fixed")]
+    for (name, metric), curve in groups(own, "set", "metric"):
         yield _replicates("removable_share", curve, _summaries(curve, removable_share), name, metric)
 
 
-def importance_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
+def importance_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicates]:
     """Yield how unequally the last epoch's importance is spread over all heads of the model."""
-    rows = main_scores(table)
+    rows = main_scores(table, main)
     for name, concentration in CONCENTRATIONS.items() if len(rows) else ():
         values = [
             {"arm": arm, "seed": int(seed), "value": concentration(heads["value"].to_numpy(dtype=float))}
@@ -269,10 +270,10 @@ def _mean_by_seed(rows: pandas.DataFrame) -> pandas.DataFrame:
     return pandas.DataFrame(rows.groupby(["arm", "seed"])["value"].mean().reset_index())
 
 
-def _curve_suffix(order: str, normalised: str, ranking: str) -> str:
+def _curve_suffix(order: str, normalised: str, ranking: str, main: str) -> str:
     """Name a curve by what differs from the main one: "" or e.g. `_gradient-token.layer.rescored`."""
     variants = [part for part in (normalised, ranking) if part not in ("", "raw", "fixed")]
-    return "" if order == MAIN_ORDER and not variants else "_" + ".".join([order, *variants])
+    return "" if order == main and not variants else "_" + ".".join([order, *variants])
 
 
 def _signature(rows: pandas.DataFrame) -> str:

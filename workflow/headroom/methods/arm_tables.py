@@ -1,5 +1,7 @@
 """Tables of many runs read as one, with the task, the arm and the seed that the name of each run tells."""
 
+import argparse
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +10,7 @@ import pandas
 
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
-
-MAIN_ORDER = "gradient-example"
-"""The criterion, raw, by which arms are compared in what can be removed; its order is the main one of curves."""
+from headroom.settings.experiments import MainSettings
 
 _RUN = r"^(?P<task>[^.]+)\.(?P<arm>[^.]+)\.seed(?P<seed>\d+)$"
 
@@ -68,9 +68,38 @@ def last_epoch(table: pandas.DataFrame) -> pandas.DataFrame:
     return table[table["epoch"] == table.groupby("run")["epoch"].transform("max")]
 
 
-def main_scores(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return those rows of score tables by which arms are compared: by the main order, at the last epoch."""
-    return last_epoch(table[(table["criterion"] == MAIN_ORDER) & (table["normalised"] == "raw")])
+def add_main(parser: argparse.ArgumentParser) -> None:
+    """Add the flag that names the main criterion of tasks."""
+    parser.add_argument(
+        "--main",
+        action="append",
+        nargs=2,
+        default=[],
+        metavar=("TASK", "CRITERION"),
+        help=f"a task and its main criterion, once per task; {MainSettings().main} for others",
+    )
+
+
+def main_criteria(given: Iterable[Sequence[str]]) -> dict[str, str]:
+    """Return the main criterion of every task, from pairs such as `translation gradient-token`; others have the usual.
+
+    Raises:
+        HeadroomError: If a task is given twice.
+    """
+    pairs = [(task, criterion) for task, criterion in given]
+    if repeated := [task for task, _ in pairs if [other for other, _ in pairs].count(task) > 1]:
+        raise HeadroomError(f"--main {repeated[0]}: the task is given twice; name its criterion once")
+    return defaultdict(lambda: MainSettings().main, pairs)
+
+
+def main_scores(table: pandas.DataFrame, main: "str | pandas.Series[str]") -> pandas.DataFrame:
+    """Return those rows of score tables by which arms are compared: raw, by the main criterion, at the last epoch.
+
+    Args:
+        table: Rows of score tables.
+        main: The main criterion, of all rows or of each.
+    """
+    return last_epoch(table[(table["criterion"] == main) & (table["normalised"] == "raw")])
 
 
 def groups(rows: pandas.DataFrame, *columns: str) -> Iterator[tuple[tuple[str, ...], pandas.DataFrame]]:

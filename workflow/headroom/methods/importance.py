@@ -21,7 +21,6 @@ from headroom.core.heads import Head, Site
 from headroom.engines.head_model import HeadModel
 
 CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
-NORMALISATIONS = ("raw", "layer")
 
 
 def gradient_scores(
@@ -81,14 +80,6 @@ def gate_gradients(model: HeadModel, batch: Any, removed: Collection[Head] = ())
             site: _at_kept((z * gradient).sum(-1), kept[site], site.heads)
             for (site, z), gradient in zip(seen.items(), gradients)
         }
-
-
-def normalised_by_layer(scores: dict[Head, float]) -> dict[Head, float]:
-    """Divide each score by the l2 norm of the scores of its site (Michel et al. 2019, section 4.1)."""
-    squares: dict[tuple[str, int], float] = {}
-    for head, score in scores.items():
-        squares[head.kind, head.layer] = squares.get((head.kind, head.layer), 0.0) + score**2
-    return {head: score / (squares[head.kind, head.layer] ** 0.5) if score else 0.0 for head, score in scores.items()}
 
 
 def _reduced(products: Tensor) -> dict[str, tuple[Tensor, int]]:

@@ -1,4 +1,4 @@
-"""Judging models on evaluation sets: every profile once, each compared with the full model, example by example."""
+"""Judging models on evaluation sets: every intervention once, each compared with the full model by example."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -8,36 +8,44 @@ from typing import Any
 from headroom.core import significance
 from headroom.core.bootstrap import Sample, paired_difference, tail_p
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head
+from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.significance import benjamini_hochberg, holm
+from headroom.engines.gates import Replacements
 from headroom.engines.judged import EvaluationSet, Outcome, Statistics
 
 
 class Judge:
-    """A model on one set: every profile is judged once, however many orders come to it.
+    """A model on one set: every intervention is judged once, however many orders come to it.
 
     Args:
         model: The model.
         evaluation_set: The set.
-        known: The statistics of profiles that were judged before.
+        known: The statistics of interventions that were judged before.
+        replacements: What stands in for removed heads, for interventions that need it.
     """
 
     def __init__(
-        self, model: Any, evaluation_set: EvaluationSet, known: Mapping[frozenset[Head], Statistics] | None = None
+        self,
+        model: Any,
+        evaluation_set: EvaluationSet,
+        known: Mapping[Intervention, Statistics] | None = None,
+        *,
+        replacements: Replacements | None = None,
     ) -> None:
         self.model = model
         self.set = evaluation_set
         self.known = known or {}
+        self.replacements = replacements
         self.outcome = cache(self._outcome)
 
     @property
     def full(self) -> Outcome:
-        """The outcome without any head removed."""
-        return self.outcome(frozenset())
+        """The outcome of the plain model."""
+        return self.outcome(PLAIN)
 
-    def compared(self, removed: frozenset[Head]) -> Iterator[tuple[dict[str, Any], float]]:
-        """Yield, per metric, the columns of a profile from `metric` to `p_unpaired`, and p without a floor."""
-        full, other = self.full, self.outcome(removed)
+    def compared(self, intervention: Intervention) -> Iterator[tuple[dict[str, Any], float]]:
+        """Yield, per metric, the columns of an intervention from `metric` to `p_unpaired`, and p without a floor."""
+        full, other = self.full, self.outcome(intervention)
         for metric in self.set.metrics:
             value = other.scores[metric]
             difference = value - full.scores[metric]
@@ -53,13 +61,15 @@ class Judge:
             }
             yield columns, tail_p(before, after, difference)
 
-    def _outcome(self, removed: frozenset[Head]) -> Outcome:
-        if removed in self.known:
-            return self.set.outcome([], replace(self.full.sample, statistics=self._judged_before(removed)))
-        return self.set.judge_without(self.model, removed, self.full) if removed else self.set.judge(self.model)
+    def _outcome(self, intervention: Intervention) -> Outcome:
+        if intervention in self.known:
+            return self.set.outcome([], replace(self.full.sample, statistics=self._judged_before(intervention)))
+        if not intervention:
+            return self.set.judge(self.model)
+        return self.set.judge_under(self.model, intervention, self.full, self.replacements)
 
-    def _judged_before(self, removed: frozenset[Head]) -> Statistics:
-        known, here = self.known[removed], self.full.sample.statistics
+    def _judged_before(self, intervention: Intervention) -> Statistics:
+        known, here = self.known[intervention], self.full.sample.statistics
         if {name: array.shape for name, array in known.items()} != {name: array.shape for name, array in here.items()}:
             raise HeadroomError(
                 f"what was judged before is of other examples or metrics than {self.set.name}: judge all shards again"
@@ -67,23 +77,23 @@ class Judge:
         return known
 
 
-def comparisons(judge: Judge, profiles: Sequence[tuple[dict[str, Any], frozenset[Head]]]) -> list[dict[str, Any]]:
-    """Compare profiles with the full model; corrections are over the profiles, per metric.
+def comparisons(judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention]]) -> list[dict[str, Any]]:
+    """Compare interventions with the full model; corrections are over all of them, per metric.
 
     p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts
     above any level, so p_holm and p_bh correct p-values from the bootstrap's standard error instead.
 
     Args:
         judge: The model on a set.
-        profiles: The leading columns of each profile's rows, and the profile.
+        cases: Interventions, each with the leading columns of its rows.
 
     Returns:
-        A row per profile and metric: the leading columns, those of a comparison, `signature`.
+        A row per intervention and metric: the leading columns, those of a comparison, `signature`.
     """
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
-    for leading, removed in profiles:
-        for columns, tail in judge.compared(removed):
+    for leading, intervention in cases:
+        for columns, tail in judge.compared(intervention):
             rows.append({**leading, **columns, "signature": judge.set.signature(columns["metric"])})
             tails.append(tail)
     for metric in judge.set.metrics:

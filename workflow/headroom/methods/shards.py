@@ -1,6 +1,6 @@
-"""A sweep over profiles cut into shards: each job judges its share, and one more merges them into the table.
+"""A sweep over interventions cut into shards: each job judges its share, and one more merges them into the table.
 
-Every profile is judged by itself, so that a sweep in shards gives the table of the sweep in one job, byte for byte.
+Every intervention is judged by itself: a sweep in shards gives the table of the sweep in one job, byte for byte.
 """
 
 import argparse
@@ -15,17 +15,17 @@ import numpy
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
-from headroom.core.heads import Head, format_profile, parse_head
+from headroom.core.interventions import Intervention
 from headroom.engines.judged import Statistics
 from headroom.methods.judging import Judge
 
-Judged = Mapping[frozenset[Head], Statistics]
-"""By profile, what each example of a set adds to each metric: {metric: (examples, k)}."""
+Judged = Mapping[Intervention, Statistics]
+"""By intervention, what each example of a set adds to each metric: {metric: (examples, k)}."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several equal shares of the profiles of a sweep; `number` counts from 1."""
+    """One of several equal shares of the interventions of a sweep; `number` counts from 1."""
 
     number: int
     count: int
@@ -42,9 +42,9 @@ class Shard:
             raise HeadroomError(f"--shard {text}: give a number from 1 to the count and the count, e.g. 2/4")
         return cls(int(found[1]), int(found[2]))
 
-    def share(self, profiles: Iterable[frozenset[Head]]) -> list[frozenset[Head]]:
-        """Return every `count`th of the distinct profiles, so that cheap and dear ones are spread evenly."""
-        return list(dict.fromkeys(profiles))[self.number - 1 :: self.count]
+    def share(self, interventions: Iterable[Intervention]) -> list[Intervention]:
+        """Return every `count`th of the distinct interventions, so that cheap and dear ones are spread evenly."""
+        return list(dict.fromkeys(interventions))[self.number - 1 :: self.count]
 
 
 def add_shards(parser: argparse.ArgumentParser) -> None:
@@ -53,16 +53,16 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
         "--shard",
         type=Shard.parse,
         metavar="K/N",
-        help="judge the Kth of N shares of the profiles alone; --output is then a file for --merge, and no table",
+        help="judge the Kth of N shares of the interventions alone; --output is then a file for --merge, and no table",
     )
     parser.add_argument(
         "--merge", nargs="*", default=[], metavar="FILE", help="what jobs with --shard wrote and is not judged again"
     )
 
 
-def judged_share(judge: Judge, profiles: Iterable[frozenset[Head]], shard: Shard) -> Judged:
-    """Judge a shard's share of the profiles. The full model, which every job needs, is in no shard."""
-    return {profile: judge.outcome(profile).sample.statistics for profile in shard.share(filter(None, profiles))}
+def judged_share(judge: Judge, interventions: Iterable[Intervention], shard: Shard) -> Judged:
+    """Judge a shard's share of the interventions. The plain model, which every job needs, is in no shard."""
+    return {one: judge.outcome(one).sample.statistics for one in shard.share(filter(None, interventions))}
 
 
 def write_shard(path: Path | str, judged: Mapping[str, Judged]) -> None:
@@ -73,10 +73,10 @@ def write_shard(path: Path | str, judged: Mapping[str, Judged]) -> None:
         judged: By the name of a judge (a set; of several epochs also the epoch) what it judged.
     """
     arrays = {}
-    for name, profiles in judged.items():
-        arrays[f"{name}/profiles"] = numpy.array([format_profile(profile) for profile in profiles], dtype=str)
-        for metric in next(iter(profiles.values()), ()):
-            arrays[f"{name}/{metric}"] = numpy.stack([statistics[metric] for statistics in profiles.values()])
+    for name, mine in judged.items():
+        arrays[f"{name}/interventions"] = numpy.array([str(intervention) for intervention in mine], dtype=str)
+        for metric in next(iter(mine.values()), ()):
+            arrays[f"{name}/{metric}"] = numpy.stack([statistics[metric] for statistics in mine.values()])
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         numpy.savez(stream, **arrays)  # type: ignore[arg-type]
 
@@ -87,15 +87,15 @@ def read_shards(paths: Sequence[Path | str]) -> Mapping[str, Judged]:
     Raises:
         HeadroomError: If a file is none that `write_shard` wrote.
     """
-    known: dict[str, dict[frozenset[Head], Statistics]] = {}
+    known: dict[str, dict[Intervention, Statistics]] = {}
     for path in paths:
         arrays = _arrays(path)
-        for key in (key for key in arrays if key.endswith("/profiles")):
-            name = key.removesuffix("/profiles")
+        for key in (key for key in arrays if key.endswith("/interventions")):
+            name = key.removesuffix("/interventions")
             own = {other: arrays[other] for other in arrays if other.startswith(f"{name}/") and other != key}
-            for row, profile in enumerate(arrays[key]):
+            for row, written in enumerate(arrays[key]):
                 statistics = {other.removeprefix(f"{name}/"): stored[row] for other, stored in own.items()}
-                known.setdefault(name, {})[frozenset(map(parse_head, str(profile).split()))] = statistics
+                known.setdefault(name, {})[Intervention.parse(str(written))] = statistics
     return known
 
 

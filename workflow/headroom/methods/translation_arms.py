@@ -41,8 +41,10 @@ def _read_arm(flag: str, text: str) -> Arm:
         arm: Arm = TypeAdapter(ArmSettings).validate_json(text)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise HeadroomError(f'{flag} {text}: {place} {first["msg"]}; write JSON, e.g. {{"method": "svgd"}}') from error
+        place = ".".join(map(str, first["loc"]))
+        raise HeadroomError(
+            f'{flag} {text}: {place}: {first["msg"]}; write an arm as JSON, e.g. {{"method": "svgd"}}'
+        ) from error
     return arm
 
 

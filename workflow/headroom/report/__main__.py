@@ -8,7 +8,7 @@ from headroom.core.command import run, stage_parser
 from headroom.core.files import atomic_path
 from headroom.report.cautions import cautions
 from headroom.report.claims import evaluate_claims, findings
-from headroom.report.configuration import arms_in, read_configuration
+from headroom.report.configuration import arms_in, mains_in, read_configuration
 from headroom.report.exhibits import Section
 from headroom.report.page import render, sections
 from headroom.report.paper_index import PaperIndex, paper_index
@@ -52,7 +52,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
-    tables = StudyTables(given.tables, given.maps, arms=arms_in(read_configuration(given.configuration)))
+    configured = read_configuration(given.configuration)
+    tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))
     made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
     parts = sections(tables)
     page = render(

@@ -29,10 +29,20 @@ def read_configuration(path: Path | None) -> Any:
 
 def arms_in(configuration: Any) -> Arms:
     """Return what a configuration says about the arms of every task, in its order; nothing where it says nothing."""
+    found = {task: _arms_of(section) for task, section in _tasks(configuration).items()}
+    return {task: arms for task, arms in found.items() if arms}
+
+
+def mains_in(configuration: Any) -> dict[str, str]:
+    """Return the main criterion of every task whose pruning section names one."""
+    named = {task: _section(section.get("pruning")).get("main") for task, section in _tasks(configuration).items()}
+    return {task: str(main) for task, main in named.items() if main}
+
+
+def _tasks(configuration: Any) -> dict[str, Mapping[str, Any]]:
     whole = _section(configuration)
     sections = {TRANSLATION: whole.get(TRANSLATION), **_section(whole.get("classification"))}
-    found = {task: _arms_of(_section(section)) for task, section in sections.items()}
-    return {task: arms for task, arms in found.items() if arms}
+    return {task: _section(section) for task, section in sections.items()}
 
 
 def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:

@@ -7,6 +7,7 @@ import pandas
 from headroom.core.heads import Head
 from headroom.report.chance import with_shares
 from headroom.report.study_tables import StudyTables, arm_of, seed_of
+from headroom.settings.experiments import MainSettings
 
 CRITERION_NAMES = {
     "gradient-example": "gradient, per example",
@@ -145,9 +146,16 @@ def order_name(order: str, normalised: str = "", ranking: str = "fixed") -> str:
     return name + scaled + (", rescored" if ranking == "rescored" else "")
 
 
+def main_criterion(rows: pandas.DataFrame) -> str:
+    """Return the main criterion of the task that rows are of: that of the configuration, or the usual one."""
+    return str(rows["main"].iloc[0]) if "main" in rows and len(rows) else MainSettings().main
+
+
 def main_gradient(curves: pandas.DataFrame) -> tuple[str, str]:
-    """Return criterion and normalisation of the gradient order shown first: that of the claims, if there."""
-    rows = curves[curves["order"].str.startswith("gradient") & (curves["ranking"] != "rescored")]
+    """Return criterion and normalisation of the order shown first: that of the claims, if there, or by gradient."""
+    main = main_criterion(curves)
+    named = curves["order"].str.startswith("gradient") | (curves["order"] == main)
+    rows = curves[named & (curves["ranking"] != "rescored")]
     present = set(zip(rows["order"], rows["normalised"], strict=True))
-    wanted = [(criterion, normalised) for normalised in ("raw", "layer") for criterion in CRITERION_NAMES]
+    wanted = [(criterion, normalised) for normalised in ("raw", "layer") for criterion in (main, *CRITERION_NAMES)]
     return next((pair for pair in [*wanted, *sorted(present)] if pair in present), ("", ""))

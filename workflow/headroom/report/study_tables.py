@@ -1,6 +1,7 @@
 """The tables of one study, read when first asked for."""
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -12,6 +13,7 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.report.arms import ArmDescription, place_of
 from headroom.report.maps import AttentionMap, read_maps
+from headroom.settings.experiments import MainSettings
 
 TRANSLATION = "translation"
 """The task of this name is translation; runs of every other name classify."""
@@ -30,6 +32,7 @@ class StudyTables:
             file itself for the tables of a whole study (`arms.csv`, `overlap.csv`, `update_cost.csv`).
         maps: The JSON files with attention maps.
         arms: What is known of the arms of every task, in order; of others the name is the method.
+        mains: The main criterion of tasks, a column `main` of tables by criteria; of others the usual one.
 
     Raises:
         HeadroomError: If a path belongs to no known table, or a file of maps is none.
@@ -40,8 +43,10 @@ class StudyTables:
         paths: Sequence[Path | str] = (),
         maps: Sequence[Path | str] = (),
         arms: Mapping[str, Mapping[str, ArmDescription]] | None = None,
+        mains: Mapping[str, str] | None = None,
     ) -> None:
         self._known_arms = arms or {}
+        self._mains = defaultdict(lambda: MainSettings().main, mains or {})
         self.maps: list[AttentionMap] = read_maps(maps)
         self._paths: dict[str, list[Path]] = {name: [] for name in TABLES}
         self._frames: dict[str, pandas.DataFrame] = {}
@@ -60,6 +65,8 @@ class StudyTables:
             found = TABLES[name].read_all(self._paths[name])
             if "setting" in found:
                 found["setting"] = found["setting"].map(_setting).astype(str)
+            if len(found) and "run" in found and "normalised" in found:
+                found = found.assign(main=found["run"].map(task_of).map(self._mains))
             self._frames[name] = found
         return self._frames[name]
 
@@ -117,7 +124,7 @@ class StudyTables:
         """
         if task in self._views:
             return self._views[task]
-        view = self._views[task] = StudyTables(arms=self._known_arms)
+        view = self._views[task] = StudyTables(arms=self._known_arms, mains=self._mains)
         view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
         view.maps = [one for one in self.maps if task_of(one.run) == task]
         for name, table in TABLES.items():

@@ -50,20 +50,34 @@ class RelevanceSettings(Settings):
 
 
 Scope = Literal["all", "E", "A", "D"]
-Criterion = Literal["gradient-token", "gradient-example", "gradient-batch", "gradient-squared"]
+CriterionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
+"""A criterion of `headroom.methods.criteria`, which the workflow asks whether it has one of this name."""
 Normalised = Literal["raw", "layer"]
 
 
-class PruningSettings(Settings):
+class MainSettings(Settings):
+    """The criterion that the rest of the study rests on."""
+
+    main: CriterionName = Field(
+        "gradient-example",
+        description="criterion among `criteria` whose raw scores, ranked once, give the main order: that of claims, of "
+        "every epoch and site, of real removal, timing, the controls of gates and the comparison of arms, and the one "
+        "that `reverse` turns around",
+    )
+
+
+class PruningSettings(MainSettings):
     """Curves of the metric against the number of heads removed."""
 
     step: float = Field(0.1, gt=0, le=1, description="share of the heads in scope removed at each step")
     test_examples: PositiveInt | None = Field(
         None, description="examples of the test set, from its start, that curves are measured on; unset for all"
     )
-    criteria: tuple[Criterion, ...] = Field(
+    criteria: tuple[CriterionName, ...] = Field(
         ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared"),
-        description="gradient criteria that give an order, fixed and (raw scores) re-scored after every step",
+        description="criteria that give an order, gradient criteria fixed and (raw scores) re-scored after every step; "
+        "others: relevance, confidence, gates, gates-exact, gates-exact-straight-through. The order by ablation is "
+        "always there",
     )
     normalisations: tuple[Normalised, ...] = Field(
         ("raw", "layer"), description="scores as they are, or divided by the l2 norm over the site's heads"

@@ -13,7 +13,7 @@ from headroom.core import tables
 from headroom.core.command import run, stage_parser
 from headroom.core.table import signature
 from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
-from headroom.methods.arm_tables import arms_by_task, check_arms, read_runs
+from headroom.methods.arm_tables import add_main, arms_by_task, check_arms, main_criteria, read_runs
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -28,6 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar=("TASK", "ARM"),
         help="a task and its arms in order, the first is the reference; once per task",
     )
+    add_main(parser)
     for table in INPUTS:
         parser.add_argument(f"--{table}", nargs="+", type=Path, default=[], help=f"{table} tables of all runs")
     parser.add_argument("--output", required=True, type=Path, help="table that compares arms, to write")
@@ -37,14 +38,14 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables of all runs and write the table that compares arms."""
     given = build_parser().parse_args(arguments)
-    arms = arms_by_task(given.arms)
+    arms, mains = arms_by_task(given.arms), main_criteria(given.main)
     found = {name: read_runs(getattr(given, name), table) for name, table in INPUTS.items()}
     for table in found.values():
         check_arms(table, arms)
     rows = [
         {"study": given.study, "task": task} | row
         for task, own in arms.items()
-        for quantity in all_quantities(_of_task(found, task))
+        for quantity in all_quantities(_of_task(found, task), mains[task])
         for row in comparison_rows(quantity, own)
     ]
     tables.ARMS.write(given.output, rows)

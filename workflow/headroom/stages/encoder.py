@@ -4,6 +4,7 @@ import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 from headroom.core.command import add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
@@ -33,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write config.json, tokenizer.json, tokenizer_config.json and, if it is pretrained, model.safetensors."""
     given = build_parser().parse_args(arguments)
-    settings = settings_from(given, "encoder", Encoder)
+    settings = settings_from(given, "encoder", cast("type[Encoder]", Encoder))
     start = starting_point(settings, given.corpus)
     write_encoder(start, given.output)
     _log.info("%s: %d pieces, inputs up to %d", given.output, len(start.tokenizer), start.tokenizer.model_max_length)

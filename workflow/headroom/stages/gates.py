@@ -14,8 +14,8 @@ from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
+from headroom.engines.judged import EvaluationSet, Outcome
 from headroom.methods.continued_training import continue_training
-from headroom.methods.judging import EvaluationSet, Outcome
 from headroom.methods.learned_gates import (
     METHODS,
     ExactGates,
@@ -30,7 +30,7 @@ from headroom.methods.learned_gates import (
 )
 from headroom.methods.orders import read_scores
 from headroom.methods.pruned_models import compared
-from headroom.settings.experiments import GateSettings
+from headroom.settings.experiments import GateSettings, MainSettings
 
 logger = logging.getLogger("headroom.stages.gates")
 
@@ -39,9 +39,6 @@ USES = ("model", "judging")
 
 
 CONTROLS = "controls"
-CRITERION = "gradient-example"
-"""The criterion whose best heads are kept in the control `gradient`."""
-
 FALLING = 0.02
 """A model is still improving if its last epoch took more than this share off the validation loss."""
 
@@ -66,7 +63,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
     parser.add_argument("--learned", help="table of gates; unset for none")
     parser.add_argument("--output", required=True, help="table of pruned models")
-    add_settings(parser, gates=GateSettings)
+    add_settings(parser, gates=GateSettings, pruning=MainSettings)
     engine.add_judging(parser)
     return parser
 
@@ -150,7 +147,8 @@ def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[H
         return [continued(heads), *found] if given.scope != "all" and given.method == METHODS[0] else found
     if given.scores is None:
         raise HeadroomError("the control `gradient` needs scores: give --scores, the table that headroom scores wrote")
-    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=CRITERION)
+    main = settings_from(given, "pruning", MainSettings).main
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
     return list(controls(settings, heads, scores, given.seed))
 
 

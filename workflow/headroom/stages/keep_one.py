@@ -8,6 +8,7 @@ from typing import Any
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
 from headroom.core.heads import Head, Site
+from headroom.core.interventions import Intervention
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
@@ -46,8 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known = read_shards(given.merge)
     judges = {judged.name: Judge(model, judged, known.get(judged.name)) for judged in sets}
     if given.shard:
-        profiles = tried(model.sites)
-        write_shard(given.output, {name: judged_share(judge, profiles, given.shard) for name, judge in judges.items()})
+        share = {name: judged_share(judge, tried(model.sites), given.shard) for name, judge in judges.items()}
+        write_shard(given.output, share)
         return
     chosen = {name: [best_head(judge, site) for site in model.sites] for name, judge in judges.items()}
     leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
@@ -58,16 +59,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tables.KEEP_ONE.write(given.output, rows)
 
 
-def tried(sites: Sequence[Site]) -> list[frozenset[Head]]:
-    """Return every profile that is judged: a head alone in its site, and alone in the model but for its site."""
+def tried(sites: Sequence[Site]) -> list[Intervention]:
+    """Return every intervention that is judged: a head alone in its site, and alone in the model but for its site."""
     heads = [(head, site) for site in sites for head in site.head_names()]
-    return [profile for head, site in heads for profile in (all_but(head, [site]), all_but(head, sites))]
+    return [one for head, site in heads for one in (all_but(head, [site]), all_but(head, sites))]
 
 
-def all_but(head: Head, sites: Sequence[Site]) -> frozenset[Head]:
-    """Return the other heads of a head's site."""
+def all_but(head: Head, sites: Sequence[Site]) -> Intervention:
+    """Return the removal of the other heads of a head's site."""
     site = next(site for site in sites if (site.kind, site.layer) == (head.kind, head.layer))
-    return frozenset(site.head_names()) - {head}
+    return Intervention(frozenset(site.head_names()) - {head})
 
 
 def best_head(judge: Judge, site: Site) -> Head:

@@ -2,7 +2,7 @@
 
 import argparse
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from headroom.core import ranks, tables
 from headroom.core.command import run, stage_parser
 from headroom.core.heads import Head
 from headroom.core.table import signature
-from headroom.methods.arm_tables import MAIN_ORDER, groups, joint_signature, main_scores, read_runs
+from headroom.methods.arm_tables import add_main, groups, joint_signature, main_criteria, main_scores, read_runs
 from headroom.methods.orders import by_head, least_important_first
 
 SHARES = (0.25, 0.5)
@@ -28,6 +28,7 @@ class Ranked:
     task: str
     arm: str
     seed: int
+    criterion: str
     order: list[Head]
     signature: str
 
@@ -37,6 +38,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("overlap", "Compare the most important heads of runs that differ in seed or arm.")
     parser.add_argument("--study", required=True, help="name of the study, a column of the table")
     parser.add_argument("--scores", required=True, nargs="+", type=Path, help="score tables, one per run")
+    add_main(parser)
     parser.add_argument("--output", required=True, type=Path, help="overlap table to write")
     return parser
 
@@ -44,16 +46,17 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the score tables of all runs and write the overlap table."""
     given = build_parser().parse_args(arguments)
-    runs = ranked_runs(read_runs(given.scores, tables.SCORES))
+    runs = ranked_runs(read_runs(given.scores, tables.SCORES), main_criteria(given.main))
     rows = [{"study": given.study} | row for pair in pairs(runs) for row in overlap_rows(*pair)]
     tables.OVERLAP.write(given.output, rows)
 
 
-def ranked_runs(scores: pandas.DataFrame) -> list[Ranked]:
+def ranked_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Ranked]:
     """Return the heads of every run by their importance at its last epoch, in the order of the table's runs."""
+    chosen = main_scores(scores, scores["task"].map(mains))
     return [
-        Ranked(name, task, arm, int(seed), _order(rows), _signature(rows))
-        for (name, task, arm, seed), rows in groups(main_scores(scores), "run", "task", "arm", "seed")
+        Ranked(name, task, arm, int(seed), mains[task], _order(rows), _signature(rows))
+        for (name, task, arm, seed), rows in groups(chosen, "run", "task", "arm", "seed")
     ]
 
 
@@ -73,7 +76,7 @@ def overlap_rows(first: Ranked, second: Ranked) -> Iterator[dict[str, Any]]:
         common = set(first.order[-kept:]) & set(second.order[-kept:])
         yield {
             "task": first.task,
-            "criterion": MAIN_ORDER,
+            "criterion": first.criterion,
             "share": share,
             "kept": kept,
             "run": first.run,

@@ -9,14 +9,13 @@ from typing import Any
 
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, all_heads, format_profile
+from headroom.core.interventions import Intervention
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
-from headroom.methods.importance import gradient_scores
+from headroom.methods.criteria import SCORES, Scores, criteria, criterion, scored
 from headroom.methods.judging import Judge, comparisons
 from headroom.methods.orders import (
-    by_head,
     least_important_first,
     random_order,
     read_scores,
@@ -25,6 +24,7 @@ from headroom.methods.orders import (
     reverse,
     step_sizes,
 )
+from headroom.methods.scores import criterion_scores
 from headroom.methods.shards import Judged, add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import PruningSettings, ScoreSettings
 
@@ -34,10 +34,6 @@ logger = logging.getLogger("headroom.stages.pruning")
 USES = ("model", "judging")
 
 
-MAIN = "gradient-example"
-"""The criterion whose raw order `reverse` turns around: Eq. 2 of Michel et al. 2019 as printed."""
-
-Scores = dict[Head, float]
 Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
 """From a criterion to a function from a profile to the raw scores under it."""
 
@@ -60,7 +56,10 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     add_task(parser)
     engine.add_model(parser, several=True)
     parser.add_argument("--scores", required=True, help="table written by headroom scores")
-    parser.add_argument("--ablation", help="table written by headroom ablation; without it no order `ablation`")
+    for table in dict.fromkeys(one.table for one in criteria().values() if one.table != SCORES):
+        names = ", ".join(name for name, one in criteria().items() if one.table == table)
+        help_ = f"{table} tables of this run, for the orders {names}"
+        parser.add_argument(f"--{table.replace('_', '-')}", nargs="*", default=[], help=help_)
     parser.add_argument("--score-on", default="choose", help="set for re-scoring and of the ablation order")
     parser.add_argument("--judge-on", default="test", help="set that curves are measured on")
     parser.add_argument(
@@ -74,7 +73,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
         "--only-main",
         choices=["true", "false"],
         default="false",
-        help=f"only the fixed raw order of {MAIN}, without controls (for curves at every epoch)",
+        help="only the fixed raw order of the main criterion, without controls (for curves at every epoch)",
     )
     parser.add_argument("--output", required=True, help="table of curves")
     add_shards(parser)
@@ -100,12 +99,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         judge = Judge(model, judged, known.get(f"epoch {epoch}"))
         rescore = rescorer(engine, given, scoring, model)
         found = {  # all of them first, so that mistakes in tables show before anything is judged
-            scope: list(orders(given, pruning, judge, epoch, all_heads(model.sites, scope), rescore))
+            scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
             for scope in scopes(given.scopes, model.sites)
         }
         if given.shard:
-            profiles = [gone for own in found.values() for order in own for gone in steps(order, pruning.step)]
-            judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, profiles, given.shard)
+            curves = [order for own in found.values() for order in own]
+            points = [Intervention(gone) for order in curves for gone in steps(order, pruning.step)]
+            judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, points, given.shard)
             continue
         for scope, own in found.items():
             leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
@@ -125,28 +125,33 @@ def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:
 def orders(
     given: argparse.Namespace,
     pruning: PruningSettings,
-    judge: Judge,
     epoch: int,
     heads: list[Head],
     rescore: Rescore,
 ) -> Iterator[Order]:
     """Yield the removal orders of some heads: by each criterion, by ablation, and the controls."""
-    main_scores = read_scores(given.scores, epoch=epoch, criterion=MAIN)
+    main_scores = read_scores(given.scores, epoch=epoch, criterion=pruning.main)
     if given.only_main == "true":
-        yield Order(MAIN, least_important_first(main_scores, heads), "raw")
+        yield Order(pruning.main, least_important_first(main_scores, heads), "raw")
         return
-    for criterion in pruning.criteria:
+    for name in (name for name in pruning.criteria if criterion(name).table == SCORES):
         for normalised in pruning.normalisations:
-            scores = read_scores(given.scores, epoch=epoch, criterion=criterion, normalised=normalised)
-            yield Order(criterion, least_important_first(scores, heads), normalised)
-        order = rescored_order(heads, step_sizes(len(heads), pruning.step), rescore(criterion))
-        yield Order(criterion, order, "raw", "rescored")
-    if given.ablation:
-        scores = ablation_scores(given.ablation, given.score_on, judge.set.metrics[0])
-        yield Order("ablation", least_important_first(scores, heads))
+            scores = read_scores(given.scores, epoch=epoch, criterion=name, normalised=normalised)
+            yield Order(name, least_important_first(scores, heads), normalised)
+        order = rescored_order(heads, step_sizes(len(heads), pruning.step), rescore(name))
+        yield Order(name, order, "raw", "rescored")
+    always = ["ablation"] if given.ablation else []
+    for name in dict.fromkeys(name for name in [*always, *pruning.criteria] if criterion(name).table != SCORES):
+        scores = criterion_scores(name, _tables_of(given, name), epoch=epoch, chosen_on=given.score_on)
+        yield Order(name, least_important_first(scores, heads))
     for draw in range(pruning.random_draws):
         yield Order("random", random_order(heads, draw), draw=draw)
     yield Order("reverse", reverse(least_important_first(main_scores, heads)))
+
+
+def _tables_of(given: argparse.Namespace, name: str) -> list[str]:
+    found: list[str] = getattr(given, criterion(name).table)
+    return found
 
 
 def steps(order: Order, step: float) -> list[frozenset[Head]]:
@@ -168,7 +173,7 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
         [
             (
                 {**name, "heads_removed": len(gone), "heads_total": total, "removed": format_profile(gone)},
-                gone,
+                Intervention(gone),
             )
             for gone in steps(order, step)
         ],
@@ -178,35 +183,22 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
 def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
     """Return a function that, for a criterion, gives a function from a profile to the raw scores under it.
 
-    One pass gives all criteria, so passes are kept by profile: criteria that agree share them.
+    One call gives all criteria, so scores are kept by profile: criteria that agree share them.
     """
     batches = cache(
         lambda: engine.batches(model, engine.examples(given.score_on, settings.examples), settings.batch_examples)
     )
-    passes: dict[frozenset[Head], dict[str, Scores]] = {}
+    known: dict[frozenset[Head], dict[str, Scores]] = {}
 
-    def under(criterion: str) -> Callable[[frozenset[Head]], Scores]:
+    def under(name: str) -> Callable[[frozenset[Head]], Scores]:
         def scores(removed: frozenset[Head]) -> Scores:
-            if removed not in passes:
-                passes[removed] = gradient_scores(model, batches(), removed)
-            return passes[removed][criterion]
+            if removed not in known:
+                known[removed] = scored(model, batches(), removed)
+            return known[removed][name]
 
         return scores
 
     return under
-
-
-def ablation_scores(path: str, choose_on: str, metric: str) -> Scores:
-    """Read ablation effects as scores: the more of the metric a head's removal costs, the more important it is.
-
-    Raises:
-        HeadroomError: If heads were not ablated on that set.
-    """
-    table = tables.ABLATION.read(path)
-    mine = table[(table["set"] == choose_on) & (table["metric"] == metric)]
-    if mine.empty:
-        raise HeadroomError(f"{path} has no {metric} on {choose_on}: it has {', '.join(sorted(set(table['set'])))}")
-    return by_head(mine, -mine["delta"])
 
 
 if __name__ == "__main__":

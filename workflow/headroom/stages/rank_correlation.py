@@ -8,7 +8,7 @@ is 2 r_half / (1 + r_half) (Spearman-Brown). Criteria without scores on halves h
 import argparse
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,19 +16,23 @@ import numpy
 import pandas
 
 from headroom.core import ranks, tables
-from headroom.core.bootstrap import SEED, harm
-from headroom.core.command import add_run, run, stage_parser
+from headroom.core.bootstrap import SEED
+from headroom.core.command import add_run, add_settings, run, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS, Head
-from headroom.core.table import Table, signature
+from headroom.core.table import signature
+from headroom.methods.criteria import criteria, criterion
 from headroom.methods.orders import by_head
+from headroom.methods.scores import criterion_rows
+from headroom.settings.experiments import MainSettings
 
 STATISTIC = "spearman"
-GRADIENTS = ("gradient-example", "gradient-token")
+ORDER = ("scores", "ablation", "attention_stats", "relevance", "gates")
+"""Experiments whose tables have scores, in the order of the table to write; others come after them."""
 
 
-class Criterion(NamedTuple):
-    """One way to score heads: more is more important.
+class Scored(NamedTuple):
+    """The heads of a run by one criterion.
 
     Attributes:
         name: Its name in the table.
@@ -51,11 +55,10 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
     parser = stage_parser("rank_correlation", __doc__ or "")
     add_run(parser)
-    parser.add_argument("--scores", type=Path, help="table of gradient scores of this run")
-    parser.add_argument("--ablation", type=Path, help="ablation table of this run")
-    parser.add_argument("--pointing", type=Path, help="table of confidence of this run")
-    parser.add_argument("--relevance", type=Path, help="table of relevance of this run")
-    parser.add_argument("--gates", type=Path, nargs="*", default=[], help="tables of learned gates of this run")
+    add_settings(parser, pruning=MainSettings)
+    for table, names in compared_by_table().items():
+        flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
+        parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
     parser.add_argument(
         "--halves",
         type=Path,
@@ -70,55 +73,56 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables of one run and write how their criteria agree."""
     given = build_parser().parse_args(arguments)
-    criteria = read_criteria(given)
+    found = read_criteria(given)
     named = {"study": given.study, "run": given.run}
-    tables.RANK_CORRELATION.write(given.output, [named | row for row in agreement_rows(criteria)])
+    tables.RANK_CORRELATION.write(given.output, [named | row for row in agreement_rows(found)])
 
 
-def read_criteria(given: argparse.Namespace) -> list[Criterion]:
+def read_criteria(given: argparse.Namespace) -> list[Scored]:
     """Return the criteria of all tables given, in the order of the table to write.
 
     Raises:
         HeadroomError: If a table cannot be read, is of several runs, or has no score by a criterion it should have.
     """
-    readers: dict[str, Callable[[Path], list[Criterion]]] = {
-        "scores": _gradients, "ablation": _ablation, "pointing": _confidence, "relevance": _relevance,
-    }  # fmt: skip
-    named = [(read, getattr(given, flag)) for flag, read in readers.items() if getattr(given, flag)]
-    named += [(_gates, path) for path in given.gates]
-    found = [criterion for read, path in named for criterion in read(path)]
+    main = settings_from(given, "pruning", MainSettings).main
+    found = [
+        scored
+        for table, names in compared_by_table(main).items()
+        for path in getattr(given, table)
+        for scored in _scored_in(path, names)
+    ]
     halves = {name: scores for path in given.halves for name, scores in _halves(path).items()}
-    return [criterion._replace(halves=halves.get(criterion.name, criterion.halves)) for criterion in found]
+    return [scored._replace(halves=halves.get(scored.name, scored.halves)) for scored in found]
 
 
-def agreement_rows(criteria: Sequence[Criterion]) -> Iterator[dict[str, Any]]:
+def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
     """Yield the agreement of every pair of criteria over all heads, the heads of each kind and of each site.
 
     Raises:
         HeadroomError: If there is nothing to compare, or criteria are of other runs or heads than the first.
     """
-    if len(criteria) < 2:
+    if len(found) < 2:
         raise HeadroomError("nothing to compare; give tables with two criteria or more, e.g. --scores and --ablation")
-    _check_same(criteria)
-    heads = sorted(criteria[0].scores)
+    _check_same(found)
+    heads = sorted(found[0].scores)
     scopes = ["all", *(kind for kind in KINDS if kind in {head.kind for head in heads})]
     scopes += list(dict.fromkeys(_site(head) for head in heads))
     for scope in scopes:
         chosen = [head for head in heads if scope in ("all", head.kind, _site(head))]
-        for first, second in itertools.combinations(criteria, 2):
+        for first, second in itertools.combinations(found, 2):
             if len(chosen) >= ranks.FEWEST_HEADS:
-                yield {"epoch": criteria[0].place[1], "scope": scope} | _row(first, second, chosen)
+                yield {"epoch": found[0].place[1], "scope": scope} | _row(first, second, chosen)
 
 
-def reliability(criterion: Criterion, heads: Sequence[Head]) -> float:
+def reliability(scored: Scored, heads: Sequence[Head]) -> float:
     """Return how well a criterion's ranks of heads would repeat on other examples, 0 to 1; NaN if that is unknown."""
-    if criterion.halves is None:
+    if scored.halves is None:
         return math.nan
-    half = ranks.correlation(STATISTIC, *(_values(scores, heads) for scores in criterion.halves)).value
+    half = ranks.correlation(STATISTIC, *(_values(scores, heads) for scores in scored.halves)).value
     return max(0.0, 2 * half / (1 + half)) if half > -1 else 0.0
 
 
-def _row(first: Criterion, second: Criterion, heads: Sequence[Head]) -> dict[str, Any]:
+def _row(first: Scored, second: Scored, heads: Sequence[Head]) -> dict[str, Any]:
     found = ranks.correlation(STATISTIC, _values(first.scores, heads), _values(second.scores, heads))
     ceiling = math.sqrt(reliability(first, heads) * reliability(second, heads))
     made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED)
@@ -131,17 +135,17 @@ def _values(scores: Mapping[Head, float], heads: Sequence[Head]) -> numpy.ndarra
     return numpy.array([scores[head] for head in heads])
 
 
-def _marked(mark: str, criterion: Criterion) -> list[str]:
-    return [f"{mark}-{part}" for part in criterion.signature.split("|")]
+def _marked(mark: str, scored: Scored) -> list[str]:
+    return [f"{mark}-{part}" for part in scored.signature.split("|")]
 
 
 def _site(head: Head) -> str:
     return f"{head.kind}{head.layer}"
 
 
-def _check_same(criteria: Sequence[Criterion]) -> None:
-    first = criteria[0]
-    for other in criteria[1:]:
+def _check_same(found: Sequence[Scored]) -> None:
+    first = found[0]
+    for other in found[1:]:
         if other.place != first.place:
             places = (f"{one.source} is of the run {one.place[0]}, epoch {one.place[1]}" for one in (first, other))
             raise HeadroomError(f"{'; '.join(places)}: give tables of one run and epoch")
@@ -153,47 +157,28 @@ def _check_same(criteria: Sequence[Criterion]) -> None:
             )
 
 
-def _gradients(path: Path) -> list[Criterion]:
-    table = _last_epoch(path, tables.SCORES)
-    raw = table[table["normalised"] == "raw"]
-    return [_criterion(name, raw[raw["criterion"] == name], path) for name in GRADIENTS]
+def compared_by_table(main: str = "") -> dict[str, list[str]]:
+    """Return the criteria that are compared by the experiment whose table has their scores, the main one first."""
+    compared = sorted((name for name, one in criteria().items() if one.compared), key=lambda name: name != main)
+    named = dict.fromkeys([*ORDER, *(criterion(name).table for name in compared)])
+    return {table: [name for name in compared if criterion(name).table == table] for table in named}
 
 
-def _ablation(path: Path) -> list[Criterion]:
-    """Return the harm that removing a head does to the main metric (the table's first) on the set that chooses."""
-    table = _last_epoch(path, tables.ABLATION)
-    metric = table["metric"].iloc[0]
-    table = table[(table["set"] == "choose") & (table["metric"] == metric)]
-    return [_criterion("ablation", table.assign(value=harm(metric, table["delta"].to_numpy())), path)]
-
-
-def _confidence(path: Path) -> list[Criterion]:
-    table = _last_epoch(path, tables.ATTENTION_STATS)
-    return [_with_halves("confidence", table[table["model"] == "trained"], path)]
-
-
-def _relevance(path: Path) -> list[Criterion]:
-    return [_with_halves("relevance", _last_epoch(path, tables.RELEVANCE), path)]
-
-
-def _gates(path: Path) -> list[Criterion]:
-    """Return the share of a method's settings at which a head stays; nothing if its gates are on some kinds only."""
-    table = _last_epoch(path, tables.GATES)
-    table = table[table["scope"] == "all"].assign(value=lambda rows: rows["kept"])
-    places = ["run", "epoch", "kind", "layer", "head"]
-    found = []
-    for method, rows in table.groupby("method", sort=False):
-        shares = rows.groupby(places, as_index=False, sort=False).agg({"value": "mean", "signature": "first"})
-        settings = signature(method=method, settings=",".join(map(str, dict.fromkeys(rows["setting"]))))
-        about = shares["signature"] + "|" + settings
-        name = "gates" if method == "hard-concrete" else f"gates-{method}"
-        found.append(_criterion(name, shares.assign(signature=about), path))
-    return found
+def _scored_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
+    """Yield the heads by each criterion of a table; gates are learned in some ways only, and on some heads."""
+    for name in names:
+        rows = criterion_rows(criterion(name), path)
+        if rows.empty and criterion(name).needs == "training":
+            continue
+        yield _with_halves(name, rows[rows["epoch"] == rows["epoch"].max()], path)
 
 
 def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]]:
     """Return, by criterion, the scores on the two halves of the examples."""
-    table = _last_epoch(path, tables.SCORES_HALVES)
+    table = tables.SCORES_HALVES.read(path)
+    if table.empty:
+        raise HeadroomError(f"{path}: the table has no row; write it again")
+    table = table[table["epoch"] == table["epoch"].max()]
     found = {}
     for name, rows in table.groupby("criterion", sort=False):
         first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
@@ -201,17 +186,16 @@ def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]
     return found
 
 
-def _with_halves(measure: str, table: pandas.DataFrame, path: Path) -> Criterion:
-    rows = table[table["measure"] == measure]
+def _with_halves(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
+    whole = _scored(name, rows[rows["half"] == "all"], path)
     first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
     halves = (by_head(first, first["value"]), by_head(second, second["value"]))
-    whole = _criterion(measure, rows[rows["half"] == "all"], path)
     if set(halves[0]) != set(whole.scores) or set(halves[1]) != set(whole.scores):
         return whole
     return whole._replace(halves=halves)
 
 
-def _criterion(name: str, rows: pandas.DataFrame, path: Path) -> Criterion:
+def _scored(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
     if rows.empty:
         raise HeadroomError(f"{path}: no score by {name}; write this table again")
     places = sorted(set(zip(rows["run"], rows["epoch"])))
@@ -220,14 +204,7 @@ def _criterion(name: str, rows: pandas.DataFrame, path: Path) -> Criterion:
     scores = by_head(rows, rows["value"])
     if len(scores) < len(rows):
         raise HeadroomError(f"{path}: a head has several scores by {name}; write this table again")
-    return Criterion(name, scores, None, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))
-
-
-def _last_epoch(path: Path, of: Table) -> pandas.DataFrame:
-    table = of.read(path)
-    if table.empty:
-        raise HeadroomError(f"{path}: the table has no row; write it again")
-    return table[table["epoch"] == table["epoch"].max()]
+    return Scored(name, scores, None, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))
 
 
 if __name__ == "__main__":

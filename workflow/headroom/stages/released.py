@@ -1,7 +1,6 @@
 """Take a model that others trained and write a run of it: a translation model with its vocabulary, or a classifier."""
 
 import argparse
-import importlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,10 +34,13 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Take the model, by the engine of its task: no other engine is imported."""
     given = build_parser(chosen_task(arguments)).parse_args(arguments)
-    engine = importlib.import_module(f"headroom.engines.{given.task}.released")
+    if given.task == "translation":
+        from headroom.engines.translation.released import take
+    else:
+        from headroom.engines.classification.released import take  # type: ignore[assignment]
     settings = settings_from(given, "released", _MODELS[given.task])
     places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
-    _log.info("wrote %s: %s", given.checkpoint, engine.take(settings, checkpoint=given.checkpoint, **places))
+    _log.info("wrote %s: %s", given.checkpoint, take(settings, checkpoint=given.checkpoint, **places))
 
 
 if __name__ == "__main__":

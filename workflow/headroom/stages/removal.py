@@ -14,9 +14,9 @@ from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
-from headroom.methods.judging import EvaluationSet
+from headroom.engines.judged import EvaluationSet
 from headroom.methods.orders import least_important_first, read_scores, removed_first
-from headroom.settings.experiments import RemovalSettings
+from headroom.settings.experiments import MainSettings, RemovalSettings
 
 logger = logging.getLogger("headroom.stages.removal")
 
@@ -31,12 +31,11 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     add_task(parser)
     engine.add_model(parser)
     parser.add_argument("--scores", help="table written by headroom scores, which says what goes first")
-    parser.add_argument("--criterion", default="gradient-example", help="criterion of that table (raw)")
     parser.add_argument("--heads", help="instead: the heads to remove, e.g. 'E1:2 A3:4'")
     parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
     parser.add_argument("--sliced", required=True, help="where the sliced checkpoint goes")
     parser.add_argument("--output", required=True, help="table of checks")
-    add_settings(parser, removal=RemovalSettings)
+    add_settings(parser, removal=RemovalSettings, pruning=MainSettings)
     engine.add_judging(parser)
     return parser
 
@@ -76,7 +75,8 @@ def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> f
         return parse_profile(given.heads, model.sites)
     if given.scores is None:
         raise HeadroomError("say what to remove: --scores TABLE or --heads 'E1:2 A3:4'")
-    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)
+    main = settings_from(given, "pruning", MainSettings).main
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
     heads = all_heads(model.sites)
     return removed_first(least_important_first(scores, heads), round(share * len(heads)))
 

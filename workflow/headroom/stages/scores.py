@@ -1,4 +1,4 @@
-"""Score the heads of every epoch by gradient importance, in all granularities from one pass each."""
+"""Score the heads of every epoch by every criterion that a pass over examples gives, e.g. gradient importance."""
 
 import argparse
 import logging
@@ -10,8 +10,8 @@ from headroom.core.command import add_run, add_settings, epoch_of, run, settings
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
-from headroom.methods import halves as halves_of
-from headroom.methods.importance import gradient_scores, normalised_by_layer
+from headroom.methods.criteria import scored
+from headroom.methods.scores import HALVES, NORMALISATIONS, half_rows, normalised_by_layer
 from headroom.settings.experiments import ScoreSettings
 
 logger = logging.getLogger("headroom.stages.scores")
@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for checkpoint in given.checkpoints:
         model = engine.load(checkpoint)
         batches = engine.batches(model, examples, settings.batch_examples)
-        rows += _rows(given, epoch_of(checkpoint), gradient_scores(model, batches), about)
+        rows += _rows(given, epoch_of(checkpoint), scored(model, batches), about)
         logger.info("scored %s", checkpoint)
     tables.SCORES.write(given.output, rows)
     if given.halves:
@@ -55,14 +55,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _half_rows(model: HeadModel, batches: Sequence[Any]) -> Iterator[dict[str, Any]]:
-    for index, half in enumerate(halves_of.HALVES):
-        for criterion, scores in gradient_scores(model, batches, half=index).items():
-            yield from halves_of.half_rows(criterion, half, scores)
+    for index, half in enumerate(HALVES):
+        for criterion, scores in scored(model, batches, half=index).items():
+            yield from half_rows(criterion, half, scores)
 
 
 def _rows(given: argparse.Namespace, epoch: int, raw: dict[str, Any], about: str) -> Iterator[dict[str, Any]]:
     for criterion, scores in raw.items():
-        for normalised, table in (("raw", scores), ("layer", normalised_by_layer(scores))):
+        for normalised, table in zip(NORMALISATIONS, (scores, normalised_by_layer(scores))):
             for head in sorted(table):
                 yield {
                     "study": given.study,

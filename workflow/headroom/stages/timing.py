@@ -16,7 +16,7 @@ from headroom.engines.engine import Engine, Workload, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
-from headroom.settings.experiments import TimingSettings
+from headroom.settings.experiments import MainSettings, TimingSettings
 
 logger = logging.getLogger("headroom.stages.timing")
 
@@ -35,11 +35,10 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     add_task(parser)
     engine.add_model(parser)
     parser.add_argument("--scores", required=True, help="table written by headroom scores: what goes first")
-    parser.add_argument("--criterion", default="gradient-example", help="criterion of that table (raw)")
     parser.add_argument("--set", default="test", help="set that examples are taken from")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
     parser.add_argument("--samples", required=True, help="table of all raw timings")
-    add_settings(parser, timing=TimingSettings)
+    add_settings(parser, timing=TimingSettings, pruning=MainSettings)
     return parser
 
 
@@ -73,7 +72,8 @@ def build_models(engine: Engine, given: argparse.Namespace, settings: TimingSett
         return engine.load(given.checkpoint)
 
     models: Models = {("full", 0.0): load()}
-    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=given.criterion)
+    main = settings_from(given, "pruning", MainSettings).main
+    scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
     order = least_important_first(scores, all_heads(_full(models).sites))
     for share in settings.shares:
         gone = removed_first(order, round(share * len(order)))

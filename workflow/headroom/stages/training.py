@@ -1,7 +1,6 @@
 """Train one run, a checkpoint per epoch, resumable at any moment: a translation model or a classifier."""
 
 import argparse
-import importlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any
 
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
+from headroom.core.errors import HeadroomError
 from headroom.engines.engine import add_task, chosen_task
 from headroom.engines.training import Training, carry_out, epoch_rows
 from headroom.settings.arms import ArmSettings
@@ -31,7 +31,9 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     for name, needed, text in _inputs(task):
         parser.add_argument(f"--{name}", type=Path, required=needed, help=text)
     parser.add_argument("--work", type=Path, required=True, help="directory for resumable state, of this run alone")
-    parser.add_argument("--checkpoints", type=Path, required=True, help="directory for one checkpoint per epoch")
+    parser.add_argument(
+        "--checkpoints", type=Path, help="directory for one checkpoint per epoch; needed without --until"
+    )
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
@@ -51,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then hand over checkpoints and table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
+    if not given.until and not given.checkpoints:
+        raise HeadroomError("--checkpoints: missing; name the directory for the checkpoints")
     training = training_of(given)
     records = carry_out(training, work=given.work, checkpoints=given.checkpoints, until=given.until, logger=logger)
     leading = {"study": given.study, "run": given.run}
@@ -60,11 +64,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def training_of(given: argparse.Namespace) -> Training:
     """Return the training of the command line, by the engine of its task: no other engine is imported."""
-    engine = importlib.import_module(f"headroom.methods.{given.task}_arms")
+    if given.task == "translation":
+        from headroom.methods.translation_arms import training as prepared
+    else:
+        from headroom.methods.classification_arms import training as prepared  # type: ignore[assignment]
     parts = {name: getattr(given, name) for name, _, _ in _inputs(given.task)}
     parts |= {name: settings_from(given, name, model) for name, model in _SECTIONS[given.task].items()}
     parts |= {name: getattr(given, name) for name in ("seed", "device", "processes")}
-    training: Training = engine.training(**parts, arm=settings_from(given, "arm", ArmSettings))
+    training: Training = prepared(**parts, arm=settings_from(given, "arm", ArmSettings))
     return training
 
 

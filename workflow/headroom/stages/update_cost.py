@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -65,10 +65,10 @@ def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
     arms = given.settings.get("arms")
     if not arms:
         raise HeadroomError('--settings: no arms; give e.g. {"arms": {"plain": {"method": "baseline"}}}')
-    checked = {}
+    checked: dict[str, Arm] = {}
     for name in arms:
         try:
-            checked[name] = settings_from(argparse.Namespace(settings=arms), name, ArmSettings)
+            checked[name] = settings_from(argparse.Namespace(settings=arms), name, cast("type[Arm]", ArmSettings))
         except HeadroomError as error:
             raise HeadroomError(f"arm {name}: {error}") from error
     return checked

@@ -27,15 +27,16 @@ _CURVE = (
         "scope",
         "text",
         "heads that compete: `all`, those of one kind, `E`, `A`, `D`, or those of one site, `E1`, `A3`, ... (in"
-        " `<run>.sites.csv`; by the fixed raw order of `gradient-example` alone)",
+        " `<run>.sites.csv`; by the fixed raw order of the main criterion alone)",
     ),
     Column(
         "order",
         "text",
         "what goes first: `gradient-token`, `gradient-example`, `gradient-batch`, `gradient-squared` (least important"
         " first by that criterion), `ablation` (the head whose removal alone costs least of the main metric on"
-        " `choose`), `random`, `reverse` (most important first by raw `gradient-example`: the control that should be"
-        " worst)",
+        " `choose`), where configured `relevance`, `confidence`, `gates`, `gates-exact` and"
+        " `gates-exact-straight-through` (as in `rank_correlation`), `random`, `reverse` (most important first by the"
+        " raw main criterion: the control that should be worst)",
     ),
     NORMALISED,
     Column(
@@ -71,7 +72,7 @@ PRUNING_EPOCHS = Table(
     key=_POINT,
     columns=_CURVE,
     about="""
-As [pruning](#pruning), for every epoch, over all kinds together, by the fixed raw order of `gradient-example` of that
+As [pruning](#pruning), for every epoch, over all kinds together, by the fixed raw order of the main criterion of that
 epoch. `value` / `full` is the share of that epoch's own unpruned score. Runs that are not detailed have their last
 epoch only: arms are compared by it.
 """,
@@ -123,7 +124,7 @@ PRUNED_MODELS = Table(
         *RUN,
         _WAY[0].means(
             "as in [gates](#gates); further `continued`: no head removed, trained further alike; `gradient`: the K best"
-            " heads by `gradient-example` stay; `random`: K random heads stay; `scratch`: the layout that"
+            " heads by the main criterion stay; `random`: K random heads stay; `scratch`: the layout that"
             " `hard-concrete` left at this lambda, trained from fresh weights"
         ),
         *_WAY[1:],
@@ -187,14 +188,14 @@ for the study, with the tasks that have more than one arm.
 |---|---|
 | `metric_mean`, `metric_difference` | a metric of `evaluation` |
 | `curve_area`, `curve_area_difference` | area under the pruning curve of `pruning_epochs` at the last epoch, over all \
-heads by fixed raw `gradient-example`: the metric as a share of the full model's over the share of heads removed (1: \
+heads by the main order: the metric as a share of the full model's over the share of heads removed (1: \
 nothing is lost until the end), of classifiers above chance, which is what the model scores without any head; followed \
 by `_<order>` and what else differs, e.g. `_gradient-token.layer.rescored`, for the other curves. Of metrics of which \
 more is better; not defined where the full score (above chance) is below 1 |
 | `removable_share_mean`, `removable_share_difference` | the largest share of heads that can go along the same curve \
 with every step up to it at 99 % of the run's own full score or more, of classifiers above chance; not defined where \
 that is below 1 |
-| `importance_gini_mean`, `importance_gini_difference` | Gini coefficient of the n raw `gradient-example` scores x of \
+| `importance_gini_mean`, `importance_gini_difference` | Gini coefficient of the n raw main scores x of \
 all heads at the last epoch, Σᵢⱼ \\|xᵢ - xⱼ\\| / (2 n² x̄): 0 if all heads are alike, (n - 1) / n if one has \
 everything. Negative scores would count as 0 |
 | `importance_entropy_mean`, `importance_entropy_difference` | entropy of the same scores as shares p of their sum, \

@@ -15,7 +15,7 @@ def conllu_lines(sentences: Sequence[Sequence[Token]], *, name: str) -> list[str
     """
     lines: list[str] = []
     for number, tokens in enumerate(sentences, 1):
-        about = {"sent_id": f"{name}-{number}", "text": text(tokens)}
+        about = conllu.Metadata(sent_id=f"{name}-{number}", text=text(tokens))
         lines += conllu.TokenList(_rows(tokens), metadata=about).serialize().removesuffix("\n").split("\n")
     return lines
 

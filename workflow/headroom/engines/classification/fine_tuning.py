@@ -12,7 +12,7 @@ import transformers
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
-from headroom.core.tables import signature
+from headroom.core.table import signature
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.classification.states import CONFIGURATION, MODEL_FILES, TOKENIZER
 from headroom.engines.classification.trainer import load_tokenizer

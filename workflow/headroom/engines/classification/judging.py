@@ -7,11 +7,12 @@ import numpy
 import torch
 
 from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
-from headroom.core.heads import Head
+from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.metrics import LabelSet, metric_signature
 from headroom.engines.classification.model import Batch, ClassificationModel
+from headroom.engines.gates import Replacements
 from headroom.engines.judged import Outcome
 
 
@@ -63,9 +64,15 @@ class LabelledSet:
         """Return answers and what they add to the metrics with the scores, also on every resample."""
         return Outcome(answers, sample, sample.scores(), sample.resampled(self._weights))
 
-    def judge_without(self, model: ClassificationModel, removed: frozenset[Head], full: Outcome) -> Outcome:  # noqa: ARG002
-        """Judge with heads masked."""
-        with model.gates.masked(removed):
+    def judge_under(
+        self,
+        model: ClassificationModel,
+        intervention: Intervention,
+        full: Outcome,  # noqa: ARG002
+        replacements: Replacements | None,
+    ) -> Outcome:
+        """Judge under an intervention."""
+        with model.gates.applied(intervention, replacements):
             return self.judge(model)
 
     def signature(self, metric: str) -> str:

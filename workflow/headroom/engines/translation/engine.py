@@ -68,13 +68,10 @@ class TranslationEngine:
         """Read a set's sources and references."""
         from headroom.engines.translation.judging import TranslatedSet
 
-        settings_from(self.given, "evaluation", EvaluationSettings)  # a wrong value is reported before anything is read
-        return TranslatedSet(
-            name=name,
-            pairs=self.examples(name, limit),
-            settings=settings_from(self.given, "decoding", DecodingSettings),
-            resamples=settings_from(self.given, "sampling", SamplingSettings).resamples,
-        )
+        settings_from(self.given, "evaluation", EvaluationSettings)  # wrong values are reported before text is read
+        decoding = settings_from(self.given, "decoding", DecodingSettings)
+        resamples = settings_from(self.given, "sampling", SamplingSettings).resamples
+        return TranslatedSet(name=name, pairs=self.examples(name, limit), settings=decoding, resamples=resamples)
 
     def final(self, judged: TranslatedSet, model: TranslationModel) -> tuple[Outcome, str, Callable[[str], str]]:
         """Translate with a beam."""

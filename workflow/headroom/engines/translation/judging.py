@@ -8,9 +8,10 @@ import numpy
 import torch
 
 from headroom.core.bootstrap import Sample, resampled_indices, resampling_weights
-from headroom.core.heads import Head
+from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
+from headroom.engines.gates import Replacements
 from headroom.engines.judged import Outcome
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.metrics import METRICS, ReferenceSet, metric_signature
@@ -81,12 +82,18 @@ class TranslatedSet:
         """Return answers and what they add to the metrics with the scores, also on every resample."""
         return Outcome(answers, sample, sample.scores(), sample.resampled(self._weights))
 
-    def judge_without(self, model: TranslationModel, removed: frozenset[Head], full: Outcome) -> Outcome:
-        """Judge with heads masked, trying the full model's translations first (exact, and faster)."""
-        # without heads of the encoder removed, the encoder says what it says in the full model
-        batches = None if any(head.kind == "E" for head in removed) else self._encoded_in_full(model)
-        with model.gates.masked(removed):
-            return self.judge(model, batches, guesses=full.answers)
+    def judge_under(
+        self, model: TranslationModel, intervention: Intervention, full: Outcome, replacements: Replacements | None
+    ) -> Outcome:
+        """Judge under an intervention, trying the full model's translations first (exact, and faster).
+
+        Resampled heads depend on the batch, which decoding changes: there is nothing to try first.
+        """
+        # with the heads of the encoder as they are, the encoder says what it says in the full model
+        batches = None if any(head.kind == "E" for head in intervention.heads) else self._encoded_in_full(model)
+        guesses = None if intervention.replacement == "resample" else full.answers
+        with model.gates.applied(intervention, replacements):
+            return self.judge(model, batches, guesses=guesses)
 
     def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
         """Return what affects a number measured on this set."""

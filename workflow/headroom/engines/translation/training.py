@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, read_lines, sha256
-from headroom.core.tables import signature
+from headroom.core.table import signature
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
 from headroom.engines.training import EpochRecord, Notify, Progress, read_records, write_record

@@ -8,12 +8,9 @@ import pandas
 from headroom.report.chance import measurable, with_scale
 from headroom.report.claims.verdict import UNDECIDED, Estimate, Measured, Reading
 from headroom.report.metrics import metric_points
-from headroom.report.selection import last_epochs, main_metric, main_set, rows_where
+from headroom.report.selection import last_epochs, main_criterion, main_metric, main_set, rows_where
 from headroom.report.study_tables import StudyTables, arm_of, task_of
 from headroom.report.tasks import kind_of, words_of
-
-MAIN_ORDER = {"order": "gradient-example", "normalised": "raw", "ranking": "fixed"}
-"""Importance as the paper's Eq. 2 defines it, ranked once."""
 
 MARGINS = {"translation": 0.02, "classification": 0.03}
 """Losing this share of the score (of the score above chance, in classification) is noticeable. The paper calls losses
@@ -96,12 +93,12 @@ def safe(rows: pandas.DataFrame) -> numpy.ndarray:
 
 
 def main_curve(frame: pandas.DataFrame, scope: str = "all") -> pandas.DataFrame:
-    """Return one run's curve by the main order, in order of heads removed.
+    """Return one run's curve by the main order, in order of heads removed: raw scores, ranked once.
 
     A study without the main order is judged by the first fixed gradient order that it has.
     """
-    rows = rows_where(judged(frame), scope=scope, ranking=MAIN_ORDER["ranking"])
-    rows = rows[rows["order"].str.startswith("gradient")]
+    rows = rows_where(judged(frame), scope=scope, ranking="fixed")
+    rows = rows[rows["order"].str.startswith("gradient") | (rows["order"] == main_criterion(rows))]
     return preferred(rows, "order").sort_values("heads_removed")
 
 
@@ -109,7 +106,7 @@ def preferred(rows: pandas.DataFrame, criterion: str) -> pandas.DataFrame:
     """Return the rows of the main criterion, raw, or else of the first one; `criterion` names its column."""
     named = rows[[criterion, "normalised"]].drop_duplicates()
     names = [(str(name), str(normalised)) for name, normalised in named.itertuples(index=False)]
-    main = (MAIN_ORDER["order"], MAIN_ORDER["normalised"])
+    main = (main_criterion(rows), "raw")
     name, normalised = main if main in names else (names or [main])[0]
     return rows_where(rows, **{criterion: name, "normalised": normalised})
 

@@ -3,7 +3,6 @@
 from itertools import combinations
 
 import numpy
-import pandas
 
 from headroom.report.claims.verdict import UNDECIDED, Claim, Estimate, Measured, Reading, above
 from headroom.report.roles import functions, held
@@ -39,13 +38,6 @@ def _alike(tables: StudyTables) -> list[Reading]:
     common = Estimate(float(numpy.mean(pairs)), min(pairs), max(pairs))
     words = f"pairs of {len(found)} models share {{}} of their functions"
     return [Reading(above(common, ALIKE), (Measured(words, common, unit="share"), amounts))]
-
-
-def table_of_runs(tables: StudyTables) -> pandas.DataFrame:
-    """Return whether each run (rows) holds each function (columns) that any run holds."""
-    found = functions_of_runs(tables)
-    every = sorted(set().union(*found.values())) if found else []
-    return pandas.DataFrame([{name: name in own for name in every} for own in found.values()], index=list(found))
 
 
 CLAIMS = (

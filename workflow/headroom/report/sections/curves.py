@@ -122,6 +122,19 @@ def _order_rows(rows: pandas.DataFrame, colour: Colour) -> list[Row]:
         panel = figures.curves(several, random, name="criteria", metric=metric, full=full)
         keys = tuple(_key(colour, look, criterion_name(name)) for name, look in looks)
         made.append(Row("Ways of averaging the gradient", (panel,), keys))
+    drawn = {criterion, "ablation", "random", "reverse", *names}
+    others = [order for order in dict.fromkeys(rows["order"]) if order not in drawn]
+    looks = list(zip(others, CRITERIA[1:], strict=False))
+    if looks:
+        panel = figures.curves(
+            [gradient, *(Curve(by_order(rows, order), colour, look) for order, look in looks)],
+            random,
+            name="others",
+            metric=metric,
+            full=full,
+        )
+        keys = (own, *(_key(colour, look, order_name(order)) for order, look in looks))
+        made.append(Row("Other criteria", (panel,), keys))
     rescored = by_order(rows, criterion, normalised, "rescored")
     if len(rescored):
         both = [gradient, Curve(rescored, colour, RESCORED)]

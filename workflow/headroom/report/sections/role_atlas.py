@@ -20,6 +20,7 @@ from headroom.report.selection import (
     folded_runs,
     heads_of,
     last_epochs,
+    main_criterion,
     main_metric,
     main_set,
     order_name,
@@ -108,7 +109,7 @@ def _gradient(tables: StudyTables, run: str) -> dict[Head, Mark]:
     present = list(dict.fromkeys(rows["criterion"]))
     if not present:
         return {}
-    criterion = "gradient-example" if "gradient-example" in present else present[0]
+    criterion = main_criterion(rows) if main_criterion(rows) in present else present[0]
     rows = rows_where(rows, criterion=criterion)
     return _areas(rows_where(rows, normalised="raw" if "raw" in set(rows["normalised"]) else "layer"), "value")
 

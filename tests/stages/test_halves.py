@@ -2,12 +2,13 @@
 
 import pytest
 from headroom.core.heads import all_heads
+from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.judging import TranslatedSet
-from headroom.methods.halves import ablation_on_halves
 from headroom.methods.importance import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.settings.experiments import DecodingSettings
+from headroom.stages.ablation import effects_on_halves
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
 
@@ -33,11 +34,11 @@ def test_ablation_of_a_half_is_that_of_its_examples_alone(lively, texts):
         judged = TranslatedSet(name="choose", pairs=ParallelText(sources, references), settings=LIMITS, resamples=2)
         return Judge(lively, judged)
 
-    found = {(row["head"], row["half"]): row["value"] for row in ablation_on_halves(judge(*texts), heads)}
+    found = {(row["head"], row["half"]): row["value"] for row in effects_on_halves(judge(*texts), heads)}
     assert len(found) == 6
     for start, half in enumerate(("choose", "score")):
         alone = judge(*every_second(texts, start))
         for head in heads:
-            without = alone.outcome(frozenset([head])).scores["bleu"]
+            without = alone.outcome(Intervention.without(head)).scores["bleu"]
             assert found[head.head, half] == pytest.approx(alone.full.scores["bleu"] - without, abs=1e-6)
     assert any(found.values())

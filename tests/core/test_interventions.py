@@ -1,0 +1,76 @@
+"""Interventions: equal where they do the same, hashable, written and read again."""
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.core.interventions import PLAIN, Intervention
+from hypothesis import given
+from hypothesis import strategies as st
+
+ONE, OTHER = Head("E", 1, 2), Head("A", 3, 4)
+
+heads = st.builds(Head, st.sampled_from("EAD"), st.integers(1, 12), st.integers(1, 16))
+
+
+@st.composite
+def interventions(draw):
+    chosen = draw(st.lists(heads, unique=True, max_size=8))
+    cut = draw(st.integers(0, len(chosen)))
+    scales = [(head, draw(st.floats(allow_nan=False, allow_infinity=False))) for head in chosen[cut:]]
+    return Intervention(frozenset(chosen[:cut]), tuple(scales), draw(st.sampled_from(["zero", "mean", "resample"])))
+
+
+@given(interventions())
+def test_what_is_written_is_read(one):
+    again = Intervention.parse(str(one))
+    assert again == one
+    assert hash(again) == hash(one)
+    assert str(again) == str(one)
+
+
+def test_a_profile_is_written_as_its_heads_and_the_plain_model_as_nothing():
+    assert str(Intervention.without(OTHER, ONE)) == "E1:2 A3:4"
+    assert str(Intervention.without(ONE, replacement="mean")) == "E1:2 mean"
+    assert str(Intervention.scaled({OTHER: 0.5}, removed=[ONE])) == "E1:2 A3:4*0.5"
+    assert str(PLAIN) == ""
+    assert Intervention.parse("") == PLAIN
+
+
+def test_interventions_that_do_the_same_are_one_key():
+    first, second = (Intervention.scaled(dict(pairs)) for pairs in ([(ONE, 2), (OTHER, 3)], [(OTHER, 3.0), (ONE, 2.0)]))
+    assert {first: 1}[second] == 1
+    assert Intervention.scaled({ONE: 1.0}) == PLAIN == Intervention(replacement="mean")
+    assert Intervention.without(ONE, ONE) == Intervention.without(ONE)
+    assert Intervention.without(ONE) != Intervention.without(ONE, replacement="mean")
+
+
+def test_the_plain_model_alone_is_false():
+    assert not PLAIN
+    assert Intervention.without(ONE)
+    assert Intervention.scaled({ONE: 0.0})
+
+
+def test_gates_are_scales_and_zeros():
+    one = Intervention.scaled({OTHER: -0.5}, removed=[ONE])
+    assert [one.gate(head) for head in (ONE, OTHER, Head("D", 1, 1))] == [0.0, -0.5, 1.0]
+    assert one.heads == {ONE, OTHER}
+
+
+@pytest.mark.parametrize(
+    ("removed", "scale", "replacement", "told"),
+    [
+        ([], [(ONE, 2.0), (ONE, 3.0)], "zero", "E1:2 is scaled twice"),
+        ([ONE], [(ONE, 2.0)], "zero", "E1:2 is removed and scaled"),
+        ([], [(ONE, float("nan"))], "zero", r"E1:2\*nan is not a finite scale"),
+        ([ONE], [], "median", "unknown replacement 'median'; use one of zero, mean, resample"),
+    ],
+)
+def test_contradictions_are_refused(removed, scale, replacement, told):
+    with pytest.raises(HeadroomError, match=told):
+        Intervention(frozenset(removed), tuple(scale), replacement)
+
+
+@pytest.mark.parametrize("text", ["E1", "mean E1:2", "E1:2*x", "*2", "E1:2 median"])
+def test_other_texts_are_refused(text):
+    with pytest.raises(HeadroomError, match="is not a"):
+        Intervention.parse(text)

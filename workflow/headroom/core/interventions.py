@@ -1,0 +1,105 @@
+"""Interventions: what is done to a model's heads without training. The key of every judgement."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, Self, get_args
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, format_profile, parse_head
+
+Replacement = Literal["zero", "mean", "resample"]
+"""What stands in for a removed head's z: nothing; its mean over positions; its z on another example of the batch."""
+
+REPLACEMENTS: tuple[str, ...] = get_args(Replacement)
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """A set of removed heads, what stands in for them, and a scale for heads that remain.
+
+    Interventions that do the same are equal: scales of 1 are dropped, and without a removed head nothing is replaced.
+    An intervention is written as its removed heads, the scaled ones as `<head>*<scale>`, and any replacement but zero:
+    `E1:2 A3:4 E2:1*0.5 mean`; the plain model is the empty text.
+
+    Attributes:
+        removed: The profile.
+        scale: What z of remaining heads is multiplied by, sorted by head.
+        replacement: What stands in for the z of every removed head.
+
+    Raises:
+        HeadroomError: If a head is scaled twice, or scaled and removed, a scale is not finite, or the replacement is
+            unknown.
+    """
+
+    removed: frozenset[Head] = frozenset()
+    scale: tuple[tuple[Head, float], ...] = ()
+    replacement: Replacement = "zero"
+
+    def __post_init__(self) -> None:
+        scaled = [head for head, _ in self.scale]
+        if repeated := [head for head in scaled if scaled.count(head) > 1]:
+            raise HeadroomError(f"intervention: head {repeated[0]} is scaled twice; give it one scale")
+        if gone := self.removed.intersection(scaled):
+            raise HeadroomError(f"intervention: head {min(gone)} is removed and scaled; leave one out")
+        if wrong := [f"{head}*{factor}" for head, factor in self.scale if not math.isfinite(factor)]:
+            raise HeadroomError(f"intervention: {wrong[0]} is not a finite scale; give a number")
+        if self.replacement not in REPLACEMENTS:
+            known = ", ".join(REPLACEMENTS)
+            raise HeadroomError(f"intervention: unknown replacement '{self.replacement}'; use one of {known}")
+        changed = ((head, float(factor)) for head, factor in self.scale if factor != 1)
+        object.__setattr__(self, "scale", tuple(sorted(changed)))
+        object.__setattr__(self, "replacement", self.replacement if self.removed else "zero")
+
+    @classmethod
+    def without(cls, *heads: Head, replacement: Replacement = "zero") -> Self:
+        """Return the intervention that removes these heads."""
+        return cls(frozenset(heads), replacement=replacement)
+
+    @classmethod
+    def scaled(cls, scale: Mapping[Head, float], removed: Iterable[Head] = ()) -> Self:
+        """Return the intervention that multiplies the z of heads, and removes others."""
+        return cls(frozenset(removed), tuple(scale.items()))
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the intervention that `str` wrote.
+
+        Raises:
+            HeadroomError: If a word is neither a head, a scaled head nor a replacement.
+        """
+        words = text.split()
+        replacement = words.pop() if words and words[-1] in REPLACEMENTS else "zero"
+        parts = [word.partition("*") for word in words]
+        scale = tuple((parse_head(head), _factor(factor, text)) for head, star, factor in parts if star)
+        removed = frozenset(parse_head(head) for head, star, _ in parts if not star)
+        return cls(removed, scale, replacement)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        scaled = [f"{head}*{factor!r}" for head, factor in self.scale]
+        standing_in = [self.replacement] if self.replacement != "zero" else []
+        return " ".join([*filter(None, [format_profile(self.removed)]), *scaled, *standing_in])
+
+    def __bool__(self) -> bool:
+        """Whether anything is done: false for the plain model."""
+        return bool(self.removed or self.scale)
+
+    @property
+    def heads(self) -> frozenset[Head]:
+        """All heads that something is done to."""
+        return self.removed.union(head for head, _ in self.scale)
+
+    def gate(self, head: Head) -> float:
+        """Return what the z of a head is multiplied by: 0 for removed ones, else its scale."""
+        return 0.0 if head in self.removed else dict(self.scale).get(head, 1.0)
+
+
+PLAIN = Intervention()
+"""The model as it was trained."""
+
+
+def _factor(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise HeadroomError(f"intervention '{whole}': '{text}' is not a scale; write e.g. E1:2*0.5") from None

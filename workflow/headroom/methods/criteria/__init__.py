@@ -1,0 +1,117 @@
+"""Criteria: ways to score heads, more is more important. A module of this package is a family of them.
+
+A new criterion is a module here with a tuple `CRITERIA`: that makes it a setting, rows of the table of scores, and an
+order. Names are checked where a configuration is read, without torch and pandas: modules import these, and
+whatever imports them, in their functions.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+
+if TYPE_CHECKING:
+    import pandas
+
+    from headroom.engines.head_model import HeadModel
+
+Scores = Mapping[Head, float]
+
+Score = Callable[..., Mapping[str, Scores]]
+"""From a model, batches, heads removed meanwhile and `half` (0, 1 or None for all) to scores by criterion."""
+
+SCORES = "scores"
+"""The table of the criteria that the stage of this name computes, at every epoch of every run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Criterion:
+    """One way to score heads.
+
+    Attributes:
+        name: In settings, tables and orders.
+        needs: What it costs: forward passes, backward passes too, a sweep over heads, or further training.
+        labels: Whether it needs references.
+        source: Where it is defined.
+        table: The experiment whose table its scores are in.
+        rows: From that table, and the name of the set that heads are chosen on, to rows with the columns run, epoch,
+            kind, layer, head, half (`all`, and `choose` and `score` where they are known), value and signature; None
+            for criteria of the table `scores`, whose raw scores are read.
+        score: What computes it, for criteria of the table `scores`; one function may serve several criteria.
+        compared: Whether its ranks are compared with those of other criteria.
+    """
+
+    name: str
+    needs: Literal["forward", "backward", "sweep", "training"]
+    labels: bool
+    source: str
+    table: str = SCORES
+    rows: Callable[[pandas.DataFrame, str], pandas.DataFrame] | None = None
+    score: Score | None = None
+    compared: bool = True
+
+    def read(self, table: pandas.DataFrame, chosen_on: str = "choose") -> pandas.DataFrame:
+        """Return this criterion's rows of its table, as `rows` does."""
+        if self.rows:
+            return self.rows(table, chosen_on)
+        mine = table[(table["criterion"] == self.name) & (table["normalised"] == "raw")]
+        return mine.assign(half="all")
+
+
+@cache
+def criteria() -> dict[str, Criterion]:
+    """Return every criterion by its name, family by family."""
+    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    return {one.name: one for module in modules for one in module.CRITERIA}
+
+
+def criterion(name: str) -> Criterion:
+    """Return a criterion.
+
+    Raises:
+        HeadroomError: If there is none of this name; says which there are.
+    """
+    if name not in criteria():
+        raise HeadroomError(f"there is no criterion '{name}'; use one of {', '.join(criteria())}")
+    return criteria()[name]
+
+
+def scored(
+    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+) -> dict[str, Scores]:
+    """Score all heads by every criterion that the stage `scores` computes.
+
+    Args:
+        model: A model in eval mode whose parameters need no gradient.
+        batches: Batches with references, a whole set.
+        removed: Heads masked meanwhile.
+        half: 0 or 1: only examples at even, or odd, positions of their set. None for all.
+    """
+    functions = dict.fromkeys(one.score for one in criteria().values() if one.score)
+    return {name: own for score in functions for name, own in score(model, batches, removed, half=half).items()}
+
+
+def check(place: str, named: Sequence[str], main: str) -> list[str]:
+    """Return what is wrong with the criteria of a task's settings, a line for each mistake with its key.
+
+    Args:
+        place: The task's place in the configuration, e.g. `translation`.
+        named: Its `pruning.criteria`.
+        main: Its `pruning.main`.
+    """
+    key, known = f"configuration, key {place}.pruning", criteria()
+    computed = [name for name, one in known.items() if one.table == SCORES]
+    unknown = [name for name in named if name not in known]
+    mistakes = [f"{key}.criteria: there is no criterion '{name}'; use {', '.join(known)}" for name in unknown]
+    if main not in computed:
+        mistakes.append(f"{key}.main: '{main}' is not scored at every epoch; use {', '.join(computed)}")
+    elif main not in named:
+        mistakes.append(f"{key}.main: '{main}' is not among pruning.criteria; add it there")
+    return mistakes
