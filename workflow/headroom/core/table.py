@@ -38,7 +38,7 @@ class Column:
         return replace(self, meaning=meaning)
 
     def takes(self, value: Any) -> bool:
-        """Return whether a value can be a cell of this column; None is an empty one."""
+        """Return whether a value can be a cell of this column; None and "" are empty cells."""
         if value is None:
             return True
         if isinstance(value, str):
