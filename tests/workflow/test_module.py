@@ -13,7 +13,8 @@ import yaml
 from commands import Ended, run
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from whole_project import ROOT, TINY, Project, environment, new_project, planned
+from same_numbers import differing
+from whole_project import ROOT, TINY, Finished, Project, environment, new_project, planned
 
 OUTER = """
 configfile: "config/config.yaml"
@@ -30,13 +31,19 @@ rule all:
     input: "own/lines.txt"
 
 rule count_lines:
-    input: "results/tiny/translation/corpus/train.source"
+    input: "{place}results/tiny/translation/corpus/train.source"
     output: "own/lines.txt"
     shell: "wc -l < {{input}} > {{output}}"
 
 rule fall_over:
     output: "own/nothing.txt"
     shell: "false | true > {{output}}"
+
+rule greet:
+    output: "own/greeting.txt"
+    shell: "echo $GREETING > {{output}}"
+
+shell.prefix("export GREETING=hello; ")
 """
 DEPLOYED = """
 from snakemake.utils import min_version
@@ -66,10 +73,18 @@ def outer(clone: Project, tmp_path: Path) -> Project:
     return write_outer(tmp_path / "outer", clone)
 
 
-def write_outer(root: Path, clone: Project, more: str = "") -> Project:
+def write_outer(root: Path, clone: Project, more: str = "", place: str = "") -> Project:
+    """Write another project.
+
+    Args:
+        root: Its directory.
+        clone: What it has as a module.
+        more: A line of the module's declaration.
+        place: What the module's results are below, with a slash at its end.
+    """
     (root / "workflow").mkdir(parents=True)
     (root / "config").mkdir()
-    snakefile = OUTER.format(snakefile=clone.root / "workflow" / "Snakefile", more=more)
+    snakefile = OUTER.format(snakefile=clone.root / "workflow" / "Snakefile", more=more, place=place)
     (root / "workflow" / "Snakefile").write_text(snakefile)
     study = yaml.safe_load((ROOT / TINY).read_text())
     (root / "config" / "config.yaml").write_text(yaml.safe_dump({"headroom": study}))
@@ -108,16 +123,19 @@ class TestModule:
         stage.write_text(stage.read_text() + "\n# edited\n")
         assert planned(other.snakemake("-n", study=None)) == {"headroom_parallel_text": 1, "count_lines": 1}
 
-    def test_keeps_the_strict_mode_of_the_others_rules(self, outer: Project) -> None:
+    def test_leaves_the_others_rules_their_shell(self, outer: Project) -> None:
+        ended = outer.snakemake("own/greeting.txt", "results/tiny/entailment/corpus/corpus.json", study=None)
+        assert ended.status == 0, ended.output
+        assert (outer.root / "own/greeting.txt").read_text() == "hello\n"
         ended = outer.snakemake("own/nothing.txt", study=None)
         assert ended.status == 1
         assert not (outer.root / "own" / "nothing.txt").exists()
 
-    @pytest.mark.parametrize("more", ['prefix: "sub"', 'replace_prefix: {"results/": "sub/"}'])
-    def test_prefix_is_refused(self, clone: Project, tmp_path: Path, more: str) -> None:
-        ended = write_outer(tmp_path / "outer", clone, more).snakemake("-n", study=None)
+    def test_replace_prefix_is_refused(self, clone: Project, tmp_path: Path) -> None:
+        outer = write_outer(tmp_path / "outer", clone, 'replace_prefix: {"results/": "sub/"}')
+        ended = outer.snakemake("-n", study=None)
         assert ended.status == 1
-        assert "headroom cannot be a module with `prefix` or `replace_prefix`" in ended.output
+        assert 'use `prefix: "..."` or `pathvars: ' in ended.output
         assert "Traceback" not in ended.output
 
     def test_mistake_in_its_configuration_names_the_key(self, outer: Project) -> None:
@@ -127,6 +145,58 @@ class TestModule:
         assert ended.status == 1
         assert "translation.vocabularies" in ended.output
         assert "Traceback" not in ended.output
+
+
+MOVED = {
+    'prefix: "sub"': ("sub/results", "sub/logs", "sub/reports"),
+    'pathvars: results="sub/results", logs="elsewhere", reports="pages"': ("sub/results", "elsewhere", "pages"),
+}
+"""By how a module's files are moved: where its results, its logs and its reports are."""
+
+
+class TestMoved:
+    """A module whose files are elsewhere, so that a project can have it twice, or files of the same names."""
+
+    @pytest.fixture(params=MOVED)
+    def more(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    @pytest.fixture
+    def moved(self, clone: Project, tmp_path: Path, more: str) -> Project:
+        return write_outer(tmp_path / "moved", clone, more, "sub/")
+
+    def test_plans_what_the_project_itself_plans(self, clone: Project, moved: Project, more: str) -> None:
+        dry = moved.snakemake("-n", "headroom_all", study=None)
+        theirs = planned(dry)
+        theirs.pop("headroom_all")
+        assert theirs == {f"headroom_{rule}": count for rule, count in planned(clone.snakemake("-n")).items()}
+        listed = re.findall(r"^    (?:output|log|benchmark): (.+)$", dry.output, flags=re.M)
+        files = {file for line in listed for file in line.split(", ")}
+        places = tuple(f"{place}/tiny" for place in MOVED[more])
+        assert all(any(file.startswith(place) for file in files) for place in places)
+        assert [file for file in files if not file.startswith(places)] == []
+
+    def test_runs_there(self, moved: Project, more: str) -> None:
+        results, logs, _ = MOVED[more]
+        ended = moved.snakemake(f"{results}/tiny/translation/binarised/dict.source.txt", "own/lines.txt", study=None)
+        assert ended.status == 0, ended.output
+        assert (moved.root / "own" / "lines.txt").read_text().strip() == "600"
+        assert (moved.root / logs / "tiny/translation/vocabulary.log").exists()
+        assert not (moved.root / "results").exists()
+        assert not (moved.root / "logs").exists()
+
+
+@pytest.mark.long
+def test_study_of_a_module_with_a_prefix_is_the_projects_own(
+    clone: Project, finished: Finished, tmp_path: Path
+) -> None:
+    moved = write_outer(tmp_path / "moved", clone, 'prefix: "sub"', "sub/")
+    ended = moved.snakemake("headroom_all", study=None)
+    assert ended.status == 0, ended.output
+    assert (moved.root / "sub/reports/tiny.html").is_file()
+    assert differing(moved.root / "sub/results/tiny", finished.project.root / "results/tiny") == []
+    assert sorted(path.name for path in moved.root.iterdir()) == [".snakemake", "config", "sub", "workflow"]
+    assert planned(moved.snakemake("-n", "headroom_all", study=None)) == {"headroom_all": 1}
 
 
 class TestDeployed:

@@ -297,9 +297,21 @@ def manual() -> str:
 
 @pytest.mark.parametrize("name", ["default", "slurm", "cluster-generic"])
 def test_snakemake_knows_every_key_of_a_profile(name: str, manual: str) -> None:
-    profile = yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text())
+    profile = yaml.safe_load((ROOT / "profiles" / name / "profile.yaml").read_text())
     unknown = [key for key in profile if not re.search(rf"--{key}\b", manual)]
     assert not unknown
+
+
+@pytest.mark.parametrize("name", ["slurm", "cluster-generic"])
+def test_rules_named_in_a_profile_are_there(name: str) -> None:
+    text = (ROOT / "profiles" / name / "profile.yaml").read_text()
+    profile = yaml.safe_load(text)
+    named = {*profile.get("set-resources", {}), *re.findall(r"^  # (\w+):$", text, flags=re.M)}  # in use, or proposed
+    named |= set(filter(None, profile.get("slurm-array-jobs", "").split(",")))
+    rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    known = re.findall(r'\brule (?:\w+ as )?(\w+)(?:| with):|\bname:\s+"(\w+)"', rules)
+    assert named <= {rule for names in known for rule in names}
+    assert {"timing", "update_cost"} <= named or name != "slurm"
 
 
 @pytest.mark.parametrize("name", ["slurm", "cluster-generic"])
