@@ -110,9 +110,7 @@ def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -
     assert seen.status == 0, seen.output
     for name in (SCORES, f"results/tiny/runs/{RUN}/epoch2.pt"):
         assert (project.root / name).read_bytes() == (finished.project.root / name).read_bytes()
-    assert (
-        seen.output.count("Submitted job ") == len(jobs_of(project)) == 4
-    )  # parallel_text, vocabulary, training, scores
+    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # from text to scores
     assert {(job / "status").read_text() for job in jobs_of(project)} == {"0\n"}
 
     again = ended(project, submit(project, SCORES))

@@ -28,13 +28,14 @@ def test_mirror_is_named_on_the_command_line(tmp_path: Path, mirror: str) -> Non
 
 def test_make_passes_a_mirror_on(tmp_path: Path) -> None:
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    (tmp_path / "studies").mkdir()
-    (tmp_path / "studies" / "own.yaml").write_text("study: own\n")
-    asked = ("make", "--dry-run", "study", "STUDY=studies/own.yaml")
+    (tmp_path / "envs").mkdir()
+    for name in ("envs/requirements.txt", "envs/fairseq.txt", "own.yaml"):
+        (tmp_path / name).touch()
+    asked = ("make", "--dry-run", "study", "STUDY=own.yaml")
     plain, mirrored = (Project(tmp_path).run(*asked, *more).output for more in ([], ["MIRROR=../some data"]))
-    assert "--configfile studies/own.yaml" in plain
+    assert "--configfile own.yaml" in plain
     assert "--config " not in plain
-    assert '--configfile studies/own.yaml --config "mirror=../some data"' in mirrored
+    assert '--configfile own.yaml --config "mirror=../some data"' in mirrored
 
 
 def test_studies_name_no_place_outside_of_the_project() -> None:

@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -319,3 +320,20 @@ def test_the_workflow_can_be_planned_with_a_profile(name: str) -> None:
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--profile", f"profiles/{name}", "--nolock"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, (ended.stdout + ended.stderr)[-2000:]
+
+
+class TestInstalled:
+    """The package as `pip install .` takes it from pyproject.toml."""
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+    def test_command_starts_the_stages(self) -> None:
+        module, _, function = self.project["project"]["scripts"]["headroom"].partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+
+    def test_every_file_of_the_package_is_in_it(self) -> None:
+        package = ROOT / "workflow" / "headroom"
+        globs = self.project["tool"]["setuptools"]["package-data"]["headroom"]
+        listed = {path for glob in globs for path in package.glob(glob)}
+        others = {path for path in package.rglob("*.*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+        assert others == listed

@@ -434,7 +434,7 @@ class Plan:
         return [f"{self.results}/benchmarks/{name}.tsv" for name in names]
 
     def missing_mirror(self) -> list[str]:
-        """Return a line if the mirror is a directory that is not there, which is no error: files are downloaded then."""
+        """Return a line if the mirror is a directory that is not there: files are downloaded then."""
         mirror = self.study.mirror
         if not mirror or "://" in mirror or os.path.isdir(mirror):
             return []
