@@ -51,11 +51,11 @@ def test_floats_have_nine_significant_digits(tmp_path: Path) -> None:
 
 
 def test_empty_cells_are_not_numbers(tmp_path: Path) -> None:
-    TABLE.write(tmp_path / "t.csv", [{**ROW, "value": value, "heads": value} for value in (2, float("nan"), "")])
+    TABLE.write(tmp_path / "t.csv", [{**ROW, "value": value, "heads": value} for value in (2, float("nan"), "", None)])
     for name in ("heads", "value"):
         values = TABLE.read(tmp_path / "t.csv")[name].tolist()
         assert values[0] == 2
-        assert [math.isnan(value) for value in values] == [False, True, True]
+        assert [math.isnan(value) for value in values] == [False, True, True, True]
 
 
 def test_a_table_without_rows_keeps_its_columns_and_types(tmp_path: Path) -> None:
@@ -84,9 +84,7 @@ def test_rows_that_do_not_fit_leave_the_old_table(tmp_path: Path, row: dict[str,
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"run": 1}, {"heads": 1.5}, {"heads": "many"}, {"value": "0.5"}, {"value": True}, {"value": None}]
-)
+@pytest.mark.parametrize("wrong", [{"run": 1}, {"heads": 1.5}, {"heads": "many"}, {"value": "0.5"}, {"value": True}])
 def test_cells_of_another_type_are_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=f"things: {next(iter(wrong))} should be (text|integer|number): "):
         TABLE.write(tmp_path / "t.csv", [ROW | wrong])

@@ -33,7 +33,7 @@ def test_a_multiword_token_is_shown_once_as_it_is_written():
 
 def test_without_trees_the_most_positional_head_is_shown_alone():
     columns = ["model", "kind", "layer", "head", "measure", "target", "trees", "half", "value"]
-    offset = ["trained", "E", 1, 2, "offset", -1.0, float("nan"), "all", 0.4]  # as a table without names is read
-    confidence = ["trained", "E", 1, 2, "confidence", float("nan"), float("nan"), "choose", 0.3]
+    offset = ["trained", "E", 1, 2, "offset", "-1", "", "all", 0.4]
+    confidence = ["trained", "E", 1, 2, "confidence", "", "", "choose", 0.3]
     pointing = pandas.DataFrame([offset, confidence], columns=columns)
     assert nearest_to_roles(pointing) == [(Head("E", 1, 2), "", "-1")]

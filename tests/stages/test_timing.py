@@ -77,7 +77,7 @@ def test_masking_saves_no_work_and_slicing_does(timed):
         (["--batch-sizes", "1", "13"], "13 examples wanted, the set has 12"),
         (["--shares", "1.5"], "--shares 1.5"),
         (["--shares", "-0.5"], "--shares -0.5"),
-        (["--criterion", "magnitude"], "no raw scores by magnitude"),
+        (["--main", "magnitude"], "no raw scores by magnitude"),
         (["--repeats", "0"], "--repeats 0"),
     ],
 )

@@ -38,7 +38,9 @@ class Column:
         return replace(self, meaning=meaning)
 
     def takes(self, value: Any) -> bool:
-        """Return whether a value can be a cell of this column."""
+        """Return whether a value can be a cell of this column; None and "" are empty cells."""
+        if value is None:
+            return True
         if isinstance(value, str):
             return self.type == "text" or value == ""
         if self.type == "text" or not isinstance(value, numbers.Real) or isinstance(value, bool):

@@ -17,7 +17,7 @@ from headroom.core.tables.columns import (
 
 TRAINING = Table(
     path="training/{run}.csv",
-    writers=("training", "fine_tuning"),
+    writers=("training",),
     key=("run", "epoch", "measure"),
     columns=(
         *RUN,
