@@ -37,7 +37,7 @@ class Project:
 
     def stage(self, name: str, *arguments: str) -> Ended:
         """Run one stage by hand."""
-        return self.run("env", "PYTHONPATH=workflow", "python", "-m", f"headroom.{name}", *arguments)
+        return self.run("env", "PYTHONPATH=workflow", "python", "-m", "headroom", name, *arguments)
 
     def configure(self, changes: Mapping[str, Any]) -> str:
         """Write the tiny study with some keys changed, and return the path of that configuration.
