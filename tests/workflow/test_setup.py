@@ -109,7 +109,11 @@ def installed_here() -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def import_graph() -> grimp.ImportGraph:
-    return grimp.build_graph("headroom", include_external_packages=True, cache_dir=None)
+    """Return the imports; a criterion imports what computes its scores when the stage `scores` asks for them."""
+    options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
+    graph = grimp.build_graph("headroom", cache_dir=None, **options)
+    graph.remove_import(importer="headroom.methods.criteria.gradient", imported="headroom.methods.importance")
+    return graph
 
 
 class TestCondaEnvironments:
