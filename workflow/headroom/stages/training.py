@@ -53,9 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then hand over checkpoints and table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    if not given.until and not given.checkpoints:
-        raise HeadroomError("--checkpoints: missing; name the directory for the checkpoints")
     training = training_of(given)
+    if not given.until and not given.checkpoints:
+        raise HeadroomError("--checkpoints: give the directory that they go to, or --until the epoch to end at")
     records = carry_out(training, work=given.work, checkpoints=given.checkpoints, until=given.until, logger=logger)
     leading = {"study": given.study, "run": given.run}
     signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
