@@ -1,7 +1,8 @@
 import pytest
 import yaml
 from headroom.core.errors import HeadroomError
-from headroom.data.catalogue import Dataset, find_entry, read_entries
+from headroom.data.catalogue import Dataset, LabelledDataset, Treebank, find_entry, read_entries
+from headroom.settings.base import names_in
 from headroom.settings.parallel import CatalogueCorpus
 
 
@@ -12,6 +13,11 @@ def test_every_dataset_of_the_settings_is_in_the_catalogue_with_its_far_sets():
     assert dataset.file("test", "source").path == "multi30k/test_2016_flickr.en.gz"
     assert dataset.file("test", "target").path == "multi30k/test_2016_flickr.de.gz"
     assert (dataset.file("train", "source").lines, dataset.file("newstest2015", "target").lines) == (29000, 2169)
+
+
+@pytest.mark.parametrize("model", [Dataset, LabelledDataset, Treebank])
+def test_settings_have_the_names_of_every_entry(model):
+    assert names_in(model.place.name) == tuple(read_entries(model.place, model))
 
 
 def test_unknown_names_are_refused_with_what_there_is():

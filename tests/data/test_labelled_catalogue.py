@@ -15,10 +15,6 @@ def datasets():
     return read_entries(LabelledDataset.place, LabelledDataset)
 
 
-def test_settings_know_every_dataset(datasets):
-    assert tuple(datasets) == NAMES
-
-
 @pytest.mark.parametrize(
     ("name", "labels", "metrics", "sizes"),
     [

@@ -1,7 +1,6 @@
 """Criteria: found in their folder, known without heavy imports, read from the tables of their experiments."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,21 +18,6 @@ PACKAGE = Path(__file__).parents[2] / "workflow" / "headroom"
 LEAD = {"study": "s", "run": "r", "epoch": 3, "kind": "E", "layer": 1, "signature": "n:9"}
 FITTED = {"scope": "all", "setting": 1}
 HEADS = [Head("E", 1, number) for number in (1, 2)]
-
-NEW = '''
-"""Position of a head in its site: a criterion that serves a test."""
-
-from headroom.methods.criteria import Criterion
-
-
-def score(model, batches, removed=(), *, half=None):
-    import torch
-
-    return {"place": {head: float(torch.tensor(head.head)) for site in model.sites for head in site.head_names()}}
-
-
-CRITERIA = (Criterion(name="place", needs="forward", labels=False, source="none", score=score),)
-'''
 
 
 def table(path, of, rows):
@@ -63,23 +47,6 @@ def test_names_are_known_without_torch_and_pandas():
         "print(*[name for name in ('torch', 'pandas', 'numpy', 'fairseq', 'transformers') if name in sys.modules])"
     )
     assert heavy == []
-
-
-def test_a_new_file_is_a_new_criterion(tmp_path):
-    shutil.copytree(PACKAGE, tmp_path / "headroom", ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / "headroom" / "methods" / "criteria" / "place.py").write_text(NEW)
-    found = python(
-        "from types import SimpleNamespace\n"
-        "from headroom.core.heads import Site\n"
-        "from headroom.methods import criteria\n"
-        "print(len(criteria.check('task', ['place'], 'place')))\n"
-        "from headroom.methods.criteria.place import score\n"
-        "model = SimpleNamespace(sites=[Site('E', 1, 3)])\n"
-        "print(*score(model, [])['place'].values())\n"
-        "print(*(name for name, one in criteria.criteria().items() if one.score))\n",
-        tmp_path,
-    )
-    assert found == ["0", "1.0", "2.0", "3.0", *(name for name, one in criteria().items() if one.score), "place"]
 
 
 @pytest.mark.parametrize(

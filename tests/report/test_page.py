@@ -14,8 +14,8 @@ from report.conftest import HOSTILE, Written
 from report.example_tables import write_example_study
 
 SECTIONS = [
-    *("findings", "claims", "paper", "training", "scores", "ablation", "keep_one", "agreement", "curves", "settling"),
-    *("removal", "timing", "roles", "gates", "criteria", "repulsion", "provenance"),
+    *("findings", "claims", "paper", "training", "scores", "ablation", "keep_one", "agreement", "pruning", "settling"),
+    *("removal", "timing", "roles", "gates", "rank_correlation", "repulsion", "provenance"),
 ]
 
 

@@ -7,7 +7,7 @@ import pandas
 import pytest
 from headroom.report.cautions import cautions
 from headroom.report.exhibits import Exhibit, Section
-from headroom.report.sections import criteria, equal_heads, gates, retention, roles
+from headroom.report.sections import equal_heads, gates, rank_correlation, retention, roles
 from headroom.report.study_tables import StudyTables
 from report.claim_tables import OTHER_RUN, RUN, classified, curve, numbers_in, study
 from report.gate_tables import DECODER, ENCODER, gated, offset, pruned, rare, relevance, role, tracked
@@ -193,7 +193,7 @@ def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
         usual | {"scope": "E1", "first": "gates", "second": "relevance", "value": 0.2},
     ]
     rows[0]["ceiling"] = 0.81
-    section = criteria.section(study(tmp_path, rank_correlation=rows))
+    section = rank_correlation.section(study(tmp_path, rank_correlation=rows))
     exhibit = shown(section, "criteria")
     assert numbers_in(exhibit.shows) == "0.50 0.20 0.70 −0.10 −0.30 0.20 1 2 0 0.81"
     ((matrix,),) = [row.panels for row in exhibit.rows]
@@ -203,7 +203,7 @@ def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
     assert len(exhibit.tables[0].rows) == 3
 
 
-@pytest.mark.parametrize("module", [roles, gates, criteria])
+@pytest.mark.parametrize("module", [roles, gates, rank_correlation])
 def test_what_was_not_run_says_so(module: Any) -> None:
     section = module.section(StudyTables())
     assert section.missing.endswith("in this study.")

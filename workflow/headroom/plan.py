@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from headroom.core.tables import columns_of
+from headroom.core.tables import ALL, columns_of
 from headroom.methods.criteria import check, criterion
 from headroom.settings.checks import TRANSLATION
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
@@ -391,14 +391,9 @@ class Plan:
 
     def report_tables(self) -> list[str]:
         """Return all tables of the study."""
-        found = self.tables("training", self.trained)
-        for name in ("evaluation", "scores", "settling", "pruning_epochs", "diversity"):
-            found += self.tables(name, self.runs)
-        for name in ("attention_stats", "roles", "relevance"):
-            found += self.tables(name, self.transformers)
-        for name in ("ablation", "keep_one", "agreement", "rank_correlation", "parameters", "removal", "timing"):
-            found += self.tables(name, self.detailed)
-        found += self.tables("timing_samples", self.detailed)
+        runs: dict[str, Iterable[str]] = {"all": self.runs, "trained": self.trained, "detailed": self.detailed, "": ()}
+        runs |= {"transformers": self.transformers}
+        found = [path for name, table in ALL.by_name.items() for path in self.tables(name, runs[table.runs])]
         found += self.tables("pruning", (f"{run}.{scope}" for run in self.detailed for scope in self.scopes(run)))
         for run in self.gated:
             ways = [f"{run}.{way}" for way in self.task(run).gates.ways]

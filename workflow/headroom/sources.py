@@ -46,7 +46,6 @@ class Sources:
         """The imports between modules, without those from engines and stages to what is chosen for each job."""
         graph = grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
         for engine in (f"headroom.engines.{name}" for name in ENGINES):
-            graph.remove_import(importer="headroom.engines.engine", imported=f"{engine}.engine")
             for part in PARTS:
                 graph.remove_import(importer=f"{engine}.engine", imported=f"{engine}.{part}")
         for stage, modules in CHOSEN.items():

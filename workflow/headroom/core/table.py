@@ -57,6 +57,8 @@ class Table:
         writers: The stages that write it.
         key: The columns that tell its rows apart.
         columns: All of its columns, in order.
+        runs: The runs that every study has a file of it of: `all`, those it trains, the transformers, or those that get
+            every experiment; "" if other settings decide which files there are.
         about: What it is about, as Markdown.
     """
 
@@ -65,6 +67,7 @@ class Table:
     key: tuple[str, ...]
     columns: tuple[Column, ...] = field(repr=False)
     about: str = field(repr=False)
+    runs: Literal["all", "trained", "transformers", "detailed", ""] = "detailed"
 
     @property
     def name(self) -> str:

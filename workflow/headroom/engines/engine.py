@@ -1,15 +1,18 @@
 """Engines: what loads, reads, judges, observes and times one kind of model. Stages know no more of it than this.
 
-An engine's methods import its parts late, so that a stage waits for nothing that it does not use, and its command line
-for no engine at all. A stage names in `USES` the parts behind the methods that it calls: editing one of the others, or
-the other engine, does not rerun it.
+An engine is a folder beside this file whose `engine.py` names its class `ENGINE`. It is imported by its name, and its
+methods import its parts late, so that a stage waits for nothing that it does not use, and its command line for no
+engine at all. A stage names in `USES` the parts behind the methods that it calls: editing one of the others, or another
+engine, does not rerun it.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 import sys
 from collections.abc import Callable, Sequence, Sized
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -19,7 +22,8 @@ if TYPE_CHECKING:
     from headroom.engines.judged import EvaluationSet, Outcome
     from headroom.engines.maps import MapBatch
 
-ENGINES = ("translation", "classification")
+ENGINES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/engine.py")))
+"""The folders beside this file that are engines."""
 
 PARTS = ("model", "judging", "observing", "timing")
 """The modules beside every engine's `engine.py` whose edits rerun only those stages that name them in `USES`."""
@@ -111,7 +115,7 @@ class Engine(Protocol):
 def add_task(parser: argparse.ArgumentParser) -> None:
     """Add `--task`."""
     parser.add_argument(
-        "--task", choices=ENGINES, default=ENGINES[0], help="what the model does; other flags depend on it"
+        "--task", choices=ENGINES, default="translation", help="what the model does; other flags depend on it"
     )
 
 
@@ -130,10 +134,5 @@ def chosen_engine(arguments: Sequence[str] | None) -> type[Engine]:
 
 def engine_for(name: str) -> type[Engine]:
     """Return the engine of this name, without loading the other ones."""
-    if name == "classification":
-        from headroom.engines.classification.engine import ClassificationEngine
-
-        return ClassificationEngine
-    from headroom.engines.translation.engine import TranslationEngine
-
-    return TranslationEngine
+    engine: type[Engine] = importlib.import_module(f"headroom.engines.{name}.engine").ENGINE
+    return engine

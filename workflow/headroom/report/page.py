@@ -22,11 +22,11 @@ from headroom.report.provenance import Provenance
 from headroom.report.sections import (
     ablation,
     agreement,
-    criteria,
-    curves,
     curves_by_task,
     gates,
     keep_one,
+    pruning,
+    rank_correlation,
     removal,
     repulsion,
     roles,
@@ -60,8 +60,8 @@ QUESTION = (
 )
 
 TOLD = (
-    *(training, scores, ablation, keep_one, agreement, curves, settling, removal, timing),
-    *(roles, gates, criteria, repulsion),
+    *(training, scores, ablation, keep_one, agreement, pruning, settling, removal, timing),
+    *(roles, gates, rank_correlation, repulsion),
 )
 """The modules of the sections, in the order of telling; each has `section(tables)` for the tables of one task."""
 
@@ -107,7 +107,7 @@ def _read_as_above(exhibit: Exhibit, known: set[str]) -> Exhibit:
 
 def _together(section: Section, tables: StudyTables) -> tuple[Exhibit, ...]:
     """Return the exhibits that show all tasks of a section in one figure."""
-    together = curves_by_task.exhibit(tables) if section.identifier == "curves" else None
+    together = curves_by_task.exhibit(tables) if section.identifier == "pruning" else None
     return (together,) if together else ()
 
 

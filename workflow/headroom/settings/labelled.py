@@ -1,11 +1,11 @@
 """Where labelled text and dependency trees come from."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, Self, Union
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
 from pydantic import Field, field_validator, model_validator
 
-from headroom.settings.base import Settings
+from headroom.settings.base import Settings, names_in
 from headroom.settings.parallel import check_far_names
 
 
@@ -48,13 +48,18 @@ def check_task(labels: Sequence[str], metrics: Sequence[str]) -> None:
         raise ValueError(f"the metric f1 needs two labels, the second is the positive class; here are {len(labels)}")
 
 
+if TYPE_CHECKING:
+    LabelledDatasetName = TreebankName = str
+else:
+    LabelledDatasetName = Literal[names_in("labelled_catalogue.yaml")]
+    TreebankName = Literal[names_in("treebank_catalogue.yaml")]
+
+
 class LabelledCatalogueCorpus(Settings):
     """A public labelled data set of the catalogue, from a mirror or by download, checked against its checksums."""
 
     source: Literal["catalogue"] = Field("catalogue", description="taken from the catalogue")
-    dataset: Literal["sst2", "cola", "mrpc", "rte", "snli"] = Field(
-        "sst2", description="name of the data set in the catalogue"
-    )
+    dataset: LabelledDatasetName = Field("sst2", description="name of the data set in the catalogue")
     far: tuple[str, ...] = Field(
         (),
         description="the catalogue's far-domain sets to fetch too: out_of_domain of cola, mnli_matched of snli",
@@ -154,9 +159,6 @@ LabelledCorpus = Annotated[
     Union[GeneratedPairs, LabelledCatalogueCorpus, LabelledFilesCorpus, HubCorpus],  # noqa: UP007
     Field(discriminator="source"),
 ]
-
-
-TreebankName = Literal["ud-english-pud", "ud-english-ewt", "ud-german-pud"]
 
 
 class GeneratedTreebank(Settings):

@@ -1,11 +1,11 @@
 """Where parallel text comes from, and the names of its sets."""
 
 from collections.abc import Iterable
-from typing import Annotated, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import AfterValidator, Field, field_validator
 
-from headroom.settings.base import Settings
+from headroom.settings.base import Settings, names_in
 
 SPLITS = ("train", "choose", "check", "test")
 """The sets of every corpus: training, the two that look at heads, test."""
@@ -103,11 +103,17 @@ class GeneratedCorpus(Settings):
         return ("far",)
 
 
+if TYPE_CHECKING:
+    DatasetName = str
+else:
+    DatasetName = Literal[names_in("catalogue.yaml")]
+
+
 class CatalogueCorpus(Settings):
     """A public data set of the catalogue, from a mirror or by download, checked against its checksums."""
 
     source: Literal["catalogue"] = Field("catalogue", description="taken from the catalogue")
-    dataset: Literal["multi30k"] = Field("multi30k", description="name of the data set in the catalogue")
+    dataset: DatasetName = Field("multi30k", description="name of the data set in the catalogue")
     far: tuple[str, ...] = Field(("mscoco", "newstest2015"), description="the catalogue's far-domain sets to fetch too")
 
     @field_validator("far")

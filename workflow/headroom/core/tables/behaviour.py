@@ -41,6 +41,7 @@ _BEYOND = (
 ATTENTION_STATS = Table(
     path="attention_stats/{run}.csv",
     writers=("attention_stats",),
+    runs="transformers",
     key=("run", "epoch", "model", "kind", "layer", "head", "measure", "target", "trees", "half"),
     columns=(
         *RUN,
@@ -80,6 +81,7 @@ treebank. Pruned models have files of their own, `attention_stats/<run>.<method>
 ROLES = Table(
     path="roles/{run}.csv",
     writers=("roles",),
+    runs="transformers",
     key=("run", "epoch", "model", "trees", "kind", "layer", "head", "role", "target"),
     columns=(
         *RUN,
@@ -121,6 +123,7 @@ with an empty `role`:
 DIVERSITY = Table(
     path="diversity/{run}.csv",
     writers=("diversity",),
+    runs="all",
     key=("run", "epoch", "kind", "layer", "measure"),
     columns=(*RUN, KIND, LAYER, Column("measure", "text", "what is compared: see below"), VALUE, SIGNATURE),
     about="""

@@ -57,6 +57,7 @@ _POINT = ("run", "epoch", "scope", "order", "normalised", "ranking", "draw", "he
 PRUNING = Table(
     path="pruning/{run}.{scope}.csv",
     writers=("pruning",),
+    runs="",
     key=_POINT,
     columns=_CURVE,
     about="""
@@ -69,6 +70,7 @@ the number). One file per run and scope, of the detailed runs (`detailed_seeds`)
 PRUNING_EPOCHS = Table(
     path="pruning_epochs/{run}.csv",
     writers=("pruning",),
+    runs="all",
     key=_POINT,
     columns=_CURVE,
     about="""
@@ -97,6 +99,7 @@ _WAY = (
 GATES = Table(
     path="gates/{run}.{way}.csv",
     writers=("gates",),
+    runs="",
     key=("run", "epoch", "method", "scope", "setting", "kind", "layer", "head"),
     columns=(
         *RUN,
@@ -119,6 +122,7 @@ GATES = Table(
 PRUNED_MODELS = Table(
     path="pruned_models/{run}.{way}.csv",
     writers=("gates", "from_scratch"),
+    runs="",
     key=("run", "epoch", "method", "scope", "setting", "draw", "gates", "set", "metric"),
     columns=(
         *RUN,
@@ -161,6 +165,7 @@ run and way, `pruned_models/<run>.<method>.<scope>.csv`, and `pruned_models/<run
 ARMS = Table(
     path="arms.csv",
     writers=("arms",),
+    runs="",
     key=("task", "statistic", "set", "metric", "arm", "baseline"),
     columns=(
         STUDY,
@@ -210,6 +215,7 @@ over sites |
 OVERLAP = Table(
     path="overlap.csv",
     writers=("overlap",),
+    runs="",
     key=("task", "criterion", "share", "run", "other"),
     columns=(
         STUDY,

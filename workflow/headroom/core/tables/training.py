@@ -18,6 +18,7 @@ from headroom.core.tables.columns import (
 TRAINING = Table(
     path="training/{run}.csv",
     writers=("training",),
+    runs="trained",
     key=("run", "epoch", "measure"),
     columns=(
         *RUN,
@@ -40,6 +41,7 @@ TRAINING = Table(
 EVALUATION = Table(
     path="evaluation/{run}.csv",
     writers=("evaluation",),
+    runs="all",
     key=("run", "epoch", "set", "metric"),
     columns=(
         *RUN,
@@ -163,6 +165,7 @@ TIMING_SAMPLES = Table(
 UPDATE_COST = Table(
     path="update_cost.csv",
     writers=("update_cost",),
+    runs="",
     key=("arm", "repeat"),
     columns=(
         STUDY,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from headroom.engines.classification.judging import LabelledSet
     from headroom.engines.classification.model import Batch, ClassificationModel
     from headroom.engines.classification.timing import ClassificationWorkload
+    from headroom.engines.engine import Engine
     from headroom.engines.judged import Outcome
     from headroom.engines.maps import MapBatch
 
@@ -119,3 +120,6 @@ class ClassificationEngine:
             return list(json.loads(Path(checkpoint, "config.json").read_bytes())["id2label"].values())
         except (OSError, ValueError, KeyError, AttributeError):
             return None  # loading the model reports what is wrong
+
+
+ENGINE: type[Engine] = ClassificationEngine

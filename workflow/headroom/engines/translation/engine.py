@@ -17,6 +17,7 @@ from headroom.settings.experiments import DecodingSettings, EvaluationSettings
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from headroom.engines.engine import Engine
     from headroom.engines.judged import Outcome
     from headroom.engines.maps import MapBatch
     from headroom.engines.translation.batches import Batch
@@ -100,6 +101,9 @@ class TranslationEngine:
         from headroom.engines.translation.timing import workload
 
         return workload(model, examples, size)
+
+
+ENGINE: type[Engine] = TranslationEngine
 
 
 def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:

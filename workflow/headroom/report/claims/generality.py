@@ -53,7 +53,7 @@ CLAIMS = (
         " for CoLA and MRPC; of a task that the paper does not have, 50 % is asked. Translation: holds if with 20 % of"
         " heads removed by gradient importance the 95 % interval of the share of the score kept is above 95 % (the"
         " paper’s small model keeps 96.3 %), does not hold if it is below; else undecided.",
-        section="curves",
+        section="pruning",
         read=_general,
     ),
 )

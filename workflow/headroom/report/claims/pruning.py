@@ -163,7 +163,7 @@ CLAIMS = (
         " does not exclude that, its upper bound before the first whose interval lies beyond it. Holds if the"
         " lower bound reaches 20 % of heads (classification: 40 %; to within half a head, since steps are whole"
         " heads), does not hold if the upper bound does not; else undecided.",
-        section="curves",
+        section="pruning",
         read=_prunable,
     ),
     Claim(
@@ -176,7 +176,7 @@ CLAIMS = (
         rule=_CURVE + "What this order keeps less what the ablation order keeps,"
         " averaged over all steps between none and all heads; intervals of the two are combined as"
         " independent. Holds if the 95 % interval is above 0, does not hold if it is below; else undecided.",
-        section="curves",
+        section="pruning",
         read=_orders,
     ),
     Claim(
@@ -191,7 +191,7 @@ CLAIMS = (
         " without one the claim does not hold. With one, it holds if at the last step before all heads are"
         " gone the 95 % interval is below a quarter of the score, does not hold if it is above,"
         " and is undecided if it contains it.",
-        section="curves",
+        section="pruning",
         read=_sharp,
     ),
     Claim(
@@ -202,7 +202,7 @@ CLAIMS = (
         " raw, ranked once), at the step nearest to 70 % removed. Holds if encoder-decoder attention keeps"
         " less of the score than either self-attention, both 95 % intervals of the difference excluding 0;"
         " does not hold if it keeps more than one of them in that sense; else undecided.",
-        section="curves",
+        section="pruning",
         read=_kinds,
     ),
 )

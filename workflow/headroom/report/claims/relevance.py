@@ -104,7 +104,7 @@ CLAIMS = (
         " heads. Does not hold if the upper end is below 0.3 (less than a tenth of the variance); holds if the value is"
         " at least 0.3 and the lower end above 0; else undecided. The rare-word head, the paper’s exception, stays in;"
         " its ranks stand in the section.",
-        section="criteria",
+        section="rank_correlation",
         read=_agreement,
     ),
 )

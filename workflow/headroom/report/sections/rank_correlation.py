@@ -28,7 +28,7 @@ NAMES = {
 def section(tables: StudyTables) -> Section:
     """Return the section about the agreement of criteria."""
     if not tables.has("rank_correlation"):
-        return Section("criteria", TITLE, missing="Criteria were not compared in this study.")
+        return Section("rank_correlation", TITLE, missing="Criteria were not compared in this study.")
     last = rows_where(last_epochs(tables.rank_correlation), statistic="spearman")
     run = main_run(last, tables)
     lead = (
@@ -38,7 +38,7 @@ def section(tables: StudyTables) -> Section:
         " agreement with themselves, on two halves of the data, leaves room for."
     )
     others = [other for other in tables.runs if other != run and other in set(last["run"])]
-    return Section("criteria", TITLE, lead=lead, exhibits=(_exhibit(rows_where(last, run=run), last, others),))
+    return Section("rank_correlation", TITLE, lead=lead, exhibits=(_exhibit(rows_where(last, run=run), last, others),))
 
 
 def _exhibit(rows: pandas.DataFrame, last: pandas.DataFrame, others: list[str]) -> Exhibit:

@@ -50,7 +50,7 @@ TITLE = "Pruning curves"
 def section(tables: StudyTables) -> Section:
     """Return the section about removing more and more heads."""
     if not tables.has("pruning"):
-        return Section("curves", TITLE, missing="Pruning curves were not computed in this study.")
+        return Section("pruning", TITLE, missing="Pruning curves were not computed in this study.")
     rows = with_shares(last_epochs(tables.pruning), tables)
     rows = rows_where(rows, metric=main_metric(rows))
     rows = rows_where(rows, set=main_set(rows))
@@ -70,7 +70,7 @@ def section(tables: StudyTables) -> Section:
         _by_kind(ours) if kind_of(tables.task) == "translation" else None,
         curves_by_layer.exhibit(rows_where(rows, run=run), words_of(tables.task)),
     )
-    return Section("curves", TITLE, lead=lead, exhibits=tuple(one for one in exhibits if one is not None))
+    return Section("pruning", TITLE, lead=lead, exhibits=tuple(one for one in exhibits if one is not None))
 
 
 def _seeds(rows: pandas.DataFrame) -> str:

@@ -1,0 +1,57 @@
+"""A copy of the project that a test adds something to, and what it has touched there."""
+
+import filecmp
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from whole_project import ROOT, Project, new_project, planned
+
+
+@dataclass(frozen=True)
+class Copy(Project):
+    """The project with additions; paths of files are those below `workflow/`."""
+
+    def write(self, path: str, text: str) -> None:
+        """Add a file."""
+        place = self.root / "workflow" / path
+        assert not place.exists()
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(text)
+
+    def edit(self, path: str, **additions: str) -> None:
+        """Add to a file: `before` or `after` the text `at`, which it has once, or else at its `end`."""
+        place = self.root / "workflow" / path
+        text, at = place.read_text(), additions.get("at", "")
+        assert not at or text.count(at) == 1, at
+        changed = text.replace(at, additions.get("before", "") + at + additions.get("after", "")) if at else text
+        place.write_text(changed + additions.get("end", ""))
+
+    def touched(self) -> set[str]:
+        """Return the files below `workflow/` that are not those of the project, folders of other files alone."""
+        return set(self._differing(filecmp.dircmp(ROOT / "workflow", self.root / "workflow", ["__pycache__"])))
+
+    def _differing(self, found: "filecmp.dircmp[str]") -> Iterator[str]:
+        for name in (*found.diff_files, *found.left_only, *found.right_only):
+            yield str((Path(found.right) / name).relative_to(self.root / "workflow"))
+        for inner in found.subdirs.values():
+            yield from self._differing(inner)
+
+    def headroom(self, *arguments: str | Path) -> str:
+        """Run a stage of the copy and return what it prints."""
+        name, *given = map(str, arguments)
+        ended = self.stage(name, *given)
+        assert ended.status == 0, ended.output
+        return ended.output
+
+    def plan(self, **changes: object) -> dict[str, int]:
+        """Return the jobs of a dry run of the tiny study with some keys changed, `__` for the dots in them."""
+        study = self.configure({key.replace("__", "."): value for key, value in changes.items()})
+        return planned(self.snakemake("-n", study=study))
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Copy:
+    """Return a copy of the project."""
+    return Copy(new_project(tmp_path / "project").root)

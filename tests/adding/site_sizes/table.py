@@ -1,0 +1,12 @@
+"""The table of the sizes of sites."""
+
+from headroom.core.table import Column, Table
+from headroom.core.tables.columns import KIND, LAYER, RUN, SIGNATURE
+
+SITE_SIZES = Table(
+    path="site_sizes/{run}.csv",
+    writers=("site_sizes",),
+    key=("run", "epoch", "kind", "layer"),
+    columns=(*RUN, KIND, LAYER, Column("heads", "integer", "heads of the site"), SIGNATURE),
+    about="How many heads every site has.",
+)

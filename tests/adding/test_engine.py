@@ -1,0 +1,42 @@
+"""An engine is a folder: then every stage that looks at a model takes it by `--task`."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from headroom.core.files import write_lines
+from headroom.stages import parameters, scores
+from toy_encoder import toy_text, write_encoder
+
+SOURCES = "from pathlib import Path; from headroom.sources import Sources; print(*Sources(Path('workflow')).of_stage"
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    """Return a directory with a classifier and a set of labelled text."""
+    place = tmp_path_factory.mktemp("classifier")
+    write_encoder(place / "epoch1")
+    text = toy_text()
+    rows = ["sentence1\tsentence2\tlabel", *("\t".join(row) for row in zip(text.first, text.second, text.labels))]
+    write_lines(place / "choose.tsv", rows)
+    return place
+
+
+def test_an_engine_is_a_folder(project, classifier, tmp_path):
+    engines = project.root / "workflow" / "headroom" / "engines"
+    shutil.copytree(engines / "classification", engines / "sentiment")
+    for path in (engines / "sentiment").glob("*.py"):
+        path.write_text(path.read_text().replace("engines.classification", "engines.sentiment"))
+    assert project.touched() == {"headroom/engines/sentiment"}
+
+    model = [str(classifier / "epoch1"), "--corpus", str(classifier), "--device", "cpu"]
+    mine, other = (str(tmp_path / f"{name}.csv") for name in ("sentiment", "classification"))
+    for stage, flags in ((parameters, ["--checkpoint", *model]), (scores, ["--checkpoints", *model])):
+        stage.main(["--task", "classification", *flags, "--output", other])
+        project.headroom(stage.__name__.rpartition(".")[2], "--task", "sentiment", *flags, "--output", mine)
+        assert Path(mine).read_bytes() == Path(other).read_bytes()
+
+    asked = f"{SOURCES}('parameters', 'sentiment'))"
+    files = project.run("env", "PYTHONPATH=workflow", "python", "-c", asked).output.split()
+    assert "workflow/headroom/engines/sentiment/model.py" in files
+    assert not [file for file in files if "/engines/classification/" in file or file.endswith("/judging.py")]
