@@ -39,7 +39,8 @@ if workflow.modifier.path_modifier.modifies_prefixes:
 WORKFLOW = (Path(here.path).parent if here.is_local else unpacked(here)).resolve()
 sys.path.insert(0, str(WORKFLOW))
 # jobs run `python -m headroom`, in whichever environment
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.path.relpath(WORKFLOW), os.environ.get("PYTHONPATH")]))
+searched = filter(None, [os.path.relpath(WORKFLOW), os.environ.get("PYTHONPATH")])
+os.environ.update(PYTHONPATH=os.pathsep.join(searched))
 
 try:
     from headroom.core.errors import HeadroomError

@@ -10,13 +10,15 @@ import types
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, overload
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
 
 from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory, visible
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 Checked = TypeVar("Checked")
 
@@ -267,7 +269,7 @@ def _fitting(value: Any, field: FieldInfo) -> Any:
     return value
 
 
-def _mistake(section: str, error: ErrorDetails, variant: str) -> str:
+def _mistake(section: str, error: "ErrorDetails", variant: str) -> str:
     """Return what is wrong with a key of a section in a line: its flag, the value and what is expected."""
     place = [str(part) for part in error["loc"][bool(variant) and len(error["loc"]) > 1 :]]
     flag = "--" + ".".join(place).replace("_", "-") if place else section

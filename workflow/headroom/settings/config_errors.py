@@ -3,9 +3,11 @@
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pydantic_core import ErrorDetails
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
 
 LONGEST_PART = 60
 """Characters of a key's part that are shown."""
@@ -23,7 +25,7 @@ _WORDS = {
 _UNION = re.compile(r" or (instance of .*|object to extract fields from)")
 
 
-def explained(error: ErrorDetails) -> str:
+def explained(error: "ErrorDetails") -> str:
     """Return `configuration, key seeds.0: ...`: what is wrong, the value found, what is expected."""
     key, message = key_of(error), _message(error)
     if not key or message.startswith(f"{key}."):  # a check of several sections: the message names the key itself
@@ -31,7 +33,7 @@ def explained(error: ErrorDetails) -> str:
     return one_line(f"configuration, key {key}: {message[:1].lower()}{message[1:]} {_found(error)}".rstrip())
 
 
-def without(configuration: Any, errors: Iterable[ErrorDetails]) -> Any:
+def without(configuration: Any, errors: Iterable["ErrorDetails"]) -> Any:
     """Return a configuration without the keys that errors are about, so that the rest of it can be checked."""
     rest = copy.deepcopy(configuration)
     for error in errors:
@@ -58,7 +60,7 @@ def _keys(section: Any) -> list[Any]:
     )
 
 
-def key_of(error: ErrorDetails) -> str:
+def key_of(error: "ErrorDetails") -> str:
     """Return the key as it is written in the configuration: without the tag of a section's variant."""
     parts = [part for part in error["loc"] if part != "[key]"]
     if _is_no_text(error):
@@ -74,7 +76,7 @@ def key_of(error: ErrorDetails) -> str:
     return ".".join(places)
 
 
-def _message(error: ErrorDetails) -> str:
+def _message(error: "ErrorDetails") -> str:
     kind = error["type"]
     if kind == "extra_forbidden":
         return "no such key; see docs/configuration.md for all keys"
@@ -91,12 +93,12 @@ def _message(error: ErrorDetails) -> str:
     return message
 
 
-def _is_no_text(error: ErrorDetails) -> bool:
+def _is_no_text(error: "ErrorDetails") -> bool:
     """Return whether what is wrong is that a key is no text."""
     return error["type"] == "invalid_key" or "[key]" in error["loc"]
 
 
-def _found(error: ErrorDetails) -> str:
+def _found(error: "ErrorDetails") -> str:
     told = error["type"] in ("extra_forbidden", "union_tag_invalid", "union_tag_not_found")
     whole_section = error["type"] in ("value_error", "missing") and isinstance(error.get("input"), dict)
     return "" if told or whole_section else f"(found: {error.get('input')!r:.80})"
