@@ -15,9 +15,9 @@ NAME := import sys, yaml; from headroom.settings.study import load_study; print(
 
 .PHONY: study test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
-study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2
+study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
-	@$(RUN) snakemake --cores $(CORES) --configfile $(STUDY)
+	@$(RUN) snakemake --cores $(CORES) --configfile $(STUDY) $(if $(MIRROR),--config "mirror=$(MIRROR)")
 	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
 
 test: lint  ## lint, then the whole test suite but the tests marked long and the table of faults

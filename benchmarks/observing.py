@@ -2,8 +2,8 @@
 
 Needs the finished starter study. Both look at the same 1,000 sentence pairs, teacher-forced, and at the trees of their
 sources, through the encoder, in the same batches: one only runs the model and has attention weights made at every site;
-the other measures all that the stage `observe` measures, intervals included. They take turns; the median of the ratios
-is printed with its 95 % bootstrap interval.
+the other measures all that the stage `attention_stats` measures, intervals included. They take turns; the median of the
+ratios is printed with its 95 % bootstrap interval.
 """
 
 import argparse

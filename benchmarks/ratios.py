@@ -11,6 +11,7 @@ from pathlib import Path
 
 import torch
 from headroom.core.heads import all_heads
+from headroom.core.interventions import Intervention
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
@@ -77,7 +78,7 @@ def ablating(model: TranslationModel, results: Path) -> None:
     ablations, decodes = [], []
     for head in heads:
         decodes.append(_seconds(lambda: model.translate(batches, test.settings)))
-        ablations.append(_seconds(lambda head=head: list(judge.compared(frozenset([head])))))
+        ablations.append(_seconds(lambda head=head: list(judge.compared(Intervention.without(head)))))
     total = sum(ablations) / sum(decodes)
     print(f"ablation of {len(heads)} heads with losses, metrics and tests / as many plain decodes: {total:.2f}")
     show("  per head", *ratio_summary(ablations, decodes), len(heads))

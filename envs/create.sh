@@ -52,7 +52,7 @@ say "installing $(grep -c == envs/requirements.txt) packages (a minute or two; w
 
 PATH="$place/.venv/bin:$PATH" bash envs/torch.post-deploy.sh  # fairseq, as in the conda environment
 
-# `python -m headroom.<stage>` works inside the environment from any directory.
+# `python -m headroom <stage>` works inside the environment from any directory.
 echo "$place/workflow" > "$(.venv/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/headroom.pth"
 printf '%s\n' "$place" "$fingerprint" > .venv/ready
 say "the environment is ready: .venv"

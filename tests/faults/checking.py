@@ -73,7 +73,7 @@ def alike(path: Path, expected: Path) -> bool:
         return False
     if path.read_bytes() == expected.read_bytes():
         return True
-    return path.parent.name in ("training", "scratch_training") and _timeless(path) == _timeless(expected)
+    return path.parent.name in ("training", "training_from_scratch") and _timeless(path) == _timeless(expected)
 
 
 def _timeless(table: Path) -> list[list[str]]:

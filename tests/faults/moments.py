@@ -19,7 +19,7 @@ class Moment:
 
     Attributes:
         name: The row of the table that `make test-faults` prints.
-        stage: The module that is stopped.
+        stage: The stage that is stopped.
         stop: Where, in the words of `injected/sitecustomize.py`.
         target: The output that Snakemake is asked for.
         outputs: Patterns of what the job makes, below the project.
@@ -44,33 +44,31 @@ class Moment:
 def _moment(name: str, stage: str, stop: str, log: str, outputs: tuple[str, ...]) -> Moment:
     """Return a moment of a stage that has nothing to resume; the first output is asked for."""
     made = tuple(output if output.startswith("reports/") else f"{RESULTS}/{output}" for output in outputs)
-    return Moment(name, f"headroom.{stage}", stop, made[0], made, f"logs/tiny/{log}.log")
+    return Moment(name, stage, stop, made[0], made, f"logs/tiny/{log}.log")
 
 
 def _training(name: str, stage: str, stop: str, run: str, epoch: int) -> Moment:
     """Return a moment of a training."""
     target = f"{RESULTS}/training/{run}.csv"
     made = (target, f"{RESULTS}/runs/{run}/**/*")
-    return Moment(
-        name, f"headroom.{stage}", stop, target, made, f"logs/tiny/{stage}/{run}.log", f"work/tiny/{run}", epoch
-    )
+    return Moment(name, stage, stop, target, made, f"logs/tiny/{stage}/{run}.log", f"work/tiny/{run}", epoch)
 
 
-GENERATE = _moment(
+TEXT = _moment(
     "parallel_text: a text half written",
     "acquire",
     "write */.check.target.*",
     "translation/parallel_text",
     ("translation/corpus/corpus.json", "translation/corpus/*"),
 )
-PREPARE = _moment(
-    "prepare: two of eleven files in place",
-    "prepare",
+VOCABULARY = _moment(
+    "vocabulary: some of eleven files in place",
+    "vocabulary",
     "place */binarised/dict.target.txt",
-    "translation/prepare",
+    "translation/vocabulary",
     ("translation/binarised/prepared.json", "translation/binarised/*"),
 )
-PREPARE_ENCODER = _moment(
+ENCODER = _moment(
     "encoder: the tokenizer half written",
     "encoder",
     "write */.encoder.*/tokenizer_config.json",
@@ -102,36 +100,36 @@ TUNE_HANDOVER = _training(
     TUNED,
     2,
 )
-ABLATE = _moment(
-    "ablate: in the middle of the sweep",
-    "ablate",
+ABLATION = _moment(
+    "ablation: in the middle of the sweep",
+    "ablation",
     "call headroom.methods.judging:Judge._outcome@6",
-    f"ablate/{CLASSIFIER}",
+    f"ablation/{CLASSIFIER}",
     (f"ablation/{CLASSIFIER}.csv", f"ablation_halves/{CLASSIFIER}.csv"),
 )
-CURVES = _moment(
-    "curves: in the middle of the sweep",
-    "prune",
+PRUNING = _moment(
+    "pruning: in the middle of the sweep",
+    "pruning",
     "call headroom.methods.judging:Judge._outcome@5",
-    f"curves/{TRANSLATOR}.all",
+    f"pruning/{TRANSLATOR}.all",
     (f"pruning/{TRANSLATOR}.all.csv",),
 )
-GATE = _moment(
-    "gate: while gates learn",
-    "gate",
+GATES = _moment(
+    "gates: while gates learn",
+    "gates",
     "call headroom.methods.continued_training:_step@3",
-    f"gate/{TRANSLATOR}.hard-concrete.E",
+    f"gates/{TRANSLATOR}.hard-concrete.E",
     (
         f"pruned_models/{TRANSLATOR}.hard-concrete.E.csv",
         f"gates/{TRANSLATOR}.hard-concrete.E.csv",
         f"pruned_models/{TRANSLATOR}/hard-concrete.E/**/*",
     ),
 )
-GATE_MODEL = _moment(
-    "gate: a pruned model half written",
-    "gate",
+GATES_MODEL = _moment(
+    "gates: a pruned model half written",
+    "gates",
     "write */new/.headroom.json.*",
-    f"gate/{CLASSIFIER}.exact.all",
+    f"gates/{CLASSIFIER}.exact.all",
     (
         f"pruned_models/{CLASSIFIER}.exact.all.csv",
         f"gates/{CLASSIFIER}.exact.all.csv",
@@ -139,10 +137,10 @@ GATE_MODEL = _moment(
     ),
 )
 TABLE = _moment(
-    "settle: a table half written",
-    "settle",
+    "settling: a table half written",
+    "settling",
     f"write */settling/.{TUNED}.csv.*",
-    f"settle/{TUNED}",
+    f"settling/{TUNED}",
     (f"settling/{TUNED}.csv",),
 )
 REPORT = _moment(
@@ -154,6 +152,6 @@ REPORT = _moment(
 )
 
 MOMENTS = (
-    *(GENERATE, PREPARE, PREPARE_ENCODER, TRAIN_EPOCH, TRAIN_STATE, TRAIN_HANDOVER),
-    *(TUNE_EPOCH, TUNE_STATE, TUNE_HANDOVER, ABLATE, CURVES, GATE, GATE_MODEL, TABLE, REPORT),
+    *(TEXT, VOCABULARY, ENCODER, TRAIN_EPOCH, TRAIN_STATE, TRAIN_HANDOVER),
+    *(TUNE_EPOCH, TUNE_STATE, TUNE_HANDOVER, ABLATION, PRUNING, GATES, GATES_MODEL, TABLE, REPORT),
 )

@@ -8,14 +8,13 @@ from faults.checking import assert_finished, assert_told, assert_whole
 from faults.disturbing import disturbed, forget
 from faults.moments import (
     CLASSIFIER,
-    CURVES,
-    GATE,
-    GATE_MODEL,
-    GENERATE,
-    PREPARE,
-    PREPARE_ENCODER,
+    ENCODER,
+    GATES,
+    GATES_MODEL,
+    PRUNING,
     REPORT,
     TABLE,
+    TEXT,
     TRAIN_HANDOVER,
     TRAIN_STATE,
     TRAINED,
@@ -23,6 +22,7 @@ from faults.moments import (
     TUNE_HANDOVER,
     TUNE_STATE,
     TUNED,
+    VOCABULARY,
     Moment,
 )
 from faults.small_disk import small_disk
@@ -32,22 +32,22 @@ MESSAGE = r"error: .*no space left on the disk[:;] free some .*and run the same 
 
 FULL = {
     # Where the job is stopped, so that what it writes next fails, and the directory that is on the full disk.
-    GENERATE: ("open */.check.target.*", "results/tiny/translation/corpus"),
-    PREPARE: ("open */.prepare.*/dict.source.txt", "results/tiny/translation/binarised"),
-    PREPARE_ENCODER: ("open */.encoder.*/tokenizer_config.json", "results/tiny/entailment/encoder"),
+    TEXT: ("open */.check.target.*", "results/tiny/translation/corpus"),
+    VOCABULARY: ("open */.prepare.*/dict.source.txt", "results/tiny/translation/binarised"),
+    ENCODER: ("open */.encoder.*/tokenizer_config.json", "results/tiny/entailment/encoder"),
     TRAIN_STATE: ("open */.state2.pt.*", TRAIN_STATE.work),
     TRAIN_HANDOVER: ("place */runs/*/epoch1.pt", f"results/tiny/runs/{TRAINED}"),
     TUNE_STATE: ("call transformers.trainer:Trainer.save_model@2", TUNE_STATE.work),
     TUNE_HANDOVER: ("place */runs/*/epoch1/model.safetensors", f"results/tiny/runs/{TUNED}"),
-    CURVES: ("open */pruning/.*.csv.*", "results/tiny/pruning"),
-    GATE: ("open */.epoch2.pt.*", f"results/tiny/pruned_models/{TRANSLATOR}/hard-concrete.E"),
-    GATE_MODEL: ("open */new/config.json", f"results/tiny/pruned_models/{CLASSIFIER}/exact.all"),
+    PRUNING: ("open */pruning/.*.csv.*", "results/tiny/pruning"),
+    GATES: ("open */.epoch2.pt.*", f"results/tiny/pruned_models/{TRANSLATOR}/hard-concrete.E"),
+    GATES_MODEL: ("open */new/config.json", f"results/tiny/pruned_models/{CLASSIFIER}/exact.all"),
     TABLE: ("open */settling/.*.csv.*", "results/tiny/settling"),
     REPORT: ("open */figures/.curves.svg.*", "results/tiny/figures"),
 }
 WHOLE = (
     replace(TRAIN_STATE, name="training: all on one full disk", stop="open */.state2.pt.*"),
-    replace(TABLE, name="settle: all on one full disk", stop="open */settling/.*.csv.*"),
+    replace(TABLE, name="settling: all on one full disk", stop="open */settling/.*.csv.*"),
 )
 
 

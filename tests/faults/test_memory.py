@@ -7,12 +7,12 @@ import pytest
 from faults.checking import assert_finished, assert_told, assert_whole
 from faults.disturbing import disturbed, forget
 from faults.memory import SMALL_BLOCKS, control_group, forbid_more
-from faults.moments import CURVES, GATE, GENERATE, REPORT, TRAIN_EPOCH, TUNE_EPOCH, Moment
+from faults.moments import GATES, PRUNING, REPORT, TEXT, TRAIN_EPOCH, TUNE_EPOCH, Moment
 from whole_project import Finished, Project
 
-COMPUTING = (TRAIN_EPOCH, TUNE_EPOCH, CURVES, GATE)
+COMPUTING = (TRAIN_EPOCH, TUNE_EPOCH, PRUNING, GATES)
 ALSO = (
-    replace(GENERATE, stop="call headroom.data.providers.generated:generate_sets"),
+    replace(TEXT, stop="call headroom.data.providers.generated:generate_sets"),
     replace(REPORT, stop="call headroom.report.page:render"),
 )
 

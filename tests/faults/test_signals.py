@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from faults.checking import assert_finished, assert_whole
 from faults.disturbing import Disturbed, disturbed, forget
-from faults.moments import MOMENTS, PREPARE, REPORT, TRAIN_EPOCH, TUNE_STATE, Moment
+from faults.moments import MOMENTS, REPORT, TRAIN_EPOCH, TUNE_STATE, VOCABULARY, Moment
 from whole_project import Finished, Project
 
 
@@ -55,7 +55,7 @@ FAULTS: dict[str, Callable[[Disturbed], None]] = {
     "Ctrl-C": interrupt,
 }
 CELLS = [(moment, fault) for moment in MOMENTS for fault in FAULTS if fault != "Ctrl-C"]
-CELLS += [(moment, "Ctrl-C") for moment in (PREPARE, TRAIN_EPOCH, TUNE_STATE, REPORT)]
+CELLS += [(moment, "Ctrl-C") for moment in (VOCABULARY, TRAIN_EPOCH, TUNE_STATE, REPORT)]
 
 
 @pytest.mark.parametrize(("moment", "fault"), CELLS, ids=str)

@@ -218,7 +218,7 @@ class TestOwnText:
     def test_is_checked_before_anything_is_made_of_it(
         self, project: Project, files: dict[str, str], message: tuple[str, ...]
     ) -> None:
-        ended = project.snakemake("prepare", study=own_text(project, **files))
+        ended = project.snakemake("vocabulary", study=own_text(project, **files))
         says(ended, *message)
         nothing_made(project, ended, "own")
 
@@ -264,7 +264,7 @@ class TestOwnClassifier:
 
 def nothing_made(project: Project, ended: Ended, study: str) -> None:
     """Check that no later job was started and that no part of a corpus is left."""
-    assert "rule prepare:" not in ended.output
+    assert "rule vocabulary:" not in ended.output
     assert "rule training_translation:" not in ended.output
     corpus = project.root / "results" / study / "translation" / "corpus"
     assert [path for path in corpus.rglob("*") if path.is_file()] == []
@@ -277,13 +277,13 @@ def test_corrupt_download(project: Project) -> None:
     wrong.write_bytes(b"wrong")
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
     study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
-    ended = project.snakemake("prepare", study=study)
+    ended = project.snakemake("vocabulary", study=study)
     says(ended, f"mirror/{file.path}: wrong checksum, expected sha256 {file.sha256}", "replace the file in the mirror")
     nothing_made(project, ended, "corrupt")
 
 
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
-    ended = project.snakemake("prepare", study=project.configure({"translation.vocabulary.size": 30000}))
+    ended = project.snakemake("vocabulary", study=project.configure({"translation.vocabulary.size": 30000}))
     says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
     assert "rule training_translation:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))

@@ -110,7 +110,7 @@ def test_numbers_are_those_of_local_jobs(project: Project, finished: Finished) -
     assert seen.status == 0, seen.output
     for name in (SCORES, f"results/tiny/runs/{RUN}/epoch2.pt"):
         assert (project.root / name).read_bytes() == (finished.project.root / name).read_bytes()
-    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # parallel_text, prepare, training, score
+    assert seen.output.count("Submitted job ") == len(jobs_of(project)) == 4  # from text to scores
     assert {(job / "status").read_text() for job in jobs_of(project)} == {"0\n"}
 
     again = ended(project, submit(project, SCORES))
@@ -122,8 +122,8 @@ def test_jobs_that_time_things_ask_for_the_cores_that_they_use(study: Project) -
     tables = ["results/tiny/update_cost.csv", f"results/tiny/timing/{RUN}.csv"]
     noting = "echo {rule} {threads} >> asked-for; false"
     options = ("--executor", "cluster-generic", "--cluster-generic-submit-cmd", noting, "--jobs", "9", "--keep-going")
-    study.run("snakemake", *tables, "--forcerun", "update_cost", "speed", *options, "--configfile", TINY)
-    assert sorted((study.root / "asked-for").read_text().splitlines()) == ["cost 1", "speed 1"]
+    study.run("snakemake", *tables, "--forcerun", "update_cost", "timing", *options, "--configfile", TINY)
+    assert sorted((study.root / "asked-for").read_text().splitlines()) == ["timing 1", "update_cost 1"]
 
 
 class TestWhatFails:
@@ -131,10 +131,10 @@ class TestWhatFails:
         (study.root / f"results/tiny/runs/{RUN}/epoch2.pt").write_bytes(b"no checkpoint")
         seen = ended(study, submit(study, SCORES))
         assert seen.status == 1, seen.output
-        assert "Error in rule score" in seen.output
+        assert "Error in rule scores" in seen.output
         (job,) = jobs_of(study)
         assert f"external_jobid: {job}" in seen.output  # where the rest of its output is
-        log = (study.root / f"logs/tiny/score/{RUN}.log").read_text().strip().splitlines()
+        log = (study.root / f"logs/tiny/scores/{RUN}.log").read_text().strip().splitlines()
         assert log
         assert log[-1] in seen.output
 

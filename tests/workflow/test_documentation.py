@@ -99,7 +99,7 @@ class TestResultTables:
         found: dict[str, list[Path]] = {name: [] for name in tables.ALL.by_name}
         for path in sorted(results.glob("*.csv")) + sorted(results.glob("*/*.csv")):
             found.setdefault(path.stem if path.parent == results else path.parent.name, []).append(path)
-        found["training"] += found.pop("scratch_training")
+        found["training"] += found.pop("training_from_scratch")
         return found
 
     def test_every_table_is_declared(self, files: dict[str, list[Path]]) -> None:

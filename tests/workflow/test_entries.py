@@ -1,5 +1,7 @@
 import re
+from pathlib import Path
 
+import pytest
 from whole_project import ROOT, Project
 
 HERE = Project(ROOT)
@@ -10,6 +12,35 @@ def test_both_snakefiles_plan_the_same() -> None:
     first, second = (HERE.snakemake(*entry, "--forceall") for entry in entries)
     assert first.status == second.status == 0, second.output
     assert jobs(first.output) == jobs(second.output) != []
+
+
+SST2 = ("-n", "-p", "results/sst2/sst2/corpus/corpus.json", "--forceall")
+
+
+@pytest.mark.parametrize("mirror", ["http://localhost/data", "{there}", "{there}/gone"])
+def test_mirror_is_named_on_the_command_line(tmp_path: Path, mirror: str) -> None:
+    mirror = mirror.format(there=tmp_path)
+    ended = HERE.snakemake(*SST2, "--config", f"mirror={mirror}", study="studies/sst2.yaml")
+    assert ended.status == 0, ended.output
+    assert re.search(rf"headroom acquire --kind labelled .* --mirror {re.escape(mirror)} ", ended.output)
+    assert (f"there is no directory {mirror} in" in ended.output) == mirror.endswith("gone")
+
+
+def test_make_passes_a_mirror_on(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    (tmp_path / "envs").mkdir()
+    for name in ("envs/requirements.txt", "envs/fairseq.txt", "own.yaml"):
+        (tmp_path / name).touch()
+    asked = ("make", "--dry-run", "study", "STUDY=own.yaml")
+    plain, mirrored = (Project(tmp_path).run(*asked, *more).output for more in ([], ["MIRROR=../some data"]))
+    assert "--configfile own.yaml" in plain
+    assert "--config " not in plain
+    assert '--configfile own.yaml --config "mirror=../some data"' in mirrored
+
+
+def test_studies_name_no_place_outside_of_the_project() -> None:
+    for study in (ROOT / "studies").glob("*.yaml"):
+        assert not re.search(r"^mirror:|\.\./|: /", study.read_text(), flags=re.M), study
 
 
 def jobs(output: str) -> list[str]:

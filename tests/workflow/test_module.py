@@ -1,19 +1,21 @@
 """The workflow as part of others: as a module of a clone, and deployed from its host, as the catalogue tells users."""
 
 import importlib.metadata
+import json
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import grimp
 import pytest
 import yaml
 from commands import Ended, run
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from whole_project import ROOT, TINY, Project, environment, new_project, planned
+from same_numbers import differing
+from whole_project import ROOT, TINY, Finished, Project, environment, new_project, planned
 
 OUTER = """
 configfile: "config/config.yaml"
@@ -30,13 +32,17 @@ rule all:
     input: "own/lines.txt"
 
 rule count_lines:
-    input: "results/tiny/translation/corpus/train.source"
+    input: "{place}results/tiny/translation/corpus/train.source"
     output: "own/lines.txt"
     shell: "wc -l < {{input}} > {{output}}"
 
 rule fall_over:
     output: "own/nothing.txt"
     shell: "false | true > {{output}}"
+
+rule greet:
+    output: "own/greeting.txt"
+    shell: "echo $GREETING > {{output}}"
 """
 DEPLOYED = """
 from snakemake.utils import min_version
@@ -66,10 +72,18 @@ def outer(clone: Project, tmp_path: Path) -> Project:
     return write_outer(tmp_path / "outer", clone)
 
 
-def write_outer(root: Path, clone: Project, more: str = "") -> Project:
+def write_outer(root: Path, clone: Project, more: str = "", place: str = "") -> Project:
+    """Write another project.
+
+    Args:
+        root: Its directory.
+        clone: What it has as a module.
+        more: A line of the module's declaration.
+        place: What the module's results are below, with a slash at its end.
+    """
     (root / "workflow").mkdir(parents=True)
     (root / "config").mkdir()
-    snakefile = OUTER.format(snakefile=clone.root / "workflow" / "Snakefile", more=more)
+    snakefile = OUTER.format(snakefile=clone.root / "workflow" / "Snakefile", more=more, place=place)
     (root / "workflow" / "Snakefile").write_text(snakefile)
     study = yaml.safe_load((ROOT / TINY).read_text())
     (root / "config" / "config.yaml").write_text(yaml.safe_dump({"headroom": study}))
@@ -113,11 +127,18 @@ class TestModule:
         assert ended.status == 1
         assert not (outer.root / "own" / "nothing.txt").exists()
 
-    @pytest.mark.parametrize("more", ['prefix: "sub"', 'replace_prefix: {"results/": "sub/"}'])
-    def test_prefix_is_refused(self, clone: Project, tmp_path: Path, more: str) -> None:
-        ended = write_outer(tmp_path / "outer", clone, more).snakemake("-n", study=None)
+    def test_keeps_the_shell_prefix_of_the_others_rules(self, outer: Project) -> None:
+        snakefile = outer.root / "workflow" / "Snakefile"
+        snakefile.write_text('shell.prefix("export GREETING=hello; ")\n' + snakefile.read_text())
+        ended = outer.snakemake("own/greeting.txt", "results/tiny/entailment/corpus/corpus.json", study=None)
+        assert ended.status == 0, ended.output
+        assert (outer.root / "own" / "greeting.txt").read_text() == "hello\n"
+
+    def test_replace_prefix_is_refused(self, clone: Project, tmp_path: Path) -> None:
+        outer = write_outer(tmp_path / "outer", clone, 'replace_prefix: {"results/": "sub/"}')
+        ended = outer.snakemake("-n", study=None)
         assert ended.status == 1
-        assert "headroom cannot be a module with `prefix` or `replace_prefix`" in ended.output
+        assert 'use `prefix: "..."` or `pathvars: ' in ended.output
         assert "Traceback" not in ended.output
 
     def test_mistake_in_its_configuration_names_the_key(self, outer: Project) -> None:
@@ -129,6 +150,56 @@ class TestModule:
         assert "Traceback" not in ended.output
 
 
+MOVED = {
+    'prefix: "sub"': ("sub/results", "sub/logs", "sub/reports"),
+    'pathvars: results="sub/results", logs="elsewhere", reports="pages"': ("sub/results", "elsewhere", "pages"),
+}
+"""By how a module's files are moved: where its results, its logs and its reports are."""
+
+
+class TestMoved:
+    """A module whose files are elsewhere, so that a project can have it twice, or files of the same names."""
+
+    @pytest.fixture(params=MOVED)
+    def more(self, request: pytest.FixtureRequest) -> str:
+        return str(request.param)
+
+    @pytest.fixture
+    def moved(self, clone: Project, tmp_path: Path, more: str) -> Project:
+        return write_outer(tmp_path / "moved", clone, more, "sub/")
+
+    def test_plans_what_the_project_itself_plans(self, clone: Project, moved: Project, more: str) -> None:
+        dry = moved.snakemake("-n", "headroom_all", study=None)
+        theirs = planned(dry)
+        theirs.pop("headroom_all")
+        assert theirs == {f"headroom_{rule}": count for rule, count in planned(clone.snakemake("-n")).items()}
+        listed = re.findall(r"^    (?:output|log|benchmark): (.+)$", dry.output, flags=re.M)
+        files = {file for line in listed for file in line.split(", ")}
+        places = tuple(f"{place}/tiny" for place in MOVED[more])
+        assert all(any(file.startswith(place) for file in files) for place in places)
+        assert [file for file in files if not file.startswith(places)] == []
+
+    def test_runs_there(self, moved: Project, more: str) -> None:
+        results, logs, _ = MOVED[more]
+        ended = moved.snakemake(f"{results}/tiny/translation/binarised/dict.source.txt", "own/lines.txt", study=None)
+        assert ended.status == 0, ended.output
+        assert (moved.root / "own" / "lines.txt").read_text().strip() == "600"
+        assert (moved.root / logs / "tiny/translation/vocabulary.log").exists()
+        assert not (moved.root / "results").exists()
+        assert not (moved.root / "logs").exists()
+
+
+@pytest.mark.long
+def test_module_with_a_prefix_has_the_projects_results(clone: Project, finished: Finished, tmp_path: Path) -> None:
+    moved = write_outer(tmp_path / "moved", clone, 'prefix: "sub"', "sub/")
+    ended = moved.snakemake("headroom_all", study=None)
+    assert ended.status == 0, ended.output
+    assert (moved.root / "sub/reports/tiny.html").is_file()
+    assert differing(moved.root / "sub/results/tiny", finished.project.root / "results/tiny") == []
+    assert sorted(path.name for path in moved.root.iterdir()) == [".snakemake", "config", "sub", "workflow"]
+    assert planned(moved.snakemake("-n", "headroom_all", study=None)) == {"headroom_all": 1}
+
+
 class TestDeployed:
     """As `snakedeploy deploy-workflow` leaves it: a copy of config/, a Snakefile that names a repository and a tag."""
 
@@ -137,7 +208,12 @@ class TestDeployed:
         """Return a git repository of the project as it is now, tagged v1.0.0."""
         root = new_project(tmp_path / "repository").root
         author = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
-        for command in (["init", "-q"], ["add", "-A"], [*author, "commit", "-qm", "all"], ["tag", "v1.0.0"]):
+        for command in (
+            ["init", "-q", "-b", "main"],
+            ["add", "-A"],
+            [*author, "commit", "-qm", "all"],
+            ["tag", "v1.0.0"],
+        ):
             subprocess.run(["git", *command], cwd=root, check=True)
         return root
 
@@ -158,6 +234,20 @@ class TestDeployed:
         assert ended.status == 0, ended.output
         assert (deployed.root / CORPUS).exists()
         plan = snakemake(deployed, inside, "-n")  # every rule finds its environment, captions and sources
+        assert plan.status == 0, plan.output
+        assert "parallel_text" not in planned(plan)
+        assert planned(plan)["report"] == 1
+
+    @pytest.mark.parametrize("ref", ["v1.0.0", "main"])
+    def test_runs_by_its_name_alone(self, repository: Path, tmp_path: Path, ref: str) -> None:
+        here = Project(tmp_path / "here")
+        here.root.mkdir()
+        shutil.copy(ROOT / TINY, here.root / "mine.yaml")
+        inside = hosted(repository, tmp_path / "cache")
+        named = ("-s", f"gh:somebody/headroom@{ref}", "--configfile", "mine.yaml", "--cores", "2")
+        ended = snakemake(here, inside, CORPUS, *named)
+        assert ended.status == 0, ended.output
+        plan = snakemake(here, inside, "-n", *named)
         assert plan.status == 0, plan.output
         assert "parallel_text" not in planned(plan)
         assert planned(plan)["report"] == 1
@@ -194,23 +284,47 @@ class TestCatalogue:
         settings = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
         command = re.search(r"`pip install ([\w -]+)`", settings["usage"]["mandatory-flags"]["desc"])
         assert command is not None
-        there = {name for asked in ("snakemake", *command[1].split()) for name in (asked, *required_by(asked))}
-        assert imported_by_rules() <= there
+        asked = ("snakemake", *command[1].split())
+        assert used_by_rules() <= {name for one in asked for name in (one, *required_by(one))}
 
 
-def imported_by_rules() -> set[str]:
-    """Return the distributions that rules import when they are read, directly or through the package."""
+PLANNING = """
+import importlib, json, sys
+from pathlib import Path
+before = set(sys.modules)
+for name in {modules}:
+    importlib.import_module(name)
+from headroom.plan import Plan
+from headroom.settings.study import load_study
+from headroom.sources import Sources
+plan = Plan(load_study(json.loads({study!r})))
+plan.report_tables(), plan.benchmarks(), plan.missing_files(), plan.wrong_criteria(), plan.update_cost_settings()
+Sources(Path({workflow!r})).of_stage("scores", "translation")
+print(*{{name.partition(".")[0] for name in set(sys.modules) - before}})
+"""
+"""All that rules import, and what they ask of the package."""
+
+
+def used_by_rules() -> set[str]:
+    """Return the distributions that are imported when rules are read, but for Snakemake's own."""
     text = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
-    modules = set(re.findall(r"^\s*(?:import|from) ([\w.]+)", text, flags=re.M))
-    graph = grimp.build_graph("headroom", include_external_packages=True, cache_dir=None)
-    own = {name for name in modules if name in graph.modules}
-    behind = {name for module in own for name in graph.find_upstream_modules(module) if graph.is_module_squashed(name)}
+    found = set(re.findall(r"^\s*(?:import|from) ([\w.]+)", text, flags=re.M))
+    modules = sorted(name for name in found if not name.startswith("snakemake"))
+    study = json.dumps(yaml.safe_load((ROOT / TINY).read_text()))
+    code = PLANNING.format(modules=modules, study=study, workflow=str(ROOT / "workflow"))
+    ended = run([sys.executable, "-c", code], env=environment() | {"PYTHONPATH": str(ROOT / "workflow")})
+    assert ended.status == 0, ended.output
     owners = importlib.metadata.packages_distributions()
-    roots = {name.partition(".")[0] for name in modules | behind}
-    return {canonicalize_name(owners[root][0]) for root in roots if root in owners}
+    return {canonicalize_name(owners[root][0]) for root in ended.output.split() if root in owners}
 
 
 def required_by(distribution: str) -> set[str]:
-    """Return the distributions that one requires itself."""
-    wanted = map(Requirement, importlib.metadata.requires(distribution) or [])
-    return {canonicalize_name(item.name) for item in wanted if item.marker is None or item.marker.evaluate()}
+    """Return the distributions that one requires, directly or through others."""
+    found: set[str] = set()
+    waiting = [distribution]
+    while waiting:
+        wanted = map(Requirement, importlib.metadata.requires(waiting.pop()) or [])
+        names = {canonicalize_name(item.name) for item in wanted if item.marker is None or item.marker.evaluate()}
+        waiting += names - found
+        found |= names
+    return found

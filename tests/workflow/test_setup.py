@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -108,7 +109,11 @@ def installed_here() -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def import_graph() -> grimp.ImportGraph:
-    return grimp.build_graph("headroom", include_external_packages=True, cache_dir=None)
+    """Return the imports; a criterion imports what computes its scores when the stage `scores` asks for them."""
+    options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
+    graph = grimp.build_graph("headroom", cache_dir=None, **options)
+    graph.remove_import(importer="headroom.methods.criteria.gradient", imported="headroom.methods.importance")
+    return graph
 
 
 class TestCondaEnvironments:
@@ -297,9 +302,21 @@ def manual() -> str:
 
 @pytest.mark.parametrize("name", ["default", "slurm", "cluster-generic"])
 def test_snakemake_knows_every_key_of_a_profile(name: str, manual: str) -> None:
-    profile = yaml.safe_load((ROOT / "profiles" / name / "config.yaml").read_text())
+    profile = yaml.safe_load((ROOT / "profiles" / name / "profile.yaml").read_text())
     unknown = [key for key in profile if not re.search(rf"--{key}\b", manual)]
     assert not unknown
+
+
+@pytest.mark.parametrize("name", ["slurm", "cluster-generic"])
+def test_rules_named_in_a_profile_are_there(name: str) -> None:
+    text = (ROOT / "profiles" / name / "profile.yaml").read_text()
+    profile = yaml.safe_load(text)
+    named = {*profile.get("set-resources", {}), *re.findall(r"^  # (\w+):$", text, flags=re.M)}  # in use, or proposed
+    named |= set(filter(None, profile.get("slurm-array-jobs", "").split(",")))
+    rules = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
+    known = re.findall(r'\brule (?:\w+ as )?(\w+)(?:| with):|\bname:\s+"(\w+)"', rules)
+    assert named <= {rule for names in known for rule in names}
+    assert {"timing", "update_cost"} <= named or name != "slurm"
 
 
 @pytest.mark.parametrize("name", ["slurm", "cluster-generic"])
@@ -307,3 +324,20 @@ def test_the_workflow_can_be_planned_with_a_profile(name: str) -> None:
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--profile", f"profiles/{name}", "--nolock"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode == 0, (ended.stdout + ended.stderr)[-2000:]
+
+
+class TestInstalled:
+    """The package as `pip install .` takes it from pyproject.toml."""
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+    def test_command_starts_the_stages(self) -> None:
+        module, _, function = self.project["project"]["scripts"]["headroom"].partition(":")
+        assert callable(getattr(importlib.import_module(module), function))
+
+    def test_every_file_of_the_package_is_in_it(self) -> None:
+        package = ROOT / "workflow" / "headroom"
+        globs = self.project["tool"]["setuptools"]["package-data"]["headroom"]
+        listed = {path for glob in globs for path in package.glob(glob)}
+        others = {path for path in package.rglob("*.*") if path.is_file() and path.suffix not in (".py", ".pyc")}
+        assert others == listed

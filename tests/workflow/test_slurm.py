@@ -46,7 +46,7 @@ def test_the_tiny_study_ends_with_the_numbers_of_one_machine(slurm: Slurm, finis
     assert ended.status == 0, ended.output
     assert (project.root / "reports" / "tiny.html").is_file()
     assert differing(*(place.root / "results" / "tiny" for place in (project, finished.project))) == []
-    timed = [*jobs_of(slurm, project, "speed"), *jobs_of(slurm, project, "update_cost")]
+    timed = [*jobs_of(slurm, project, "timing"), *jobs_of(slurm, project, "update_cost")]
     assert len(timed) == 3
     for job in timed:
         assert "OverSubscribe=NO" in job, job  # nothing else on the node
@@ -90,7 +90,7 @@ def test_a_sweep_in_an_array_of_shards_gives_the_same_table(slurm: Slurm, study:
     assert ended.status == 0, ended.output
     for table in tables:
         assert (study.root / table).read_bytes() == (finished.project.root / table).read_bytes()
-    shards = jobs_of(slurm, study, "ablate_shard")
+    shards = jobs_of(slurm, study, "ablation_shard")
     assert len(shards) == 3
     assert len({re.findall(r"ArrayJobId=(\d+)", job)[0] for job in shards}) == 1
 

@@ -428,6 +428,13 @@ class Plan:
             names += [f"{name}/{one}" for one in scratch for name in ("training_from_scratch", "from_scratch")]
         return [f"{self.results}/benchmarks/{name}.tsv" for name in names]
 
+    def missing_mirror(self) -> list[str]:
+        """Return a line if the mirror is a directory that is not there: files are downloaded then."""
+        mirror = self.study.mirror
+        if not mirror or "://" in mirror or os.path.isdir(mirror):
+            return []
+        return [f"key mirror: there is no directory {mirror} in {os.getcwd()}; files are downloaded instead"]
+
     def missing_files(self) -> list[str]:
         """Return a line for every file or directory that the configuration names and that is not there."""
         return [

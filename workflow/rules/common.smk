@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 from snakemake.sourcecache import HostingProviderFile, LocalSourceFile
 
 
@@ -30,6 +31,11 @@ def unpacked(place):
 here = workflow.current_basedir
 if not isinstance(here, (LocalSourceFile, HostingProviderFile)):
     raise WorkflowError("headroom's rules need its package: name the workflow/Snakefile of a clone, or github(...)")
+if workflow.modifier.path_modifier.modifies_prefixes:
+    raise WorkflowError(
+        "module: headroom's inputs are found by functions, whose paths Snakemake's `replace_prefix` does not change; "
+        'use `prefix: "..."` or `pathvars: results="...", logs="...", reports="..."`'
+    )
 WORKFLOW = (Path(here.path).parent if here.is_local else unpacked(here)).resolve()
 sys.path.insert(0, str(WORKFLOW))
 # jobs run `python -m headroom`, in whichever environment
@@ -55,8 +61,11 @@ except HeadroomError as error:
 plan, sources = Plan(study), Sources(WORKFLOW)
 if mistakes := [*plan.missing_files(), *plan.wrong_criteria()]:
     raise WorkflowError("\n".join(mistakes))
+for remark in plan.missing_mirror():
+    logger.warning(remark)
 
 translation, classification = study.translation, study.classification
+PREFIXED = workflow.modifier.path_modifier.replace_prefix("results") != "results"
 RESULTS = plan.results
 LOGS = f"<logs>/{study.study}"
 BENCHMARKS = f"{RESULTS}/benchmarks"
@@ -87,8 +96,7 @@ def of_run(function, *arguments):
 
 def outside(paths):
     """Return files that no job makes, so that a `prefix` of this workflow as a module leaves them where they are."""
-    prefixed = workflow.modifier.path_modifier.replace_prefix("results/") != "results/"
-    return [os.path.abspath(path) if prefixed else os.path.relpath(path) for path in paths]
+    return [os.path.abspath(path) if PREFIXED else os.path.relpath(path) for path in paths]
 
 
 def code(stage, *others):
@@ -189,8 +197,10 @@ def work(name):
     """
 
     def directory(wildcards, output):
-        results = output.table.partition(f"{study.study}/")[0]
-        return os.path.join(os.path.dirname(results.rstrip("/")), "work", study.study, name.format(**wildcards))
+        place = output.table  # <results>/<study>/training/...
+        for _ in range(4):
+            place = os.path.dirname(place)
+        return os.path.join(place, "work", study.study, name.format(**wildcards))
 
     return directory
 

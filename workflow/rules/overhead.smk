@@ -6,7 +6,6 @@ import time
 import psutil
 from headroom.core.command import FULL_DISK
 
-
 LAST_WORDS = {
     FULL_DISK: "no space left on the disk: free some and run the same command again",
     128 + signal.SIGKILL: "the job was killed, most likely because it ran out of memory",

@@ -30,8 +30,8 @@ FIGURES = {
     "update_cost": "Repulsion",
 }
 
-# template, style and script of the page; the captions (.rst) are Snakemake's own
-PAGE_FILES = sorted(str(path) for path in (WORKFLOW / "report").glob("page.*") if path.suffix != ".rst")
+# template, style and script of the page; the captions in workflow/report/ are Snakemake's own
+PAGE_FILES = sorted(str(path) for path in (WORKFLOW / "headroom/report/templates").glob("page.*"))
 
 
 rule configuration:

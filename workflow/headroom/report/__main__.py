@@ -1,4 +1,4 @@
-"""Write the report of a study: `python -m headroom.report`."""
+"""Write the report of a study: `python -m headroom report`."""
 
 import argparse
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ FIGURES = (
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this stage's command line."""
-    parser = stage_parser("headroom.report", "Write a study's report: one HTML file that needs nothing else.")
+    parser = stage_parser("report", "Write a study's report: one HTML file that needs nothing else.")
     add = parser.add_argument
     add("--study", required=True, help="name of the study")
     add("--tables", nargs="*", type=Path, default=[], metavar="CSV", help="the study's tables")

@@ -38,7 +38,7 @@ from headroom.report.sections import (
 from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import heading, task_name
 
-SOURCES = Path(__file__).resolve().parents[2] / "report"
+TEMPLATES = Path(__file__).parent / "templates"
 """Where the template, the style and the script of the page are."""
 
 _INTERVAL = re.compile(r"\[([^\s\[\]]+), ([^\s\[\]]+)\]")
@@ -123,7 +123,7 @@ def render(
     motif: Sequence[str] = (),
 ) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
-    loader = jinja2.FileSystemLoader(SOURCES)
+    loader = jinja2.FileSystemLoader(TEMPLATES)
     environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["prose"] = prose
     environment.filters["task_name"] = task_name
@@ -153,8 +153,8 @@ def render(
         motif=motif,
         light=light,
         dark=dark,
-        style=(SOURCES / "page.css").read_text(encoding="utf-8"),
-        script=(SOURCES / "page.js").read_text(encoding="utf-8"),
+        style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
+        script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
         width_of=lambda panel: f"{svg.size(panel)[0]:g}",
         version=_version(),
     )
