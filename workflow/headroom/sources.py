@@ -46,8 +46,8 @@ class Sources:
         """The imports between modules, without those from engines and stages to what is chosen for each job."""
         graph = grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
         for engine in (f"headroom.engines.{name}" for name in ENGINES):
-            for part in PARTS:
-                graph.remove_import(importer=f"{engine}.engine", imported=f"{engine}.{part}")
+            for part in (f"{engine}.{name}" for name in PARTS if f"{engine}.{name}" in graph.modules):
+                graph.remove_import(importer=f"{engine}.engine", imported=part)
         for stage, modules in CHOSEN.items():
             for module in modules:
                 graph.remove_import(importer=stage, imported=module)

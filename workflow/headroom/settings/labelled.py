@@ -49,7 +49,8 @@ def check_task(labels: Sequence[str], metrics: Sequence[str]) -> None:
 
 
 if TYPE_CHECKING:
-    LabelledDatasetName = TreebankName = str
+    LabelledDatasetName = str
+    TreebankName = str
 else:
     LabelledDatasetName = Literal[names_in("labelled_catalogue.yaml")]
     TreebankName = Literal[names_in("treebank_catalogue.yaml")]
