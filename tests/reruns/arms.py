@@ -75,7 +75,10 @@ def keys_of_arms() -> list[str]:
 ARM_ROWS = rows_of_arms()
 
 EVERY_ARM = len(ARMS) + 1
-DETAILED = ("ablate", "keep", "agree", "count", "site_curves", "speed", "trace", "correlate")
+DETAILED = (
+    *("ablation", "keep_one", "agreement", "parameters", "pruning_sites", "timing", "attention_maps"),
+    "rank_correlation",
+)
 GPUS = Row(
     "gpus",
     {"gpus": 2},
