@@ -68,8 +68,9 @@ def test_the_sliced_model_is_the_masked_one_before_and_after_a_file(toy, load, t
     reloaded = TranslationModel.load(tmp_path / "sliced.pt", toy.data, "cpu")
     batches = masked.batches(*texts, sentences=5)
     expected = logits(masked, batches[-1])
+    close = 1e-5 if form == 0 else 5e-5  # folded scales and means are added up in another order, in float32
     for other in (sliced, reloaded):
-        torch.testing.assert_close(logits(other, batches[-1]), expected, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(logits(other, batches[-1]), expected, rtol=1e-5, atol=close)
         assert other.translate(batches, LIMITS) == masked.translate(batches, LIMITS)
         assert [live.kept for live in other.live_sites] == [live.kept for live in sliced.live_sites]
         gone = set(all_heads(masked.sites)) - {head for live in other.live_sites for head in live.kept_heads()}

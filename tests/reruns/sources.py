@@ -26,7 +26,7 @@ SELF_ATTENTIVE = dict.fromkeys(
 )
 LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "relevance": 1}
 TRANSLATED = {name: 1 for name in LABELLED if name != "removal_labelled"} | {"pruning": 4, "removal": 1}
-LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "count"}
+LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "parameters"}
 """What follows new text for a model that is not trained on it: its parameters stay."""
 
 OTHER_FAR = ("packaged", "hops")

@@ -8,6 +8,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.processes import run_together
 from headroom.engines.training import read_record
+from headroom.engines.translation import trainer as trainers
 from headroom.engines.translation import training
 from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.fairseq_task import fairseq_arguments
@@ -145,10 +146,10 @@ def test_every_process_draws_dropout_of_its_own(data, monkeypatch):
     trainer = build_trainer(configuration(arguments))
     drawn = []
     for process in (0, 1, 2):
-        monkeypatch.setattr(training, "this_process", lambda number=process: number)
+        monkeypatch.setattr(trainers, "this_process", lambda number=process: number)
         trainer._set_seed()
         drawn.append(torch.rand(4).tolist())
-    training.Trainer._set_seed(trainer)
+    trainers.Trainer._set_seed(trainer)
     assert drawn[0] == torch.rand(4).tolist()  # fairseq's own
     assert len({tuple(numbers) for numbers in drawn}) == 3
 
