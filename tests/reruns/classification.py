@@ -1,6 +1,7 @@
 """What a changed key of a classification task reruns."""
 
 from reruns.jobs import (
+    BY_SCORES,
     CONTROLS,
     ENCODER,
     EVERY_PAIR,
@@ -12,6 +13,7 @@ from reruns.jobs import (
     POINTING,
     REPORT,
     RULES,
+    SCORED,
     SCORES_LABELLED,
     Row,
     rows,
@@ -110,12 +112,20 @@ CLASSIFICATION = [
     *rows(
         {"pruning": 1, **REPORT},
         {
-            "classification.entailment.pruning.criteria": ["gradient-token"],
+            "classification.entailment.pruning.criteria": ["gradient-example", "gradient-token"],
             "classification.entailment.pruning.normalisations": ["layer"],
             "classification.entailment.pruning.random_draws": 3,
         },
     ),
     *rows({"removal_labelled": 1, **REPORT}, {"classification.entailment.removal.share": 0.25}),
+    Row(
+        "classification.entailment.pruning.main",
+        {
+            "classification.entailment.pruning.criteria": ["gradient-token"],
+            "classification.entailment.pruning.main": "gradient-token",
+        },
+        {"pruning": 1, "removal_labelled": 1, "pruning_epochs": 4, **BY_SCORES, **SCORED},
+    ),
     *rows(
         {**GATES_LABELLED, **CONTROLS},
         {

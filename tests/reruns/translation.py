@@ -1,6 +1,7 @@
 """What a changed key of translation reruns."""
 
 from reruns.jobs import (
+    BY_SCORES,
     CONTROLS,
     CORPUS,
     EVERY_SET,
@@ -12,6 +13,7 @@ from reruns.jobs import (
     POINTING,
     REPORT,
     RULES,
+    SCORED,
     SCORES,
     SURVIVORS,
     TRAINING,
@@ -97,13 +99,18 @@ TRANSLATION = [
     *rows(
         {"pruning": 2, **REPORT},
         {
-            "translation.pruning.criteria": ["gradient-token"],
+            "translation.pruning.criteria": ["gradient-example", "gradient-token"],
             "translation.pruning.normalisations": ["layer"],
             "translation.pruning.random_draws": 3,
         },
     ),
     *rows({"pruning": 1, **REPORT}, {"translation.pruning.scopes": ["all", "A", "D"]}),
     *rows({"removal": 1, **REPORT}, {"translation.removal.share": 0.25}),
+    Row(
+        "translation.pruning.main",
+        {"translation.pruning.criteria": ["gradient-token"], "translation.pruning.main": "gradient-token"},
+        {"pruning": 2, "removal": 1, "pruning_epochs": 4, **BY_SCORES, **SCORED},
+    ),
     *rows(
         {**GATES, **CONTROLS},
         {

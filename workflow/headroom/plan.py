@@ -163,9 +163,9 @@ class Plan:
         beside = task == TRANSLATION and self.study.tasks[task].treebank.source == "generated"
         return [f"{self.results}/{task}/corpus/check.conllu"] if beside else []
 
-    def trees(self, task: str, files: Sequence[str] = ("",)) -> Treebank:
-        """Return where a task's trees come from: a file if they come with its text."""
-        return TreebankFile(path=files[0] or "-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
+    def trees(self, task: str) -> Treebank:
+        """Return where a task's trees come from: a file, whose path is a flag, if they come with its text."""
+        return TreebankFile(path="-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
 
     def seed_of_trees(self, task: str) -> int:
         """Return the seed of the grammar that makes a task's trees; of other trees it does not matter."""
@@ -451,8 +451,10 @@ class Plan:
             if own := getattr(getattr(task, "encoder", None), "path", None):
                 yield f"{place}.encoder.path", own, "directory", os.path.isdir
             if task.released and task.released.path:
-                known = os.path.exists if name == TRANSLATION else os.path.isdir
-                yield f"{place}.released.path", task.released.path, "directory", known
+                known, what = (
+                    (os.path.exists, "directory or archive") if name == TRANSLATION else (os.path.isdir, "directory")
+                )
+                yield f"{place}.released.path", task.released.path, what, known
             if task.treebank.source == "files":
                 yield f"{place}.treebank.path", task.treebank.path, "file", os.path.isfile
 

@@ -80,10 +80,11 @@ rule treebank:
         mem_mb=memory(2000),
         runtime=30,
     params:
-        settings=lambda wildcards, input: as_json(treebank=plan.trees(wildcards.task, input.files)),
+        settings=lambda wildcards: as_json(treebank=plan.trees(wildcards.task)),
+        path=lambda wildcards, input: f"--path {input.files}" if plan.trees_beside_text(wildcards.task) else "",
         seed=lambda wildcards: plan.seed_of_trees(wildcards.task),
         relations=lambda wildcards: study.tasks[wildcards.task].attention_stats.relations,
         mirror=mirror_flag,
     shell:
         "python -m headroom acquire --kind trees --settings {params.settings:q} --seed {params.seed} "
-        "--relations {params.relations} --output {output} {params.mirror} > {log} 2>&1"
+        "{params.path} --relations {params.relations} --output {output} {params.mirror} > {log} 2>&1"

@@ -32,7 +32,8 @@ rule attention_stats:
 rule attention_stats_pruned:
     input:
         unpack(model_files("attention_stats", "check", "train", epochs=None)),
-        models=f"{RESULTS}/pruned_models/{{run}}/{{way}}",
+        models=ancient(f"{RESULTS}/pruned_models/{{run}}/{{way}}"),  # a directory: its date says nothing
+        learned=f"{RESULTS}/gates/{{run}}.{{way}}.csv",
         treebank=of_run(plan.treebank),
     output:
         f"{RESULTS}/attention_stats/{{run}}.{{way}}.{{strength}}.csv",

@@ -6,7 +6,8 @@ if any(plan.from_scratch(run) for run in plan.gated):
             vocabulary=plan.vocabulary,
             binarised=plan.binarised,
             code=code("training", "headroom.methods.translation_arms"),
-            models=f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all",
+            models=ancient(f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all"),  # a directory: its date says nothing
+            learned=f"{RESULTS}/gates/{{run}}.hard-concrete.all.csv",
         output:
             table=f"{RESULTS}/training_from_scratch/{{run}}.{{strength}}.csv",
             checkpoints=[

@@ -9,7 +9,6 @@ from headroom.core.errors import HeadroomError
 from headroom.engines.processes import run_together
 from headroom.engines.training import read_record
 from headroom.engines.translation import trainer as trainers
-from headroom.engines.translation import training
 from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.fairseq_task import fairseq_arguments
 from headroom.engines.translation.trainer import build_trainer, configuration
