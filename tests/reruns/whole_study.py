@@ -43,7 +43,7 @@ WHOLE_STUDY = [
                 "keep_one_shard": 4,
                 "pruning_shard": 6,
                 "pruning_sites_shard": 4,
-                "dynamics_shard": 16,
+                "pruning_epochs_shard": 16,
             },
             **{"arms": 1, "report": 1},
         },
