@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -33,6 +33,17 @@ def explained(error: "ErrorDetails") -> str:
     return one_line(f"configuration, key {key}: {message[:1].lower()}{message[1:]} {_found(error)}".rstrip())
 
 
+def first_causes(errors: "Sequence[ErrorDetails]") -> "list[ErrorDetails]":
+    """Return errors without those that others lead to: defaults not made, lists too short for want of sound items."""
+
+    def follows(error: "ErrorDetails") -> bool:
+        depth = len(error["loc"])
+        within = any(other is not error and other["loc"][:depth] == error["loc"] for other in errors)
+        return error["type"] == "default_factory_not_called" or (error["type"] == "too_short" and within)
+
+    return [error for error in errors if not follows(error)] or list(errors)
+
+
 def without(configuration: Any, errors: Iterable["ErrorDetails"]) -> Any:
     """Return a configuration without the keys that errors are about, so that the rest of it can be checked."""
     rest = copy.deepcopy(configuration)
@@ -48,7 +59,8 @@ def without(configuration: Any, errors: Iterable["ErrorDetails"]) -> Any:
             known.pop()  # of a section of no known kind, no key can be checked
         while known:
             section, name = known.pop()
-            del section[name]
+            if name in _keys(section):  # a section may be part of itself
+                del section[name]
             if section:
                 break
     return rest

@@ -14,7 +14,7 @@ from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import SamplingSettings, Settings
 from headroom.settings.checks import OF_FINE_TUNING, OF_TRAINING, TRANSLATION, mistakes
-from headroom.settings.config_errors import explained, key_of, one_line, unusable_texts, without
+from headroom.settings.config_errors import explained, first_causes, key_of, one_line, unusable_texts, without
 from headroom.settings.models import Device
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
@@ -110,7 +110,7 @@ def load_study(configuration: object) -> Study:
             try:
                 study = Study.model_validate(configuration)
             except ValidationError as error:
-                errors = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
+                errors = first_causes(error.errors())
                 lines += map(explained, errors)
                 dropped += map(key_of, errors)
                 rest = without(configuration, errors)
@@ -118,7 +118,7 @@ def load_study(configuration: object) -> Study:
                     raise HeadroomError("\n".join(lines)) from None
                 configuration = rest
         lines += mistakes(study, dropped)
-    lines += unusable_texts(configuration)
+    lines += unusable_texts(configuration if study is None else study.model_dump(mode="json"))
     if lines or study is None:
         raise HeadroomError("\n".join(dict.fromkeys(lines)))
     return study
