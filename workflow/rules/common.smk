@@ -38,9 +38,10 @@ if workflow.modifier.path_modifier.modifies_prefixes:
     )
 WORKFLOW = (Path(here.path).parent if here.is_local else unpacked(here)).resolve()
 sys.path.insert(0, str(WORKFLOW))
-# jobs run `python -m headroom`, in whichever environment
+# jobs run `python -m headroom` in every environment; Snakemake would hide the path from those of conda
 searched = filter(None, [os.path.relpath(WORKFLOW), os.environ.get("PYTHONPATH")])
 os.environ.update(PYTHONPATH=os.pathsep.join(searched))
+workflow.deployment_settings.conda_not_block_search_path_envvars = True
 
 try:
     from headroom.core.errors import HeadroomError
