@@ -89,7 +89,7 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/methods/relevance.py": RELEVANCE,
     "workflow/headroom/methods/repulsion.py": total(MODEL, FINE_TUNING),
     "workflow/headroom/methods/translation_arms.py": MODEL,
-    "workflow/headroom/methods/roles.py": OBSERVED,
+    "workflow/headroom/methods/roles.py": ROLES,
     "workflow/headroom/methods/syntax.py": OBSERVED,
     "workflow/headroom/engines/translation/timing.py": {"timing": 1, **REPORT},
     "workflow/headroom/engines/classification/fine_tuning.py": FINE_TUNING,

@@ -1,8 +1,7 @@
 """Scores of heads in tables: written in one form, and read from the table of whichever experiment has them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas
 
@@ -12,18 +11,8 @@ from headroom.core.heads import Head
 from headroom.methods.criteria import Criterion, criterion
 from headroom.methods.orders import by_head
 
-HALVES = ("choose", "score")
-"""Examples at even positions of the set, and at odd ones."""
-
 NORMALISATIONS = ("raw", "layer")
 """Scores as they are, or divided by the l2 norm over the heads of their site."""
-
-
-def half_rows(name: str, half: str, scores: Mapping[Head, float]) -> Iterator[dict[str, Any]]:
-    """Yield the columns from `kind` to `value` of every head, of one criterion on one half of the examples."""
-    for head in sorted(scores):
-        place = {"kind": head.kind, "layer": head.layer, "head": head.head}
-        yield {**place, "criterion": name, "half": half, "value": scores[head]}
 
 
 def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:

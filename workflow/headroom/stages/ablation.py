@@ -14,8 +14,8 @@ from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
+from headroom.methods.halves import HALVES, half_rows
 from headroom.methods.judging import Judge, comparisons
-from headroom.methods.scores import HALVES, half_rows
 from headroom.methods.shards import add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import AblationSettings
 

@@ -11,7 +11,8 @@ from headroom.core.table import signature
 from headroom.engines.engine import Engine, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
 from headroom.methods.criteria import scored
-from headroom.methods.scores import HALVES, NORMALISATIONS, half_rows, normalised_by_layer
+from headroom.methods.halves import HALVES, half_rows
+from headroom.methods.scores import NORMALISATIONS, normalised_by_layer
 from headroom.settings.experiments import ScoreSettings
 
 logger = logging.getLogger("headroom.stages.scores")
