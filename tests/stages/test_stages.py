@@ -182,6 +182,7 @@ def test_a_flag_that_is_needed_is_named(name, capsys):
 @pytest.mark.parametrize(
     ("name", "flag", "value"),
     [
+        ("pruning", "--criteria", "magnitude"),
         ("training", "--precision", "int8"),
         ("training", "--device", "tpu"),
         ("scores", "--device", "tpu"),

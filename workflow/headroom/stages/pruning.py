@@ -9,6 +9,7 @@ from typing import Any
 
 from headroom.core import tables
 from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, all_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.engine import Engine, add_task, chosen_engine
@@ -89,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser(kind).parse_args(arguments)
     engine = kind(given)
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
+    check_criteria(pruning)
     judged = engine.judged_set(given.judge_on, pruning.test_examples)
     known = read_shards(given.merge)
     judged_by_epoch: dict[str, Judged] = {}
@@ -115,6 +117,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write_shard(given.output, judged_by_epoch)
     else:
         tables.PRUNING.write(given.output, rows)
+
+
+def check_criteria(pruning: PruningSettings) -> None:
+    """Raise HeadroomError, naming the flag, if there is no such criterion: before text is read or a model loaded."""
+    for flag, names in (("--criteria", pruning.criteria), ("--main", (pruning.main,))):
+        if unknown := [name for name in names if name not in criteria()]:
+            raise HeadroomError(f"{flag}: there is no criterion '{unknown[0]}'; use one of {', '.join(criteria())}")
 
 
 def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:
