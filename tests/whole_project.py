@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 from commands import Ended, run
+from warm_jobs import stand_in
 
 ROOT = Path(__file__).parents[1]
 TINY = "tests/workflow/tiny.yaml"
@@ -26,14 +27,16 @@ class Project:
 
     root: Path
 
-    def run(self, *command: str) -> Ended:
-        """Run a command of the environment in the project."""
-        return run(command, cwd=self.root, env=environment())
+    def run(self, *command: str, warm: bool = False) -> Ended:
+        """Run a command of the environment in the project; jobs that are `warm` start with libraries imported."""
+        path = f"{stand_in()}{os.pathsep}" if warm else ""
+        inherited = environment()
+        return run(command, cwd=self.root, env=inherited | {"PATH": path + inherited["PATH"]})
 
-    def snakemake(self, *arguments: str, study: str | None = TINY) -> Ended:
+    def snakemake(self, *arguments: str, study: str | None = TINY, warm: bool = False) -> Ended:
         """Run Snakemake on two cores, on the tiny study unless another configuration is given."""
         chosen = ["--configfile", study] if study else []
-        return self.run("snakemake", *arguments, "--cores", "2", *chosen)
+        return self.run("snakemake", *arguments, "--cores", "2", *chosen, warm=warm)
 
     def stage(self, name: str, *arguments: str) -> Ended:
         """Run one stage by hand."""

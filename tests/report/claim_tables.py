@@ -5,15 +5,23 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 from headroom.core import tables
+from headroom.report import claims
 from headroom.report.arms import ArmDescription
+from headroom.report.claims import ClaimVerdict
 from headroom.report.study_tables import TRANSLATION, StudyTables
 
 Row = dict[str, Any]
 
+
 RUN = "translation.baseline.seed1"
+
+
 CLASSIFIER = "sst2.baseline.seed1"
+
+
 OTHER_RUN = "translation.baseline.seed2"
 
 
@@ -34,6 +42,21 @@ def study(directory: Path, *, known: Sequence[ArmDescription] = (), **given: Seq
         table.write(path, filled)
         paths.append(path)
     return StudyTables(paths, arms={TRANSLATION: {arm.name: arm for arm in known}})
+
+
+def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
+    """Return the first verdict on a claim; the others are not asked."""
+    with mock.patch.object(claims, "CLAIMS", [one for one in claims.CLAIMS if one.id == claim]):
+        return claims.evaluate_claims(tables)[0]
+
+
+def expect(
+    claim: str, verdict: str, directory: Path, known: Sequence[ArmDescription] = (), **tables: Iterable[Row]
+) -> ClaimVerdict:
+    """Decide a claim about tables, check its verdict and return it with its numbers."""
+    found = verdict_of(claim, study(directory, known=known, **{name: list(rows) for name, rows in tables.items()}))
+    assert found.verdict == verdict, found.ours
+    return found
 
 
 def scored(**arms: Sequence[float]) -> list[Row]:
@@ -87,3 +110,71 @@ def curve(kept: Sequence[float], *, width: float = 1.0, **more: Any) -> Iterator
             "heads_removed": removed, "heads_total": 10, "value": value, "full": 100, "delta": delta,
             "low": delta - width, "high": delta + width, "p": 1, "p_holm": 1,
         } | more  # fmt: skip
+
+
+ENCODER = [f"E{1 + place // 4}:{1 + place % 4}" for place in range(8)]
+"""An encoder of two layers of four heads."""
+
+
+DECODER = [f"{kind}{layer}:{head}" for kind in "AD" for layer in (1, 2) for head in (1, 2, 3, 4)]
+
+
+def at(name: str) -> Row:
+    """Return the columns of a head."""
+    site, head = name.split(":")
+    return {"kind": site[0], "layer": int(site[1:]), "head": int(head)}
+
+
+def relevance(shares: Sequence[float], *, width: float = 0.01, error: float = 1e-5, **more: Any) -> Iterator[Row]:
+    """Yield the relevance of the heads of one site, and what it misses the logit by."""
+    for head, share in enumerate(shares, start=1):
+        bounds = {"value": share, "low": share - width, "high": share + width}
+        yield {"kind": "E", "layer": 1, "head": head, "measure": "relevance", "half": "all", **bounds} | more
+    yield {"measure": "conservation-error", "half": "all", "value": error}
+
+
+def offset(name: str, share: float, confidence: float, *, target: str = "-1", model: str = "trained") -> list[Row]:
+    """Return how often a head points to a position, and its confidence, to within 0.05."""
+    where = at(name) | {"model": model, "half": "all"}
+    bounds = {"value": confidence, "low": confidence - 0.05, "high": confidence + 0.05}
+    return [
+        where | {"measure": "offset", "target": target, "value": share},
+        where | {"measure": "confidence", **bounds},
+    ]
+
+
+def tracked(name: str, target: str, margins: tuple[float, float], *, width: float = 0.02, **more: Any) -> list[Row]:
+    """Return a head's accuracy on a relation on both halves, with these margins over a position's 40 %."""
+    usual = at(name) | {"model": "trained", "measure": "relation", "target": target, "trees": "gold", "baseline": 0.4}
+    return [
+        usual
+        | {"half": half, "value": 0.4 + margin, "low": margin - width, "high": margin + width, "count": 100}
+        | more
+        for half, margin in zip(("choose", "score"), margins)
+    ]
+
+
+def rare(name: str, share: float, *, width: float = 0.05) -> Row:
+    """Return how often a head points to one of the two rarest words; by chance it would in 10 %."""
+    usual = at(name) | {"model": "trained", "measure": "rare", "target": "two-rarest", "half": "all", "baseline": 0.1}
+    return usual | {"value": share, "low": share - 0.1 - width, "high": share - 0.1 + width}
+
+
+def role(name: str, target: str, **more: Any) -> Row:
+    """Return a role that a head of the trained model holds."""
+    kind = "syntactic" if ":" in target else "rare" if "rarest" in target else "positional"
+    bounds = {"value": 0.9, "baseline": 0.4, "low": 0.4, "high": 0.6, "best": 1}
+    return at(name) | {"model": "trained", "trees": "gold", "role": kind, "target": target, **bounds} | more
+
+
+def gated(kept: Sequence[str], *, heads: Sequence[str] = ENCODER, setting: float = 0.1, **more: Any) -> list[Row]:
+    """Return the gates of one setting, which keeps these heads."""
+    usual = {"method": "hard-concrete", "scope": "E", "setting": setting}
+    return [usual | at(name) | {"kept": int(name in kept)} | more for name in heads]
+
+
+def pruned(kept: int, delta: float, *, heads: int = 48, width: float = 1.0, **more: Any) -> Row:
+    """Return a model of 100 BLEU with some heads left, hard gates, all decided."""
+    usual = {"method": "hard-concrete", "scope": "E", "setting": kept / 100, "draw": 0, "gates": "hard", "undecided": 0}
+    bounds = {"value": 100 + delta, "full": 100, "delta": delta, "low": delta - width, "high": delta + width}
+    return usual | {"kept": kept, "heads": heads, "start": "converged", "removed": "", **bounds} | more

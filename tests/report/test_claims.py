@@ -4,20 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.report.claims import CLAIMS, ClaimVerdict, evaluate_claims
+from headroom.report.claims import CLAIMS, evaluate_claims
 from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, Measured, above, majority
 from headroom.report.study_tables import StudyTables
-from report.claim_tables import OTHER_RUN, RUN, curve, effects, numbers_in, sites, study
-
-
-def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
-    return next(found for found in evaluate_claims(tables) if found.id == claim)
-
-
-def expect(claim: str, verdict: str, directory: Path, **tables: Any) -> ClaimVerdict:
-    found = verdict_of(claim, study(directory, **{name: list(rows) for name, rows in tables.items()}))
-    assert found.verdict == verdict, found.ours
-    return found
+from report.claim_tables import OTHER_RUN, RUN, curve, effects, expect, numbers_in, sites
 
 
 def test_claims_without_tables_were_not_run() -> None:

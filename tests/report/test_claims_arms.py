@@ -1,7 +1,7 @@
 """Claims about arms get each of their verdicts from a small table for which the verdict is plain."""
 
+import functools
 from pathlib import Path
-from typing import Any
 
 import pytest
 from headroom.report.arms import ArmDescription
@@ -10,10 +10,10 @@ from headroom.report.claims.paired import compared as from_table
 from headroom.report.claims.paired import difference_of
 from headroom.report.claims.prunability import LESS, MORE, OPEN, SAME, effect_of
 from headroom.report.claims.update_cost import median_of
-from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, ClaimVerdict, Estimate
+from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
 from pandas import Series
-from report.claim_tables import Row, compared, numbers_in, scored, study
-from report.test_claims import verdict_of
+from report.claim_tables import Row, compared, numbers_in, scored, study, verdict_of
+from report.claim_tables import expect as expect_of
 from scipy.stats import ttest_rel
 
 BASE = [30.0, 31.0, 29.0]
@@ -32,12 +32,7 @@ def more(*gains: float) -> list[float]:
     return [base + gain for base, gain in zip(BASE, gains)]
 
 
-def expect(
-    claim: str, verdict: str, directory: Path, known: list[ArmDescription] = ARMS, **tables: Any
-) -> ClaimVerdict:
-    found = verdict_of(claim, study(directory, known=known, **tables))
-    assert found.verdict == verdict, found.ours
-    return found
+expect = functools.partial(expect_of, known=ARMS)
 
 
 GAIN = more(0.8, 0.9, 0.7)
@@ -83,10 +78,10 @@ def test_r2_is_not_decided_by_one_seed(tmp_path: Path) -> None:
 
 def test_r2_compares_models_of_one_shape(tmp_path: Path) -> None:
     arms = [ArmDescription("baseline", "baseline"), ArmDescription("small", "svgd", heads=2)]
-    expect("R2", NOT_RUN, tmp_path / "1", arms, evaluation=scored(baseline=BASE, small=GAIN))
+    expect("R2", NOT_RUN, tmp_path / "1", known=arms, evaluation=scored(baseline=BASE, small=GAIN))
     arms.append(ArmDescription("plain", "baseline", heads=2))
     rows = scored(baseline=[99, 99, 99], small=GAIN, plain=BASE)
-    assert expect("R2", HOLDS, tmp_path / "2", arms, evaluation=rows).ours.startswith("small less plain: +0.80")
+    assert expect("R2", HOLDS, tmp_path / "2", known=arms, evaluation=rows).ours.startswith("small less plain: +0.80")
 
 
 def test_r3_allows_one_per_cent(tmp_path: Path) -> None:
@@ -121,20 +116,22 @@ def test_r5_asks_whether_the_largest_number_is_worse_than_the_best(tmp_path: Pat
     arms = [*with_heads("baseline", 2, 4, 16), *with_heads("svgd", 4, 16)]
     small, best = [29.0, 30.0, 28.0], more(0.5, 0.6, 0.4)
     worse = scored(baseline_2=small, baseline_4=best, baseline_16=BASE)
-    found = expect("R5", HOLDS, tmp_path / "1", arms, evaluation=worse)
+    found = expect("R5", HOLDS, tmp_path / "1", known=arms, evaluation=worse)
     # two comparisons: the 98.75th percentile of t with 2 degrees is 6.205; times 0.1 / √3
     assert numbers_in(found.ours) == "2 16 4 −0.50 −0.86 −0.14"
-    expect("R5", FAILS, tmp_path / "2", arms, evaluation=scored(baseline_2=small, baseline_4=BASE, baseline_16=best))
+    expect(
+        "R5", FAILS, tmp_path / "2", known=arms, evaluation=scored(baseline_2=small, baseline_4=BASE, baseline_16=best)
+    )
     same = scored(baseline_2=small, baseline_4=BASE, baseline_16=BASE)
-    expect("R5", UNDECIDED, tmp_path / "3", arms, evaluation=same)
-    expect("R5", NOT_RUN, tmp_path / "4", arms, evaluation=scored(baseline_2=small, svgd_4=BASE))
+    expect("R5", UNDECIDED, tmp_path / "3", known=arms, evaluation=same)
+    expect("R5", NOT_RUN, tmp_path / "4", known=arms, evaluation=scored(baseline_2=small, svgd_4=BASE))
 
 
 def test_r5_is_undecided_where_ways_to_train_speak_against_each_other(tmp_path: Path) -> None:
     arms = [*with_heads("baseline", 4, 16), *with_heads("svgd", 4, 16)]
     worse = {"baseline_4": more(0.5, 0.6, 0.4), "baseline_16": BASE}
-    expect("R5", HOLDS, tmp_path / "1", arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=BASE))
-    found = expect("R5", UNDECIDED, tmp_path / "2", arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=GAIN))
+    expect("R5", HOLDS, tmp_path / "1", known=arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=BASE))
+    found = expect("R5", UNDECIDED, tmp_path / "2", known=arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=GAIN))
     assert "svgd-4, 16 heads less 4" in found.ours
 
 
@@ -142,7 +139,7 @@ def test_r5_corrects_for_the_choice_of_the_best(tmp_path: Path) -> None:
     arms = with_heads("baseline", 1, 2, 4, 16)
     best = more(0.5, 0.7, 0.3)  # 0.5 ± 4.303 * 0.2 / √3 = 0.497 excludes 0, corrected for three others it does not
     rows = scored(baseline_1=[20, 21, 19], baseline_2=[25, 26, 24], baseline_4=best, baseline_16=BASE)
-    expect("R5", UNDECIDED, tmp_path / "1", arms, evaluation=rows)
+    expect("R5", UNDECIDED, tmp_path / "1", known=arms, evaluation=rows)
     tables = study(tmp_path / "2", known=arms, evaluation=rows)
     plain = difference_of(tables, "baseline-16", "baseline-4")
     assert plain is not None
@@ -206,7 +203,7 @@ def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:
     assert expect("R7", UNDECIDED, tmp_path / "1", evaluation=rows).ours.startswith("svgd less baseline: +0.20 [")
     expect("R7", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN, spos=BASE))
     elsewhere = [*ARMS[:2], ArmDescription("smoothing", "smoothing", sites=("E",))]
-    expect("R7", NOT_RUN, tmp_path / "3", elsewhere, evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=BASE))
+    expect("R7", NOT_RUN, tmp_path / "3", known=elsewhere, evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=BASE))
 
 
 def pruning(area: float, share: float, half: float = 0.01) -> list[Row]:

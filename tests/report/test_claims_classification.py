@@ -5,18 +5,11 @@ from typing import Any
 
 import pytest
 from headroom.report.claims import evaluate_claims
-from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, ClaimVerdict
-from report.claim_tables import classified, curve, effects, numbers_in, sites, study
+from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from report.claim_tables import classified, curve, effects, expect, numbers_in, sites, study
 
 LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 """Accuracies of a model of 100 % where 50 % is what it gets without any head."""
-
-
-def expect(claim: str, verdict: str, directory: Path, **tables: Any) -> ClaimVerdict:
-    view = study(directory, **{name: list(rows) for name, rows in tables.items()})
-    found = next(one for one in evaluate_claims(view) if one.id == claim)
-    assert found.verdict == verdict, found.ours
-    return found
 
 
 @pytest.mark.parametrize(

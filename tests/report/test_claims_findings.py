@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from headroom.report.claims import findings
 from headroom.report.study_tables import StudyTables
 from report.claim_tables import classified, compared, curve, effects, numbers_in, scored, sites, study
@@ -74,39 +73,6 @@ def test_what_repulsion_changed(tmp_path: Path) -> None:
     assert numbers_in(said) == "+2.1 1.0 3.2 +10 5 15 +0.80 0.55 1.05 −0.060 −0.080 −0.040 +7.0"
 
 
-@pytest.mark.parametrize(
-    ("area", "half", "words"),
-    [
-        (-0.05, 0.01, "makes models less prunable: the area under the pruning curve changes by −5.0 [−6.0, −4.0] %"),
-        (0.001, 0.01, "does not noticeably change what can be pruned: the area"),
-        (0.05, 0.2, "changes what can be pruned is undecided at this scale: the area"),
-    ],
-)
-def test_whether_repulsion_changes_what_can_be_pruned(tmp_path: Path, area: float, half: float, words: str) -> None:
-    both = scored(baseline=[30, 31], svgd=[30, 31])
-    said = sentence(4, tmp_path, evaluation=both, arms=[compared("curve_area_difference", area, half)])
-    assert f"raining heads to repel each other (svgd) {words}" in said
-
-
-def test_repulsion_is_told_of_every_task(tmp_path: Path) -> None:
-    both = scored(baseline=[30, 31], svgd=[30, 31])
-    other = [row | {"run": row["run"].replace("translation", "sst2"), "metric": "accuracy"} for row in both]
-    rows = [compared("curve_area_difference", 0.0, 0.01)]
-    rows.append(rows[0] | {"task": "sst2", "value": 0.5, "low": 0.4, "high": 0.6})
-    said = sentence(4, tmp_path, evaluation=[*both, *other], arms=rows)
-    assert said.startswith("Training heads to repel each other (svgd, translation) does not noticeably change")
-    assert "Training heads to repel each other (svgd, SST-2) makes models more prunable" in said
-
-
-def test_one_seed_has_no_interval_and_says_so(tmp_path: Path) -> None:
-    assert numbers_in(sentence(4, tmp_path, evaluation=scored(baseline=[30], svgd=[31]))) == "+1.00"
-
-
-def test_without_a_repulsive_arm_nothing_is_said_of_repulsion(tmp_path: Path) -> None:
-    said = sentence(4, tmp_path, evaluation=scored(baseline=[30], headmask=[31]))
-    assert said
-
-
 ABOVE_CHANCE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 """Accuracies; the last is what the model scores without any head."""
 
@@ -131,30 +97,7 @@ def test_orders_of_a_classifier_are_compared_above_chance(tmp_path: Path) -> Non
     assert "keeps 10 [7, 13] % more of the full model’s score above chance than removing at random" in found
 
 
-def test_what_removal_gains_in_several_tasks(tmp_path: Path) -> None:
-    usual = {"model": "sliced", "share_removed": 0.5, "expected_speedup": 1.3}
-    usual |= {"speedup": 1.2, "speedup_low": 1.1, "speedup_high": 1.25}
-    rows = [
-        usual | {"part": "generation", "batch_size": 64},
-        usual | {"part": "encoder", "batch_size": 64, "speedup": 9},
-        usual | {"part": "model", "batch_size": 16, "run": "sst2.baseline.seed1", "speedup": 1.15},
-        usual | {"part": "model", "batch_size": 4, "run": "sst2.baseline.seed1", "speedup": 9},
-    ]
-    said = sentence(3, tmp_path, timing=rows)
-    assert numbers_in(said) == "1.20 1.10 1.25 1.30 1.15 1.10 1.25 1.30 2"
-
-
 def test_without_another_arm_the_tests_are_compared(tmp_path: Path) -> None:
     p = [0.0005, 0.002, 0.5, 0.5]  # times 4: 0.002, times 3: 0.006
     rows = [row | {"p_mcnemar": one, "p_unpaired": 0.2} for row, one in zip(classified(effects([-1.0] * 4)), p)]
     assert numbers_in(sentence(4, tmp_path, ablation=rows)) == "4 0 2 2 0.01"
-
-
-def test_a_classifier_without_skill_gives_no_shares(tmp_path: Path) -> None:
-    rows = classified([*curve([100] * 11), *curve([100] * 11, order="random", normalised="")])
-    alone = findings(study(tmp_path / "1", pruning=rows))
-    assert alone[0].endswith("is not known: the models score no more with their heads than without.")
-    assert alone[2].endswith("is not known: the models score no more with their heads than without.")
-    beside = findings(study(tmp_path / "2", pruning=[*rows, *curve(FALLING, width=0.5)]))
-    assert beside[0].startswith("Of all heads, 30 [30, 30] % (translation) can be removed")
-    assert "SST-2" not in " ".join(beside)

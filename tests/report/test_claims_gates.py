@@ -8,9 +8,20 @@ from headroom.report.claims.gating import mean_of, welch
 from headroom.report.claims.survival import is_of
 from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.report.formatting import number
-from report.claim_tables import OTHER_RUN, RUN, numbers_in, study
-from report.gate_tables import DECODER, ENCODER, gated, offset, pruned, role
-from report.test_claims import expect, verdict_of
+from report.claim_tables import (
+    DECODER,
+    ENCODER,
+    OTHER_RUN,
+    RUN,
+    expect,
+    gated,
+    numbers_in,
+    offset,
+    pruned,
+    role,
+    study,
+    verdict_of,
+)
 from scipy.stats import ttest_ind, ttest_rel
 
 

@@ -5,9 +5,19 @@ from typing import Any
 
 import pytest
 from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
-from report.claim_tables import OTHER_RUN, RUN, numbers_in, study
-from report.gate_tables import offset, rare, relevance, role, tracked
-from report.test_claims import expect, verdict_of
+from report.claim_tables import (
+    OTHER_RUN,
+    RUN,
+    expect,
+    numbers_in,
+    offset,
+    rare,
+    relevance,
+    role,
+    study,
+    tracked,
+    verdict_of,
+)
 
 SVGD = "translation.svgd.seed1"
 

@@ -1,9 +1,10 @@
-"""Numbers as readers see them; the expected texts are written by hand."""
+"""Numbers and names of roles as readers see them; the expected texts are written by hand."""
 
 import math
 
 import pytest
 from headroom.report import formatting
+from headroom.report.role_names import PAPER_RELATIONS, letter, letters, target_name
 
 NAN = math.nan
 
@@ -74,3 +75,32 @@ def test_words() -> None:
     assert formatting.plural(12, "head") == "12 heads"
     assert formatting.percent(0.305) == "30\u202f%"
     assert formatting.count(2_400_000) == "2\u202f400\u202f000"
+
+
+@pytest.mark.parametrize(
+    ("target", "name", "written"),
+    [
+        ("-1", "−1", "−1"),
+        ("+1", "+1", "+1"),
+        ("0", "0", "0"),
+        ("nsubj:to-dependent", "verb → subject", "s"),
+        ("nsubj:to-governor", "subject → verb", "S"),
+        ("dobj:to-dependent", "verb → object", "o"),
+        ("amod:to-governor", "adjective → noun", "A"),
+        ("advmod:to-dependent", "verb → adverb", "d"),
+        ("nmod:to-governor", "nmod → governor", "X"),
+        ("rarest", "rarest word", "r"),
+        ("two-rarest", "one of the two rarest words", "r"),
+    ],
+)
+def test_targets_have_names_and_letters(target: str, name: str, written: str) -> None:
+    assert (target_name(target), letter(target)) == (name, written)
+
+
+def test_all_roles_of_a_head_stand_together_positions_first() -> None:
+    assert letters(["rarest", "obj:to-governor", "two-rarest", "-1"]) == "−1 O r"
+    assert letters([]) == ""
+
+
+def test_letters_of_the_papers_relations_are_all_different() -> None:
+    assert len({letter(target) for target in PAPER_RELATIONS}) == len(PAPER_RELATIONS) == 8

@@ -43,49 +43,10 @@ def test_every_experiment_of_a_full_study_is_shown(document: html.HtmlElement) -
     assert set(FIGURES) - {"head_counts"} <= names  # no arm of this study has other heads
 
 
-def test_every_experiment_is_told_for_every_task(document: html.HtmlElement) -> None:
-    for section in document.iter("section"):
-        headings = [heading.text for heading in section.iter("h3")]
-        if section.get("id") in SECTIONS[1:3]:
-            assert len(headings) == (3 if section.get("id") == "claims" else 2)  # one per paper
-        elif section.get("id") in SECTIONS[:1] + SECTIONS[-1:]:
-            assert headings == []
-        elif section.get("id") == "repulsion":
-            assert headings == ["Translation"]
-            assert "This was not run for SST-2 and CoLA." in section.text_content()
-        else:
-            assert headings == ["Translation", "SST-2", "CoLA"]
-    tasks = {figure.get("id"): figure.get("data-task") for figure in document.iter("figure")}
-    assert tasks["figure-curves"] == "translation"
-    assert tasks["figure-curves-cola"] == "cola"
-    assert tasks["figure-curves_by_task"] is None
-
-
 def test_files_to_download_have_names_of_their_own(document: html.HtmlElement) -> None:
     names = document.xpath("//a/@download")
     assert len(names) == len(set(names))
     assert {"curves.csv", "curves-sst2.csv", "curves-cola.csv"} <= set(names)
-
-
-def test_claims_are_grouped(document: html.HtmlElement) -> None:
-    table, *others = document.xpath("//table[@class='claims']")
-    assert [len(one.findall("tbody")) for one in (table, *others)] == [15, 14, 8]
-    seventh = table.xpath(".//tr[@id='claim-M7']/..")[0]
-    assert seventh.xpath("./tr/th[@scope='row']/text()") == ["translation", "SST-2", "CoLA"]
-    assert seventh.xpath(".//td[@data-label='Paper']/@rowspan") == ["2"]  # MNLI's value is beside both classifiers
-    assert len(seventh.xpath(".//details")) == 1
-
-
-def test_the_last_layer_of_classifiers_is_explained(document: html.HtmlElement) -> None:
-    (section,) = document.xpath("//section[@id='scores']")
-    assert section.text_content().count("([CLS])") == 1  # said once for both classifiers
-    assert "[CLS]" in section.xpath("string(./p[@class='remark'])")
-
-
-def test_figures_of_the_same_form_are_explained_once(document: html.HtmlElement) -> None:
-    captions = {figure.get("id"): figure.xpath("string(./figcaption)") for figure in document.iter("figure")}
-    assert "Read as above." in captions["figure-curves-cola"]
-    assert "Read as above." not in captions["figure-curves"]
 
 
 @pytest.fixture(scope="module")
@@ -112,15 +73,6 @@ def test_a_study_may_only_classify(classifying: Written) -> None:
     for name in FIGURES:
         drawing = (classifying.figures / f"{name}.svg").read_text(encoding="utf-8")
         assert ("not run" in drawing) == (name in not_run), name
-
-
-def test_a_classifier_is_not_said_to_translate(classifying: Written) -> None:
-    document = html.document_fromstring(classifying.page)
-    for section in document.iter("section"):
-        if section.get("id") in SECTIONS[3:-1]:
-            for beside in section.xpath(".//aside"):
-                beside.drop_tree()
-            assert not re.search(r"translat|BLEU|sentence|nan\b", section.text_content()), section.get("id")
 
 
 def test_no_request_leaves_the_page(report: Written, document: html.HtmlElement) -> None:

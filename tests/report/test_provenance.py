@@ -65,8 +65,3 @@ def test_the_overhead_of_the_workflow(tmp_path: Path) -> None:
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(HeadroomError, match="wall_seconds"):
         provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)
-
-
-def test_every_signature_is_listed(example_tables: StudyTables) -> None:
-    made = provenance(example_tables, benchmarks=[], configuration=None, overhead=None)
-    assert ("scores", "tok:13a|n:500|seed:1") in made.tables[-1].rows

@@ -1,12 +1,19 @@
-"""Loading of a study's tables."""
+"""Tables of a study as they are read: of its tasks, its arms, above chance, with their tests."""
 
+import json
 from pathlib import Path
 
 import pytest
 from headroom.core.errors import HeadroomError
+from headroom.report.arms import ArmDescription
+from headroom.report.chance import measurable, with_scale, with_shares
+from headroom.report.claims.paired import main_pair, repulsive_pairs
+from headroom.report.configuration import arms_in, read_configuration
+from headroom.report.sections.arm_numbers import arms_with_lines, without_lines
+from headroom.report.significance import changed, right_or_wrong
 from headroom.report.study_tables import TABLES, StudyTables, arm_of, seed_of, task_of
-from report.claim_tables import CLASSIFIER, OTHER_RUN, RUN, study
-from report.example_tables import ALL_TASKS, NOT_SHOWN, TRANSLATION_RUNS, write_example_study
+from report.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
+from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
 
 
 def test_tables_hold_the_rows_of_all_runs(example_tables: StudyTables) -> None:
@@ -101,13 +108,187 @@ def test_tables_of_arms_are_parted_by_their_task(tmp_path: Path) -> None:
     assert not of_sst2.has("update_cost")
 
 
-def test_columns_of_arms_are_texts_and_numbers(tmp_path: Path) -> None:
-    row = {"task": "sst2", "criterion": "gradient-example", "share": 0.25, "kept": 6, "chance": 0.25}
-    overlaps = study(tmp_path, overlap=[row]).overlap
-    numbers = {name for name in overlaps.columns if overlaps[name].dtype.kind in "if"}
-    assert numbers == {"share", "kept", "value", "chance"}
+CONFIGURATION = {
+    "translation": {
+        "model": {"heads": 8, "attention_dropout": 0.0},
+        "arms": {
+            "plain": {"method": "baseline", "heads": None, "attention_dropout": None},
+            "first": {"method": "svgd", "sites": ["first"], "heads": 8, "attention_dropout": 0.1, "alpha": 0.001},
+            "small": {"method": "baseline", "heads": 4},
+        },
+    },
+    "classification": {"sst2": {"encoder": {"heads": 12}, "arms": {"spos": {"method": "spos"}}}, "cola": {}},
+}
 
 
-def test_tasks_of_classification_keep_the_order_of_the_files(tmp_path: Path) -> None:
-    paths = write_example_study(tmp_path, only=("evaluation",), tasks=ALL_TASKS[:0:-1])
-    assert StudyTables(paths).tasks == ["cola", "sst2"]
+def test_arms_are_read_with_what_is_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "configuration.json"
+    path.write_text(json.dumps(CONFIGURATION))
+    found = arms_in(read_configuration(path))
+    assert list(found) == ["translation", "sst2"]
+    assert found["translation"]["plain"] == ArmDescription("plain", "baseline")
+    first = found["translation"]["first"]
+    assert first.shape == (None, 0.1)  # 8 heads are those of the model
+    assert (first.is_first, first.is_everywhere, first.is_repulsive) == (True, False, True)
+    assert first.others == (("alpha", "0.001"),)
+    assert found["translation"]["small"].shape == (4, None)
+    assert found["sst2"]["spos"].is_everywhere
+
+
+@pytest.mark.parametrize("configuration", [None, {}, [], "text", {"translation": None}, {"train": {"arms": 1}}])
+def test_a_configuration_may_say_nothing_of_arms(configuration: object) -> None:
+    assert arms_in(configuration) == {}
+
+
+def test_a_configuration_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(HeadroomError, match="cannot read the configuration"):
+        read_configuration(tmp_path / "absent.json")
+
+
+@pytest.mark.parametrize(("sites", "first"), [(("E1", "A1"), True), (("first",), True), (("E1", "E2"), False)])
+def test_sites_of_layer_one_are_first(sites: tuple[str, ...], first: bool) -> None:
+    assert ArmDescription("any", "svgd", sites).is_first == first
+
+
+def test_arms_come_in_the_order_of_the_configuration(tmp_path: Path) -> None:
+    rows = scored(svgd=[1], other=[1], zeta=[1], plain=[1], baseline=[1])
+    arms = [ArmDescription("plain", "baseline"), ArmDescription("zeta", "svgd"), ArmDescription("absent", "spos")]
+    tables = study(tmp_path, known=arms, evaluation=rows)
+    assert tables.arm_names == ["plain", "zeta", "baseline", "other", "svgd"]
+    assert [arm.method for arm in tables.described_arms] == ["baseline", "svgd", "baseline", "other", "svgd"]
+    assert tables.of_task("translation").arm_names == tables.arm_names
+
+
+def test_without_a_configuration_the_name_is_the_method(tmp_path: Path) -> None:
+    tables = study(tmp_path, evaluation=scored(svgd=[1], baseline=[1], svgd_first=[1]))
+    assert [(arm.name, arm.method) for arm in tables.described_arms] == [
+        ("baseline", "baseline"), ("svgd", "svgd"), ("svgd-first", "svgd-first"),
+    ]  # fmt: skip
+    pair = main_pair(tables)
+    assert pair is not None
+    assert (pair.arm.name, pair.reference.name) == ("svgd", "baseline")
+
+
+def test_the_main_pair_repels_everywhere_in_the_model_of_the_first_baseline(tmp_path: Path) -> None:
+    arms = [
+        ArmDescription("baseline", "baseline"),
+        ArmDescription("first", "svgd", sites=("first",)),
+        ArmDescription("few", "svgd", heads=2),
+        ArmDescription("noisy", "spos"),
+        ArmDescription("dropped", "svgd", attention_dropout=0.1),
+        ArmDescription("dropping", "baseline", attention_dropout=0.1),
+        ArmDescription("main", "svgd"),
+    ]
+    rows = scored(**{arm.name: [1] for arm in arms})
+    tables = study(tmp_path / "1", known=arms, evaluation=rows)
+    pair = main_pair(tables)
+    assert pair is not None
+    assert (pair.arm.name, pair.reference.name) == ("main", "baseline")
+    assert [(one.arm.name, one.reference.name) for one in repulsive_pairs(tables)] == [
+        ("first", "baseline"), ("noisy", "baseline"), ("dropped", "dropping"), ("main", "baseline"),
+    ]  # fmt: skip
+    without = study(tmp_path / "2", known=arms, evaluation=[row for row in rows if "main" not in row["run"]])
+    pair = main_pair(without)
+    assert pair is not None
+    assert pair.arm.name == "noisy"
+    assert main_pair(study(tmp_path / "3", known=arms, evaluation=scored(baseline=[1], few=[1]))) is None
+
+
+def test_only_five_arms_get_lines_among_them_the_main_pair(tmp_path: Path) -> None:
+    names = ["baseline", "a", "b", "c", "d", "svgd"]
+    arms = [ArmDescription(name, name) for name in names]
+    tables = study(tmp_path, known=arms, evaluation=scored(**{name: [1] for name in names}))
+    assert arms_with_lines(tables) == ["baseline", "a", "b", "c", "svgd"]
+    assert without_lines(tables)
+    few = study(tmp_path / "few", evaluation=scored(baseline=[1], svgd=[1]))
+    assert without_lines(few) == ""
+
+
+DOWN_TO_HALF = [100 - 5 * step for step in range(11)]
+
+
+def test_shares_of_a_translation_begin_at_zero(tmp_path: Path) -> None:
+    tables = study(tmp_path, pruning=curve(DOWN_TO_HALF))
+    rows = with_shares(tables.pruning, tables)
+    assert set(rows["scale"]) == {100}
+    assert list(rows["kept"]) == DOWN_TO_HALF
+    assert list(rows["share"]) == [10 * step for step in range(11)]
+
+
+def test_shares_of_a_classifier_begin_where_no_head_is_left(tmp_path: Path) -> None:
+    tables = study(tmp_path, pruning=classified(curve(DOWN_TO_HALF)), ablation=classified(effects([-1.0])))
+    rows = with_shares(tables.pruning, tables)
+    assert set(rows["chance"]) == {50}
+    assert list(rows["kept"]) == [100 - 10 * step for step in range(11)]
+    assert list(with_scale(tables.ablation, tables)["scale"]) == [50]
+
+
+def test_every_epoch_and_metric_has_its_own_chance(tmp_path: Path) -> None:
+    early = classified(curve([100 - 2 * step for step in range(11)], epoch=1))
+    other = [row | {"metric": "f1"} for row in classified(curve([100 - 10 * step for step in range(11)]))]
+    tables = study(tmp_path, pruning_epochs=[*early, *classified(curve(DOWN_TO_HALF)), *other])
+    rows = with_scale(tables.pruning_epochs, tables)
+    found = {(row["epoch"], row["metric"]): row["chance"] for _, row in rows.iterrows()}
+    assert found == {(1, "accuracy"): 80, (8, "accuracy"): 50, (8, "f1"): 0}
+
+
+def test_curves_of_one_layer_do_not_tell_what_no_head_scores(tmp_path: Path) -> None:
+    tables = study(tmp_path, pruning=classified(curve(DOWN_TO_HALF, scope="E1")))
+    assert set(with_scale(tables.pruning, tables)["chance"]) == {0}
+
+
+@pytest.mark.parametrize(("lowest", "expected"), [(99.5, False), (99.0, True), (20.0, True)])
+def test_a_share_needs_a_point_above_chance(tmp_path: Path, lowest: float, expected: bool) -> None:
+    tables = study(tmp_path, pruning=classified(curve([*[100] * 10, lowest])))
+    rows = with_shares(tables.pruning, tables)
+    assert measurable(rows).all() == expected
+
+
+def test_a_model_that_is_worse_than_without_heads_has_no_share(tmp_path: Path) -> None:
+    tables = study(tmp_path, pruning=classified(curve([*[100] * 10, 120])))
+    assert with_shares(tables.pruning, tables)["kept"].isna().all()
+
+
+P = [0.0005, 0.0005, 0.0025, 0.2]
+"""Times 4, 4, 2 (Holm: 0.002, 0.002, 0.005, 0.2); Benjamini-Hochberg: 0.001, 0.001, 0.0033, 0.2."""
+
+
+@pytest.mark.parametrize(
+    ("column", "correction", "part", "expected"),
+    [
+        ("p_mcnemar", "none", False, 3),
+        ("p_mcnemar", "Holm", False, 3),
+        ("p_mcnemar", "Benjamini-Hochberg", False, 3),
+        ("p", "Holm", False, 1),  # as the table says
+        ("p", "Benjamini-Hochberg", False, 2),
+        ("p", "Holm", True, 3),  # of some rows only: computed anew
+    ],
+)
+def test_corrections_are_over_the_rows_given(
+    tmp_path: Path, column: str, correction: str, part: bool, expected: int
+) -> None:
+    given = zip(classified(effects([-1.0] * 4)), P, (0.001, 0.02, 0.03, 1), (0.001, 0.002, 0.03, 1), strict=True)
+    rows = [row | {"p": p, "p_mcnemar": p, "p_holm": holm, "p_bh": bh} for row, p, holm, bh in given]
+    table = study(tmp_path, ablation=rows).ablation
+    assert changed(table, column, correction, part=part).sum() == expected
+
+
+def test_a_missing_p_is_no_change(tmp_path: Path) -> None:
+    table = study(tmp_path, ablation=effects([-1.0] * 3)).ablation
+    assert changed(table, "p_mcnemar").sum() == 0
+    assert changed(table.head(0), "p", "Holm").shape == (0,)
+
+
+def test_right_answers_are_counted_on_the_judging_set_of_the_last_epoch(tmp_path: Path) -> None:
+    tested = [row | {"p_mcnemar": 0.5} for row in classified(effects([-1.0] * 3))]
+    rows = [
+        *(row | {"metric": "matthews", "p_mcnemar": ""} for row in tested),
+        *(row | {"set": "choose"} for row in tested),
+        *(row | {"epoch": 1} for row in tested),
+        *tested,
+    ]
+    found = right_or_wrong(study(tmp_path, ablation=rows).ablation)
+    assert len(found) == 3
+    assert set(found["set"]) == {"test"}
+    assert set(found["epoch"]) == {8}
+    assert set(found["metric"]) == {"accuracy"}

@@ -16,7 +16,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
 
 
 def run_tiny_study(directory: Path) -> None:
-    ended = new_project(directory / "project").snakemake()
+    ended = new_project(directory / "project").snakemake(warm=True)
     assert ended.status == 0, ended.output
     (directory / "ended.json").write_text(json.dumps(asdict(ended)))
 

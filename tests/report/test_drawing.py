@@ -1,0 +1,304 @@
+"""Drawings: atlases of heads, attention maps, cleaned figures, and what is computed for them."""
+
+import json
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head
+from headroom.report import atlas, drawing, palette, svg
+from headroom.report.atlas import Mark, Shape
+from headroom.report.attention_map import CELL, describe, draw_map
+from headroom.report.drawing import spread
+from headroom.report.maps import AttentionMap, read_maps
+from headroom.report.sections import attention_maps
+from headroom.report.sections.curve_tables import area, safe_share
+from headroom.report.selection import main_gradient
+from headroom.report.study_tables import StudyTables
+from lxml import etree
+
+
+def test_cells_lie_on_a_grid_layers_downwards_heads_across() -> None:
+    shape = Shape("E", 3, 8)
+    assert shape.corner(1, 1) == (atlas.LEFT, atlas.TOP)
+    assert shape.corner(3, 5) == (atlas.LEFT + 4 * shape.cell, atlas.TOP + 2 * shape.cell)
+
+
+@pytest.mark.parametrize(("layers", "heads"), [(3, 8), (6, 16), (1, 1), (12, 12)])
+def test_all_cells_lie_inside_the_view_box_which_fits_a_phone(layers: int, heads: int) -> None:
+    shape = Shape("E", layers, heads)
+    width, height = shape.size
+    x, y = shape.corner(layers, heads)
+    assert x + shape.cell <= width <= 320
+    assert y + shape.cell <= height
+
+
+def test_the_area_of_a_mark_is_proportional_to_its_amount() -> None:
+    assert atlas.mark_side(0.64, 20) ** 2 / atlas.mark_side(0.16, 20) ** 2 == pytest.approx(4)
+    assert atlas.mark_side(-0.64, 20) == atlas.mark_side(0.64, 20)
+    assert atlas.mark_side(0, 20) == 0
+    assert atlas.mark_side(math.nan, 20) == 0
+    assert atlas.mark_side(1, 20) < 20
+    assert atlas.mark_side(7, 20) == atlas.mark_side(1, 20)
+
+
+def test_one_grid_per_kind_in_the_order_of_all_tables() -> None:
+    heads = [Head("D", 2, 1), Head("E", 1, 4), Head("E", 2, 3), Head("A", 1, 1)]
+    assert atlas.shapes(heads) == [Shape("E", 2, 4), Shape("A", 1, 1), Shape("D", 2, 1)]
+
+
+def test_marks_say_by_shape_what_they_mean() -> None:
+    marks = {
+        Head("E", 1, 1): Mark(0.5, "loss"),
+        Head("E", 1, 2): Mark(-0.5, "gain"),
+        Head("E", 1, 3): Mark(0.5, "gone", removed=True),
+        Head("E", 1, 4): Mark(0.5, "significant", framed=True),
+    }
+    root = etree.fromstring(str(atlas.draw_atlas(Shape("E", 1, 4), marks)))
+    shapes = {}
+    for cell in root.iter("g"):
+        if "data-head" in cell.attrib:
+            shapes[cell.get("data-head")] = [child.tag for child in cell]
+    assert shapes == {
+        "E1:1": ["title", "rect", "rect"],
+        "E1:2": ["title", "rect", "circle"],
+        "E1:3": ["title", "rect", "path"],
+        "E1:4": ["title", "rect", "rect", "rect"],
+    }
+
+
+def test_letters_stand_over_pale_marks_in_all_kinds() -> None:
+    marks = {Head("E", 1, 1): Mark(1.0, "", letters="−1 s"), Head("A", 1, 1): Mark(1.0, "")}
+    lettered, other = (etree.fromstring(str(drawing)) for drawing in atlas.draw_atlases(marks))
+    assert [text.text for text in lettered.xpath("//g[@class='letters']/text")] == ["−1s"]
+    assert [len(root.xpath("//g[@fill-opacity='.35']")) for root in (lettered, other)] == [1, 1]
+    plain = etree.fromstring(str(atlas.draw_atlases({Head("E", 1, 1): Mark(1.0, "")})[0]))
+    assert not plain.xpath("//g[@fill-opacity]")
+
+
+def test_letters_are_broken_and_cut_to_fit_their_cell() -> None:
+    marks = {Head("E", 1, 1): Mark(1.0, "", letters="−1 s O a A"), Head("E", 1, 16): Mark(0.0, "", letters="+1 s r")}
+    root = etree.fromstring(str(atlas.draw_atlas(Shape("E", 1, 16), marks)))
+    assert [text.text for text in root.xpath("//g[@class='letters']/text")] == ["−1", "s…", "+1", "sr"]
+
+
+def test_texts_are_escaped() -> None:
+    drawn = str(atlas.draw_atlas(Shape("A", 1, 1), {Head("A", 1, 1): Mark(1.0, "<script>&")}))
+    assert "<script>" not in drawn
+    assert "A1:1: &lt;script&gt;&amp;" in drawn
+
+
+SOURCE = """<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
+<svg xmlns:xlink="http://www.w3.org/1999/xlink" width="144pt" height="72pt" viewBox="0 0 144 72"
+ xmlns="http://www.w3.org/2000/svg" version="1.1">
+ <!-- a comment -->
+ <metadata><date>2026-01-01</date></metadata>
+ <defs><style type="text/css">*{stroke-linejoin: round}</style></defs>
+ <g id="figure_1"><g id="axes_1">
+  <defs><path id="m1" d="M 0 1.23456 L 2.98765 3"/></defs>
+  <use xlink:href="#m1" x="23.072727" y="1" style="fill: #0b62a8; stroke-opacity: 0.25"/>
+  <path d="M 9 9" style="fill: none"/>
+  <path d="M 0 0" clip-path="url(#p1)"/>
+  <text style="font-size: 11px; font-family: 'DejaVu Sans', sans-serif; text-anchor: middle" x="1">a &lt;b&gt;</text>
+ </g></g>
+ <defs><clipPath id="p1"><rect x="0" y="0" width="1" height="1"/></clipPath></defs>
+</svg>"""
+
+
+@pytest.fixture(scope="module")
+def cleaned() -> str:
+    return svg.clean(SOURCE, "one")
+
+
+def test_metadata_comments_styles_and_sizes_are_gone(cleaned: str) -> None:
+    for unwanted in ("metadata", "comment", "<style", "DOCTYPE", 'width="144pt"', "xlink", "DejaVu"):
+        assert unwanted not in cleaned
+    assert svg.size(cleaned) == (144, 72)
+
+
+def test_ids_have_the_prefix_and_unused_ones_are_gone(cleaned: str) -> None:
+    assert set(re.findall(r' id="([^"]+)"', cleaned)) == {"one-m1", "one-p1"}
+    assert 'href="#one-m1"' in cleaned
+    assert 'clip-path="url(#one-p1)"' in cleaned
+    other = svg.clean(SOURCE, "two")
+    assert not set(re.findall(r' id="([^"]+)"', cleaned)) & set(re.findall(r' id="([^"]+)"', other))
+
+
+def test_coordinates_are_rounded_and_opacities_are_not(cleaned: str) -> None:
+    assert 'd="M 0 1.2 L 3 3"' in cleaned
+    assert 'x="23.1"' in cleaned
+    assert "fill:#0b62a8;stroke-opacity:0.25" in cleaned
+
+
+def test_paths_that_nobody_sees_are_gone(cleaned: str) -> None:
+    assert "M 9 9" not in cleaned
+    assert 'd="M 0 0"' in cleaned
+
+
+def test_colours_become_variables_of_the_page_and_back(cleaned: str) -> None:
+    themed = svg.themed(cleaned)
+    assert "fill:var(--kind-e)" in themed
+    assert "#0b62a8" not in themed
+    assert svg.plain(themed) == cleaned
+
+
+def luminance(colour: str) -> float:
+    channels = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(first: str, second: str) -> float:
+    high, low = sorted((luminance(first), luminance(second)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("colour", [one for one in palette.ALL if one not in (palette.PAPER, palette.RULE)])
+def test_colours_of_text_and_marks_stand_out_in_both_themes(colour: palette.Colour) -> None:
+    assert contrast(colour.light, palette.PAPER.light) >= 4.5
+    assert contrast(colour.dark, palette.PAPER.dark) >= 4.5
+
+
+def test_a_panel_has_real_text_and_only_colours_of_the_palette() -> None:
+    with drawing.panel("test", x_label="cost in $ and $", y_label="<b> & minus") as panel:
+        panel.axes.plot([0, 1], [0, -1], color=palette.INK.light)
+        drawing.full_line(panel.axes, -0.5)
+    assert "cost in $ and $" in panel.markup
+    assert "&lt;b&gt; &amp; minus" in panel.markup
+    assert "−1.0" in panel.markup
+    assert not re.search(r"#[0-9a-f]{6}", panel.markup)
+    assert svg.size(panel.markup)[0] <= 320
+
+
+def test_marks_of_heads_are_named() -> None:
+    source = SOURCE.replace('id="axes_1"', 'id="head:E3:5"')
+    assert '<g class="cell" data-head="E3:5">' in svg.clean(source, "one")
+
+
+ONE = {
+    "head": "E2:3", "role": "syntactic", "target": "nsubj:to-dependent", "sentence": 1,
+    "queries": ["<i>Dogs</i>", "bark"], "keys": ["<i>Dogs</i>", "bark"], "weights": [[0.3, 0.7], [0.96, 0.04]],
+}  # fmt: skip
+
+
+def write(directory: Path, *maps: dict[str, Any], run: str = "translation.baseline.seed1") -> Path:
+    directory.mkdir(exist_ok=True)
+    path = directory / f"{run}.json"
+    path.write_text(json.dumps({"run": run, "epoch": 8, "maps": list(maps)}), encoding="utf-8")
+    return path
+
+
+def read(directory: Path) -> AttentionMap:
+    (one,) = read_maps([write(directory, ONE)])
+    return one
+
+
+def test_a_map_is_read(tmp_path: Path) -> None:
+    one = read(tmp_path)
+    assert (one.run, one.head, one.target) == ("translation.baseline.seed1", Head("E", 2, 3), "nsubj:to-dependent")
+    assert [one.strongest(row) for row in (0, 1)] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"weights": [[0.3, 0.7]]}, "E2:3 on sentence 1 needs a row per query"),
+        ({"weights": [[0.3], [0.7]]}, "a weight per key"),
+        ({"weights": [[0.3, 0.7], [float("inf"), 0.1]]}, "a weight per key, all numbers"),
+        ({"weights": [[0.3, 0.7], [float("nan"), 0.1]]}, "a weight per key, all numbers"),
+        ({"sentence": float("inf")}, "has no attention maps as headroom attention_maps writes them"),
+        ({"head": "X1"}, "'X1' is not a head"),
+        ({"queries": None}, "has no attention maps as headroom attention_maps writes them"),
+    ],
+)
+def test_what_is_no_map_is_told_with_its_file(tmp_path: Path, wrong: dict[str, Any], told: str) -> None:
+    path = write(tmp_path, ONE | wrong)
+    with pytest.raises(HeadroomError, match=told) as error:
+        read_maps([path])
+    assert str(path) in str(error.value)
+
+
+def test_a_file_that_is_missing_or_no_json_is_told(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text("{", encoding="utf-8")
+    for name in ("missing.json", "broken.json"):
+        with pytest.raises(HeadroomError, match=name):
+            read_maps([tmp_path / name])
+
+
+def test_cells_are_shaded_by_weight_and_words_escaped(tmp_path: Path) -> None:
+    root = etree.fromstring(str(draw_map(read(tmp_path))))
+    shades = {path.get("fill-opacity"): path.get("d") for path in root.iter("path") if path.get("fill-opacity")}
+    # 0.96 is the darkest, 0.04 is left out
+    assert set(shades) == {"0.3", "0.7", "1"}
+    assert [d.count("M") for d in shades.values()] == [1, 1, 1]
+    left, top = (float(part) for part in shades["0.3"][1:].partition("h")[0].split())
+    assert shades["1"].startswith(f"M{left:g} {top + CELL:g}h")
+    assert shades["0.7"].startswith(f"M{left + CELL:g} {top:g}h")
+    assert [text.text for text in root.iter("text")] == ["<i>Dogs</i>", "bark"] * 2
+    assert root.get("aria-label") == describe(read(tmp_path))
+
+
+def test_pages_go_with_the_first_run_that_has_maps(tmp_path: Path) -> None:
+    other = ONE | {"head": "E1:1", "role": "rare", "target": "rarest", "sentence": 2}
+    later = write(tmp_path, ONE, run="translation.svgd.seed1")
+    tables = StudyTables(maps=[later, write(tmp_path, ONE, other)])
+    exhibit = attention_maps.exhibit(tables)
+    assert exhibit is not None
+    assert [page.title for page in exhibit.pages] == [
+        "E2:3, verb → subject, sentence 1",
+        "E1:1, rarest word, sentence 2",
+    ]
+    assert attention_maps.exhibit(StudyTables()) is None
+
+
+def test_a_view_has_the_maps_of_its_task(tmp_path: Path) -> None:
+    tables = StudyTables(maps=[write(tmp_path, ONE), write(tmp_path, ONE, run="sst2.baseline.seed1")])
+    view = tables.of_task("sst2")
+    assert [one.run for one in view.maps] == ["sst2.baseline.seed1"]
+    exhibit = attention_maps.exhibit(view)
+    assert exhibit is not None
+    assert exhibit.pages[0].title.endswith("example 1")
+
+
+def test_labels_are_pushed_apart_and_keep_their_order() -> None:
+    assert spread([10.0, 50.0], 5.0) == [10.0, 50.0]
+    assert spread([50.0, 50.0], 4.0) == pytest.approx([48.0, 52.0])
+    places = spread([100.0, 99.0, 98.0, 20.0], 5.0)
+    assert sorted(places, reverse=True) == places
+    assert min(first - second for first, second in pairwise(places)) == pytest.approx(5.0, abs=0.1)
+
+
+def curve(values: list[float], p_holm: list[float]) -> pandas.DataFrame:
+    full = values[0]
+    shares = [100 * step / (len(values) - 1) for step in range(len(values))]
+    kept = [100 * value / full for value in values]
+    delta = [value - full for value in values]
+    return pandas.DataFrame(
+        {"run": "r", "draw": 0, "share": shares, "kept": kept, "delta": delta, "p_holm": p_holm, "value": values}
+    )
+
+
+def test_the_safe_share_ends_before_the_first_significant_loss() -> None:
+    rows = curve([50.0, 51.0, 49.0, 20.0, 30.0], [1.0, 0.001, 0.2, 0.01, 0.9])
+    assert safe_share(rows) == 50.0
+    lost_at_once = curve([50.0, 20.0, 10.0], [1.0, 0.0, 0.0])
+    assert safe_share(lost_at_once) == 0.0
+
+
+def test_the_area_is_the_mean_score_over_the_curve() -> None:
+    assert area(curve([50.0, 25.0, 0.0], [1.0, 1.0, 1.0])) == pytest.approx(50.0)
+    assert area(curve([40.0, 40.0, 0.0], [1.0, 1.0, 1.0])) == pytest.approx(75.0)
+
+
+def test_the_order_of_the_claims_is_shown_first() -> None:
+    orders = [("gradient-token", "layer"), ("gradient-example", "raw"), ("random", "")]
+    rows = pandas.DataFrame([{"order": name, "normalised": how, "ranking": "fixed"} for name, how in orders])
+    assert main_gradient(rows) == ("gradient-example", "raw")
+    assert main_gradient(rows.head(1)) == ("gradient-token", "layer")
+    assert main_gradient(rows.tail(1)) == ("", "")
