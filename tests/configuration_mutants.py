@@ -19,68 +19,16 @@ STUDIES = [ROOT / "config.yaml", ROOT / TINY, *sorted((ROOT / "studies").glob("*
 
 NUMBERS = [0, 1, -1, 2, 3, 7, 1000, 1001, 2**31, 2**63, 10**30, -(10**30), 0.0, -0.5, 0.5, 1.5, 1e-300, 1e300, -1e-5]
 NUMBERS += [0.1234567, 100000000.0, math.nan, math.inf, -math.inf]
-TEXTS = ["", " ", "x", "many", "none", "null", "yes", "1e3", "1", "0.5", "12:30", "2026-01-01", "~", "*", "all"]
-TEXTS += [
-    "../..",
-    "..",
-    ".",
-    "/",
-    "a b",
-    "it's",
-    'say "so"',
-    "a;b",
-    "$HOME",
-    "`id`",
-    "-x",
-    "--flag",
-    "{run}",
-    "{",
-    "}}",
-]
-TEXTS += ["line\nbreak", "a\tb", "\x00", "\x1b[31mred", "\u202e", "\u2028", "\ud800", "käse", "日本語", "😀", "²"]
-TEXTS += ["x" * 300, "y" * 20_000, "a.b.c", "results/tiny/roles/x.csv", "<script>", "pruned", "translation", "E1:1"]
+COMMON = '| |x|many|none|null|yes|1e3|1|0.5|12:30|2026-01-01|~|*|all|../..|..|.|/|a b|it\'s|say "so"|a;b'
+ODD = "$HOME|`id`|-x|--flag|{run}|{|}}|line\nbreak|a\tb|\x00|\x1b[31mred|\u202e|\u2028|\ud800|käse|日本語|😀|²"
+TEXTS = [*COMMON.split("|"), *ODD.split("|"), "x" * 300, "y" * 20_000, "a.b.c", "results/tiny/roles/x.csv", "<script>"]
+TEXTS += ["pruned", "translation", "E1:1"]
 OTHERS: list[Any] = [None, True, False, datetime.date(2026, 1, 1), datetime.datetime(2026, 1, 1, 12, 30), b"bytes"]
-OTHERS += [
-    [],
-    {},
-    [None],
-    [[]],
-    [{}],
-    {"a": 1},
-    {1: 2},
-    {None: None},
-    ["a", "a"],
-    [1, 1],
-    list(range(50)),
-    {"source": 5},
-]
+OTHERS += [[], {}, [None], [[]], [{}], {"a": 1}, {1: 2}, {None: None}, ["a", "a"], [1, 1], [*range(50)], {"source": 5}]
 VALUES = [*NUMBERS, *TEXTS, *OTHERS]
-NAMES: list[Any] = [
-    "",
-    "x",
-    "Seeds",
-    "translation",
-    "source",
-    "a.b",
-    "two words",
-    "line\nbreak",
-    "käse",
-    "n" * 5000,
-    "-x",
-]
-NAMES += [
-    1,
-    0.5,
-    None,
-    True,
-    (1, 2),
-    datetime.date(2026, 1, 1),
-    "\ud800",
-    "__class__",
-    "model_config",
-    "used",
-    "pruned",
-]
+LIKE_KEYS = "|x|Seeds|translation|source|a.b|two words|line\nbreak|käse"
+NAMES: list[Any] = [*LIKE_KEYS.split("|"), "n" * 5000, "-x", 1, 0.5, None, True, (1, 2), datetime.date(2026, 1, 1)]
+NAMES += ["\ud800", "__class__", "model_config", "used", "pruned"]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,24 @@ from pathlib import Path
 
 LIBRARIES = (
     *("torch", "fairseq", "fairseq.tasks.translation", "fairseq.sequence_generator", "fairseq.models.transformer"),
-    *("fairseq.trainer", "transformers", "transformers.trainer", "transformers.models.bert.modeling_bert", "accelerate"),
-    *("sentencepiece", "sacrebleu", "conllu", "pandas", "scipy.stats", "matplotlib.pyplot", "seaborn", "jinja2", "grimp"),
+    *(
+        "fairseq.trainer",
+        "transformers",
+        "transformers.trainer",
+        "transformers.models.bert.modeling_bert",
+        "accelerate",
+    ),
+    *(
+        "sentencepiece",
+        "sacrebleu",
+        "conllu",
+        "pandas",
+        "scipy.stats",
+        "matplotlib.pyplot",
+        "seaborn",
+        "jinja2",
+        "grimp",
+    ),
 )
 STAND_IN = """#!/bin/sh
 if [ "$2" = headroom ]; then exec "{python}" -I -S "{here}" "{place}" "$@"; fi

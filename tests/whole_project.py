@@ -38,9 +38,9 @@ class Project:
         chosen = ["--configfile", study] if study else []
         return self.run("snakemake", *arguments, "--cores", "2", *chosen, warm=warm)
 
-    def stage(self, name: str, *arguments: str) -> Ended:
+    def stage(self, name: str, *arguments: str, warm: bool = False) -> Ended:
         """Run one stage by hand."""
-        return self.run("env", "PYTHONPATH=workflow", "python", "-m", "headroom", name, *arguments)
+        return self.run("env", "PYTHONPATH=workflow", "python", "-m", "headroom", name, *arguments, warm=warm)
 
     def configure(self, changes: Mapping[str, Any]) -> str:
         """Write the tiny study with some keys changed, and return the path of that configuration.

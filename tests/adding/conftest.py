@@ -41,7 +41,7 @@ class Copy(Project):
     def headroom(self, *arguments: str | Path) -> str:
         """Run a stage of the copy and return what it prints."""
         name, *given = map(str, arguments)
-        ended = self.stage(name, *given)
+        ended = self.stage(name, *given, warm=True)
         assert ended.status == 0, ended.output
         return ended.output
 

@@ -334,6 +334,7 @@ class TestFinishedStudy:
     def test_heads_that_do_not_exist(self, study: Project, heads: str, message: tuple[str, ...]) -> None:
         checkpoint = ("--checkpoint", f"results/tiny/runs/{RUN}/epoch2.pt")
         outputs = ("--sliced", "sliced.pt", "--output", "removal.csv")
-        says(study.stage("removal", "--heads", heads, *checkpoint, *PLACES, *outputs), "error: ", *message)
+        ended = study.stage("removal", "--heads", heads, *checkpoint, *PLACES, *outputs, warm=True)
+        says(ended, "error: ", *message)
         assert not (study.root / "sliced.pt").exists()
         assert not (study.root / "removal.csv").exists()
