@@ -21,7 +21,7 @@ study: $(READY)  ## run a study and say where its report is: make study STUDY=st
 	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
 
 test: lint  ## lint, then the whole test suite but the tests marked long and the table of faults
-	@$(RUN) pytest -n auto -m "not long and not faults" --durations=25 --no-unexpected-skips
+	@$(RUN) pytest -n auto --dist worksteal -m "not long and not faults" --durations=25 --no-unexpected-skips
 
 test-long: $(READY)  ## the tests that take minutes each
 	@$(RUN) pytest -m "long and not faults" --durations=25

@@ -14,13 +14,26 @@ from toy_run import ToyRun, spread, write_run
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
 
 
+SLOW = (
+    "adding/",
+    "test_cut_jobs",
+    "test_interruption",
+    "test_cluster_generic",
+    "test_module",
+    "test_setup",
+    "test_conda",
+)
+"""Parts of the names of tests that take many seconds each."""
+
+
 @pytest.hookimpl(trylast=True)  # of the tests that were asked for
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with a test of the finished study: one process makes it while the others have tests without it."""
-    first = next((item for item in items if "finished" in getattr(item, "fixturenames", ())), None)
-    if first is not None:
-        items.remove(first)
-        items.insert(0, first)
+    """Begin with the tests of the finished study, long ones first.
+
+    One process makes it while another has tests without it, and at the end only short tests are left to share.
+    """
+    slow = {item: any(part in item.nodeid for part in SLOW) for item in items}
+    items.sort(key=lambda item: ("finished" not in getattr(item, "fixturenames", ()), not slow[item]))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

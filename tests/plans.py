@@ -83,6 +83,9 @@ def serve(connection: Connection, root: Path) -> None:
         os.dup2(nothing.fileno(), 1)
         os.dup2(nothing.fileno(), 2)
     message(root, TINY)
+    from headroom.sources import Sources  # the project's, as its Snakefile has imported it
+
+    Sources.of = functools.cache(Sources.of)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Snakemake has set it; by it this process ends with its parent
     gc.disable()

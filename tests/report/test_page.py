@@ -167,31 +167,9 @@ def test_a_study_without_any_table_says_so_in_a_line_per_section(empty: Written)
         assert "not run" in (empty.figures / f"{name}.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "only",
-    [
-        *(
-            ("scores",),
-            ("ablation",),
-            ("pruning",),
-            ("settling",),
-            ("agreement",),
-            ("evaluation", "diversity"),
-            ("timing",),
-        ),
-        *(
-            ("attention_stats",),
-            ("roles",),
-            ("relevance",),
-            ("gates",),
-            ("pruned_models",),
-            ("rank_correlation",),
-            ("roles", "gates"),
-        ),
-    ],
-)
-def test_a_study_with_few_tables_has_a_page(only: tuple[str, ...], tmp_path: Path) -> None:
-    paths = write_example_study(tmp_path, only=only)
+@pytest.mark.parametrize("only", ["ablation", "pruning", "settling", "attention_stats", "roles gates", "pruned_models"])
+def test_a_study_with_few_tables_has_a_page(only: str, tmp_path: Path) -> None:
+    paths = write_example_study(tmp_path, only=tuple(only.split()))
     main(["--study", "part", "--tables", *map(str, paths), "--output", str(tmp_path / "part.html")])
     document = html.document_fromstring((tmp_path / "part.html").read_text(encoding="utf-8"))
     assert document.xpath("//figure")

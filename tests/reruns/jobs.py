@@ -1,6 +1,7 @@
 """Jobs of the tiny study by what they follow from, and rows of the tables of reruns."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from schema_keys import path_of
@@ -34,6 +35,25 @@ def total(*parts: Jobs) -> Jobs:
     return {name: sum(part.get(name, 0) for part in parts) for name in names} | {
         name: 1 for name in SCORED if name in names
     }
+
+
+def together(rows: Iterable[Row]) -> list[Row]:
+    """Return rows as fewer dry runs: a key of translation and one of classification at a time.
+
+    What reruns many jobs stands beside what reruns few, so that a key that reruns those of the other task shows.
+    """
+    by_task: dict[str, list[Row]] = {"translation": [], "classification": []}
+    alone = []
+    for row in sorted(rows, key=lambda row: sum(row.jobs.values())):
+        by_task.get(row.key.partition(".")[0], alone).append(row)
+    pairs = zip_longest(by_task["translation"], reversed(by_task["classification"]))
+    return alone + [joined([row for row in pair if row is not None]) for pair in pairs]
+
+
+def joined(rows: list[Row]) -> Row:
+    """Return a row that changes what several change, each of another task."""
+    changes = {key: value for row in rows for key, value in row.changes.items()}
+    return Row(" and ".join(row.key for row in rows), changes, total(*(row.jobs for row in rows)))
 
 
 def without_configuration(jobs: Jobs) -> Jobs:

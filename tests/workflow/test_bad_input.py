@@ -1,10 +1,14 @@
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from commands import Ended
+from headroom.core.errors import HeadroomError
 from headroom.data.catalogue import Dataset, read_entries
-from plans import said
+from headroom.plan import Plan
+from headroom.settings.study import load_study
 from whole_project import Project, new_project
 
 MADE_BY_A_RUN = ("results", "work", "reports")
@@ -36,161 +40,96 @@ def is_told(output: str, *parts: str) -> None:
     assert any(all(part in text for part in parts) for text in both), output
 
 
-WRONG_KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
-    ({"trainning": {"epochs": 2}}, ("key trainning: no such key", "docs/configuration.md")),
-    ({"translation.training.epoch": 2}, ("key translation.training.epoch: no such key",)),
-    ({"translation.training.epochs": "many"}, ("key translation.training.epochs: ", "valid integer", "'many'")),
-    (
-        {"translation.arms": {"baseline": {"method": "basline"}}},
-        ("key translation.arms.baseline.method: 'basline' is unknown", "'svgd'"),
-    ),
-    (
-        {"translation.arms": {"svgd": {"method": "svgd", "alfa": 1}}},
-        ("key translation.arms.svgd.alfa: no such key",),
-    ),
-    (
-        {"translation.arms": {"svgd": {"method": "svgd", "alpha": -1}}},
-        ("key translation.arms.svgd.alpha: ", "greater than or equal to 0", "-1"),
-    ),
-    (
-        {"translation.arms": {"far": {"method": "spos", "sites": ["E9"]}}},
-        ("translation.arms.far.sites: the model has no site E9; it has E1",),
-    ),
-    (
-        {"translation.arms": {"bare": {"method": "headmask", "masked": 2}}},
-        ("translation.arms.bare.masked: 2 of the 2 heads of E1 would leave none",),
-    ),
-    (
-        {"translation.arms": {"many": {"method": "svgd", "heads": 32}}},
-        ("translation.arms.many.heads: width 16 is not a multiple of heads 32",),
-    ),
-    (
-        {"classification.entailment.arms": {"decoder": {"method": "disagreement-output", "sites": ["D"]}}},
-        ("classification.entailment.arms.decoder.sites: an encoder has no site D",),
-    ),
-    (
-        {"classification.entailment.arms": {"odd": {"method": "baseline", "heads": 3}}},
-        ("classification.entailment.arms.odd.heads: width", "is not a multiple of heads 3"),
-    ),
-    (
-        {"translation.pruning.criteria": ["gradients"]},
-        ("key translation.pruning.criteria: there is no criterion 'gradients'", "gradient-token"),
-    ),
-    ({"translation.model.heads": 3}, ("key translation.model: width 16 is not a multiple of heads 3",)),
-    ({"seeds": [1, 2, 1]}, ("seeds: a seed is given twice",)),
-    ({"translation.gates.penalties": [0.01, 0]}, ("key translation.gates.penalties.1: ", "greater than 0")),
-    ({"translation.gates.kept_shares": [1.5]}, ("key translation.gates: kept_shares: 1.5 is no share of the heads",)),
-    (
-        {"translation.gates.kept_heads": [13]},
-        ("translation.gates.kept_heads: 13 is more than the 4 heads in scope E",),
-    ),
-    (
-        {"translation.gates.from_scratch": [0.5]},
-        ("key translation.gates: from_scratch: 0.5 is not among the values of lambda",),
-    ),
-    ({"translation.gates.ways": ["hard-concrete.X"]}, ("key translation.gates.ways.0: ", "'hard-concrete.E'")),
-    (
-        {"translation.ablation.far_sets": ["moon"]},
-        ("translation.ablation.far_sets: 'moon' is no far domain of the corpus, which has far",),
-    ),
-    (
-        {"translation.detailed_seeds": 5},
-        ("translation.detailed_seeds: 5 is more than the 2 of seeds",),
-    ),
-    ({"translation.removal.share": 1.5}, ("key translation.removal.share: ", "less than or equal to 1", "1.5")),
-    ({"translation.timing.shares": [0.5, 1.5]}, ("key translation.timing.shares.1: ", "less than or equal to 1")),
-    (
-        {"translation.timing.batch_sizes": [1, 64]},
-        ("translation.timing.batch_sizes: a batch of 64 is larger than the test set", "translation.corpus.test"),
-    ),
-    (
-        {"translation.scores.examples": 50},
-        ("translation.scores.examples: 50 is more than the 20 examples of `choose`",),
-    ),
-    (
-        {"translation.corpus.source": "internet"},
-        ("key translation.corpus.source: 'internet' is unknown", "'files'"),
-    ),
-    (
-        {"translation.corpus": {"source": "sacrebleu"}},
-        ("translation.corpus.source: test sets of sacrebleu have no training text", "translation.released"),
-    ),
-    (
-        {"translation.released": {"path": "here"}, "translation.arms": {"baseline": {"method": "baseline"}}},
-        ("translation.vocabulary: the model at translation.released has its own", "leave this section out"),
-    ),
-    (
-        {"translation": {"released": {"path": "somewhere"}}, "seeds": [1]},
-        ("translation.arms: a released model is not trained again; give one arm",),
-    ),
-    (
-        {"translation": {"released": {"path": "here"}, "arms": {"baseline": {"method": "baseline"}}}},
-        ("seeds: the model of translation.released is one run; give one seed",),
-    ),
-    (
-        {"translation": {"released": {"path": "no", "url": "http://x"}}},
-        ("key translation.released: ", "give one of the two"),
-    ),
-    (
-        {"translation": {"released": {"path": "gone"}, "arms": {"baseline": {"method": "baseline"}}}, "seeds": [1]},
-        ("key translation.released.path: there is no directory or archive gone in",),
-    ),
-    (
-        {"classification.entailment.released": {"path": "mine"}, "seeds": [1]},
-        ("classification.entailment.arms: a released model is not trained again; give one arm",),
-    ),
-    (
-        {
-            "classification.entailment.released": {"path": "mine"},
-            "classification.entailment.arms": {"baseline": {"method": "baseline"}},
-            "seeds": [1],
-        },
-        ("classification.entailment.encoder: the model at classification.entailment.released has its own",),
-    ),
-    (
-        {
-            "classification.entailment.corpus": {
-                **{"source": "files", "valid": "valid.tsv", "test": "test.tsv"},
-                "labels": ["a", "b"],
-            }
-        },
-        ("classification.entailment.corpus.train: missing; only a model at classification.entailment.released",),
-    ),
-    (
-        {"classification.entailment.encoder.heads": 3},
-        ("key classification.entailment.encoder", "width 16 is not a multiple of heads 3"),
-    ),
-    (
-        {"classification.entailment.encoder": {"source": "disk"}},
-        ("key classification.entailment.encoder.source: 'disk' is unknown", "'directory'"),
-    ),
-    (
-        {"classification.entailment.corpus": {"source": "catalogue", "dataset": "sst3"}},
-        ("key classification.entailment.corpus.dataset: ", "'sst2'", "'sst3'"),
-    ),
-    (
-        {"classification.entailment.labelling.metrics": ["recall"]},
-        ("key classification.entailment.labelling.metrics.0: ", "'matthews'", "'recall'"),
-    ),
-    (
-        {"classification.entailment.timing.batch_sizes": [1, 64]},
-        ("classification.entailment.timing.batch_sizes: a batch of 64 is larger than the test set",),
-    ),
-    (
-        {"classification.translation": {}},
-        ("key classification.translation: 'translation' cannot name a classification task",),
-    ),
-]
+WRONG_KEYS = re.findall(
+    r"^(.+?)\s+=> (.+)$",
+    """
+trainning: {epochs: 2} => key trainning: no such key … docs/configuration.md
+translation.training.epoch: 2 => key translation.training.epoch: no such key
+translation.training.epochs: many => key translation.training.epochs:  … valid integer … 'many'
+translation.arms: {baseline: {method: basline}} => key translation.arms.baseline.method: 'basline' is unknown … 'svgd'
+translation.arms: {svgd: {method: svgd, alfa: 1}} => key translation.arms.svgd.alfa: no such key
+translation.arms: {svgd: {method: svgd, alpha: -1}}
+  => key translation.arms.svgd.alpha:  … greater than or equal to 0 … -1
+translation.arms: {far: {method: spos, sites: [E9]}} => translation.arms.far.sites: the model has no site E9; it has E1
+translation.arms: {bare: {method: headmask, masked: 2}}
+  => translation.arms.bare.masked: 2 of the 2 heads of E1 would leave none
+translation.arms: {many: {method: svgd, heads: 32}}
+  => translation.arms.many.heads: width 16 is not a multiple of heads 32
+classification.entailment.arms: {decoder: {method: disagreement-output, sites: [D]}}
+  => classification.entailment.arms.decoder.sites: an encoder has no site D
+classification.entailment.arms: {odd: {method: baseline, heads: 3}}
+  => classification.entailment.arms.odd.heads: width … is not a multiple of heads 3
+translation.pruning.criteria: [gradients]
+  => key translation.pruning.criteria: there is no criterion 'gradients' … gradient-token
+translation.model.heads: 3 => key translation.model: width 16 is not a multiple of heads 3
+seeds: [1, 2, 1] => seeds: a seed is given twice
+translation.gates.penalties: [0.01, 0] => key translation.gates.penalties.1:  … greater than 0
+translation.gates.kept_shares: [1.5] => key translation.gates: kept_shares: 1.5 is no share of the heads
+translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 is more than the 4 heads in scope E
+translation.gates.from_scratch: [0.5] => key translation.gates: from_scratch: 0.5 is not among the values of lambda
+translation.gates.ways: [hard-concrete.X] => key translation.gates.ways.0:  … 'hard-concrete.E'
+translation.ablation.far_sets: [moon]
+  => translation.ablation.far_sets: 'moon' is no far domain of the corpus, which has far
+translation.detailed_seeds: 5 => translation.detailed_seeds: 5 is more than the 2 of seeds
+translation.removal.share: 1.5 => key translation.removal.share:  … less than or equal to 1 … 1.5
+translation.timing.shares: [0.5, 1.5] => key translation.timing.shares.1:  … less than or equal to 1
+translation.timing.batch_sizes: [1, 64]
+  => translation.timing.batch_sizes: a batch of 64 is larger than the test set … translation.corpus.test
+translation.scores.examples: 50 => translation.scores.examples: 50 is more than the 20 examples of `choose`
+translation.corpus.source: internet => key translation.corpus.source: 'internet' is unknown … 'files'
+translation.corpus: {source: sacrebleu}
+  => translation.corpus.source: test sets of sacrebleu have no training text … translation.released
+translation.released: {path: here}, translation.arms: {baseline: {method: baseline}}
+  => translation.vocabulary: the model at translation.released has its own … leave this section out
+translation: {released: {path: somewhere}}, seeds: [1]
+  => translation.arms: a released model is not trained again; give one arm
+translation: {released: {path: here}, arms: {baseline: {method: baseline}}}
+  => seeds: the model of translation.released is one run; give one seed
+translation: {released: {path: 'no', url: 'http://x'}} => key translation.released:  … give one of the two
+translation: {released: {path: gone}, arms: {baseline: {method: baseline}}}, seeds: [1]
+  => key translation.released.path: there is no directory or archive gone in
+classification.entailment.released: {path: mine}, seeds: [1]
+  => classification.entailment.arms: a released model is not trained again; give one arm
+classification.entailment.released: {path: mine}, classification.entailment.arms: {b: {method: baseline}}, seeds: [1]
+  => classification.entailment.encoder: the model at classification.entailment.released has its own
+classification.entailment.corpus: {source: files, valid: valid.tsv, test: test.tsv, labels: [a, b]}
+  => classification.entailment.corpus.train: missing; only a model at classification.entailment.released
+classification.entailment.encoder.heads: 3
+  => key classification.entailment.encoder … width 16 is not a multiple of heads 3
+classification.entailment.encoder: {source: disk}
+  => key classification.entailment.encoder.source: 'disk' is unknown … 'directory'
+classification.entailment.corpus: {source: catalogue, dataset: sst3}
+  => key classification.entailment.corpus.dataset:  … 'sst2' … 'sst3'
+classification.entailment.labelling.metrics: [recall]
+  => key classification.entailment.labelling.metrics.0:  … 'matthews' … 'recall'
+classification.entailment.timing.batch_sizes: [1, 64]
+  => classification.entailment.timing.batch_sizes: a batch of 64 is larger than the test set
+classification.translation: {} => key classification.translation: 'translation' cannot name a classification task
+""",
+    flags=re.M,
+)
+"""What is changed in the tiny study, and what is said of it, with omissions."""
+
+
+def ids(value: str) -> str:
+    return value.partition(": ")[0]
 
 
 class TestConfiguration:
-    @pytest.mark.parametrize(("changes", "message"), WRONG_KEYS, ids=lambda value: next(iter(value)))
-    def test_is_checked(self, bare: Project, changes: dict[str, Any], message: tuple[str, ...]) -> None:
-        is_told(said(bare.root, bare.configure(changes)), "configuration", *message)
+    @pytest.mark.parametrize(("changes", "message"), WRONG_KEYS, ids=ids)
+    def test_is_checked(self, bare: Project, changes: str, message: str) -> None:
+        study = yaml.safe_load((bare.root / bare.configure(yaml.safe_load(f"{{{changes}}}"))).read_text())
+        try:
+            plan = Plan(load_study(study))
+            mistakes = "\n".join([*plan.missing_files(), *plan.wrong_criteria()])
+        except HeadroomError as error:
+            mistakes = str(error)
+        is_told(mistakes, "configuration", *message.split(" … "))
 
-    @pytest.mark.parametrize(("changes", "message"), WRONG_KEYS[::10], ids=lambda value: next(iter(value)))
-    def test_before_any_job(self, bare: Project, changes: dict[str, Any], message: tuple[str, ...]) -> None:
-        says(bare.snakemake(study=bare.configure(changes)), "configuration", *message)
+    @pytest.mark.parametrize(("changes", "message"), WRONG_KEYS[::10], ids=ids)
+    def test_before_any_job(self, bare: Project, changes: str, message: str) -> None:
+        study = bare.configure(yaml.safe_load(f"{{{changes}}}"))
+        says(bare.snakemake(study=study), "configuration", *message.split(" … "))
         assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
 
 

@@ -12,7 +12,7 @@ from plans import plan, pretend_finished
 from reruns.arms import ARM_ROWS, GPUS, STUDY, keys_of_arms
 from reruns.classification import CLASSIFICATION
 from reruns.files import OF_SOURCE_STAGES, OF_STAGES, OWN, SHARED
-from reruns.jobs import Jobs, Row, without_configuration
+from reruns.jobs import Jobs, Row, together, without_configuration
 from reruns.sources import SOURCES
 from reruns.studies import STUDIES, write_files
 from reruns.translation import TRANSLATION
@@ -23,7 +23,6 @@ from whole_project import Finished, Project, new_project, planned
 Pretended = Callable[[str], Project]
 
 OF_TINY = [*WHOLE_STUDY, *TRANSLATION, *CLASSIFICATION]
-OF_OTHERS = [(name, row) for name, rows in SOURCES.items() for row in rows]
 OF_ARMS = [("arms", row) for row in [*ARM_ROWS, GPUS]]
 COPIED = ("results", ".snakemake", "work", "logs", "reports")
 BY_PROCESS = ("translation.training.learning_rate", "classification.entailment.gates.random_draws")
@@ -64,7 +63,11 @@ ONE_VALUE = {"translation.corpus.dataset (catalogue)"}
 
 
 def test_every_key_of_the_configuration_has_its_row() -> None:
-    rows = [row.key for _, row in OF_OTHERS] + [row.key for row in OF_TINY] + [GPUS.key, *keys_of_arms()]
+    rows = (
+        [row.key for rows in SOURCES.values() for row in rows]
+        + [row.key for row in OF_TINY]
+        + [GPUS.key, *keys_of_arms()]
+    )
     assert {without_names(key) for key in rows} == set(schema_keys()) - ONE_VALUE
 
 
@@ -72,7 +75,7 @@ def test_every_stage_has_its_row() -> None:
     assert {*OF_STAGES, *OF_SOURCE_STAGES} == set(STAGES)
 
 
-@pytest.mark.parametrize("row", OF_TINY, ids=ids)
+@pytest.mark.parametrize("row", together(OF_TINY), ids=ids)
 def test_a_changed_value_reruns_what_depends_on_it(study: Project, row: Row) -> None:
     assert plan(study.root, study.configure(row.changes)) == row.jobs
 
@@ -82,7 +85,9 @@ def test_the_command_line_says_the_same(study: Project, row: Row) -> None:
     assert planned(study.snakemake("-n", study=study.configure(row.changes))) == row.jobs
 
 
-@pytest.mark.parametrize(("name", "row"), [*OF_OTHERS, *OF_ARMS], ids=ids)
+@pytest.mark.parametrize(
+    ("name", "row"), [*((name, row) for name, rows in SOURCES.items() for row in together(rows)), *OF_ARMS], ids=ids
+)
 def test_a_changed_value_of_another_study(pretended: Pretended, name: str, row: Row) -> None:
     project = pretended(name)
     assert plan(project.root, written(project, name, row.changes)) == row.jobs
