@@ -5,7 +5,7 @@ from typing import Any
 
 from headroom.report.claims import findings
 from headroom.report.study_tables import StudyTables
-from report.claim_tables import classified, compared, curve, effects, numbers_in, scored, sites, study
+from report.claim_tables import classified, compared, curve, effects, numbers_in, scored, study
 
 FALLING = [100, 99.5, 99, 98.9, 95, 90, 60, 20, 5, 2, 0]
 
@@ -82,19 +82,6 @@ def test_what_can_be_removed_in_several_tasks(tmp_path: Path) -> None:
     heads = [*effects([0.0] * 9 + [-9.0]), *classified(effects([0.0] * 4))]
     said = sentence(0, tmp_path, pruning=curves, ablation=heads)
     assert numbers_in(said) == "30 30 30 40 40 40 2 2 3 100 90 100 100 100 100 2"
-
-
-def test_a_classifier_has_layers_instead_of_kinds(tmp_path: Path) -> None:
-    kept = classified(row | {"kind": "E"} for row in sites([0.0, 0.0, -9.0, 0.0]))
-    kept[2] |= {"p": 0.001}
-    assert numbers_in(sentence(1, tmp_path, keep_one=kept)) == "75 75 75"
-
-
-def test_orders_of_a_classifier_are_compared_above_chance(tmp_path: Path) -> None:
-    random = [100, *(value - 5 for value in ABOVE_CHANCE[1:-1]), 50]
-    rows = classified([*curve(ABOVE_CHANCE), *curve(random, order="random", normalised="")])
-    found = sentence(2, tmp_path, pruning=rows)
-    assert "keeps 10 [7, 13] % more of the full model’s score above chance than removing at random" in found
 
 
 def test_without_another_arm_the_tests_are_compared(tmp_path: Path) -> None:

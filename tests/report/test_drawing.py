@@ -3,7 +3,6 @@
 import json
 import math
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,19 +13,11 @@ from headroom.core.heads import Head
 from headroom.report import atlas, drawing, palette, svg
 from headroom.report.atlas import Mark, Shape
 from headroom.report.attention_map import CELL, describe, draw_map
-from headroom.report.drawing import spread
 from headroom.report.maps import AttentionMap, read_maps
 from headroom.report.sections import attention_maps
 from headroom.report.sections.curve_tables import area, safe_share
-from headroom.report.selection import main_gradient
 from headroom.report.study_tables import StudyTables
 from lxml import etree
-
-
-def test_cells_lie_on_a_grid_layers_downwards_heads_across() -> None:
-    shape = Shape("E", 3, 8)
-    assert shape.corner(1, 1) == (atlas.LEFT, atlas.TOP)
-    assert shape.corner(3, 5) == (atlas.LEFT + 4 * shape.cell, atlas.TOP + 2 * shape.cell)
 
 
 @pytest.mark.parametrize(("layers", "heads"), [(3, 8), (6, 16), (1, 1), (12, 12)])
@@ -47,11 +38,6 @@ def test_the_area_of_a_mark_is_proportional_to_its_amount() -> None:
     assert atlas.mark_side(7, 20) == atlas.mark_side(1, 20)
 
 
-def test_one_grid_per_kind_in_the_order_of_all_tables() -> None:
-    heads = [Head("D", 2, 1), Head("E", 1, 4), Head("E", 2, 3), Head("A", 1, 1)]
-    assert atlas.shapes(heads) == [Shape("E", 2, 4), Shape("A", 1, 1), Shape("D", 2, 1)]
-
-
 def test_marks_say_by_shape_what_they_mean() -> None:
     marks = {
         Head("E", 1, 1): Mark(0.5, "loss"),
@@ -70,21 +56,6 @@ def test_marks_say_by_shape_what_they_mean() -> None:
         "E1:3": ["title", "rect", "path"],
         "E1:4": ["title", "rect", "rect", "rect"],
     }
-
-
-def test_letters_stand_over_pale_marks_in_all_kinds() -> None:
-    marks = {Head("E", 1, 1): Mark(1.0, "", letters="−1 s"), Head("A", 1, 1): Mark(1.0, "")}
-    lettered, other = (etree.fromstring(str(drawing)) for drawing in atlas.draw_atlases(marks))
-    assert [text.text for text in lettered.xpath("//g[@class='letters']/text")] == ["−1s"]
-    assert [len(root.xpath("//g[@fill-opacity='.35']")) for root in (lettered, other)] == [1, 1]
-    plain = etree.fromstring(str(atlas.draw_atlases({Head("E", 1, 1): Mark(1.0, "")})[0]))
-    assert not plain.xpath("//g[@fill-opacity]")
-
-
-def test_letters_are_broken_and_cut_to_fit_their_cell() -> None:
-    marks = {Head("E", 1, 1): Mark(1.0, "", letters="−1 s O a A"), Head("E", 1, 16): Mark(0.0, "", letters="+1 s r")}
-    root = etree.fromstring(str(atlas.draw_atlas(Shape("E", 1, 16), marks)))
-    assert [text.text for text in root.xpath("//g[@class='letters']/text")] == ["−1", "s…", "+1", "sr"]
 
 
 def test_texts_are_escaped() -> None:
@@ -134,11 +105,6 @@ def test_coordinates_are_rounded_and_opacities_are_not(cleaned: str) -> None:
     assert 'd="M 0 1.2 L 3 3"' in cleaned
     assert 'x="23.1"' in cleaned
     assert "fill:#0b62a8;stroke-opacity:0.25" in cleaned
-
-
-def test_paths_that_nobody_sees_are_gone(cleaned: str) -> None:
-    assert "M 9 9" not in cleaned
-    assert 'd="M 0 0"' in cleaned
 
 
 def test_colours_become_variables_of_the_page_and_back(cleaned: str) -> None:
@@ -257,23 +223,6 @@ def test_pages_go_with_the_first_run_that_has_maps(tmp_path: Path) -> None:
     assert attention_maps.exhibit(StudyTables()) is None
 
 
-def test_a_view_has_the_maps_of_its_task(tmp_path: Path) -> None:
-    tables = StudyTables(maps=[write(tmp_path, ONE), write(tmp_path, ONE, run="sst2.baseline.seed1")])
-    view = tables.of_task("sst2")
-    assert [one.run for one in view.maps] == ["sst2.baseline.seed1"]
-    exhibit = attention_maps.exhibit(view)
-    assert exhibit is not None
-    assert exhibit.pages[0].title.endswith("example 1")
-
-
-def test_labels_are_pushed_apart_and_keep_their_order() -> None:
-    assert spread([10.0, 50.0], 5.0) == [10.0, 50.0]
-    assert spread([50.0, 50.0], 4.0) == pytest.approx([48.0, 52.0])
-    places = spread([100.0, 99.0, 98.0, 20.0], 5.0)
-    assert sorted(places, reverse=True) == places
-    assert min(first - second for first, second in pairwise(places)) == pytest.approx(5.0, abs=0.1)
-
-
 def curve(values: list[float], p_holm: list[float]) -> pandas.DataFrame:
     full = values[0]
     shares = [100 * step / (len(values) - 1) for step in range(len(values))]
@@ -294,11 +243,3 @@ def test_the_safe_share_ends_before_the_first_significant_loss() -> None:
 def test_the_area_is_the_mean_score_over_the_curve() -> None:
     assert area(curve([50.0, 25.0, 0.0], [1.0, 1.0, 1.0])) == pytest.approx(50.0)
     assert area(curve([40.0, 40.0, 0.0], [1.0, 1.0, 1.0])) == pytest.approx(75.0)
-
-
-def test_the_order_of_the_claims_is_shown_first() -> None:
-    orders = [("gradient-token", "layer"), ("gradient-example", "raw"), ("random", "")]
-    rows = pandas.DataFrame([{"order": name, "normalised": how, "ranking": "fixed"} for name, how in orders])
-    assert main_gradient(rows) == ("gradient-example", "raw")
-    assert main_gradient(rows.head(1)) == ("gradient-token", "layer")
-    assert main_gradient(rows.tail(1)) == ("", "")

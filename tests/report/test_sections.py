@@ -10,7 +10,6 @@ from headroom.report import formatting
 from headroom.report.cautions import cautions
 from headroom.report.claims.verdict import Estimate, Measured
 from headroom.report.exhibits import Exhibit, Section
-from headroom.report.figures import arms as figures
 from headroom.report.page import sections
 from headroom.report.paper_index import Found, paper_index
 from headroom.report.sections import (
@@ -27,13 +26,10 @@ from headroom.report.sections import (
     retention,
     retested,
     roles,
-    settling,
-    tests_compared,
 )
 from headroom.report.selection import last_arm_curves
 from headroom.report.study_tables import StudyTables
 from report.claim_tables import (
-    CLASSIFIER,
     ENCODER,
     OTHER_RUN,
     RUN,
@@ -52,7 +48,6 @@ from report.claim_tables import (
     study,
     tracked,
 )
-from report.example_tables import write_example_study
 from report.test_claims_gates import ROLES, kinds, swept
 
 
@@ -104,15 +99,6 @@ def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
     assert "E2:2: 0.900; position −1; rarest word" in atlas
     assert ">A</text>" not in atlas
     assert section.remarks == ()
-
-
-def test_heads_of_every_function_stand_by_run(tmp_path: Path) -> None:
-    held = [role("E1:1", "-1"), role("E1:2", "-1"), role("E1:1", "two-rarest"), role("E2:1", "-1", run=OTHER_RUN)]
-    third = [row | {"run": "translation.svgd.seed1"} for row in offset("E1:1", 0.1, 0.2)]  # has no role
-    exhibit = shown(roles.section(study(tmp_path, attention_stats=[*pointing(), *third], roles=held)), "roles_by_run")
-    assert exhibit.tables[0].headings == ("points to", "baseline, seed 1", "baseline, seed 2", "svgd, seed 1")
-    assert exhibit.tables[0].rows == (("position −1", "E1:1, E1:2", "E2:1", "–"), ("rare words", "E1:1", "–", "–"))
-    assert exhibit.shows.startswith("Of 2 functions that heads of some model have, 0 are in all 3 models")
 
 
 def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> None:
@@ -202,12 +188,6 @@ def test_retention_by_kind_and_by_layer() -> None:
     assert (cells["E1"], cells["E2"], cells["D2"]) == ("100", "0", "50")
 
 
-def test_deep_models_are_shown_by_pairs_of_layers() -> None:
-    layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
-    assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
-    assert list(retention.layer_groups(layers.head(3))["group"]) == ["D1", "D2", "D3"]
-
-
 def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
     usual = {"statistic": "spearman", "heads": 72, "run": RUN}
     rows = [
@@ -278,24 +258,6 @@ def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
     assert retested.exhibit(study(tmp_path / "2", ablation=on_test).ablation) is None
 
 
-def test_tests_are_counted_for_heads_and_for_layers(tmp_path: Path) -> None:
-    p = {"p": 0.001, "p_holm": 0.004, "p_bh": 0.002, "p_mcnemar": 0.003, "p_unpaired": 0.5}
-    heads = [row | p for row in classified(effects([-1.0, 1.0, -1.0, -1.0]))]
-    kept = [row | p for row in classified(kept_heads())]
-    tables = study(tmp_path, ablation=heads, keep_one=kept)
-    exhibit = tests_compared.exhibit(tables, CLASSIFIER)
-    rows = exhibit.tables[0].rows
-    # McNemar: 0.003 * 4 by Holm; 0.003 by Benjamini-Hochberg, for which equal p are one
-    assert [row[1:] for row in rows[:3]] == [
-        ("unpaired t-test (the paper’s)", "0", "0", "0", "0"),
-        ("paired bootstrap", "4", "3", "4", "4"),
-        ("McNemar’s exact test", "4", "3", "4", "0"),
-    ]
-    assert rows[3][0] == "layers with one head (2)"
-    assert rows[5][2:] == ("2", "1", "2", "2")  # 0.003 * 2 by Holm
-    assert "Of 4 heads" in exhibit.shows
-
-
 def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
     site = {"kind": "E", "heads": 8, "head_parameters": 125, "attention_parameters": 1000, "model_parameters": 10_000}
     exhibit = parameters.exhibit(study(tmp_path, parameters=[site | {"layer": layer} for layer in (1, 2, 3)]))
@@ -322,16 +284,6 @@ def test_tasks_of_classification_stand_side_by_side(tmp_path: Path) -> None:
     assert paper.rows[5] == ("50\u202f%", "85.4", "75.0", "98.3", "50.0")
     alone = study(tmp_path / "2", pruning=[*of_task("sst2", metric="accuracy"), *of_task("translation")])
     assert curves_by_task.exhibit(alone) is None
-
-
-def test_long_intervals_are_cut_off() -> None:
-    short = figures.Dots({"a": Estimate(1.0, 0.5, 1.5), "b": Estimate(2.0, 1.5, 2.5)})
-    assert figures.limits([short], None) == pytest.approx((0.4, 2.6))  # 5 % beside the outermost ends
-    long = figures.Dots({"a": Estimate(1.0, -50, 50), "b": Estimate(2.0)}, {"b": [1.5, 3.0]})
-    assert figures.limits([long], None) == pytest.approx((-1.3, 5.3))  # marks from 1 to 3, as far again on both sides
-    assert figures.limits([long], 0.0) == pytest.approx((-3.45, 6.45))
-    alone = figures.Dots({"a": Estimate(4.0)})
-    assert figures.limits([alone], None) == (0.0, 8.0)
 
 
 ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}
@@ -423,24 +375,6 @@ def test_scores_and_shares_that_round_to_nothing_are_zero(text: str, expected: s
     assert text == expected
 
 
-def pruned_epochs(*full: float) -> list[Row]:
-    """A curve per epoch which keeps 90 % of the full score with 40 % removed, and dust with half."""
-    kept = [1.0, 1.0, 0.99, 0.97, 0.9, DUST, *[0.0] * 5]
-    rows = []
-    for epoch, score in enumerate(full, start=1):
-        for share, row in zip(kept, curve(range(11)), strict=True):
-            rows.append(row | {"epoch": epoch, "full": score, "value": share * score})
-    return rows
-
-
-def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruning_epochs=pruned_epochs(0.02, 30.0, 60.0))
-    (exhibit,) = settling.section(tables).exhibits
-    assert numbers_in(exhibit.shows) == "40 90.0 2 90.0 3 1 0.0"
-    assert [row[:2] for row in exhibit.tables[0].rows] == [("2", "30.0"), ("3", "60.0")]
-    assert "10⁻" not in str(exhibit)
-
-
 def two_arms() -> dict[str, list[Row]]:
     """Detailed curves of one run; of three runs the last epoch in `dynamics`, of the first an earlier one too."""
     early = [row | {"epoch": 1, "value": 1} for row in curve([100.0] * 11)]
@@ -502,16 +436,3 @@ def test_few_seeds_are_named(example_tables: StudyTables) -> None:
         "CoLA": [one_seed],
     }
     assert cautions(example_tables.of_task("sst2")) == {"": [one_seed]}
-
-
-def test_weak_models_and_small_sets_are_named(tmp_path: Path) -> None:
-    paths = write_example_study(tmp_path, only=("evaluation", "ablation"))
-    for path in paths:
-        table = pandas.read_csv(path)
-        if path.parent.name == "evaluation":
-            table["value"] = table["value"] / 100
-        table["signature"] = "beam:1|sentences:20"
-        table.to_csv(path, index=False)
-    found = " ".join(cautions(StudyTables(paths))[""])
-    assert "the best reaches 0.9" in found
-    assert "The set test is small: 20 sentences" in found

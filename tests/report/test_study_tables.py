@@ -145,11 +145,6 @@ def test_a_configuration_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         read_configuration(tmp_path / "absent.json")
 
 
-@pytest.mark.parametrize(("sites", "first"), [(("E1", "A1"), True), (("first",), True), (("E1", "E2"), False)])
-def test_sites_of_layer_one_are_first(sites: tuple[str, ...], first: bool) -> None:
-    assert ArmDescription("any", "svgd", sites).is_first == first
-
-
 def test_arms_come_in_the_order_of_the_configuration(tmp_path: Path) -> None:
     rows = scored(svgd=[1], other=[1], zeta=[1], plain=[1], baseline=[1])
     arms = [ArmDescription("plain", "baseline"), ArmDescription("zeta", "svgd"), ArmDescription("absent", "spos")]
@@ -230,11 +225,6 @@ def test_every_epoch_and_metric_has_its_own_chance(tmp_path: Path) -> None:
     rows = with_scale(tables.pruning_epochs, tables)
     found = {(row["epoch"], row["metric"]): row["chance"] for _, row in rows.iterrows()}
     assert found == {(1, "accuracy"): 80, (8, "accuracy"): 50, (8, "f1"): 0}
-
-
-def test_curves_of_one_layer_do_not_tell_what_no_head_scores(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruning=classified(curve(DOWN_TO_HALF, scope="E1")))
-    assert set(with_scale(tables.pruning, tables)["chance"]) == {0}
 
 
 @pytest.mark.parametrize(("lowest", "expected"), [(99.5, False), (99.0, True), (20.0, True)])

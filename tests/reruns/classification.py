@@ -1,25 +1,23 @@
 """What a changed key of a classification task reruns."""
 
 from reruns.jobs import (
-    BY_SCORES,
     CONTROLS,
     ENCODER,
     EVERY_PAIR,
     FINE_TUNING,
     GATES_LABELLED,
     JUDGED_LABELLED,
-    LAST,
     NEW_DETAILED,
     POINTING,
     REPORT,
-    RULES,
-    SCORED,
     SCORES_LABELLED,
     Row,
+    of_task,
     rows,
 )
 
 CLASSIFICATION = [
+    *of_task("classification.entailment", 1, SCORES_LABELLED, {}, "removal_labelled"),
     *rows(
         EVERY_PAIR,
         {"classification.entailment.corpus.seed (generated)": 2},
@@ -78,53 +76,8 @@ CLASSIFICATION = [
         },
     ),
     *rows(
-        {"ablation": 1, "pruning": 1, "agreement": 1, "rank_correlation": 1, **REPORT},
-        {"classification.entailment.ablation.examples": 9},
-    ),
-    *rows(
-        {"keep_one": 1, **REPORT},
-        {"classification.entailment.keep_one.examples": 9},
-    ),
-    *rows(
         {**NEW_DETAILED, **GATES_LABELLED, "pruning": 1, "removal_labelled": 1},
         {"classification.entailment.detailed_seeds": 2},
-    ),
-    *rows(
-        {"ablation": 1, "pruning": 1, "agreement": 1, "rank_correlation": 1, **REPORT},
-        {"classification.entailment.ablation.far_sets": []},
-    ),
-    *rows(
-        SCORES_LABELLED,
-        {"classification.entailment.scores.examples": 19, "classification.entailment.scores.batch_examples": 8},
-    ),
-    *rows(
-        {"relevance": 4, "rank_correlation": 1, **REPORT},
-        {
-            "classification.entailment.relevance.examples": 3,
-            "classification.entailment.relevance.epsilon": 1e-5,
-            "classification.entailment.relevance.batch_examples": 2,
-        },
-    ),
-    *rows(
-        {"pruning": 1, "pruning_sites": 1, "pruning_epochs": 4, **LAST},
-        {"classification.entailment.pruning.step": 0.25, "classification.entailment.pruning.test_examples": 10},
-    ),
-    *rows(
-        {"pruning": 1, **REPORT},
-        {
-            "classification.entailment.pruning.criteria": ["gradient-example", "gradient-token"],
-            "classification.entailment.pruning.normalisations": ["layer"],
-            "classification.entailment.pruning.random_draws": 3,
-        },
-    ),
-    *rows({"removal_labelled": 1, **REPORT}, {"classification.entailment.removal.share": 0.25}),
-    Row(
-        "classification.entailment.pruning.main",
-        {
-            "classification.entailment.pruning.criteria": ["gradient-token"],
-            "classification.entailment.pruning.main": "gradient-token",
-        },
-        {"pruning": 1, "removal_labelled": 1, "pruning_epochs": 4, **BY_SCORES, **SCORED},
     ),
     *rows(
         {**GATES_LABELLED, **CONTROLS},
@@ -139,24 +92,9 @@ CLASSIFICATION = [
         },
     ),
     *rows(REPORT, {"classification.entailment.gates.penalties": [0.03, 0.1]}),  # of hard-concrete: not in its ways
-    *rows(CONTROLS, {"classification.entailment.gates.random_draws": 2}),
     *rows(
         {"gates": 1, "attention_stats_pruned": 3, "roles_pruned": 1, "rank_correlation": 1, **REPORT},
         {"classification.entailment.gates.ways": ["exact.all", "hard-concrete.all"]},
-    ),
-    *rows(
-        {"timing": 1, **REPORT},
-        {
-            "classification.entailment.timing.shares": [0.25],
-            "classification.entailment.timing.batch_sizes": [1, 2],
-            "classification.entailment.timing.warmup": 2,
-            "classification.entailment.timing.repeats": 4,
-            "classification.entailment.timing.threads": 2,
-        },
-    ),
-    *rows(
-        {"diversity": 4, **LAST},
-        {"classification.entailment.diversity.examples": 10, "classification.entailment.diversity.batch_examples": 5},
     ),
     Row(
         "classification.entailment.treebank.source (generated)",
@@ -168,26 +106,4 @@ CLASSIFICATION = [
         {"classification.entailment.treebank": {"source": "generated", "sentences": 900}},
         {"treebank": 1, **POINTING},
     ),
-    *rows(
-        {"treebank": 1, **POINTING},
-        {"classification.entailment.attention_stats.relations": ["nsubj", "obj"]},
-    ),
-    *rows(
-        POINTING,
-        {
-            "classification.entailment.attention_stats.frequent_tokens": 20,
-            "classification.entailment.attention_stats.examples": 19,
-            "classification.entailment.attention_stats.batch_examples": 5,
-        },
-    ),
-    *rows(
-        RULES,
-        {
-            "classification.entailment.roles.positional_share": 0.8,
-            "classification.entailment.roles.margin": 0.2,
-            "classification.entailment.roles.margin_unit": "relative",
-            "classification.entailment.roles.rare_share": 0.6,
-        },
-    ),
-    *rows({"attention_maps": 1, **REPORT}, {"classification.entailment.attention_maps.sentences": 2}),
 ]

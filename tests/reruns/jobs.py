@@ -114,3 +114,76 @@ JUDGED_LABELLED = {"removal_labelled": 1, **SAMPLED_LABELLED}
 RULES = {"roles": 4, "attention_maps": 1, **REPORT}
 POINTING = {"attention_stats": 4, "rank_correlation": 1, **RULES}
 NEW_DETAILED = {**DETAILED, "pruning_epochs": 1, **LAST}
+
+
+def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, removal: str) -> list[Row]:
+    """Return the rows of keys that tasks of translation and of classification have alike.
+
+    Args:
+        task: Where its keys are.
+        curves: How many jobs `pruning` has.
+        scores: What new scores rerun.
+        survivors: What follows from where heads of pruned models point.
+        removal: The rule that removes heads.
+    """
+    ablated = {"ablation": 1, "pruning": curves, "agreement": 1, "rank_correlation": 1, **REPORT}
+    pointing, ruled = {**POINTING, **survivors}, {**RULES, **{name: 1 for name in survivors if "roles" in name}}
+    tables: list[tuple[Jobs, dict[str, Any]]] = [
+        (ablated, {"ablation.examples": 9, "ablation.far_sets": []}),
+        ({"keep_one": 1, **REPORT}, {"keep_one.examples": 9}),
+        (scores, {"scores.examples": 19, "scores.batch_examples": 8}),
+        (
+            {"relevance": 4, "rank_correlation": 1, **REPORT},
+            {"relevance.examples": 3, "relevance.epsilon": 1e-5, "relevance.batch_examples": 2},
+        ),
+        (
+            {"pruning": curves, "pruning_sites": 1, "pruning_epochs": 4, **LAST},
+            {"pruning.step": 0.25, "pruning.test_examples": 10},
+        ),
+        (
+            {"pruning": curves, **REPORT},
+            {
+                "pruning.criteria": ["gradient-example", "gradient-token"],
+                "pruning.normalisations": ["layer"],
+                "pruning.random_draws": 3,
+            },
+        ),
+        ({removal: 1, **REPORT}, {"removal.share": 0.25}),
+        (CONTROLS, {"gates.random_draws": 2}),
+        (
+            {"timing": 1, **REPORT},
+            {
+                "timing.shares": [0.25],
+                "timing.batch_sizes": [1, 2],
+                "timing.warmup": 2,
+                "timing.repeats": 4,
+                "timing.threads": 2,
+            },
+        ),
+        ({"diversity": 4, **LAST}, {"diversity.examples": 10, "diversity.batch_examples": 5}),
+        ({"treebank": 1, **pointing}, {"attention_stats.relations": ["nsubj", "obj"]}),
+        (
+            pointing,
+            {
+                "attention_stats.frequent_tokens": 20,
+                "attention_stats.examples": 19,
+                "attention_stats.batch_examples": 5,
+            },
+        ),
+        (
+            ruled,
+            {
+                "roles.positional_share": 0.8,
+                "roles.margin": 0.2,
+                "roles.margin_unit": "relative",
+                "roles.rare_share": 0.6,
+            },
+        ),
+        ({"attention_maps": 1, **REPORT}, {"attention_maps.sentences": 2}),
+    ]
+    main = {f"{task}.pruning.criteria": ["gradient-token"], f"{task}.pruning.main": "gradient-token"}
+    by_main = {"pruning": curves, removal: 1, "pruning_epochs": 4, **BY_SCORES, **SCORED}
+    return [
+        Row(f"{task}.pruning.main", main, by_main),
+        *(row for jobs, values in tables for row in rows(jobs, {f"{task}.{key}": one for key, one in values.items()})),
+    ]

@@ -1,7 +1,6 @@
 """What a changed key of translation reruns."""
 
 from reruns.jobs import (
-    BY_SCORES,
     CONTROLS,
     CORPUS,
     EVERY_SET,
@@ -12,16 +11,16 @@ from reruns.jobs import (
     NEW_DETAILED,
     POINTING,
     REPORT,
-    RULES,
-    SCORED,
     SCORES,
     SURVIVORS,
     TRAINING,
     Row,
+    of_task,
     rows,
 )
 
 TRANSLATION = [
+    *of_task("translation", 2, SCORES, SURVIVORS, "removal"),
     *rows(
         EVERY_SET,
         {
@@ -70,47 +69,8 @@ TRANSLATION = [
         },
     ),
     *rows({"evaluation": 4, **LAST}, {"translation.evaluation.beam": 4, "translation.evaluation.length_penalty": 0.6}),
-    *rows(
-        {"ablation": 1, "pruning": 2, "agreement": 1, "rank_correlation": 1, **REPORT},
-        {"translation.ablation.examples": 9},
-    ),
-    *rows(
-        {"keep_one": 1, **REPORT},
-        {"translation.keep_one.examples": 9},
-    ),
     *rows({**NEW_DETAILED, **GATES, "pruning": 2, "removal": 1}, {"translation.detailed_seeds": 2}),
-    *rows(
-        {"ablation": 1, "pruning": 2, "agreement": 1, "rank_correlation": 1, **REPORT},
-        {"translation.ablation.far_sets": []},
-    ),
-    *rows(SCORES, {"translation.scores.examples": 19, "translation.scores.batch_examples": 8}),
-    *rows(
-        {"relevance": 4, "rank_correlation": 1, **REPORT},
-        {
-            "translation.relevance.examples": 3,
-            "translation.relevance.epsilon": 1e-5,
-            "translation.relevance.batch_examples": 2,
-        },
-    ),
-    *rows(
-        {"pruning": 2, "pruning_sites": 1, "pruning_epochs": 4, **LAST},
-        {"translation.pruning.step": 0.25, "translation.pruning.test_examples": 10},
-    ),
-    *rows(
-        {"pruning": 2, **REPORT},
-        {
-            "translation.pruning.criteria": ["gradient-example", "gradient-token"],
-            "translation.pruning.normalisations": ["layer"],
-            "translation.pruning.random_draws": 3,
-        },
-    ),
     *rows({"pruning": 1, **REPORT}, {"translation.pruning.scopes": ["all", "A", "D"]}),
-    *rows({"removal": 1, **REPORT}, {"translation.removal.share": 0.25}),
-    Row(
-        "translation.pruning.main",
-        {"translation.pruning.criteria": ["gradient-token"], "translation.pruning.main": "gradient-token"},
-        {"pruning": 2, "removal": 1, "pruning_epochs": 4, **BY_SCORES, **SCORED},
-    ),
     *rows(
         {**GATES, **CONTROLS},
         {
@@ -127,7 +87,6 @@ TRANSLATION = [
         {
             "translation.gates.kept_shares": [0.25],
             "translation.gates.kept_heads": [3],
-            "translation.gates.random_draws": 2,
         },
     ),
     *rows(
@@ -135,17 +94,6 @@ TRANSLATION = [
         {"translation.gates.ways": ["hard-concrete.E", "hard-concrete.all", "exact.all"]},
     ),
     *rows(REPORT, {"translation.gates.from_scratch": []}),
-    *rows(
-        {"timing": 1, **REPORT},
-        {
-            "translation.timing.shares": [0.25],
-            "translation.timing.batch_sizes": [1, 2],
-            "translation.timing.warmup": 2,
-            "translation.timing.repeats": 4,
-            "translation.timing.threads": 2,
-        },
-    ),
-    *rows({"diversity": 4, **LAST}, {"translation.diversity.examples": 10, "translation.diversity.batch_examples": 5}),
     *rows(
         {"update_cost": 1, **REPORT},
         {
@@ -164,26 +112,4 @@ TRANSLATION = [
         {"translation.treebank": {"source": "generated", "sentences": 900}},
         REPORT,
     ),
-    *rows(
-        {"treebank": 1, **POINTING, **SURVIVORS},
-        {"translation.attention_stats.relations": ["nsubj", "obj"]},
-    ),
-    *rows(
-        {**POINTING, **SURVIVORS},
-        {
-            "translation.attention_stats.frequent_tokens": 20,
-            "translation.attention_stats.examples": 19,
-            "translation.attention_stats.batch_examples": 5,
-        },
-    ),
-    *rows(
-        {**RULES, "roles_pruned": 1},
-        {
-            "translation.roles.positional_share": 0.8,
-            "translation.roles.margin": 0.2,
-            "translation.roles.margin_unit": "relative",
-            "translation.roles.rare_share": 0.6,
-        },
-    ),
-    *rows({"attention_maps": 1, **REPORT}, {"translation.attention_maps.sentences": 2}),
 ]
