@@ -1,10 +1,13 @@
 """A small made-up study of translation and, where asked for, of classification. For tests only.
 
 Translation: two arms, two seeds, three kinds of three layers of eight heads, eight epochs. Each task of
-classification: one arm, one seed, four layers of six heads, three epochs.
+classification: one arm, one seed, four layers of six heads, three epochs. Of the encoder, E1:1 finds rare words, E1:2
+and E2:1 point to neighbours, E2:2 .. track relations, subjects with 40 points over the baseline, adverbs not at all.
+Learned gates keep heads of high weight and heads with a role.
 """
 
 import itertools
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,23 +16,14 @@ from typing import Any
 import numpy
 from headroom.core import tables
 from headroom.core.heads import KINDS, Head, Site, all_heads, format_profile
-from report.voita_tables import VoitaMaker, write_maps
+from written_tables import write_rows
 
 TRANSLATION_RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a task of the made-up study has.
-
-    Attributes:
-        sites: The sites of its models.
-        runs: Their names.
-        epochs: Epochs of training.
-        metrics: By name, the main one first: the score, as a multiple of the set's, and that without any head.
-        sets: The score of a full model.
-        parts: The parts of the model that are timed.
-    """
+    """A task; its metrics, the main one first: the score as a multiple of the set's, and that without any head."""
 
     sites: list[Site]
     runs: list[str]
@@ -66,6 +60,15 @@ TASKS = {
 ALL_TASKS = tuple(TASKS)
 CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
 
+OFFSETS = tuple(f"{offset:+d}".replace("+0", "0") for offset in range(-5, 6))
+RELATIONS = {"nsubj": 0.4, "obj": 0.32, "amod": 0.22, "advmod": 0.02}
+"""By relation what the best head has over the most frequent relative position."""
+
+DIRECTIONS = ("to-dependent", "to-governor")
+LAMBDAS = (0.003, 0.01, 0.03, 0.1)
+SHARES = (0.25, 0.5, 0.75)
+WORDS = ("The", "small", "dogs", "<b>quickly</b>", "see", "the", "old", "house", ".")
+
 Row = dict[str, Any]
 
 
@@ -80,6 +83,10 @@ class Maker:
         self.weight = dict(zip(self.task.heads, numpy.minimum(drawn / drawn.max() * 4, 4.0)))
         self.quality = 1.0 if "baseline" in run else 1.01
         self.metric, (self.factor, self.chance) = next(iter(self.task.metrics.items()))
+        self.full = 92.0 * self.factor
+        self.pointing = numpy.random.default_rng(len(run))
+        self.encoder = [head for head in self.task.heads if head.kind == "E"]
+        self.scopes = ("E", "all") if len(self.encoder) < len(self.task.heads) else ("all",)
 
     def row(self, **values: Any) -> Row:
         return {**self.lead, "signature": "tok:13a|n:500|seed:1", **values}
@@ -148,7 +155,7 @@ class Maker:
             for statistic in ("pearson", "spearman"):
                 for dropped in (0, 1, 2, 5, 10):
                     value = 0.62 - 0.03 * dropped
-                    bounds = {"low": value - 0.2, "high": value + 0.15, "chance": "", "k": ""}
+                    bounds = {"low": value - 0.2, "high": value + 0.15}
                     yield self.agreed(kind, statistic=statistic, dropped=dropped, value=value, **bounds)
             for k in (5, 10, 20):
                 bounds = {"low": 0.4, "high": 0.8, "chance": k / len(self.task.heads), "k": k}
@@ -254,6 +261,192 @@ class Maker:
                     value = 0.4 - 0.1 * site.layer / 3 - 0.02 * epoch - apart
                     yield self.row(epoch=epoch, kind=site.kind, layer=site.layer, measure=measure, value=value)
 
+    def of(self, head: Head, **values: Any) -> Row:
+        return self.row(kind=head.kind, layer=head.layer, head=head.head, **values)
+
+    def positional(self, head: Head) -> str:
+        return {"E1:2": "-1", "E2:1": "+1"}.get(str(head), "")
+
+    def tracked(self, head: Head) -> list[str]:
+        place = self.encoder.index(head) - self.encoder.index(Head("E", 2, 2)) if head.kind == "E" else -1
+        targets = [f"{relation}:{direction}" for relation in RELATIONS for direction in DIRECTIONS]
+        return targets[:-2][place : place + 1] if place >= 0 else []
+
+    def attention_stats(self) -> Iterator[Row]:
+        for model in ("trained", "untrained"):
+            for head in self.task.heads:
+                yield from self.confidence(model, head)
+                if head.kind != "A":
+                    yield from self.offsets(model, head)
+            for head in self.encoder:
+                yield from self.relations(model, head, "gold")
+                yield from self.rare(model, head)
+        for head in self.encoder:
+            yield from self.relations("trained", head, "shuffled")
+
+    def confidence(self, model: str, head: Head) -> Iterator[Row]:
+        value = 0.2 + 0.1 * self.pointing.random() if model == "untrained" else 0.35 + 0.5 * self.pointing.random()
+        value = 0.93 if model == "trained" and self.positional(head) else value
+        for half in ("all", "choose", "score"):
+            where = {"model": model, "measure": "confidence", "half": half}
+            yield self.of(head, **where, value=value, low=value - 0.02, high=value + 0.02, count=4000)
+
+    def offsets(self, model: str, head: Head) -> Iterator[Row]:
+        for offset in OFFSETS:
+            value = 0.94 if model == "trained" and offset == self.positional(head) else 0.05
+            where = {"model": model, "measure": "offset", "target": offset, "half": "all"}
+            yield self.of(head, **where, value=value, low=value - 0.01, high=value + 0.01, count=4000)
+
+    def relations(self, model: str, head: Head, trees: str) -> Iterator[Row]:
+        for relation, margin in RELATIONS.items():
+            for direction in DIRECTIONS:
+                target, baseline = f"{relation}:{direction}", 0.45
+                found = model == "trained" and trees == "gold" and target in self.tracked(head)
+                value = baseline + margin if found else 0.1 + 0.2 * self.pointing.random()
+                where = {"model": model, "measure": "relation", "target": target, "trees": trees, "count": 300}
+                bounds = {"baseline": baseline, "low": value - baseline - 0.05, "high": value - baseline + 0.05}
+                for half in ("choose", "score"):
+                    yield self.of(head, **where, half=half, value=value, **bounds)
+
+    def rare(self, model: str, head: Head) -> Iterator[Row]:
+        for target, value in (("rarest", 0.55), ("two-rarest", 0.7)):
+            value = value if model == "trained" and str(head) == "E1:1" else 0.15
+            where = {"model": model, "measure": "rare", "target": target, "half": "all", "count": 400}
+            yield self.of(head, **where, value=value, baseline=0.12, low=value - 0.16, high=value - 0.08)
+
+    def roles(self) -> Iterator[Row]:
+        for head in self.encoder:
+            yield from self.roles_of(head, "trained")
+        for scope in self.scopes:
+            kept = self.kept(scope, LAMBDAS[2])
+            for head in self.encoder:
+                if head in kept:
+                    yield from self.roles_of(head, f"hard-concrete.{scope}.{LAMBDAS[2]:g}")
+            takes = next(head for head in self.encoder if head in kept and not self.tracked(head))
+            where = {"role": "syntactic", "target": "amod:to-governor", "trees": "gold", "best": 1}
+            bounds = {"value": 0.6, "baseline": 0.45, "low": 0.1, "high": 0.2}
+            yield self.of(takes, model=f"hard-concrete.{scope}.{LAMBDAS[2]:g}", **where, **bounds)
+
+    def roles_of(self, head: Head, model: str) -> Iterator[Row]:
+        for target in filter(None, [self.positional(head), *self.tracked(head), "rarest" * (str(head) == "E1:1")]):
+            syntactic = ":" in target
+            role = "syntactic" if syntactic else "rare" if target == "rarest" else "positional"
+            margin = RELATIONS[target.partition(":")[0]] if syntactic else 0.4
+            margin = margin if syntactic else 0.49
+            bounds = {"value": 0.45 + margin, "baseline": 0.45, "low": margin - 0.05, "high": margin + 0.05}
+            trees = "gold" if syntactic else ""
+            yield self.of(head, model=model, trees=trees, role=role, target=target, **bounds, best=1)
+
+    def relevance(self) -> Iterator[Row]:
+        for site in self.task.sites:
+            heads = site.head_names()
+            total = sum(self.weight[head] ** 0.3 for head in heads)
+            for head in heads:
+                value = self.weight[head] ** 0.3 / total
+                for half in ("all", "choose", "score"):
+                    for measure in ("relevance", "signed"):
+                        where = {"measure": measure, "half": half, "count": 3000}
+                        yield self.of(head, **where, value=value, low=value - 0.01, high=value + 0.01)
+        where = {"kind": "", "layer": "", "head": "", "measure": "conservation-error", "half": "all", "count": 4}
+        yield self.row(**where, value=3e-5, low="", high="")
+
+    def gated(self, scope: str) -> list[Head]:
+        return self.encoder if scope == "E" else self.task.heads
+
+    def kept(self, scope: str, penalty: float) -> list[Head]:
+        """The heads that a lambda leaves: those of high weight, the encoder's last, heads with a role before others."""
+        worth = {
+            head: self.weight[head] * {"E": 0.6, "A": 2.0, "D": 1.0}[head.kind]
+            + 0.5 * bool(head in self.encoder and (self.positional(head) or self.tracked(head)))
+            for head in self.gated(scope)
+        }
+        share = 1 - 0.25 * (1 + LAMBDAS.index(penalty)) + 0.02
+        return sorted(worth, key=worth.__getitem__, reverse=True)[: max(2, round(share * len(worth)))]
+
+    def gates(self) -> Iterator[Row]:
+        for scope in self.scopes:
+            for penalty in LAMBDAS:
+                yield from self.gates_of("hard-concrete", scope, penalty, self.kept(scope, penalty))
+            for share in SHARES:
+                kept = self.best(scope, share)
+                yield from self.gates_of("exact", scope, len(kept), kept)
+
+    def best(self, scope: str, share: float) -> list[Head]:
+        heads = sorted(self.gated(scope), key=self.weight.__getitem__, reverse=True)
+        return heads[: round(share * len(heads))]
+
+    def gates_of(self, method: str, scope: str, setting: float, kept: list[Head]) -> Iterator[Row]:
+        for head in self.gated(scope):
+            stays = head in kept
+            sure = {"p_closed": 0.0 if stays else 0.999, "p_open": 0.998 if stays else 0.0}
+            sure = sure if method == "hard-concrete" else {}
+            where = {"method": method, "scope": scope, "setting": setting, "kept": int(stays)}
+            yield self.of(head, **where, score=2.0 if stays else -3.0, **sure)
+
+    def pruned_models(self) -> Iterator[Row]:
+        for scope in self.scopes:
+            for penalty in LAMBDAS:
+                kept = self.kept(scope, penalty)
+                for gates, gain in (("hard", 0.0), ("soft", 0.1)):
+                    yield from self.model("hard-concrete", scope, penalty, kept, gates=gates, gain=gain)
+            for share in SHARES:
+                kept = self.best(scope, share)
+                yield from self.model("exact", scope, len(kept), kept, gain=0.2)
+                yield from self.model("gradient", scope, len(kept), kept)
+                for draw in (1, 2):
+                    drawn = self.pointing.permutation(len(self.gated(scope)))[: len(kept)]
+                    heads = [self.gated(scope)[place] for place in drawn]
+                    yield from self.model("random", scope, len(kept), heads, draw=draw, gain=-1.5)
+            yield from self.model("continued", scope, len(self.gated(scope)), self.gated(scope), gain=0.3)
+        for draw in (1, 2, 3):
+            for penalty in LAMBDAS[:2]:
+                kept = self.kept(scope, penalty)
+                yield from self.model("scratch", scope, penalty, kept, draw=draw, gain=-0.6 - 0.1 * draw)
+
+    def model(
+        self, method: str, scope: str, setting: float, kept: list[Head], *, draw: int = 0, gates: str = "hard",
+        gain: float = 0.0,
+    ) -> Iterator[Row]:  # fmt: skip
+        removed = [head for head in self.gated(scope) if head not in kept]
+        lost = sum(self.weight[head] for head in removed) / sum(self.weight.values())
+        for metric, (factor, _) in self.task.metrics.items():
+            full = 92.0 * abs(factor)
+            delta = -(0.12 * lost * abs(self.full - self.chance)) + gain
+            delta = delta if factor > 0 else -delta / 100
+            where = {"method": method, "scope": scope, "setting": setting, "draw": draw, "gates": gates}
+            state = {"kept": len(kept), "heads": len(self.gated(scope)), "start": "converged", "updates": 300}
+            state |= {"undecided": 0 if method == "hard-concrete" else "", "removed": format_profile(removed)}
+            test = {"set": "test", "metric": metric, "value": full + delta, "full": full, "delta": delta, "p": 0.2}
+            yield self.row(**where, **state, **test, low=delta - 0.5, high=delta + 0.5)
+
+    def rank_correlation(self) -> Iterator[Row]:
+        names = ("gradient-example", "gradient-token", "ablation", "confidence", "relevance", "gates")
+        kinds = list(dict.fromkeys(site.kind for site in self.task.sites))
+        sizes = {"all": len(self.task.heads)} | {kind: len(self.task.heads) // len(kinds) for kind in kinds}
+        sizes |= {str(site): site.heads for site in self.task.sites}
+        for scope, heads in sizes.items():
+            for place, first in enumerate(names):
+                for second in names[place + 1 :]:
+                    value = 0.9 - 0.22 * (names.index(second) - place) + 0.03 * place
+                    ceiling = "" if "ablation" in (first, second) else 0.93
+                    bounds = {"low": value - 0.2, "high": min(1.0, value + 0.15), "ceiling": ceiling}
+                    pair = {"first": first, "second": second, "statistic": "spearman", "heads": heads}
+                    yield self.row(scope=scope, **pair, value=value, **bounds)
+
+    def maps(self) -> dict[str, Any]:
+        made = []
+        for head, role, target, offset in (
+            ("E1:2", "positional", "-1", -1), ("E2:2", "syntactic", "nsubj:to-dependent", -2),
+        ):  # fmt: skip
+            for sentence in (1, 2):
+                words = WORDS[sentence - 1 :]
+                weights = [[0.01] * len(words) for _ in words]
+                for row, line in enumerate(weights):
+                    line[max(0, row + offset)] = 0.9
+                one = {"head": head, "role": role, "target": target, "sentence": sentence, "weights": weights}
+                made.append({**one, "queries": words, "keys": words})
+        return {"run": self.lead["run"], "epoch": self.lead["epoch"], "maps": made}
+
 
 def named(head: Head) -> Row:
     return {"kind": head.kind, "layer": head.layer, "head": head.head}
@@ -281,7 +474,7 @@ def repulsion(study: str) -> Iterator[Row]:
         for arm, value in zip(("baseline", "svgd"), values):
             name = "metric_mean" if statistic == "metric" else statistic
             bounds = {"value": value, "low": value - 1, "high": value + 1, "p": ""}
-            yield {**lead, **metric, "statistic": name, "arm": arm, "baseline": "", **bounds}
+            yield {**lead, **metric, "statistic": name, "arm": arm, **bounds}
         bounds = {"value": values[1] - values[0], "low": -0.2, "high": 0.9, "p": 0.4}
         yield {
             **lead,
@@ -311,7 +504,6 @@ def overlaps(study: str) -> Iterator[Row]:
 
 
 OF_ARMS = {"update_cost": update_cost, "arms": repulsion, "overlap": overlaps}
-VOITA = ("attention_stats", "roles", "relevance", "gates", "pruned_models", "rank_correlation")
 NOT_SHOWN = ("scores_halves", "ablation_halves")
 
 
@@ -327,16 +519,16 @@ def write_example_study(
             files = {directory / f"{name}.csv": OF_ARMS[name](study)} if "translation" in tasks else {}
         else:
             makers = {run: Maker(study, run) for task in tasks for run in TASKS[task].runs}
-            files = {
-                directory / name / f"{run}.csv": getattr(VoitaMaker(maker) if name in VOITA else maker, name)()
-                for run, maker in makers.items()
-            }
-        for path, rows in files.items():
-            table.write(path, rows)
-            paths.append(path)
+            files = {directory / name / f"{run}.csv": getattr(maker, name)() for run, maker in makers.items()}
+        paths += [write_rows(table, path, rows) for path, rows in files.items()]
     return paths
 
 
 def write_example_maps(directory: Path, tasks: Sequence[str] = ("translation",)) -> list[Path]:
     """Write the attention maps of the first run of each task below `directory` and return their paths."""
-    return [write_maps(directory, VoitaMaker(Maker("example", TASKS[task].runs[0]))) for task in tasks]
+    paths = []
+    for maker in (Maker("example", TASKS[task].runs[0]) for task in tasks):
+        paths.append(directory / "attention_maps" / f"{maker.lead['run']}.json")
+        paths[-1].parent.mkdir(parents=True, exist_ok=True)
+        paths[-1].write_text(json.dumps(maker.maps()), encoding="utf-8")
+    return paths
