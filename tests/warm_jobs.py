@@ -53,7 +53,11 @@ def stand_in() -> Path:
     place = Path(tempfile.mkdtemp(prefix="headroom-warm-"))
     command = [sys.executable, __file__, str(place / "socket")]
     server = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=os.environ | {"OMP_NUM_THREADS": "1"}
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
     atexit.register(server.kill)
     assert server.stdout is not None

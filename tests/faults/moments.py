@@ -76,29 +76,21 @@ ENCODER = _moment(
     ("entailment/encoder/config.json", "entailment/encoder/*"),
 )
 # The tiny translation has 21 updates in an epoch, the tiny classification 10.
-TRAIN_EPOCH = _training(
-    "training: in the middle of epoch 2", "training", "call fairseq.trainer:Trainer.train_step@30", TRAINED, 1
+TRAIN_EPOCH, TRAIN_STATE, TRAIN_HANDOVER = (
+    _training(f"training: {name}", "training", stop, TRAINED, epoch)
+    for name, stop, epoch in (
+        ("in the middle of epoch 2", "call fairseq.trainer:Trainer.train_step@30", 1),
+        ("a checkpoint half written", "write */.state2.pt.*", 1),
+        ("one of two models handed over", "place */runs/*/epoch2.pt", 2),
+    )
 )
-TRAIN_STATE = _training("training: a checkpoint half written", "training", "write */.state2.pt.*", TRAINED, 1)
-TRAIN_HANDOVER = _training(
-    "training: one of two models handed over", "training", "place */runs/*/epoch2.pt", TRAINED, 2
-)
-TUNE_EPOCH = _training(
-    "training of a classifier: in the middle of epoch 2",
-    "training",
-    "call transformers.trainer:Trainer.training_step@15",
-    TUNED,
-    1,
-)
-TUNE_STATE = _training(
-    "training of a classifier: a checkpoint half written", "training", "write */states/*/trainer_state.json@2", TUNED, 1
-)
-TUNE_HANDOVER = _training(
-    "training of a classifier: one of two models handed over",
-    "training",
-    "place */runs/*/epoch2/model.safetensors",
-    TUNED,
-    2,
+TUNE_EPOCH, TUNE_STATE, TUNE_HANDOVER = (
+    _training(f"training of a classifier: {name}", "training", stop, TUNED, epoch)
+    for name, stop, epoch in (
+        ("in the middle of epoch 2", "call transformers.trainer:Trainer.training_step@15", 1),
+        ("a checkpoint half written", "write */states/*/trainer_state.json@2", 1),
+        ("one of two models handed over", "place */runs/*/epoch2/model.safetensors", 2),
+    )
 )
 ABLATION = _moment(
     "ablation: in the middle of the sweep",
@@ -114,27 +106,18 @@ PRUNING = _moment(
     f"pruning/{TRANSLATOR}.all",
     (f"pruning/{TRANSLATOR}.all.csv",),
 )
-GATES = _moment(
-    "gates: while gates learn",
-    "gates",
-    "call headroom.methods.continued_training:_step@3",
-    f"gates/{TRANSLATOR}.hard-concrete.E",
-    (
-        f"pruned_models/{TRANSLATOR}.hard-concrete.E.csv",
-        f"gates/{TRANSLATOR}.hard-concrete.E.csv",
-        f"pruned_models/{TRANSLATOR}/hard-concrete.E/**/*",
-    ),
-)
-GATES_MODEL = _moment(
-    "gates: a pruned model half written",
-    "gates",
-    "write */new/.headroom.json.*",
-    f"gates/{CLASSIFIER}.exact.all",
-    (
-        f"pruned_models/{CLASSIFIER}.exact.all.csv",
-        f"gates/{CLASSIFIER}.exact.all.csv",
-        f"pruned_models/{CLASSIFIER}/exact.all/**/*",
-    ),
+GATES, GATES_MODEL = (
+    _moment(
+        f"gates: {name}",
+        "gates",
+        stop,
+        f"gates/{run}.{way}",
+        (f"pruned_models/{run}.{way}.csv", f"gates/{run}.{way}.csv", f"pruned_models/{run}/{way}/**/*"),
+    )
+    for name, stop, run, way in (
+        ("while gates learn", "call headroom.methods.continued_training:_step@3", TRANSLATOR, "hard-concrete.E"),
+        ("a pruned model half written", "write */new/.headroom.json.*", CLASSIFIER, "exact.all"),
+    )
 )
 TABLE = _moment(
     "settling: a table half written",

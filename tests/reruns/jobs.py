@@ -64,17 +64,8 @@ def without_configuration(jobs: Jobs) -> Jobs:
 # What follows a training of all four runs of translation, or of all four of classification.
 FOLLOWING = ("scores", "evaluation", "pruning_epochs", "settling", "diversity", "attention_stats", "roles", "relevance")
 EVERY_RUN = dict.fromkeys(FOLLOWING, 4)
-DETAILED = {
-    "ablation": 1,
-    "keep_one": 1,
-    "agreement": 1,
-    "parameters": 1,
-    "pruning_sites": 1,
-    "timing": 1,
-    "attention_maps": 1,
-    "rank_correlation": 1,
-}
-DETAILED |= {"gates_controls": 1}
+OF_DETAILED_RUNS = ("ablation", "keep_one", "agreement", "parameters", "pruning_sites", "timing", "attention_maps")
+DETAILED = dict.fromkeys((*OF_DETAILED_RUNS, "rank_correlation", "gates_controls"), 1)
 
 # What follows new gates of translation, on the encoder and on all heads; and of classification.
 SURVIVORS = {"attention_stats_pruned": 1, "roles_pruned": 1}
@@ -96,16 +87,9 @@ EVERY_SET = {"parallel_text": 1, "treebank": 1, **CORPUS}
 EVERY_PAIR = {"labelled_text": 1, "treebank": 1, **ENCODER}
 
 BY_SCORES = {"gates_controls": 1, "rank_correlation": 1, "pruning_sites": 1, "timing": 1}
-SCORES = {"scores": 4, "settling": 4, "pruning_epochs": 4, "pruning": 2, "removal": 1, **BY_SCORES, **SCORED}
-SCORES_LABELLED = {
-    "scores": 4,
-    "settling": 4,
-    "pruning_epochs": 4,
-    "pruning": 1,
-    "removal_labelled": 1,
-    **BY_SCORES,
-    **SCORED,
-}
+NEW_SCORES = {"scores": 4, "settling": 4, "pruning_epochs": 4, **BY_SCORES, **SCORED}
+SCORES = {**NEW_SCORES, "pruning": 2, "removal": 1}
+SCORES_LABELLED = {**NEW_SCORES, "pruning": 1, "removal_labelled": 1}
 JUDGING = {"ablation": 1, "keep_one": 1, "pruning_sites": 1, "agreement": 1, "gates_controls": 1}
 SAMPLED = {"evaluation": 4, "pruning": 2, "pruning_epochs": 4, **JUDGING, **GATES, **LAST}
 SAMPLED_LABELLED = {"evaluation": 4, "pruning": 1, "pruning_epochs": 4, **JUDGING, **GATES_LABELLED, **LAST}

@@ -6,24 +6,11 @@ from reruns.jobs import REPORT, Jobs, Row, rows
 from reruns.studies import OWN_TABLES, PAIRS
 
 OF_TREES = {"attention_stats": 1, "roles": 1, "attention_maps": 1, "rank_correlation": 1}
-SELF_ATTENTIVE = dict.fromkeys(
-    (
-        *(
-            "scores",
-            "evaluation",
-            "pruning_epochs",
-            "settling",
-            "diversity",
-            "ablation",
-            "keep_one",
-            "agreement",
-            "parameters",
-            "pruning",
-        ),
-        *("pruning_sites", "timing", "rank_correlation", "removal_labelled", "configuration", "report"),
-    ),
-    1,
-)
+OF_A_CLASSIFIER = """
+    scores evaluation pruning_epochs settling diversity ablation keep_one agreement parameters pruning pruning_sites
+    timing rank_correlation removal_labelled configuration report
+"""
+SELF_ATTENTIVE = dict.fromkeys(OF_A_CLASSIFIER.split(), 1)
 LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "relevance": 1}
 TRANSLATED = {name: 1 for name in LABELLED if name != "removal_labelled"} | {"pruning": 4, "removal": 1}
 LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "parameters"}

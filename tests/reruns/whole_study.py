@@ -17,6 +17,9 @@ from reruns.jobs import (
     without_configuration,
 )
 
+SWEEPS = {"ablation": 2, "keep_one": 2, "pruning": 3, "pruning_sites": 2, "pruning_epochs": 8}
+"""Rules that `shards` cuts: the tables are the same, but are made of other files."""
+
 WHOLE_STUDY = [
     Row("study", {"study": "other"}, total(EVERY_SET, EVERY_PAIR)),
     *rows(total(MODEL, FINE_TUNING), {"device": "cpu"}),
@@ -28,25 +31,8 @@ WHOLE_STUDY = [
         {"epochs_per_job": 1},
     ),
     *rows(
-        {  # the tables are the same, but are made of other files
-            **{
-                "ablation": 2,
-                "keep_one": 2,
-                "pruning": 3,
-                "pruning_sites": 2,
-                "pruning_epochs": 8,
-                "agreement": 2,
-                "rank_correlation": 2,
-            },
-            **{
-                "ablation_shard": 4,
-                "keep_one_shard": 4,
-                "pruning_shard": 6,
-                "pruning_sites_shard": 4,
-                "pruning_epochs_shard": 16,
-            },
-            **{"arms": 1, "report": 1},
-        },
+        {name: count for rule, count in SWEEPS.items() for name, count in ((rule, count), (f"{rule}_shard", 2 * count))}
+        | {"agreement": 2, "rank_correlation": 2, "arms": 1, "report": 1},
         {"shards": 2},
     ),
     *rows(total(NEW_ARM, NEW_ARM_LABELLED), {"seeds": [1, 2, 3]}),
