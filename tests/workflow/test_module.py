@@ -181,7 +181,8 @@ class TestMoved:
 
     def test_runs_there(self, moved: Project, more: str) -> None:
         results, logs, _ = MOVED[more]
-        ended = moved.snakemake(f"{results}/tiny/translation/binarised/dict.source.txt", "own/lines.txt", study=None)
+        dictionary = f"{results}/tiny/translation/binarised/dict.source.txt"
+        ended = moved.snakemake(dictionary, "own/lines.txt", study=None, warm=True)
         assert ended.status == 0, ended.output
         assert (moved.root / "own" / "lines.txt").read_text().strip() == "600"
         assert (moved.root / logs / "tiny/translation/vocabulary.log").exists()

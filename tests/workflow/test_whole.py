@@ -140,11 +140,6 @@ def seconds(benchmark: Path) -> float:
 
 
 class TestAfterwards:
-    def test_a_second_run_does_nothing(self, study: Project) -> None:
-        ended = study.snakemake()
-        assert ended.status == 0
-        assert "Nothing to be done" in ended.output
-
     def test_snakemakes_own_report_needs_no_network(self, study: Project) -> None:
         ended = study.run(*without_network(), "snakemake", "--report", "own.html", "--configfile", TINY)
         assert ended.status == 0, ended.output
