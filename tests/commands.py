@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE = 3600.0
-"""Seconds until something that takes some minutes at most must have happened; only what hangs takes as long anywhere."""
+"""Seconds until what takes some minutes at most must have happened; only what hangs takes as long anywhere."""
 
 
 @dataclass(frozen=True)
