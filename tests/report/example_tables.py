@@ -246,13 +246,6 @@ class Maker:
             del row["epoch"]
             yield row
 
-    def timing_samples(self) -> Iterator[Row]:
-        for share, model, part, batch in timed(self.task.parts):
-            for repeat in range(3):
-                row = self.row(share_removed=share, model=model, part=part, batch_size=batch, repeat=repeat)
-                del row["epoch"]
-                yield {**row, "seconds": 0.02 * batch**0.8 * self.random.normal(1, 0.02)}
-
     def diversity(self) -> Iterator[Row]:
         apart = 0.0 if "baseline" in self.lead["run"] else 0.06
         for epoch in range(1, self.task.epochs + 1):
@@ -504,7 +497,7 @@ def overlaps(study: str) -> Iterator[Row]:
 
 
 OF_ARMS = {"update_cost": update_cost, "arms": repulsion, "overlap": overlaps}
-NOT_SHOWN = ("scores_halves", "ablation_halves")
+NOT_SHOWN = ("scores_halves", "ablation_halves", "timing_samples")
 
 
 def write_example_study(
