@@ -26,6 +26,7 @@ from headroom.report.sections import (
     retention,
     retested,
     roles,
+    settling,
 )
 from headroom.report.selection import last_arm_curves
 from headroom.report.study_tables import StudyTables
@@ -48,6 +49,7 @@ from report.claim_tables import (
     study,
     tracked,
 )
+from report.example_tables import write_example_study
 from report.test_claims_gates import ROLES, kinds, swept
 
 
@@ -436,3 +438,40 @@ def test_few_seeds_are_named(example_tables: StudyTables) -> None:
         "CoLA": [one_seed],
     }
     assert cautions(example_tables.of_task("sst2")) == {"": [one_seed]}
+
+
+def test_deep_models_are_shown_by_pairs_of_layers() -> None:
+    layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
+    assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
+    assert list(retention.layer_groups(layers.head(3))["group"]) == ["D1", "D2", "D3"]
+
+
+def pruned_epochs(*full: float) -> list[Row]:
+    """A curve per epoch which keeps 90 % of the full score with 40 % removed, and dust with half."""
+    kept = [1.0, 1.0, 0.99, 0.97, 0.9, DUST, *[0.0] * 5]
+    rows = []
+    for epoch, score in enumerate(full, start=1):
+        for share, row in zip(kept, curve(range(11)), strict=True):
+            rows.append(row | {"epoch": epoch, "full": score, "value": share * score})
+    return rows
+
+
+def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
+    tables = study(tmp_path, pruning_epochs=pruned_epochs(0.02, 30.0, 60.0))
+    (exhibit,) = settling.section(tables).exhibits
+    assert numbers_in(exhibit.shows) == "40 90.0 2 90.0 3 1 0.0"
+    assert [row[:2] for row in exhibit.tables[0].rows] == [("2", "30.0"), ("3", "60.0")]
+    assert "10⁻" not in str(exhibit)
+
+
+def test_weak_models_and_small_sets_are_named(tmp_path: Path) -> None:
+    paths = write_example_study(tmp_path, only=("evaluation", "ablation"))
+    for path in paths:
+        table = pandas.read_csv(path)
+        if path.parent.name == "evaluation":
+            table["value"] = table["value"] / 100
+        table["signature"] = "beam:1|sentences:20"
+        table.to_csv(path, index=False)
+    found = " ".join(cautions(StudyTables(paths))[""])
+    assert "the best reaches 0.9" in found
+    assert "The set test is small: 20 sentences" in found
