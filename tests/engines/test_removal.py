@@ -7,7 +7,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.removal import realise
+from headroom.engines.head_model import realise
 from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state
 from headroom.engines.translation.model import TranslationModel
 from headroom.settings.experiments import DecodingSettings

@@ -3,8 +3,8 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification.attention_maps import attention_maps
 from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.classification.sites import attention_maps
 from toy_encoder import toy_text, write_encoder
 
 FAMILIES = ("bert", "distilbert", "roberta", "electra", "deberta-v3", "deberta-v2")

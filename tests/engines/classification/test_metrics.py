@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from headroom.engines.classification.metrics import LabelSet, metric_signature
+from headroom.engines.classification.judging import LabelSet, metric_signature
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
 
 ALL = ("matthews", "f1", "accuracy")

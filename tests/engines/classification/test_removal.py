@@ -10,7 +10,7 @@ from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.sites import find_sites
 from headroom.engines.gates import Gates
-from headroom.engines.removal import fold, realise, remove_heads
+from headroom.engines.head_model import fold, realise, remove_heads
 from headroom.engines.sites import site_names
 from hypothesis import given, settings
 from hypothesis import strategies as st

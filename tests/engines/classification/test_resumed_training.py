@@ -11,7 +11,7 @@ import numpy
 import pytest
 import torch
 from fine_tuning_runs import MODEL, UPDATES, KilledError, killed_at, run, same_models
-from headroom.engines.classification import records, states
+from headroom.engines.classification import records
 from headroom.engines.classification.trainer import GroupedBatches
 
 
@@ -45,7 +45,7 @@ class TestKilled:
         with pytest.raises(KilledError):
             run(untrained, tmp_path)
         monkeypatch.undo()
-        assert states.last_whole_epoch(tmp_path)[0] == 1
+        assert records.last_whole_epoch(tmp_path)[0] == 1
         told = []
         run(untrained, tmp_path, notify=told.append)
         assert told[0].epoch == 2
@@ -144,18 +144,18 @@ class TestStates:
     def test_a_damaged_newest_state_falls_back_to_the_one_before(self, untrained, whole, copy, name):
         damaged = copy / "states" / f"checkpoint-{3 * UPDATES}" / name
         damaged.write_bytes(damaged.read_bytes()[:-20])
-        assert states.last_whole_epoch(copy)[0] == 2
+        assert records.last_whole_epoch(copy)[0] == 2
         told = []
         run(untrained, copy, notify=told.append)
         assert {step.epoch for step in told} == {3}
         assert same_models(copy, whole[0])
-        assert states.last_whole_epoch(copy)[0] == 3
+        assert records.last_whole_epoch(copy)[0] == 3
 
     @pytest.mark.parametrize("gone", ["epoch1/model.safetensors", "epoch2.json", "epoch1/tokenizer.json"])
     def test_a_missing_model_or_record_counts_as_not_trained(self, copy, gone):
         (copy / gone).unlink()
-        assert states.last_whole_epoch(copy) == (0, None)
-        assert states.last_whole_epoch(copy / "nowhere") == (0, None)
+        assert records.last_whole_epoch(copy) == (0, None)
+        assert records.last_whole_epoch(copy / "nowhere") == (0, None)
 
     def test_nothing_left_to_do_is_done_at_once(self, untrained, whole, copy):
         told = []
@@ -171,5 +171,5 @@ class TestStates:
         state.mkdir(parents=True)
         for name in MODEL:
             (state / name).write_text(name)
-        states.keep_model(state, tmp_path, 1)
+        records.keep_model(state, tmp_path, 1)
         assert {path.name: path.read_text() for path in (tmp_path / "epoch1").iterdir()} == {n: n for n in MODEL}

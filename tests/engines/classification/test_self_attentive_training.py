@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification import states, training
+from headroom.engines.classification import records, training
 from headroom.engines.classification.encoder import pretrained_encoder, self_attentive_start, write_encoder
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.self_attentive import trains_in_bfloat16
@@ -94,7 +94,7 @@ def test_killed_and_resumed_it_ends_with_the_same_bits(encoder, tmp_path, update
     run(encoder, tmp_path / "whole")
     with pytest.raises(KilledError):
         run(encoder, tmp_path / "killed", notify=kill)
-    assert states.last_whole_epoch(tmp_path / "killed")[0] == 1
+    assert records.last_whole_epoch(tmp_path / "killed")[0] == 1
     torch.manual_seed(99)
     told = []
     run(encoder, tmp_path / "killed", notify=told.append)

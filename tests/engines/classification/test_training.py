@@ -10,7 +10,7 @@ import torch
 import transformers
 from fine_tuning_runs import EPOCHS, MODEL, SETTINGS, TRAIN, UPDATES, VALID, run, weights
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification import states, training
+from headroom.engines.classification import records, training
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.trainer import GroupedBatches, encode, load_tokenizer
 from headroom.settings.models import FineTuningSettings
@@ -212,7 +212,7 @@ class TestErrors:
             HeadroomError, match=r"^the loss of update \d+ \(epoch 1\) is nan: lower training.learning_rate"
         ):
             run(untrained, tmp_path, learning_rate=1e30, clip_norm=0, warmup_share=0)
-        assert states.last_whole_epoch(tmp_path) == (0, None)
+        assert records.last_whole_epoch(tmp_path) == (0, None)
 
     @pytest.mark.parametrize(
         ("error", "match"),

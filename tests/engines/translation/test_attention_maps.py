@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.engines.translation.attention_maps import attention_maps
+from headroom.engines.translation.sites import attention_maps
 
 
 @pytest.fixture

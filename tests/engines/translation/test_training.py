@@ -7,8 +7,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation import training
 from headroom.engines.translation.checkpoint import is_whole, load_state
-from headroom.engines.translation.fairseq_task import fairseq_arguments
-from headroom.engines.translation.trainer import build_trainer, configuration
+from headroom.engines.translation.trainer import build_trainer, configuration, fairseq_arguments
 from headroom.settings.models import ModelSettings, TrainingSettings
 from toy_fairseq import write_data
 
@@ -248,6 +247,6 @@ def test_a_gpu_whose_memory_is_too_small_ends_the_training(data, tmp_path, monke
     def fail(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    monkeypatch.setattr("headroom.engines.translation.fairseq_task.TranslationTask.train_step", fail)
+    monkeypatch.setattr("headroom.engines.translation.trainer.TranslationTask.train_step", fail)
     with pytest.raises(HeadroomError, match=r"out of GPU memory: make training\.max_tokens smaller"):
         run(data, tmp_path, epochs=1)

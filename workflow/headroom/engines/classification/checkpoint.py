@@ -22,13 +22,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-from headroom.core.errors import HeadroomError, disk_is_full
-from headroom.core.files import cannot_write, write_lines
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
 from headroom.engines.classification import self_attentive  # noqa: F401 (makes the model known to transformers)
-from headroom.engines.classification.sites import plain
+from headroom.engines.classification.sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
 
-CONFIGURATION = "config.json"
-WEIGHTS = "model.safetensors"
 DESCRIPTOR = "headroom.json"
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
@@ -66,7 +64,7 @@ def build_classifier(directory: Path | str, attention: str) -> Any:
             configuration, dtype=torch.float32, attn_implementation=backend
         )
     except Exception as error:  # configurations are checked in many places
-        raise HeadroomError(f"{path} does not describe a model that can be built ({_reason(error)})") from error
+        raise HeadroomError(f"{path} does not describe a model that can be built ({first_line(error)})") from error
 
 
 def read_tokenizer(directory: Path | str) -> Any:
@@ -83,7 +81,7 @@ def read_tokenizer(directory: Path | str) -> Any:
             directory, local_files_only=True, trust_remote_code=False
         )
     except Exception as error:  # tokenizers raise many types for damaged files
-        raise HeadroomError(f"the tokenizer in {directory} cannot be read ({_reason(error)})") from error
+        raise HeadroomError(f"the tokenizer in {directory} cannot be read ({first_line(error)})") from error
     return plain(tokenizer)
 
 
@@ -159,27 +157,22 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
     path = Path(path)
     temporary = None
     try:
-        if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
-            raise HeadroomError(f"{path} exists and is no model written by this project; choose another directory")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
-            shutil.rmtree(left)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-        whole = temporary / "new"
-        whole.mkdir()
-        yield whole
-        for file in whole.iterdir():
-            with open(file, "rb") as stream:
-                os.fsync(stream.fileno())
-        if path.exists():
-            path.rename(temporary / "old")
-        whole.rename(path)
-    except (OSError, SafetensorError) as error:
-        raise cannot_write(path, error) from error
-    except Exception as error:
-        if not disk_is_full(error):  # tokenizers have no type for it
-            raise
-        raise cannot_write(path, error) from error
+        with writing(path):
+            if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
+                raise HeadroomError(f"{path} exists and is no model written by this project; choose another directory")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+                shutil.rmtree(left)
+            temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+            whole = temporary / "new"
+            whole.mkdir()
+            yield whole
+            for file in whole.iterdir():
+                with open(file, "rb") as stream:
+                    os.fsync(stream.fileno())
+            if path.exists():
+                path.rename(temporary / "old")
+            whole.rename(path)
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -195,7 +188,7 @@ def _configuration(directory: Path) -> Any:
         return transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # OSError, ValueError, KeyError, and those of the configurations themselves
         raise HeadroomError(
-            f"{path} is damaged or of a type that transformers does not know ({_reason(error)})"
+            f"{path} is damaged or of a type that transformers does not know ({first_line(error)})"
         ) from error
 
 
@@ -213,7 +206,3 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
 def _modern(name: str) -> str:
     """Return a tensor's name, with the names that layer normalisation had in the first BERT checkpoints replaced."""
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-
-
-def _reason(error: Exception) -> str:
-    return str(error).strip().split("\n")[0][:160] or type(error).__name__

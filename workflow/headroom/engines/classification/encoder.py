@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 from transformers import (
@@ -23,14 +22,23 @@ from transformers import (
 )
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-from headroom.core.errors import HeadroomError, disk_is_full
-from headroom.core.files import cannot_write
+from headroom.core.errors import HeadroomError
 from headroom.data.wordpieces import learn_wordpieces
 from headroom.engines.classification.checkpoint import read_tokenizer
 from headroom.engines.classification.self_attentive import SelfAttentiveConfig
-from headroom.engines.classification.sites import POSITIONS, find_sites, longest_input, plain
-from headroom.engines.classification.sources import first_line
-from headroom.engines.classification.states import CONFIGURATION, TOKENIZER, WEIGHTS
+from headroom.engines.classification.sites import (
+    CONFIGURATION,
+    MODEL_FILES,
+    POSITIONS,
+    TOKENIZER,
+    WEIGHTS,
+    check_tokenizer,
+    find_sites,
+    first_line,
+    longest_input,
+    plain,
+    writing,
+)
 from headroom.settings.encoder import NewEncoder, SelfAttentiveEncoder
 
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -87,7 +95,9 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
     tokenizer = read_tokenizer(directory)
     model, report = _load_model(directory, config)
     _check_weights(directory, model, report)
-    _check_tokenizer(directory, tokenizer, model)
+    if not tokenizer.is_fast:
+        raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
+    check_tokenizer(tokenizer, model, directory, covered=_LEAST_COVERED)
     find_sites(model)  # refuses attention that it does not know
     tokenizer.model_max_length = min(tokenizer.model_max_length, longest_input(model))  # some say 10^30
     model.config.architectures = [type(model).__name__]
@@ -102,10 +112,9 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
     Raises:
         HeadroomError: If the directory cannot be written.
     """
-    names = [*TOKENIZER, *([WEIGHTS] if start.weights is not None else []), CONFIGURATION]
-    try:
+    with writing(output):
         output.mkdir(parents=True, exist_ok=True)
-        for name in (CONFIGURATION, WEIGHTS, *TOKENIZER):
+        for name in MODEL_FILES:
             (output / name).unlink(missing_ok=True)
         for left in output.glob(".encoder.*"):
             shutil.rmtree(left)
@@ -115,15 +124,9 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
             if start.weights is not None:
                 whole = {name: value.contiguous() for name, value in start.weights.items()}
                 save_file(whole, Path(place) / WEIGHTS, metadata={"format": "pt"})
-            for name in names:
+            for name in (*TOKENIZER, *([WEIGHTS] if start.weights is not None else []), CONFIGURATION):
                 (Path(place) / name).chmod(0o644)
                 os.replace(Path(place) / name, output / name)
-    except (OSError, SafetensorError) as error:
-        raise cannot_write(output, error) from error
-    except Exception as error:
-        if not disk_is_full(error):  # tokenizers have no type for it
-            raise
-        raise cannot_write(output, error) from error
 
 
 def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
@@ -193,26 +196,6 @@ def _check_weights(directory: Path, model: PreTrainedModel, report: Mapping[str,
         short = name.removeprefix(prefix)
         if short.split(".")[0] in parts and not short.endswith("position_ids"):
             raise HeadroomError(f"{fault}: it has {name}, and the model has no place for it")
-
-
-def _check_tokenizer(directory: Path, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
-    if not tokenizer.is_fast:
-        raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
-    embedding: Any = model.get_input_embeddings()
-    rows = int(embedding.num_embeddings)
-    pieces = max(tokenizer.get_vocab().values(), default=-1) + 1
-    if not _LEAST_COVERED * rows <= pieces <= rows:
-        raise HeadroomError(
-            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: "
-            "they do not belong together"
-        )
-    if tokenizer.pad_token_id is None:
-        raise HeadroomError(f"{directory}: the tokenizer has no padding piece, so sentences cannot form a batch")
-    if model.config.pad_token_id not in (None, tokenizer.pad_token_id):
-        raise HeadroomError(
-            f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and "
-            f"{model.config.pad_token_id} of the model: they do not belong together"
-        )
 
 
 def _encoder_state(model: PreTrainedModel) -> dict[str, Tensor]:

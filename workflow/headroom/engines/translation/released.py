@@ -16,8 +16,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
 from headroom.data.moses import CODES, MOSES, MosesPieces, write_moses
-from headroom.engines.translation.checkpoint import find_sites, refuse_packed, save_model
+from headroom.engines.translation.checkpoint import read_data, save_model
 from headroom.engines.translation.fairseq import Dictionary, TranslationTask
+from headroom.engines.translation.sites import find_sites
 from headroom.settings.models import ReleasedModel
 
 from fairseq import checkpoint_utils  # isort: skip
@@ -151,16 +152,8 @@ def read_dictionary(path: Path) -> Dictionary:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Read a checkpoint onto the CPU as data: no code in it is run (`weights_only`)."""
-    try:
-        with torch.serialization.safe_globals(list(_METERS)):  # besides those that `checkpoint` allows for good
-            refuse_packed(path)
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise HeadroomError(f"no checkpoint at {path}") from error
-    except Exception as error:  # torch raises many types for damaged files, and for code
-        reason = " ".join(str(error).split("WeightsUnpickler error:")[-1].split())[:160]
-        raise HeadroomError(f"{path} is truncated, or not a checkpoint of data alone ({reason})") from error
+    with torch.serialization.safe_globals(list(_METERS)):  # besides those that `checkpoint` always allows
+        state = read_data(path, "truncated, or not a checkpoint of data alone ({reason})")
     if not isinstance(state, dict) or "model" not in state or not (state.get("args") or state.get("cfg")):
         raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks 'model', or both 'args' and 'cfg'")
     return state
