@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification import records, training
+from headroom.engines.classification import records, trainer, training
 from headroom.engines.classification.encoder import pretrained_encoder, self_attentive_start, write_encoder
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.self_attentive import trains_in_bfloat16
@@ -40,7 +40,7 @@ def encoder(tmp_path_factory):
 def run(encoder, work, *, notify=lambda _: None, train=TRAIN, **changes):
     work.mkdir(parents=True, exist_ok=True)
     return training.fine_tune(
-        task=training.Task(encoder, train, VALID),
+        task=trainer.Task(encoder, train, VALID),
         settings=SETTINGS.model_copy(update=changes),
         seed=1,
         device="cpu",
@@ -61,7 +61,7 @@ def test_a_fresh_start_has_the_shape_and_the_labels_asked_for(encoder):
     tokenizer = load_tokenizer(encoder, 5000)  # longer than any table of positions
     assert type(tokenizer) is transformers.BertTokenizer
     assert len(tokenizer) == config.vocab_size <= 120
-    model = training.build_model(encoder, 1)
+    model = trainer.build_model(encoder, 1)
     shapes = {name: tuple(value.shape) for name, value in model.state_dict().items() if "lstm" not in name}
     assert shapes == {
         "encoder.embedding.weight": (config.vocab_size, 8),
@@ -73,7 +73,7 @@ def test_a_fresh_start_has_the_shape_and_the_labels_asked_for(encoder):
         "classifier.bias": (3,),
     }
     assert not model.get_input_embeddings().weight[config.pad_token_id].any()
-    assert same(model.state_dict(), training.build_model(encoder, 1).state_dict())
+    assert same(model.state_dict(), trainer.build_model(encoder, 1).state_dict())
 
 
 def test_it_learns(tmp_path):
@@ -131,7 +131,7 @@ def test_a_trained_one_can_be_the_start_of_another_task(tmp_path):
     write_encoder(pretrained_encoder(source, LABELS), tmp_path / "out")
     before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("source", "out"))
     assert same(after, {name: value for name, value in before.items() if not name.startswith("classifier")})
-    model = training.build_model(tmp_path / "out", 1)
+    model = trainer.build_model(tmp_path / "out", 1)
     assert torch.equal(model.encoder.lstm.weight_hh_l0, before["encoder.lstm.weight_hh_l0"])
     assert model.classifier.out_features == 3
 

@@ -95,11 +95,7 @@ def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> N
 
     Rows of the query, key and value projections (of the learned queries, where there are only these) and columns
     of the output projection go; the output bias stays, so that the sliced model computes what the masked one does.
-    A site may lose all heads.
-
-    Args:
-        sites: The model's sites; their `kept` is updated.
-        removed: Heads by their original names; those already gone are passed over.
+    A site may lose all heads. Heads already gone are skipped.
 
     Raises:
         HeadroomError: If the model has no such head.
@@ -112,10 +108,7 @@ def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> N
 
 
 def realise(model: HeadModel, intervention: Intervention, replacements: Replacements | None = None) -> None:
-    """Do an intervention for real, in place: fold what stands in and the scales, and slice the removed heads out.
-
-    Arguments and errors are those of `fold`.
-    """
+    """Do an intervention for real, in place: `fold` it, and slice the removed heads out."""
     fold(model.live_sites, intervention, replacements)
     model.remove(intervention.removed)
 
@@ -126,11 +119,6 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
 
     With W_h the columns of head h: W_h is multiplied by the head's scale, and the bias grows by W_h mean(z_h) for every
     head that its mean stands in for. `remove_heads` then makes of the model what the intervention makes of it.
-
-    Args:
-        sites: The model's sites.
-        intervention: What is done.
-        replacements: The means, where they stand in for removed heads.
 
     Raises:
         HeadroomError: If the model has no such head, the replacement is `resample`, which is not one value that a bias

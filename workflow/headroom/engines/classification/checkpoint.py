@@ -37,9 +37,7 @@ _UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_h
 def build_classifier(directory: Path | str, attention: str) -> Any:
     """Return the classifier that a directory's `config.json` describes, in float32, with weights not yet loaded.
 
-    Args:
-        directory: The directory.
-        attention: `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
+    `attention` is `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
 
     Raises:
         HeadroomError: If there is no such file, or it does not describe a classifier that transformers has.
@@ -148,11 +146,8 @@ def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, remove
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Yield a temporary directory beside `path` that takes its place when the block ends without an error.
 
-    A directory that is there already is replaced if it is empty or was written by `save_classifier`. What a killed
-    process left beside it is removed.
-
-    Raises:
-        HeadroomError: If it cannot be written, or if the directory holds other things.
+    It replaces an empty directory and one written by `save_classifier`; for others, and where it cannot be written,
+    HeadroomError is raised. What a killed process left beside it is removed.
     """
     path = Path(path)
     temporary = None

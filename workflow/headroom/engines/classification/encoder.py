@@ -47,17 +47,11 @@ _LEAST_COVERED = 0.9  # share of the embedding's rows that have a piece; all kno
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """An encoder before fine-tuning.
+    """An encoder before fine-tuning."""
 
-    Attributes:
-        config: Its configuration, with the task's labels.
-        tokenizer: Its tokenizer; `model_max_length` is the longest input that the encoder can read.
-        weights: The weights of the encoder without any head, by name; None if they are to be fresh.
-    """
-
-    config: PreTrainedConfig
-    tokenizer: PreTrainedTokenizerBase
-    weights: Mapping[str, Tensor] | None
+    config: PreTrainedConfig  # with the task's labels
+    tokenizer: PreTrainedTokenizerBase  # its `model_max_length` is the longest input that the encoder can read
+    weights: Mapping[str, Tensor] | None  # of the encoder without any head, by name; None if they are to be fresh
 
 
 def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence[str]) -> StartingPoint:

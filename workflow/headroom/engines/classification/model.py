@@ -165,15 +165,7 @@ class ClassificationModel(HeadModel):
         save_classifier(path, model=self.model, tokenizer=self.tokenizer, removed=self.removed)
 
     def batches(self, text: LabelledText, *, examples: int) -> list[Batch]:
-        """Cut examples into batches of similar length.
-
-        Args:
-            text: Sentences or sentence pairs with their labels.
-            examples: Largest number of examples in a batch.
-
-        Raises:
-            HeadroomError: If the model does not know a label.
-        """
+        """Cut examples into batches of similar length, of at most so many; refuse labels that the model lacks."""
         labels = [self._index(label) for label in text.labels]
         encoded = self.tokenizer(text.first, text.second, truncation=True, max_length=self.longest)
         rows = {name: encoded[name] for name in accepted_inputs(self.model, encoded)}
@@ -188,11 +180,7 @@ class ClassificationModel(HeadModel):
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the loss of each example.
-
-        Returns:
-            Negative log-likelihood of the label in nats (B,), and the number of targets (B,): ones.
-        """
+        """Return the negative log-likelihood of each label in nats (B,), and the number of targets (B,): ones."""
         nats = nn.functional.cross_entropy(self.logits(batch), batch.labels, reduction="none")
         return nats, torch.ones_like(batch.labels)
 

@@ -30,7 +30,7 @@ MARK = "complete.json"
 
 
 def last_whole_epoch(work: Path) -> tuple[int, Path | None]:
-    """Return the newest epoch from which training can go on with its state, (0, None) if there is none."""
+    """Return the newest epoch from which training can resume, with its state; (0, None) if there is none."""
     marked = [(_marked_epoch(path), path) for path in (work / "states").glob("checkpoint-*")]
     for epoch, state in sorted(marked, reverse=True):
         if epoch and all(_has_model(work, earlier) for earlier in range(1, epoch + 1)) and _is_whole(state):
@@ -50,7 +50,7 @@ def discard_after(work: Path, epoch: int) -> None:
 
 
 def keep_model(state: Path, work: Path, epoch: int) -> None:
-    """Put the model of a state into `epoch<e>/` beside it: the state will go, the model stays."""
+    """Put the model of a state into `epoch<e>/`: the state will be removed, the model stays."""
     place = Path(tempfile.mkdtemp(dir=work, prefix=f".epoch{epoch}."))
     for name in MODEL_FILES:
         link(state / name, place / name)
@@ -62,7 +62,7 @@ def keep_model(state: Path, work: Path, epoch: int) -> None:
 
 
 def mark_whole(state: Path, epoch: int) -> None:
-    """Say that a state is complete, and remove those before the last one."""
+    """Mark a state as complete, and remove those before the last one."""
     files = {path.name: sha256(path) for path in sorted(state.iterdir()) if not path.name.startswith(".")}
     with atomic_path(state / MARK) as temporary:
         temporary.write_text(json.dumps({"epoch": epoch, "sha256": files}, indent=2), "utf-8")
@@ -94,18 +94,15 @@ def _is_whole(state: Path) -> bool:
 
 
 class HeadGradients(TrainerCallback):
-    """Looks after the gradients of the heads before each update: rewrites them where an arm does, and measures them."""
+    """Rewrites the gradients of the heads before each update where an arm does, and measures them."""
 
     def __init__(
         self, weights: Sequence[nn.Parameter], rewrite: Callable[[int], None] | None, clip_norm: float
     ) -> None:
-        """Say what to look after.
+        """Take the query, key and value weights of all sites.
 
-        Args:
-            weights: The query, key and value weights of all sites.
-            rewrite: Rewrites their gradients, given the number of updates made; None if the arm does not.
-            clip_norm: Largest norm of all gradients after they are rewritten; 0 does not clip. Without `rewrite` the
-                Trainer has clipped already.
+        `rewrite` rewrites their gradients, given the number of updates made. `clip_norm` is the largest norm of all
+        gradients afterwards (0 does not clip); without `rewrite` the Trainer has clipped already.
         """
         self.weights = weights
         self.rewrite = rewrite
@@ -128,7 +125,7 @@ class HeadGradients(TrainerCallback):
 
 
 class Recorder(TrainerCallback):
-    """Tells of progress, and turns what the Trainer wrote after an epoch into model, record and whole state."""
+    """Reports progress, and turns what the Trainer wrote after an epoch into model, record and whole state."""
 
     def __init__(self, work: Path, *, examples: int, gradients: HeadGradients, notify: Notify):
         self.work = work
@@ -170,6 +167,7 @@ class Recorder(TrainerCallback):
     def on_evaluate(
         self, args: TrainingArguments, state: Any, control: Any, metrics: Any = None, **kwargs: Any
     ) -> None:
+        plain = self.gradients.plain
         self.record = EpochRecord(
             epoch=self.epoch,
             train_loss=self.loss / self.seen,
@@ -180,9 +178,7 @@ class Recorder(TrainerCallback):
             updates=state.global_step,
             gradient_norm=_mean(self.norms),
             head_gradient_norm=_mean([norm.item() for norm in self.gradients.norms]),
-            plain_head_gradient_norm=_mean([norm.item() for norm in self.gradients.plain])
-            if self.gradients.rewrite
-            else None,
+            plain_head_gradient_norm=_mean([norm.item() for norm in plain]) if self.gradients.rewrite else None,
         )
 
     def on_save(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:

@@ -45,10 +45,7 @@ class Language:
 
 
 def load_languages(vocabulary: Path | str) -> tuple[Language, Language]:
-    """Return the source and the target language of a prepared data directory.
-
-    Args:
-        vocabulary: A directory with `dict.source.txt`, `dict.target.txt` and what `load_subwords` reads.
+    """Return the source and the target language of a directory that `headroom vocabulary` wrote.
 
     Raises:
         HeadroomError: If a file is missing or damaged.
@@ -99,14 +96,9 @@ def cut(
     dictionary: Dictionary,
     device: torch.device,
 ) -> list[Batch]:
-    """Cut sentences into batches of similar length.
+    """Cut sentences, pieces by position in the set, into batches of similar length; `targets` may be empty.
 
-    Args:
-        sources: Source pieces by position in the set, each (S,).
-        targets: Reference pieces of the same positions, each (T,); empty without references.
-        sentences: Largest number of sentences in a batch.
-        dictionary: The numbers of padding and of the end, which both languages share.
-        device: Where the batches go.
+    Of the dictionary the numbers of padding and of the end are used, which both languages share.
     """
     order = sorted(sources, key=lambda position: (len(sources[position]), position))
     chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
@@ -162,34 +154,6 @@ def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks
         Translations, shape (B, T): pieces, then the end mark until T.
     """
     encoded = model.encoder(source, src_lengths=lengths) if encoded is None else encoded
-    return _extended(model, encoded, limits, marks)
-
-
-@torch.inference_mode()
-def wrong_guesses(model: Any, *, encoded: Any, marks: Marks, guess: Tensor) -> list[int]:
-    """Return the rows in which `greedy` would not say what a guess says.
-
-    A model without one head translates most sentences as the full model does. One parallel pass over the
-    guess shows which: if at every position the best piece after the guess so far is the next piece of the
-    guess, greedy decoding would have produced it. A guess that was cut at its limit, and does not end by
-    itself, counts as wrong.
-
-    Args:
-        model: See `greedy`.
-        encoded: The encoder's output for the batch.
-        marks: See `greedy`.
-        guess: Translations, each followed by at least one end mark, (B, T).
-    """
-    begin = guess.new_full((len(guess), 1), marks.begin)
-    logits = model.decoder(torch.cat([begin, guess[:, :-1]], dim=1), encoder_out=encoded)[0]  # (B, T, V)
-    logits[..., marks.forbidden] = -torch.inf
-    logits[:, 0, marks.end] = -torch.inf
-    best = logits.argmax(-1)  # (B, T)
-    ended = (guess == marks.end).cumsum(1) > 1  # positions after the first end mark do not count
-    return ((best != guess) & ~ended).any(1).nonzero().squeeze(1).tolist()
-
-
-def _extended(model: Any, encoded: Any, limits: Tensor, marks: Marks) -> Tensor:
     state: dict[str, Any] = {}
     output = limits.new_full((len(limits), 1), marks.begin)
     done = torch.zeros_like(limits, dtype=torch.bool)
@@ -205,6 +169,26 @@ def _extended(model: Any, encoded: Any, limits: Tensor, marks: Marks) -> Tensor:
         if bool(done.all()):
             break
     return output[:, 1:]
+
+
+@torch.inference_mode()
+def wrong_guesses(model: Any, *, encoded: Any, marks: Marks, guess: Tensor) -> list[int]:
+    """Return the rows in which `greedy` would not say what a guess says.
+
+    A model without one head translates most sentences as the full model does. One parallel pass over the
+    guess shows which: if at every position the best piece after the guess so far is the next piece of the
+    guess, greedy decoding would have produced it. A guess that was cut at its limit, and does not end by
+    itself, counts as wrong.
+
+    Guesses are translations, each followed by at least one end mark, (B, T); see `greedy` for the others.
+    """
+    begin = guess.new_full((len(guess), 1), marks.begin)
+    logits = model.decoder(torch.cat([begin, guess[:, :-1]], dim=1), encoder_out=encoded)[0]  # (B, T, V)
+    logits[..., marks.forbidden] = -torch.inf
+    logits[:, 0, marks.end] = -torch.inf
+    best = logits.argmax(-1)  # (B, T)
+    ended = (guess == marks.end).cumsum(1) > 1  # positions after the first end mark do not count
+    return ((best != guess) & ~ended).any(1).nonzero().squeeze(1).tolist()
 
 
 def pieces_until_end(row: list[int], end: int) -> list[int]:

@@ -102,13 +102,7 @@ class TranslationModel(HeadModel):
         save_model({**self._state, **state}, path)
 
     def batches(self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int) -> list[Batch]:
-        """Cut sentences into batches of similar length.
-
-        Args:
-            sources: Source sentences, plain text.
-            targets: Their references, or None.
-            sentences: Largest number of sentences in a batch.
-        """
+        """Cut sentences, with their references or without, into batches of similar length, of at most so many."""
         numbered = dict(enumerate(map(self.source.numbers, sources)))
         references = dict(enumerate(map(self.target.numbers, targets or [])))
         return self._cut(numbered, references, sentences)
@@ -120,11 +114,7 @@ class TranslationModel(HeadModel):
         return replace(batch, encoded=self.model.encoder(batch.source, src_lengths=batch.lengths))
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the teacher-forced loss of each example.
-
-        Returns:
-            Summed negative log-likelihood in nats (B,), and number of target pieces (B,).
-        """
+        """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
         assert batch.target is not None, "the batch has no references"
         encoded = self.encoded(batch).encoded
         logits = self.model.decoder(batch.previous, encoder_out=encoded, src_lengths=batch.lengths)[0]  # (B, T, V)

@@ -105,12 +105,6 @@ def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirro
 def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> dict[str, int]:
     """Write a released checkpoint in this project's form: weights in float32, settings, nothing else.
 
-    Args:
-        released: A checkpoint of fairseq.
-        checkpoint: Where the new one goes.
-        source: The dictionary of the source language.
-        target: The dictionary of the target language.
-
     Returns:
         What the model is: number of `parameters`, `heads` in all, `types` of the target dictionary.
 
@@ -138,11 +132,7 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
 
 
 def read_dictionary(path: Path) -> Dictionary:
-    """Read a dictionary of fairseq.
-
-    Raises:
-        HeadroomError: If it is missing or damaged.
-    """
+    """Read a dictionary of fairseq; raise HeadroomError if it is missing or damaged."""
     try:
         return Dictionary.load(str(path))
     except FileNotFoundError as error:
