@@ -55,7 +55,7 @@ def test_progress_and_records_report_the_same(whole):
     assert [record.epoch for record in found] == [*EPOCHS]
     assert [record.updates for record in found] == [updates, 2 * updates, 3 * updates]
     assert [record.train_loss for record in found] == pytest.approx([told[e * updates - 1].loss for e in EPOCHS])
-    assert found[-1].valid_loss < found[0].valid_loss
+    assert found[-1].train_loss < found[0].train_loss
     assert all(record.gradient_norm > 0 for record in found)
     assert all((record.words_per_second or record.examples_per_second) > 0 for record in found)
     assert told[0].seconds_left > told[-1].seconds_left == 0

@@ -168,7 +168,7 @@ def strange(source):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (without("config.json"), r"is not a model directory: it has no config\.json"),
+        (without("config.json"), r"no config\.json in .*source: expected a model"),
         (without("model.safetensors"), r"has no weights: model\.safetensors is missing"),
         (without("tokenizer.json"), "no tokenizer in"),
         (pickled, r"only as a pickle \(pytorch_model\.bin\)"),
@@ -188,9 +188,9 @@ def strange(source):
         (strange, "the heads of FNetForSequenceClassification cannot be found"),
         (
             lambda source: transformers.ViTConfig().save_pretrained(source),
-            "holds a vit model: transformers has no classifier of this kind",
+            "transformers has no sequence classifier for model type 'vit'",
         ),
-        (configured(model_type="of-my-own"), r"config\.json: transformers cannot read it"),
+        (configured(model_type="of-my-own"), r"config\.json is damaged or of a type that transformers does not know"),
     ],
 )
 def test_what_does_not_fit_is_named(source, change, match):

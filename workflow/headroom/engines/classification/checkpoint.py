@@ -42,11 +42,8 @@ def build_classifier(directory: Path | str, attention: str) -> Any:
     Raises:
         HeadroomError: If there is no such file, or it does not describe a classifier that transformers has.
     """
-    configuration = _configuration(Path(directory))
+    configuration = read_configuration(Path(directory))
     path = Path(directory) / CONFIGURATION
-    kind = f"model type '{configuration.model_type}'"
-    if type(configuration) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
-        raise HeadroomError(f"{path}: transformers has no sequence classifier for {kind}")
     named = configuration.architectures or []
     if named and not any(name.endswith("ForSequenceClassification") for name in named):
         raise HeadroomError(f"{path}: {', '.join(named)} is not a sequence classifier; fine-tune it first")
@@ -173,18 +170,22 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _configuration(directory: Path) -> Any:
+def read_configuration(directory: Path) -> Any:
+    """Return the configuration in a directory; raise HeadroomError if there is none, or none of a classifier."""
     if not directory.is_dir():
         raise HeadroomError(f"no model at {directory}: expected a directory with {CONFIGURATION} and {WEIGHTS}")
     path = directory / CONFIGURATION
     if not path.is_file():
         raise HeadroomError(f"no {CONFIGURATION} in {directory}: expected a model in the Hub's directory format")
     try:
-        return transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        found = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # OSError, ValueError, KeyError, and those of the configurations themselves
         raise HeadroomError(
             f"{path} is damaged or of a type that transformers does not know ({first_line(error)})"
         ) from error
+    if type(found) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
+        raise HeadroomError(f"{path}: transformers has no sequence classifier for model type '{found.model_type}'")
+    return found
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:

@@ -12,7 +12,6 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 from transformers import (
-    AutoConfig,
     AutoModelForSequenceClassification,
     BertConfig,
     BertTokenizer,
@@ -20,11 +19,10 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
 from headroom.core.errors import HeadroomError
 from headroom.data.wordpieces import learn_wordpieces
-from headroom.engines.classification.checkpoint import read_tokenizer
+from headroom.engines.classification.checkpoint import read_configuration, read_tokenizer
 from headroom.engines.classification.self_attentive import SelfAttentiveConfig
 from headroom.engines.classification.sites import (
     CONFIGURATION,
@@ -84,8 +82,8 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
         HeadroomError: If the directory lacks a file, its parts do not belong together, or its attention is not
             one that this project knows.
     """
+    config = with_labels(read_configuration(directory), labels)
     _check_files(directory)
-    config = with_labels(_read_config(directory), labels)
     tokenizer = read_tokenizer(directory)
     model, report = _load_model(directory, config)
     _check_weights(directory, model, report)
@@ -132,8 +130,6 @@ def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedCo
 
 
 def _check_files(directory: Path) -> None:
-    if not (directory / CONFIGURATION).is_file():
-        raise HeadroomError(f"{directory} is not a model directory: it has no {CONFIGURATION}")
     if any((directory / name).is_file() for name in (WEIGHTS, f"{WEIGHTS}.index.json")):
         return
     pickled = [name for name in _PICKLES if (directory / name).is_file()]
@@ -145,21 +141,8 @@ def _check_files(directory: Path) -> None:
     raise HeadroomError(f"{directory} has no weights: {WEIGHTS} is missing")
 
 
-def _read_config(directory: Path) -> PreTrainedConfig:
-    try:
-        return AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # transformers raises many types for damaged files
-        raise HeadroomError(
-            f"{directory / CONFIGURATION}: transformers cannot read it ({first_line(error)})"
-        ) from error
-
-
 def _load_model(directory: Path, config: PreTrainedConfig) -> tuple[PreTrainedModel, dict[str, Any]]:
     """Return a classifier in float32, and which of its weights the directory had."""
-    if type(config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
-        raise HeadroomError(
-            f"{directory} holds a {config.model_type} model: transformers has no classifier of this kind"
-        )
     try:
         return AutoModelForSequenceClassification.from_pretrained(
             directory,

@@ -33,11 +33,7 @@ PLAIN_NORM = "plain_head_gnorm"
 
 
 def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
-    """Return the shape of a model in an arm.
-
-    Raises:
-        HeadroomError: If the arm's heads do not divide the width.
-    """
+    """Return the shape of a model in an arm; raise HeadroomError if the arm's heads do not divide the width."""
     changed = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
     if arm.heads and model.width % arm.heads:
         raise HeadroomError(f"--arm-heads {arm.heads}: width {model.width} is not a multiple of it")
