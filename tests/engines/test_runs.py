@@ -85,13 +85,13 @@ def test_stopped_after_an_epoch_it_resumes_there(kind, whole, tmp_path):
     assert kept(found) == kept(whole[2])
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_a_damaged_newest_state_falls_back_to_the_one_before(kind, whole, copied, place):
-    if place >= len(kind.state(3)):
-        return
-    damaged = copied / kind.state(3)[place]
-    damaged.write_bytes(damaged.read_bytes()[:-20] if damaged.suffix == ".json" else damaged.read_bytes()[:-500])
-    assert kind.last_whole(copied) == 2
+def test_a_damaged_newest_state_falls_back_to_the_one_before(kind, whole, copied):
+    for damaged in [copied / name for name in kind.state(3)]:
+        content = damaged.read_bytes()
+        damaged.write_bytes(content[:-20])
+        assert kind.last_whole(copied) == 2
+        if damaged.name != Path(kind.state(3)[-1]).name:
+            damaged.write_bytes(content)
     told = []
     kind.run(copied, notify=told.append)
     assert {step.epoch for step in told} == {3}

@@ -236,25 +236,21 @@ def read_task(corpus: Path, encoder: Path) -> Task:
     """Return encoder and data; every epoch is judged on both halves of the validation set.
 
     Raises:
-        HeadroomError: If a set is not sound, or the encoder was prepared for other labels.
+        HeadroomError: If a set is not sound, or `headroom encoder` did not prepare the encoder for these labels.
     """
-    labels = read_labelled_record(corpus)["labels"]
-    if read_labels(encoder) != labels:
+    labels, known = read_labelled_record(corpus)["labels"], _labels(encoder)
+    if known != labels:
         raise HeadroomError(
-            f"{encoder} was prepared for the labels {', '.join(read_labels(encoder))}, and {corpus} has "
-            f"{', '.join(labels)}: run headroom encoder again"
+            f"{encoder} was prepared for the labels {', '.join(known)}, and {corpus} has {', '.join(labels)}: "
+            "run headroom encoder again"
         )
     train, choose, check = (read_labelled(corpus / f"{name}.tsv", labels) for name in _SETS)
     second = None if choose.second is None or check.second is None else choose.second + check.second
     return Task(encoder, train, LabelledText(choose.first + check.first, second, choose.labels + check.labels))
 
 
-def read_labels(directory: Path) -> list[str]:
-    """Return the labels that an encoder was prepared for, in the order of the classifier's outputs.
-
-    Raises:
-        HeadroomError: If `headroom encoder` did not write the directory.
-    """
+def _labels(directory: Path) -> list[str]:
+    """Return the labels that an encoder was prepared for, in the order of the classifier's outputs."""
     missing = [name for name in (CONFIGURATION, *TOKENIZER) if not (directory / name).is_file()]
     if missing:
         raise HeadroomError(f"{directory} has no {missing[0]}: give the directory that headroom encoder wrote")
