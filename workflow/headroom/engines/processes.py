@@ -96,11 +96,7 @@ def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None
 
     If one of the processes ends early, or this one ends, all of them do.
 
-    Args:
-        work: Picklable if there are several processes.
-        count: Number of processes.
-        device: `auto`, `cpu` or `cuda`.
-        notify: Called here with all progress of the first process.
+    Work for several processes is pickled. `notify` is called here with all progress of the first one.
 
     Raises:
         HeadroomError: If there are not as many GPUs, if one of the processes raised it, or was killed.

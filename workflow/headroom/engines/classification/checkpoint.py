@@ -81,11 +81,7 @@ def read_tokenizer(directory: Path | str) -> Any:
 
 
 def read_removed(directory: Path | str) -> str:
-    """Return the profile of the heads that a directory's model has lost; empty if it is whole.
-
-    Raises:
-        HeadroomError: If the descriptor is damaged.
-    """
+    """Return the profile of the heads that a directory's model has lost; HeadroomError if that is damaged."""
     path = Path(directory) / DESCRIPTOR
     if not path.exists():
         return ""
@@ -125,11 +121,7 @@ def load_weights(model: Any, directory: Path | str) -> None:
 
 
 def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, removed: str) -> None:
-    """Write a model, its tokenizer and what was removed, whole or not at all; equal models give equal bytes.
-
-    Raises:
-        HeadroomError: If it cannot be written, or if the directory holds other things.
-    """
+    """Write a model, its tokenizer and what was removed; equal models give equal bytes. See `atomic_directory`."""
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     with atomic_directory(directory) as temporary:
         model.config.save_pretrained(temporary)

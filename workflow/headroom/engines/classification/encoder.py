@@ -99,11 +99,7 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
 
 
 def write_encoder(start: StartingPoint, output: Path) -> None:
-    """Write the files of an encoder; `config.json` comes last, and without it the directory is no model.
-
-    Raises:
-        HeadroomError: If the directory cannot be written.
-    """
+    """Write the files of an encoder; `config.json` comes last, and without it the directory is no model."""
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
         for name in MODEL_FILES:

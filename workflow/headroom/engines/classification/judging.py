@@ -59,13 +59,7 @@ METRICS: dict[str, Metric] = {
 
 
 class LabelSet:
-    """The gold labels of an evaluation set, ready to score predictions against.
-
-    Args:
-        gold: Index of each example's class.
-        classes: How many classes there are.
-        metrics: The metrics that the task asks for, the main one first; the loss is always added.
-    """
+    """The gold labels of an evaluation set, as indices of classes, ready to score predictions; adds the loss."""
 
     def __init__(self, gold: Sequence[int], *, classes: int, metrics: Sequence[str]) -> None:
         self.gold = numpy.array(gold, dtype=numpy.int64)
@@ -73,12 +67,7 @@ class LabelSet:
         self.metrics = {name: METRICS[name] for name in (*metrics, "loss")}
 
     def sample(self, predicted: ndarray, nats: ndarray) -> Sample:
-        """Return the statistics of one system.
-
-        Args:
-            predicted: Index of the class given to each example, (n,).
-            nats: Negative log-likelihood of each gold label, (n,).
-        """
+        """Return the statistics of one system, from predicted classes (n,) and nats of the gold labels (n,)."""
         ones = numpy.ones(len(self.gold))
         confusion = numpy.zeros((len(self.gold), self.classes**2))
         confusion[numpy.arange(len(self.gold)), self.gold * self.classes + predicted] = 1.0
@@ -111,15 +100,7 @@ class LabelledSet(EvaluationSet):
     def __init__(
         self, *, name: str, text: LabelledText, metrics: Sequence[str], examples_at_once: int, resamples: int
     ) -> None:
-        """Take a set.
-
-        Args:
-            name: Its name.
-            text: The examples; their labels must be labels of the models judged.
-            metrics: Those of the task, the main metric first; the loss is added.
-            examples_at_once: Examples in a batch.
-            resamples: Bootstrap samples.
-        """
+        """Take examples, whose labels are those of the models judged, and metrics, to which the loss is added."""
         self.name = name
         self.text = text
         self.metrics = (*metrics, "loss")

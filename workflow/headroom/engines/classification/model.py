@@ -36,9 +36,7 @@ _ROUNDING = 1e-5
 def check_interventions(model: Any, inputs: Mapping[str, Tensor]) -> None:
     """Check that gates and removal do to this model what they should.
 
-    Args:
-        model: A classifier in eval mode with at least one head. It is left as it is.
-        inputs: A small batch, with padding, as the model's forward pass takes it.
+    The model is in eval mode, with at least one head, and is left as it is. Inputs are a small batch with padding.
 
     Raises:
         HeadroomError: If the logits are not finite, if a gate does not reach its site exactly once in a pass, or if

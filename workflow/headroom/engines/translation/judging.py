@@ -87,12 +87,9 @@ class ReferenceSet:
         self._seen: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
 
     def sample(self, hypotheses: Sequence[str], nats: ndarray, tokens: ndarray) -> Sample:
-        """Return the statistics of one system.
+        """Return the statistics of one system: of its translations, one per reference in plain text.
 
-        Args:
-            hypotheses: One translation per reference, plain text.
-            nats: Summed negative log-likelihood of each reference, (n,).
-            tokens: Pieces of each reference, (n,).
+        `nats` are the summed negative log-likelihoods of the references (n,), `tokens` the numbers of their pieces.
         """
         self._remember(hypotheses)
         found = [self._seen[item] for item in enumerate(hypotheses)]

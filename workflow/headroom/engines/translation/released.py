@@ -41,13 +41,8 @@ _METERS = [
 def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror: str | None) -> str:
     """Fetch what was released, bring the model into this project's form, and only then write the vocabulary.
 
-    A downloaded archive stays in `downloads/` of the vocabulary's directory.
-
-    Args:
-        settings: What was released, and where.
-        checkpoint: Where the checkpoint goes.
-        vocabulary: Directory for `FILES`.
-        mirror: Directory or address with released/<archive>, tried before the network.
+    A downloaded archive stays in `downloads/` of the vocabulary's directory. A mirror is a directory or address with
+    released/<archive>, tried before the network.
 
     Returns:
         What the model is, in words.

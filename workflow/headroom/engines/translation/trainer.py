@@ -53,16 +53,7 @@ def fairseq_arguments(
     """Return the command line that `fairseq-train` would be given for a run.
 
     Several processes share the batches of an update, each having as many: an update then sees the same batches,
-    however many there are.
-
-    Args:
-        data: The directory that `headroom vocabulary` wrote.
-        model: The model's shape.
-        training: How it is trained.
-        seed: Seed of initial weights, data order and dropout.
-        device: `auto`, `cpu` or `cuda`.
-        arm: The arm's own arguments: optimizer, criterion and their flags.
-        processes: Number of processes that train together.
+    however many there are. `arm` are the arm's own arguments: optimizer, criterion and their flags.
 
     Raises:
         HeadroomError: If CUDA is needed and there is none, or processes cannot share an update.
@@ -202,12 +193,7 @@ def configuration(arguments: list[str]) -> Any:
 def build_trainer(cfg: Any, profile: str = "") -> Trainer:
     """Return fairseq's Trainer with task, model and criterion, seeded as `fairseq-train` does.
 
-    Args:
-        cfg: The configuration.
-        profile: Heads that the model does not have: sliced out before it sees a sentence.
-
-    Raises:
-        HeadroomError: If the model has no such head.
+    The heads of a profile are sliced out before the model sees a sentence; HeadroomError if it has no such head.
     """
     utils.import_user_module(cfg.common)
     metrics.reset()
