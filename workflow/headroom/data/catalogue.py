@@ -8,9 +8,8 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from headroom.core.errors import HeadroomError
-from headroom.settings.base import Settings
+from headroom.settings.base import SPLITS, Settings, check_far_names
 from headroom.settings.labelled import Labels, Metrics, check_task
-from headroom.settings.base import SPLITS, check_far_names
 
 REQUIRED = ("train", "valid", "test")
 """The sets that every data set has; all others are far domains."""
