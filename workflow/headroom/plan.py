@@ -340,7 +340,7 @@ def own_files(source: Any) -> list[str]:
 
 
 def local_files(place: str | None) -> list[str]:
-    """Return the files that stand in a directory, or the one file that it is; none without a place."""
+    """Return the files of a directory, or the one file that it is; none without a place."""
     here = Path(place or "")
     if place and here.is_dir():
         return sorted(str(path) for path in here.iterdir() if path.is_file())

@@ -1,4 +1,4 @@
-# Attention maps of heads with roles, to look at.
+# Attention maps of heads with roles.
 rule attention_maps:
     input:
         unpack(model_files("attention_maps", "check")),

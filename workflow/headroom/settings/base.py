@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
 SPLITS = ("train", "choose", "check", "test")
-"""The sets of every corpus: training, the two that look at heads, test."""
+"""The sets of every corpus: training, the two that heads are chosen and checked on, test."""
 
 
 class Settings(BaseModel):

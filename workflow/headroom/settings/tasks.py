@@ -1,4 +1,4 @@
-"""The tasks of a study: what is trained, and which experiments look at it."""
+"""The tasks of a study: what is trained, and the settings of its experiments."""
 
 from pydantic import Field, PositiveInt
 
