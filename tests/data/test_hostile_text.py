@@ -9,7 +9,7 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
-from headroom.data.parallel import Origin, ParallelText, read_parallel, write_corpus
+from headroom.data.parallel import ParallelText, read_parallel, write_corpus
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.data.trees import read_trees
 from headroom.settings.parallel import VocabularySettings
@@ -104,7 +104,6 @@ def test_a_mark_in_front_and_ends_of_lines_as_on_windows_change_nothing(
 
 
 ROW = "\t_\tX\t_\t_\t"
-ABOUT = Origin("one", "other", {})
 INSIDE = [sign for sign in SIGNS if sign != "\0"]
 
 
@@ -120,11 +119,17 @@ def test_any_other_sign_stays_in_its_place(written: Callable[[str, bytes], Path]
 @pytest.mark.parametrize("sign", INSIDE, ids=ascii)
 def test_corpora_come_back_and_keep_step(tmp_path: Path, sign: str) -> None:
     lines = [f"a{sign}b", f"{sign}c d", "e"]
-    write_corpus(tmp_path / "a", dict.fromkeys(("train", "test"), ParallelText(lines, lines)), far=[], about=ABOUT)
+    write_corpus(
+        tmp_path / "a",
+        dict.fromkeys(("train", "test"), ParallelText(lines, lines)),
+        far=[],
+        languages=("one", "other"),
+        origin={},
+    )
     assert len(read_parallel(tmp_path / "a/test.source", tmp_path / "a/test.target")) == 3
     text = LabelledText(lines, None, ["no", "yes", "no"])
     write_labelled_corpus(
-        tmp_path / "b", dict.fromkeys(("train", "test"), text), labels=["no", "yes"], metrics=["f1"], far=[], about={}
+        tmp_path / "b", dict.fromkeys(("train", "test"), text), labels=["no", "yes"], metrics=["f1"], far=[], origin={}
     )
     assert len(read_labelled(tmp_path / "b/test.tsv", ["no", "yes"])) == 3
     assert read_labelled_record(tmp_path / "b")["sizes"] == {"train": 3, "test": 3}

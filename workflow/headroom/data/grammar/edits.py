@@ -8,23 +8,26 @@ coordinations stay as they are inside.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from headroom.data.grammar.kinship import exclusive
 from headroom.data.grammar.lexicon import Plain
-from headroom.data.grammar.positions import (
+from headroom.data.grammar.logic import (
     THE,
     THIS,
     THREE,
     TWO,
     A,
     Role,
+    descriptions,
     direction,
     event_direction,
+    exclusive,
     is_definite,
     is_simple,
     negation,
     nominal_at,
     phrases,
+    with_clause,
     with_nominal,
+    with_phrase,
 )
 from headroom.data.grammar.spare_parts import FACTIVE, SpareParts
 from headroom.data.grammar.tree import (
@@ -37,6 +40,8 @@ from headroom.data.grammar.tree import (
     ends_in_clause,
 )
 
+Change = Callable[[SpareParts], Sentence]
+
 
 @dataclass(frozen=True)
 class Edit:
@@ -48,7 +53,12 @@ class Edit:
 
     how: str
     part: str
-    apply: Callable[[SpareParts], Sentence]
+    apply: Change
+
+
+def fixed(how: str, part: str, result: Sentence) -> Edit:
+    """Return an edit that needs no parts."""
+    return Edit(how, part, lambda _: result)
 
 
 def stronger(sentence: Sentence) -> list[Edit]:
@@ -72,26 +82,20 @@ def _steps(sentence: Sentence, wanted: int) -> list[Edit]:
         elif works < 0:
             found += _omissions(sentence, role, wanted)
         found += _determiners(sentence, role, wanted)
-    for subject_or_object in ("subject", "object"):
-        found += _conjuncts(sentence, subject_or_object, wanted)
-    return found
+    return found + _conjuncts(sentence, "subject", wanted) + _conjuncts(sentence, "object", wanted)
 
 
 def _additions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
     """Return the edits that give the noun phrase in this role one modifier more."""
     phrase = phrases(sentence)[role]
-
-    def edit(part: str, change: Callable[[SpareParts], NounPhrase]) -> Edit:
-        return Edit("add", part, lambda parts: with_nominal(sentence, role, change(parts)))
-
-    found = []
+    found: list[tuple[str, Change]] = []
     if len(phrase.adjectives) < 2:
-        found.append(edit("adjective", lambda parts: _described(phrase, parts, _predicate(sentence, role))))
+        found.append(("adjective", lambda parts: _described(sentence, role, parts)))
     if phrase.modifier is None and role in ("subject", "object"):
-        found.append(edit("modifier", lambda parts: replace(phrase, modifier=_drawn(parts.modifier, wanted))))
+        found.append(("modifier", lambda parts: with_phrase(sentence, role, modifier=_drawn(parts.modifier, wanted))))
     if wanted > 0 and phrase.relative is None and _may_end_in_clause(sentence, role):
-        found.append(edit("relative", lambda parts: replace(phrase, relative=parts.relative(phrase))))
-    return found
+        found.append(("relative", lambda parts: with_phrase(sentence, role, relative=parts.relative(phrase))))
+    return [Edit("add", part, change) for part, change in found]
 
 
 def _omissions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
@@ -108,19 +112,15 @@ def _omissions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
         smaller.append(("modifier", replace(phrase, modifier=None)))
     if phrase.relative is not None and wanted < 0:
         smaller.append(("relative", replace(phrase, relative=None)))
-    return [_fixed("drop", part, with_nominal(sentence, role, rest)) for part, rest in smaller]
+    return [fixed("drop", part, with_nominal(sentence, role, rest)) for part, rest in smaller]
 
 
-def _described(phrase: NounPhrase, parts: SpareParts, predicate: Plain | None) -> NounPhrase:
-    """Return the phrase with one adjective more that excludes none of its others and not the predicate."""
-    present = [*phrase.adjectives, *([] if predicate is None else [predicate])]
+def _described(sentence: Sentence, role: Role, parts: SpareParts) -> Sentence:
+    """Return the sentence with one adjective more that excludes none of its phrase's and not the predicate."""
+    present = descriptions(sentence, role)
     while (adjective := parts.adjective()) in present or any(adjective.word in exclusive(one.word) for one in present):
         pass
-    return replace(phrase, adjectives=(adjective, *phrase.adjectives))
-
-
-def _predicate(sentence: Sentence, role: Role) -> Plain | None:
-    return sentence.clause.predicate if role == "subject" else None
+    return with_phrase(sentence, role, adjectives=(adjective, *phrases(sentence)[role].adjectives))
 
 
 def _determiners(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
@@ -133,10 +133,7 @@ def _determiners(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
         others = definite if phrase.determiner is A else ()
     else:
         others = (A,) if phrase.determiner in definite else ()
-    return [
-        _fixed("exchange", "determiner", with_nominal(sentence, role, replace(phrase, determiner=other)))
-        for other in others
-    ]
+    return [fixed("exchange", "determiner", with_phrase(sentence, role, determiner=other)) for other in others]
 
 
 def _conjuncts(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
@@ -146,7 +143,7 @@ def _conjuncts(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
         return []
     if wanted < 0 and isinstance(nominal, Coordination):
         rests = (nominal.first, nominal.second)
-        return [_fixed("drop", "conjunct", with_nominal(sentence, role, rest)) for rest in rests]
+        return [fixed("drop", "conjunct", with_nominal(sentence, role, rest)) for rest in rests]
     if wanted > 0 and isinstance(nominal, NounPhrase | Name) and is_simple(nominal) and _is_bare(nominal):
 
         def joined(parts: SpareParts) -> Sentence:
@@ -159,40 +156,34 @@ def _conjuncts(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
 
 
 def _adverb_steps(sentence: Sentence, wanted: int) -> list[Edit]:
-    clause = sentence.clause
     works = event_direction(sentence, "adverb") * wanted
-    found: list[Callable[[SpareParts], Sentence]] = []
-    if works > 0 and clause.adverb is None and not isinstance(sentence.fronted, Plain):
-        found.append(lambda parts: replace(sentence, clause=replace(clause, adverb=parts.adverb())))
+    adverb, is_fronted = sentence.clause.adverb, isinstance(sentence.fronted, Plain)
+    found: list[Change] = []
+    if works > 0 and adverb is None and not is_fronted:
+        found.append(lambda parts: with_clause(sentence, adverb=parts.adverb()))
         if sentence.fronted is None:
             found.append(lambda parts: replace(sentence, fronted=parts.adverb()))
-        return [Edit("add", "adverb", change) for change in found]
-    if works < 0 and clause.adverb is not None:
-        found.append(lambda _: replace(sentence, clause=replace(clause, adverb=None)))
-    if works < 0 and isinstance(sentence.fronted, Plain):
+    if works < 0 and adverb is not None:
+        found.append(lambda _: with_clause(sentence, adverb=None))
+    if works < 0 and is_fronted:
         found.append(lambda _: replace(sentence, fronted=None))
-    return [Edit("drop", "adverb", change) for change in found]
+    return [Edit("add" if works > 0 else "drop", "adverb", change) for change in found]
 
 
 def _oblique_steps(sentence: Sentence, wanted: int) -> list[Edit]:
-    clause = sentence.clause
+    clause, fronted = sentence.clause, sentence.fronted
     works = event_direction(sentence, "oblique") * wanted
-    found: list[Callable[[SpareParts], Sentence]] = []
-    if works > 0:
-        if clause.oblique is None and clause.content is None and clause.predicate is None:
-            if not ends_in_clause(clause.object):
-                found.append(
-                    lambda parts: replace(sentence, clause=replace(clause, oblique=_drawn(parts.oblique, wanted)))
-                )
-            if sentence.fronted is None:
-                found.append(lambda parts: replace(sentence, fronted=_drawn(parts.oblique, wanted)))
-        return [Edit("add", "oblique", change) for change in found]
-    if works < 0:
-        if clause.oblique is not None and (wanted < 0 or not _presupposes(clause.oblique)):
-            found.append(lambda _: replace(sentence, clause=replace(clause, oblique=None)))
-        if isinstance(sentence.fronted, PrepositionalPhrase) and (wanted < 0 or not _presupposes(sentence.fronted)):
-            found.append(lambda _: replace(sentence, fronted=None))
-    return [Edit("drop", "oblique", change) for change in found]
+    found: list[Change] = []
+    if works > 0 and clause.oblique is None and clause.content is None and clause.predicate is None:
+        if not ends_in_clause(clause.object):
+            found.append(lambda parts: with_clause(sentence, oblique=_drawn(parts.oblique, wanted)))
+        if fronted is None:
+            found.append(lambda parts: replace(sentence, fronted=_drawn(parts.oblique, wanted)))
+    if works < 0 and clause.oblique is not None and (wanted < 0 or not _presupposes(clause.oblique)):
+        found.append(lambda _: with_clause(sentence, oblique=None))
+    if works < 0 and isinstance(fronted, PrepositionalPhrase) and (wanted < 0 or not _presupposes(fronted)):
+        found.append(lambda _: replace(sentence, fronted=None))
+    return [Edit("add" if works > 0 else "drop", "oblique", change) for change in found]
 
 
 def _clause_steps(sentence: Sentence) -> list[Edit]:
@@ -200,7 +191,7 @@ def _clause_steps(sentence: Sentence) -> list[Edit]:
     clause = sentence.clause
     if sentence.fronted is not None or sentence.trailing is not None:
         return []
-    found: list[Callable[[SpareParts], Sentence]] = [lambda parts: replace(sentence, fronted=parts.subordinate())]
+    found: list[Change] = [lambda parts: replace(sentence, fronted=parts.subordinate())]
     if clause.content is None:
         found.append(lambda parts: Sentence(parts.clause(), Subordinate(parts.random.choice(FACTIVE), clause)))
     # "never barks because ..." may deny the reason only
@@ -225,17 +216,11 @@ def _drawn(draw: Callable[[], PrepositionalPhrase], wanted: int) -> Prepositiona
 def _presupposes(phrase: PrepositionalPhrase) -> bool:
     """Return whether a phrase takes for granted how something is: `in the old house`, but not `in an old house`."""
     nominal = phrase.nominal
-    return isinstance(nominal, NounPhrase) and is_definite(nominal) and nominal != _plain(nominal)
-
-
-def _plain(phrase: NounPhrase) -> NounPhrase:
-    return NounPhrase(phrase.noun, phrase.determiner, phrase.plural)
+    if not isinstance(nominal, NounPhrase):
+        return False
+    return is_definite(nominal) and nominal != NounPhrase(nominal.noun, nominal.determiner, nominal.plural)
 
 
 def _is_bare(nominal: NounPhrase | Name) -> bool:
     """Return whether nothing follows the noun."""
     return isinstance(nominal, Name) or (nominal.modifier is None and nominal.relative is None)
-
-
-def _fixed(how: str, part: str, result: Sentence) -> Edit:
-    return Edit(how, part, lambda _: result)

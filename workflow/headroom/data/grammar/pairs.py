@@ -9,15 +9,13 @@ alone tells nothing of its label. Read from the premise, the strengthening edits
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from headroom.data.grammar import source
-from headroom.data.grammar.changes import changes
-from headroom.data.grammar.contraries import denials, exclusions
-from headroom.data.grammar.domains import FAR, NEAR, Domain
+from headroom.data.grammar.changes import changes, denials, exclusions
 from headroom.data.grammar.edits import Edit, stronger, weaker
-from headroom.data.grammar.kinship import exclusive, unrelated
-from headroom.data.grammar.positions import is_plain, negation, phrases
-from headroom.data.grammar.sample import Sampler
+from headroom.data.grammar.logic import descriptions, exclusive, is_plain, negation, phrases, unrelated
+from headroom.data.grammar.sample import FAR, NEAR, Domain, Sampler
 from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Sentence
 
@@ -146,20 +144,12 @@ class PairMaker:
 def _is_clear(sentence: Sentence) -> bool:
     """Return whether the directions of all positions are known, and no word occurs twice or excludes its neighbour."""
     words = _content(sentence)
-    return is_plain(sentence) and len(set(words)) == len(words) and all(map(_is_possible, _descriptions(sentence)))
-
-
-def _descriptions(sentence: Sentence) -> list[list[str]]:
-    """Return the adjectives of each noun phrase of the main clause, the subject's predicate with its own."""
-    predicate = sentence.clause.predicate
-    return [
-        [one.word for one in phrase.adjectives] + ([predicate.word] if predicate and role == "subject" else [])
-        for role, phrase in phrases(sentence).items()
-    ]
-
-
-def _is_possible(adjectives: list[str]) -> bool:
-    return not any(other in exclusive(one) for one in adjectives for other in adjectives)
+    possible = all(
+        other.word not in exclusive(one.word)
+        for role in phrases(sentence)
+        for one, other in product(descriptions(sentence, role), repeat=2)
+    )
+    return is_plain(sentence) and len(set(words)) == len(words) and possible
 
 
 def _loss(core: Sentence, hypothesis: Sentence) -> int:

@@ -2,15 +2,12 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from typing import TypeVar
 
-from headroom.data.grammar import function_words as closed
 from headroom.data.grammar import lexicon
-from headroom.data.grammar.domains import Domain
-from headroom.data.grammar.names import names
 from headroom.data.grammar.tree import (
     Clause,
     Coordination,
@@ -24,6 +21,48 @@ from headroom.data.grammar.tree import (
     agreement,
     ends_in_clause,
 )
+
+
+@dataclass(frozen=True)
+class Domain:
+    """How often a domain uses what. All fields but the last are probabilities.
+
+    `own` and `other` are the shares of words of the domain's own topic and of the other domain's topic; the
+    rest are shared words. So the words of the far domain are known from training, but rare there.
+    """
+
+    topic: str
+    own: float
+    other: float
+    name: float
+    plural: float
+    adjective: float
+    modifier: float
+    relative: float
+    coordination: float
+    modal: float
+    past: float
+    copula: float
+    adverb: float
+    oblique: float
+    fronted: float
+    fronted_clause: float
+    trailing_clause: float
+    saying: float
+    longest: int
+
+
+NEAR = Domain(
+    topic="near", own=0.55, other=0.10, name=0.07, plural=0.35, adjective=0.15, modifier=0.12, relative=0.08,
+    coordination=0.04, modal=0.15, past=0.45, copula=0.12, adverb=0.12, oblique=0.16, fronted=0.20,
+    fronted_clause=0.04, trailing_clause=0.04, saying=0.05, longest=14,
+)  # fmt: skip
+FAR = Domain(
+    topic="far", own=0.50, other=0.10, name=0.12, plural=0.50, adjective=0.26, modifier=0.20, relative=0.24,
+    coordination=0.08, modal=0.25, past=0.60, copula=0.08, adverb=0.18, oblique=0.22, fronted=0.15,
+    fronted_clause=0.12, trailing_clause=0.10, saying=0.12, longest=25,
+)  # fmt: skip
+DOMAINS = {domain.topic: domain for domain in (NEAR, FAR)}
 
 Item = TypeVar("Item")
 
@@ -57,7 +96,7 @@ class Sampler:
         return Sentence(clause, fronted, trailing)
 
     def _subordinate(self) -> Subordinate:
-        return Subordinate(self._zipf(closed.CONJUNCTIONS), self._clause(embedded=True))
+        return Subordinate(self._zipf(lexicon.CONJUNCTIONS), self._clause(embedded=True))
 
     def _clause(self, *, embedded: bool) -> Clause:
         """Return a clause; an embedded one has no relative clauses and no content clause."""
@@ -89,7 +128,7 @@ class Sampler:
 
     def _tensed(self, clause: Clause) -> Clause:
         if self._chance(self._domain.modal):
-            return replace(clause, modal=self._zipf(closed.MODALS))
+            return replace(clause, modal=self._zipf(lexicon.MODALS))
         return replace(clause, tense="past" if self._chance(self._domain.past) else "present")
 
     def _nominal(self, kinds: Sequence[str], *, relative: bool) -> Nominal:
@@ -109,9 +148,9 @@ class Sampler:
         kind = self._random.choice(kinds)
         noun = self._word([lexicon.nouns(kind, topic) for topic in lexicon.TOPICS])
         plural = self._chance(self._domain.plural)
-        determiner = self._random.choices(closed.DETERMINERS, _DETERMINER_WEIGHTS)[0]
+        determiner = self._random.choices(lexicon.DETERMINERS, _DETERMINER_WEIGHTS)[0]
         while determiner.source(plural) is None:
-            determiner = self._random.choices(closed.DETERMINERS, _DETERMINER_WEIGHTS)[0]
+            determiner = self._random.choices(lexicon.DETERMINERS, _DETERMINER_WEIGHTS)[0]
         adjectives: tuple[lexicon.Plain, ...] = ()
         while len(adjectives) < 2 and self._chance(self._domain.adjective):
             adjective = self._adjective()
@@ -127,7 +166,7 @@ class Sampler:
         return phrase
 
     def _modifier(self) -> PrepositionalPhrase:
-        preposition = self._zipf(closed.OF_NOUNS)
+        preposition = self._zipf(lexicon.OF_NOUNS)
         if preposition.word == "from":
             return PrepositionalPhrase(preposition, self._place())
         return PrepositionalPhrase(preposition, self._simple(("persons", "animals", "things")))
@@ -142,13 +181,13 @@ class Sampler:
         return Relative("subject", self._tensed(replace(clause, adverb=self._maybe_adverb())))
 
     def _oblique(self) -> PrepositionalPhrase:
-        return PrepositionalPhrase(self._zipf(closed.OF_VERBS), self._place())
+        return PrepositionalPhrase(self._zipf(lexicon.OF_VERBS), self._place())
 
     def _place(self) -> NounPhrase | Name:
         return self._name("town") if self._chance(self._domain.name) else self._bare(("places",))
 
     def _name(self, kind: str) -> Name:
-        return Name(self._zipf(names(kind)))
+        return Name(self._zipf(lexicon.names(kind)))
 
     def _verb(self, kind: str) -> lexicon.Verb:
         return self._word([lexicon.verbs(kind, topic) for topic in lexicon.TOPICS])

@@ -1,4 +1,4 @@
-"""The source language: words in English order, with their Universal Dependencies.
+"""The source language: words in English order, with their Universal Dependencies, and these as CoNLL-U.
 
 Every tree is projective: no fronting leaves its clause and no modifier is moved away from its noun.
 """
@@ -6,8 +6,9 @@ Every tree is projective: no fronting leaves its clause and no modifier is moved
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headroom.data.grammar import function_words as closed
-from headroom.data.grammar.lexicon import BE, Plain
+import conllu
+
+from headroom.data.grammar.lexicon import AND, BE, THAT, TO, Plain
 from headroom.data.grammar.tree import (
     Clause,
     Coordination,
@@ -102,12 +103,12 @@ def _after(clause: Clause, verb: Token) -> list[Token]:
         tokens += _nominal(clause.object).under(verb, "obj")
     if clause.recipient is not None:
         recipient = _nominal(clause.recipient)
-        tokens += [_case(closed.TO.word, recipient.head), *recipient.under(verb, "obl")]
+        tokens += [_case(TO.word, recipient.head), *recipient.under(verb, "obl")]
     if clause.oblique is not None:
         tokens += _prepositional(clause.oblique).under(verb, "obl")
     if clause.content is not None:
         content = _clause(clause.content)
-        tokens += [_mark(closed.THAT.word, content.head), *content.under(verb, "ccomp")]
+        tokens += [_mark(THAT.word, content.head), *content.under(verb, "ccomp")]
     return tokens
 
 
@@ -129,7 +130,7 @@ def _nominal(nominal: Nominal) -> _Phrase:
             return _Phrase([token], token)
         case Coordination(first, second):
             left, right = _nominal(first), _nominal(second)
-            conjunction = Token(closed.AND.word, closed.AND.word, "CCONJ", {}, "cc", right.head)
+            conjunction = Token(AND.word, AND.word, "CCONJ", {}, "cc", right.head)
             return _Phrase([*left.tokens, conjunction, *right.under(left.head, "conj")], left.head)
         case NounPhrase():
             return _noun_phrase(nominal)
@@ -158,7 +159,7 @@ def _determiner(phrase: NounPhrase, following: str, noun: Token) -> Token:
 def _relative(relative: Relative) -> _Phrase:
     clause = _clause(relative.clause)
     relation = {"subject": "nsubj", "object": "obj"}[relative.role]
-    word = closed.THAT.word
+    word = THAT.word
     pronoun = Token(word, word, "PRON", {"PronType": "Rel"}, relation, clause.head)
     return _Phrase([pronoun, *clause.tokens], clause.head)
 
@@ -189,3 +190,36 @@ def _case(word: str, governor: Token) -> Token:
 
 def _mark(word: str, governor: Token) -> Token:
     return Token(word, word, "SCONJ", {}, "mark", governor)
+
+
+def conllu_lines(sentences: Sequence[Sequence[Token]], *, name: str) -> list[str]:
+    """Return the lines of sentences with ids `<name>-1`, `<name>-2`, ... in the order of the plain text.
+
+    Format: https://universaldependencies.org/format.html; words are split as in the plain text, with
+    `SpaceAfter=No` before punctuation.
+    """
+    lines: list[str] = []
+    for number, tokens in enumerate(sentences, 1):
+        about = conllu.Metadata(sent_id=f"{name}-{number}", text=text(tokens))
+        lines += conllu.TokenList(_rows(tokens), metadata=about).serialize().removesuffix("\n").split("\n")
+    return lines
+
+
+def _rows(tokens: Sequence[Token]) -> list[conllu.Token]:
+    """Return the ten columns of every word."""
+    number = {id(token): index for index, token in enumerate(tokens, 1)}
+    return [
+        conllu.Token(
+            id=number[id(token)],
+            form=token.form,
+            lemma=token.lemma,
+            upos=token.universal,
+            xpos=None,
+            feats=dict(sorted(token.features.items())) or None,
+            head=0 if token.governor is None else number[id(token.governor)],
+            deprel=token.relation,
+            deps=None,
+            misc=None if token.space_after else {"SpaceAfter": "No"},
+        )
+        for token in tokens
+    ]

@@ -6,17 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from headroom.data.grammar import function_words as closed
-from headroom.data.grammar.domains import Domain
-from headroom.data.grammar.kinship import noun_kind, verb_kind
-from headroom.data.grammar.lexicon import Noun, Plain, Verb
-from headroom.data.grammar.positions import is_plain, is_simple
-from headroom.data.grammar.sample import Sampler
+from headroom.data.grammar.lexicon import CONJUNCTIONS, Noun, Plain, Verb
+from headroom.data.grammar.logic import is_plain, is_simple, noun_kind, verb_kind
+from headroom.data.grammar.sample import Domain, Sampler
 from headroom.data.grammar.tree import (
     Clause,
     Coordination,
     Name,
-    Nominal,
     NounPhrase,
     PrepositionalPhrase,
     Relative,
@@ -25,7 +21,7 @@ from headroom.data.grammar.tree import (
     agreement,
 )
 
-FACTIVE = tuple(word for word in closed.CONJUNCTIONS if word.word in ("because", "although"))
+FACTIVE = tuple(word for word in CONJUNCTIONS if word.word in ("because", "although"))
 """Conjunctions of clauses that are true whenever the whole sentence is."""
 
 _NOT_VERIDICAL = ("never", "rarely")
@@ -124,7 +120,5 @@ def _noun_phrases(clause: Clause) -> Iterator[NounPhrase]:
     """Yield the noun phrases of a clause, those inside coordinations too."""
     place = None if clause.oblique is None else clause.oblique.nominal
     for nominal in (clause.subject, clause.object, clause.recipient, place):
-        parts: tuple[Nominal | None, ...] = (nominal,)
-        if isinstance(nominal, Coordination):
-            parts = (nominal.first, nominal.second)
+        parts = (nominal.first, nominal.second) if isinstance(nominal, Coordination) else (nominal,)
         yield from (part for part in parts if isinstance(part, NounPhrase))

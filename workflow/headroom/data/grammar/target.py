@@ -1,8 +1,7 @@
 """The target language: verb second in main clauses, verb last in subordinate ones."""
 
-from headroom.data.grammar import function_words as closed
-from headroom.data.grammar.lexicon import Plain
-from headroom.data.grammar.names import transliterate
+from headroom.data.grammar import lexicon
+from headroom.data.grammar.lexicon import Plain, transliterate
 from headroom.data.grammar.tree import (
     Clause,
     Coordination,
@@ -61,9 +60,9 @@ def _verb(clause: Clause) -> tuple[str, list[str]]:
     plural = clause.agreement == "plural"
     predicate = []
     if clause.predicate is not None:
-        predicate = [clause.predicate.stem + closed.adjective_ending(clause.agreement, "nom")]
+        predicate = [clause.predicate.stem + lexicon.adjective_ending(clause.agreement, "nom")]
     if clause.modal is not None:
-        return closed.modal_form(clause.modal, plural), [*predicate, clause.verb.infinitive]
+        return lexicon.modal_form(clause.modal, plural), [*predicate, clause.verb.infinitive]
     return clause.verb.target(clause.tense, plural), predicate
 
 
@@ -80,7 +79,7 @@ def _middle(clause: Clause) -> list[str]:
 
 
 def _content(clause: Clause) -> list[str]:
-    return [] if clause.content is None else [closed.THAT.target, *_verb_last(clause.content)]
+    return [] if clause.content is None else [lexicon.THAT.target, *_verb_last(clause.content)]
 
 
 def _nominal(nominal: Nominal, case: str) -> list[str]:
@@ -88,14 +87,14 @@ def _nominal(nominal: Nominal, case: str) -> list[str]:
         case Name(spelling):
             return [transliterate(spelling)]
         case Coordination(first, second):
-            return [*_nominal(first, case), closed.AND.target, *_nominal(second, case)]
+            return [*_nominal(first, case), lexicon.AND.target, *_nominal(second, case)]
         case NounPhrase():
             return _noun_phrase(nominal, case)
 
 
 def _noun_phrase(phrase: NounPhrase, case: str) -> list[str]:
     agrees = agreement(phrase)
-    ending = closed.adjective_ending(agrees, case)
+    ending = lexicon.adjective_ending(agrees, case)
     adjectives = [adjective.stem + ending for adjective in phrase.adjectives]
     words = [phrase.determiner.target(agrees, case), *adjectives, phrase.noun.target(phrase.plural)]
     if phrase.modifier is not None:
@@ -108,7 +107,7 @@ def _noun_phrase(phrase: NounPhrase, case: str) -> list[str]:
 def _relative(relative: Relative, agrees: str) -> list[str]:
     """Return a relative clause; the pronoun has its noun's gender and number and the case of its role."""
     case = "nom" if relative.role == "subject" else relative.clause.verb.government
-    pronoun = closed.RELATIVE_STEM + closed.determiner_ending(agrees, case)
+    pronoun = lexicon.RELATIVE_STEM + lexicon.determiner_ending(agrees, case)
     return [pronoun, *_verb_last(relative.clause)]
 
 

@@ -25,7 +25,7 @@ _MODULES: dict[tuple[Kind, str], str] = {
     ("labelled", "catalogue"): "catalogue",
     ("labelled", "files"): "files",
     ("labelled", "hub"): "hub",
-    ("trees", "generated"): "generated_trees",
+    ("trees", "generated"): "generated_pairs",
     ("trees", "catalogue"): "catalogue",
     ("trees", "files"): "files",
 }
