@@ -149,7 +149,6 @@ def _obtain(part: PartialFile, address: str, expected: str | None, size: int | N
 
 
 def _fill(part: PartialFile, address: str, size: int | None, patience: Patience) -> None:
-    """Load what is missing of a file, in as many tries as it takes."""
     policy = Retry(total=patience.tries - 1, backoff_factor=patience.pause, retry_after_max=LONGEST_PAUSE)
     left, clock = policy, _Clock(part, patience, size)
     with requests.Session() as session:

@@ -128,7 +128,6 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _sentence(rows: list[str], path: Path | str, first: int) -> ParsedSentence:
-    """Return the sentence of a block of lines."""
     _check_rows(rows, path, first)
     lines = {index: first + place for place, index in enumerate(row.split("\t")[0] for row in rows) if index.isdigit()}
     try:

@@ -107,7 +107,6 @@ def _without_no(sentence: Sentence, role: Role) -> list[Edit]:
 
 
 def _attributes(sentence: Sentence) -> list[Edit]:
-    """Return the edits that give a definite phrase an adjective which excludes the one it has."""
     return [
         _contradiction("adjective", _exchanged(sentence, role, old, new))
         for role, phrase in phrases(sentence).items()
@@ -119,7 +118,6 @@ def _attributes(sentence: Sentence) -> list[Edit]:
 
 
 def _accompaniments(sentence: Sentence) -> list[Edit]:
-    """Return the edits between `with` and `without` inside a definite phrase."""
     found = []
     for role, phrase in phrases(sentence).items():
         if not is_definite(phrase) or phrase.modifier is None:
@@ -163,7 +161,6 @@ def _contradiction(part: str, result: Sentence) -> Edit:
 
 
 def _exchanged(sentence: Sentence, role: Role, old: Plain, new: Plain) -> Sentence:
-    """Return the sentence with an adjective of the noun phrase in this role exchanged."""
     adjectives = tuple(new if one == old else one for one in phrases(sentence)[role].adjectives)
     return with_phrase(sentence, role, adjectives=adjectives)
 
@@ -196,7 +193,6 @@ def _other_verb(sentence: Sentence) -> list[Edit]:
 
 
 def _other_adjectives(sentence: Sentence) -> list[Edit]:
-    """Return the edits that exchange an adjective of a noun, or the predicate, for an unrelated one."""
 
     def change(role: Role, old: Plain) -> Change:
         present = descriptions(sentence, role)
@@ -233,7 +229,6 @@ def _moved_adjectives(sentence: Sentence) -> list[Edit]:
 
 
 def _swapped_roles(sentence: Sentence) -> list[Edit]:
-    """Return the edits that exchange the subject with the object or recipient, if both are alive."""
     found = []
     roles: tuple[Role, ...] = ("object", "recipient")
     for role in roles:

@@ -86,7 +86,6 @@ def _steps(sentence: Sentence, wanted: int) -> list[Edit]:
 
 
 def _additions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
-    """Return the edits that give the noun phrase in this role one modifier more."""
     phrase = phrases(sentence)[role]
     found: list[tuple[str, Change]] = []
     if len(phrase.adjectives) < 2:
@@ -137,7 +136,6 @@ def _determiners(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
 
 
 def _conjuncts(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
-    """Return the edits that add or drop a conjunct of subject or object, outside the scope of a negation."""
     nominal = nominal_at(sentence, role)
     if negation(sentence) not in ("", "never") or (negation(sentence) and role == "object"):
         return []
@@ -222,5 +220,4 @@ def _presupposes(phrase: PrepositionalPhrase) -> bool:
 
 
 def _is_bare(nominal: NounPhrase | Name) -> bool:
-    """Return whether nothing follows the noun."""
     return isinstance(nominal, Name) or (nominal.modifier is None and nominal.relative is None)

@@ -22,46 +22,16 @@ THE, A, THIS, EVERY, TWO, THREE, NO = lexicon.DETERMINERS
 DEFINITE = (THE, THIS)
 NEVER = next(adverb for adverb in lexicon.plain("adverbs", "shared") if adverb.word == "never")
 
-_EXCLUSIVE = (
-    "red black green",
-    "old young",
-    "old new",
-    "small big",
-    "wooden golden",
-    "secret famous",
-    "in outside",
-    "before behind",
-    "with without",
-    "arrive depart wait",
-    "arrive vanish",
-    "wait vanish",
-    "push pull",
-    "attack defend",
-    "accuse defend",
-    *(
-        f"snore {waking}"
-        for waking in ("laugh", "talk", "dance", "work", "stumble", "limp", "protest", "depart", "arrive")
-    ),
-)
-_RELATED = (
-    "gather collect",
-    "wash clean",
-    "watch inspect examine",
-    "follow chase",
-    "offer show pass toss deliver return entrust",
-    "protest talk",
-    "depart vanish",
-    "accuse attack",
-    "young new",
-    "big fat",
-    "bird hen gull parrot",
-    "room kitchen cabin",
-    "house barn palace cabin",
-    "garden orchard",
-    "street village town market",
-    "contract treaty",
-    "captain sailor soldier",
-)
+_EXCLUSIVE = """
+    red black green, old young, old new, small big, wooden golden, secret famous, in outside, before behind,
+    with without, arrive depart wait, arrive vanish, wait vanish, push pull, attack defend, accuse defend,
+    snore laugh, snore talk, snore dance, snore work, snore stumble, snore limp, snore protest, snore depart, snore arrive
+"""
+_RELATED = """
+    gather collect, wash clean, watch inspect examine, follow chase, offer show pass toss deliver return entrust,
+    protest talk, depart vanish, accuse attack, young new, big fat, bird hen gull parrot, room kitchen cabin,
+    house barn palace cabin, garden orchard, street village town market, contract treaty, captain sailor soldier
+"""
 _NOUN_KINDS = ("persons", "animals", "things", "places")
 _VERB_KINDS = ("transitive", "intransitive", "ditransitive", "clausal")
 
@@ -103,10 +73,10 @@ def verb(word: str) -> lexicon.Verb:
 
 
 @cache
-def _partners(groups: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+def _partners(groups: str) -> dict[str, tuple[str, ...]]:
     """Return for each word the other words of its groups, in the order of the groups."""
     found: dict[str, tuple[str, ...]] = {}
-    for group in groups:
+    for group in groups.split(","):
         for word in group.split():
             found[word] = found.get(word, ()) + tuple(other for other in group.split() if other != word)
     return found

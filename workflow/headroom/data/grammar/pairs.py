@@ -30,33 +30,19 @@ class PairDomain:
     Attributes:
         domain: What hypotheses use, and how often; `longest` counts their words.
         longest_premise: Words of the longest premise.
-        fewest, most: How many edits make a premise stronger.
+        most: How many edits make a premise stronger, at most.
     """
 
     domain: Domain
     longest_premise: int
-    fewest: int
     most: int
 
 
-def _without_clauses(domain: Domain) -> Domain:
-    """Return the domain without relative and adverbial clauses: hypotheses are short, premises get their own."""
-    return replace(domain, relative=0.0, fronted_clause=0.0, trailing_clause=0.0)
-
-
+# hypotheses are short, premises get clauses of their own
+_SHORT = {"relative": 0.0, "fronted_clause": 0.0, "trailing_clause": 0.0}
 PAIR_DOMAINS = {
-    "near": PairDomain(
-        replace(_without_clauses(NEAR), name=0.0, adjective=0.2, oblique=0.2, longest=7),
-        longest_premise=11,
-        fewest=1,
-        most=1,
-    ),
-    "far": PairDomain(
-        replace(_without_clauses(FAR), name=0.02, adjective=0.30, oblique=0.30, longest=10),
-        longest_premise=16,
-        fewest=1,
-        most=2,
-    ),
+    "near": PairDomain(replace(NEAR, **_SHORT, name=0.0, adjective=0.2, oblique=0.2, longest=7), 11, most=1),
+    "far": PairDomain(replace(FAR, **_SHORT, name=0.02, adjective=0.30, oblique=0.30, longest=10), 16, most=2),
 }
 _WEIGHTS = {("report", "clause"): 0.25, ("contradict", "verb"): 0.5, ("exchange", "noun"): 2.0}
 """How often a kind of edit is taken; 1 for all others. The rare ones leave words in the premise that tell its label."""
@@ -118,7 +104,7 @@ class PairMaker:
             done.append(self._choice(ways))
             core = done[0].apply(self._parts)
         premise = core
-        for _ in range(self._random.randint(self._domain.fewest, self._domain.most) + _loss(core, hypothesis)):
+        for _ in range(self._random.randint(1, self._domain.most) + _loss(core, hypothesis)):
             taken = {edit.part for edit in done}
             ways = [edit for edit in stronger(premise) if edit.part not in taken]
             if not ways:
@@ -142,7 +128,6 @@ class PairMaker:
 
 
 def _is_clear(sentence: Sentence) -> bool:
-    """Return whether the directions of all positions are known, and no word occurs twice or excludes its neighbour."""
     words = _content(sentence)
     possible = all(
         other.word not in exclusive(one.word)

@@ -206,7 +206,6 @@ def conllu_lines(sentences: Sequence[Sequence[Token]], *, name: str) -> list[str
 
 
 def _rows(tokens: Sequence[Token]) -> list[conllu.Token]:
-    """Return the ten columns of every word."""
     number = {id(token): index for index, token in enumerate(tokens, 1)}
     return [
         conllu.Token(

@@ -98,7 +98,6 @@ class SpareParts:
 
 
 def _parts(sentence: Sentence) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a sentence's main clause, each with its kind."""
     clause = sentence.clause
     for phrase in _noun_phrases(clause):
         yield noun_kind(phrase.noun), phrase.noun

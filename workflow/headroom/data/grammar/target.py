@@ -105,7 +105,6 @@ def _noun_phrase(phrase: NounPhrase, case: str) -> list[str]:
 
 
 def _relative(relative: Relative, agrees: str) -> list[str]:
-    """Return a relative clause; the pronoun has its noun's gender and number and the case of its role."""
     case = "nom" if relative.role == "subject" else relative.clause.verb.government
     pronoun = lexicon.RELATIVE_STEM + lexicon.determiner_ending(agrees, case)
     return [pronoun, *_verb_last(relative.clause)]

@@ -120,7 +120,6 @@ def _copy(original: Path, file: PublishedFile, destination: Path) -> None:
 
 
 def _pairs(dataset: Dataset, name: str, request: Request) -> ParallelText:
-    """Fetch both sides of a set and return its pairs."""
     files = [dataset.file(name, side) for side in SIDES]
     paths = [fetch(file, request.downloads, mirror=request.mirror) for file in files]
     sides = ([line.strip() for line in unpacked_lines(*pair)] for pair in zip(paths, files, strict=True))

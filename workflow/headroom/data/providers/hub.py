@@ -147,7 +147,6 @@ def _labels(settings: HubCorpus, table: Any) -> tuple[str, ...]:
 
 
 def _text(settings: HubCorpus, name: str, table: Any, labels: Sequence[str]) -> LabelledText:
-    """Return the examples of one set."""
     sides = [_column(table, column, "sentences", settings.dataset) for column in settings.sentences]
     given = _column(table, settings.label, "label", settings.dataset)
     names = [_label(value, labels, f"{settings.dataset}, {name}, example {n}") for n, value in enumerate(given, 1)]
