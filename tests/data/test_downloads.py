@@ -150,32 +150,74 @@ def test_more_bytes_than_there_should_be_are_not_taken(get, server, tmp_path, an
     assert left(tmp_path) == []
 
 
-class TestGoingOn:
-    def test_after_a_cut_only_the_rest_is_asked_for(self, get, server, tmp_path):
-        cut = replace(TAGGED, cut=70_000)
-        assert get(server.gives(cut, cut, TAGGED)) == BODY
-        assert server.ranges == ["", "bytes=70000-", "bytes=140000-"]
-        assert server.asked[1].headers["If-Range"] == '"one"'
+CUT = replace(TAGGED, cut=70_000)
+DATED = replace(TAGGED, headers={"ETag": 'W/"weak"', "Last-Modified": "Tue, 15 Nov 1994 12:45:26 GMT"})
+LYING = replace(RETAGGED, headers=TAGGED.headers)
+REST = "bytes=70000-"
+
+
+def part(content_range):
+    return Answer(BODY[70_000:], status=206, headers={"Content-Range": content_range})
+
+
+class TestResuming:
+    @pytest.mark.parametrize(
+        ("answers", "ranges"),
+        [
+            ([CUT, CUT, TAGGED], ["", REST, "bytes=140000-"]),
+            ([replace(DATED, cut=10), DATED], ["", "bytes=10-"]),
+            ([CUT, replace(TAGGED, ranged=False)], ["", REST]),
+            ([CUT, Answer(status=416), TAGGED], ["", REST, ""]),
+            ([CUT, Answer(BODY, status=206), TAGGED], ["", REST, ""]),
+            ([CUT, part("bytes 70000-199999/999999"), TAGGED], ["", REST, ""]),
+            ([CUT, part("bytes 7-199999/200000"), TAGGED], ["", REST, ""]),
+        ],
+        ids=["tag", "date", "no parts given", "nothing more", "no place", "another length", "another place"],
+    )
+    @pytest.mark.parametrize("known", [True, False])
+    def test_only_what_is_surely_the_rest_is_added(self, get, server, tmp_path, answers, ranges, known):
+        assert get(server.gives(*answers), known=known) == BODY
+        assert server.ranges == ranges
+        assert server.asked[1].headers["If-Range"] == {REST: '"one"'}.get(ranges[1], DATED.headers["Last-Modified"])
         assert left(tmp_path) == ["text.gz"]
 
-    def test_a_date_tells_versions_apart_too(self, get, server):
-        dated = replace(TAGGED, headers={"ETag": 'W/"weak"', "Last-Modified": "Tue, 15 Nov 1994 12:45:26 GMT"})
-        assert get(server.gives(replace(dated, cut=10), dated)) == BODY
-        assert server.ranges == ["", "bytes=10-"]
+    @pytest.mark.parametrize("known", [True, False])
+    @pytest.mark.parametrize("careless", [True, False])
+    def test_a_file_that_has_changed_is_loaded_anew(self, get, server, careless, known):
+        """A careless server gives a part of the new file, but says so by its tag."""
+        changed = replace(RETAGGED, careless=careless)
+        assert get(server.gives(CUT, changed), body=OTHER, known=known) == OTHER
+        assert server.ranges == ["", REST, ""][: 3 if careless else 2]
+
+    def test_parts_of_two_files_that_call_themselves_one_do_not_pass(self, get, server, caplog):
+        assert get(server.gives(CUT, LYING), body=OTHER) == OTHER
+        assert server.ranges == ["", REST, ""]
+        assert "the parts of several connections do not fit: loading it anew" in caplog.text
+
+    def test_a_server_that_lies_again_and_again_is_given_up(self, get, server, tmp_path):
+        assert "wrong checksum" in refused(get, server.gives(*[CUT, LYING] * 4))
+        assert server.ranges == ["", REST] * 2
+        assert left(tmp_path) == []
 
     def test_without_end_if_each_try_gets_on(self, get, server):
         whole = Answer(BODY * 30, headers={"ETag": '"one"'}, ranged=True)
-        cut = replace(whole, cut=1_200_000)
-        assert get(server.gives(*[cut] * 4, whole), body=BODY * 30) == BODY * 30
+        assert get(server.gives(*[replace(whole, cut=1_200_000)] * 4, whole), body=BODY * 30) == BODY * 30
         assert len(server.asked) == 5 > HURRIED.tries
 
-    def test_in_a_later_call(self, get, server, tmp_path):
-        address = server.gives(replace(TAGGED, cut=70_000))
+    @pytest.mark.parametrize(
+        ("other", "change", "ranges"),
+        [("", None, ["", REST]), ("?other", None, ["", ""]), ("", BODY, [""])],
+        ids=["same address", "another address", "nothing missing"],
+    )
+    def test_in_a_later_call(self, get, server, tmp_path, other, change, ranges):
+        address = server.gives(CUT)
         refused(get, address, patience=replace(HURRIED, tries=1))
         assert left(tmp_path) == [".text.gz.part", ".text.gz.part.json"]
+        if change:
+            (tmp_path / "out/.text.gz.part").write_bytes(change)
         server.answers[:] = [TAGGED]
-        assert get(address) == BODY
-        assert server.ranges == ["", "bytes=70000-"]
+        assert get(address + other) == BODY
+        assert server.ranges == ranges
         assert left(tmp_path) == ["text.gz"]
 
     def test_after_a_kill(self, get, server, tmp_path):
@@ -200,53 +242,6 @@ class TestGoingOn:
         assert server.ranges == ["", f"bytes={have}-"]
         assert left(tmp_path) == ["text.gz"]
 
-    def test_with_nothing_missing_no_one_is_asked(self, get, server, tmp_path):
-        address = server.gives(replace(TAGGED, cut=70_000))
-        refused(get, address, patience=replace(HURRIED, tries=1))
-        (tmp_path / "out/.text.gz.part").write_bytes(BODY)
-        assert get(address) == BODY
-        assert len(server.asked) == 1
-
-    def test_a_server_that_gives_no_parts_gives_the_whole(self, get, server):
-        whole = replace(TAGGED, ranged=False)
-        assert get(server.gives(replace(whole, cut=70_000), whole)) == BODY
-        assert server.ranges == ["", "bytes=70000-"]
-
-    @pytest.mark.parametrize("known", [True, False])
-    @pytest.mark.parametrize("careless", [True, False])
-    def test_a_file_that_has_changed_is_loaded_anew(self, get, server, careless, known):
-        """A careless server gives a part of the new file, but says so by its tag."""
-        changed = replace(RETAGGED, careless=careless)
-        assert get(server.gives(replace(TAGGED, cut=70_000), changed), body=OTHER, known=known) == OTHER
-        assert server.ranges == ["", "bytes=70000-", ""][: 3 if careless else 2]
-
-    def test_parts_of_two_files_that_call_themselves_one_do_not_pass(self, get, server, caplog):
-        lying = replace(RETAGGED, headers=TAGGED.headers)
-        assert get(server.gives(replace(TAGGED, cut=70_000), lying), body=OTHER) == OTHER
-        assert server.ranges == ["", "bytes=70000-", ""]
-        assert "the parts of several connections do not fit: loading it anew" in caplog.text
-
-    def test_a_server_that_lies_again_and_again_is_given_up(self, get, server, tmp_path):
-        lying = replace(RETAGGED, headers=TAGGED.headers)
-        address = server.gives(*[replace(TAGGED, cut=70_000), lying] * 4)
-        assert "wrong checksum" in refused(get, address)
-        assert server.ranges == ["", "bytes=70000-"] * 2
-        assert left(tmp_path) == []
-
-    @pytest.mark.parametrize(
-        "odd",
-        [
-            Answer(status=416),
-            Answer(BODY, status=206),
-            Answer(BODY[70_000:], status=206, headers={"Content-Range": "bytes 70000-199999/999999"}),
-            Answer(BODY[70_000:], status=206, headers={"Content-Range": "bytes 7-199999/200000"}),
-        ],
-        ids=["nothing more", "no place", "another length", "another place"],
-    )
-    def test_a_part_that_is_not_the_rest_is_not_taken(self, get, server, odd):
-        assert get(server.gives(replace(TAGGED, cut=70_000), odd, TAGGED), known=False) == BODY
-        assert server.ranges == ["", "bytes=70000-", ""]
-
     @pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"address": 1}', b"\xff"])
     def test_a_damaged_note_is_no_note(self, get, server, tmp_path, note):
         (tmp_path / "out").mkdir()
@@ -255,13 +250,6 @@ class TestGoingOn:
         assert get(server.gives(TAGGED)) == BODY
         assert server.ranges == [""]
         assert left(tmp_path) == ["text.gz"]
-
-    def test_a_part_from_another_address_is_not_gone_on_with(self, get, server):
-        address = server.gives(replace(TAGGED, cut=70_000))
-        refused(get, address, patience=replace(HURRIED, tries=1))
-        server.answers[:] = [TAGGED]
-        assert get(f"{address}?other") == BODY
-        assert server.ranges == ["", ""]
 
 
 def test_a_trickle_is_given_up_and_gone_on_with_later(get, server, tmp_path):

@@ -10,12 +10,6 @@ def sets():
     return generate_sets(SMALL)
 
 
-def test_sets_have_the_sizes_asked_for(sets):
-    sizes = {name: len(pair) for name, pair in sets.items()}
-    assert sizes == {"train": 1500, "choose": 101, "check": 100, "test": 150, "far": 150}
-    assert all(len(pair.trees) == len(pair.target) == len(pair) for pair in sets.values())
-
-
 def test_no_source_sentence_occurs_twice_anywhere(sets):
     sentences = [line for pair in sets.values() for line in pair.source]
     assert len(set(sentences)) == len(sentences)

@@ -23,13 +23,6 @@ def sets():
     return generate_pair_sets(SMALL)
 
 
-def test_sets_have_the_sizes_asked_for(sets):
-    sizes = {name: len(pairs) for name, pairs in sets.items()}
-    assert sizes == {"train": 1500, "choose": 101, "check": 100, "test": 600, "far": 300}
-    for pairs in sets.values():
-        assert len(pairs.first) == len(pairs.second) == len(pairs.labels) == len(pairs.edits)
-
-
 def test_labels_are_balanced(sets):
     for name in ("train", "test", "far"):
         assert set(Counter(sets[name].labels).values()) == {len(sets[name]) // 3}

@@ -25,7 +25,8 @@ NEVER = next(adverb for adverb in lexicon.plain("adverbs", "shared") if adverb.w
 _EXCLUSIVE = """
     red black green, old young, old new, small big, wooden golden, secret famous, in outside, before behind,
     with without, arrive depart wait, arrive vanish, wait vanish, push pull, attack defend, accuse defend,
-    snore laugh, snore talk, snore dance, snore work, snore stumble, snore limp, snore protest, snore depart, snore arrive
+    snore laugh, snore talk, snore dance, snore work, snore stumble, snore limp, snore protest, snore depart,
+    snore arrive
 """
 _RELATED = """
     gather collect, wash clean, watch inspect examine, follow chase, offer show pass toss deliver return entrust,
