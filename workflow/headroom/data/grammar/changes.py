@@ -7,32 +7,9 @@ contradict each other.
 
 from dataclasses import replace
 
+from headroom.data.grammar import logic
 from headroom.data.grammar.edits import Change, Edit, fixed
 from headroom.data.grammar.lexicon import OF_NOUNS, OF_VERBS, Noun, Plain, Preposition, Verb
-from headroom.data.grammar.logic import (
-    EVERY,
-    NEVER,
-    NO,
-    THE,
-    THIS,
-    A,
-    Role,
-    adjective,
-    descriptions,
-    direction,
-    exclusive,
-    is_definite,
-    negation,
-    nominal_at,
-    noun_kind,
-    phrases,
-    unrelated,
-    verb,
-    verb_kind,
-    with_clause,
-    with_nominal,
-    with_phrase,
-)
 from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Name, Nominal, NounPhrase, PrepositionalPhrase, Sentence, ends_in_clause
 
@@ -44,7 +21,7 @@ def exclusions(sentence: Sentence) -> list[Edit]:
 
 def denials(sentence: Sentence) -> list[Edit]:
     """Return the edits that deny what is said, or say what was denied."""
-    match negation(sentence):
+    match logic.negation(sentence):
         case "":
             return [*_with_never(sentence), *_with_no(sentence)]
         case "never":
@@ -70,7 +47,7 @@ def changes(sentence: Sentence) -> list[Edit]:
 def _is_known(sentence: Sentence) -> bool:
     """Return whether the subject stands for the same in both sentences: a definite one, or all of a kind."""
     subject = sentence.clause.subject
-    return is_definite(subject) or (isinstance(subject, NounPhrase) and subject.determiner is EVERY)
+    return logic.is_definite(subject) or (isinstance(subject, NounPhrase) and subject.determiner is logic.EVERY)
 
 
 def _has_one_event(sentence: Sentence) -> bool:
@@ -84,131 +61,132 @@ def _with_never(sentence: Sentence) -> list[Edit]:
     if not _is_known(sentence) or sentence.trailing is not None:
         return []
     fronted = None if isinstance(sentence.fronted, Plain) else sentence.fronted
-    return [_contradiction("negation", replace(with_clause(sentence, adverb=NEVER), fronted=fronted))]
+    return [_contradiction("negation", replace(logic.with_clause(sentence, adverb=logic.NEVER), fronted=fronted))]
 
 
 def _without_never(sentence: Sentence) -> list[Edit]:
     return [
-        _contradiction("negation", with_clause(sentence, adverb=None)),
-        Edit("contradict", "negation", lambda parts: with_clause(sentence, adverb=parts.adverb())),
+        _contradiction("negation", logic.with_clause(sentence, adverb=None)),
+        Edit("contradict", "negation", lambda parts: logic.with_clause(sentence, adverb=parts.adverb())),
     ]
 
 
 def _with_no(sentence: Sentence) -> list[Edit]:
-    found = phrases(sentence)
-    roles: list[Role] = ["subject"] if "subject" in found else []
+    found = logic.phrases(sentence)
+    roles: list[logic.Role] = ["subject"] if "subject" in found else []
     if "object" in found and _has_one_event(sentence) and sentence.trailing is None:
         roles.append("object")
-    return [_contradiction("negation", with_phrase(sentence, role, determiner=NO)) for role in roles]
+    return [_contradiction("negation", logic.with_phrase(sentence, role, determiner=logic.NO)) for role in roles]
 
 
-def _without_no(sentence: Sentence, role: Role) -> list[Edit]:
-    return [_contradiction("negation", with_phrase(sentence, role, determiner=other)) for other in (THE, A, THIS)]
+def _without_no(sentence: Sentence, role: logic.Role) -> list[Edit]:
+    others = (logic.THE, logic.A, logic.THIS)
+    return [_contradiction("negation", logic.with_phrase(sentence, role, determiner=other)) for other in others]
 
 
 def _attributes(sentence: Sentence) -> list[Edit]:
     return [
         _contradiction("adjective", _exchanged(sentence, role, old, new))
-        for role, phrase in phrases(sentence).items()
-        if is_definite(phrase)
+        for role, phrase in logic.phrases(sentence).items()
+        if logic.is_definite(phrase)
         for old in phrase.adjectives
-        for new in map(adjective, exclusive(old.word))
-        if new not in [one for one in descriptions(sentence, role) if one is not old]
+        for new in map(logic.adjective, logic.exclusive(old.word))
+        if new not in [one for one in logic.descriptions(sentence, role) if one is not old]
     ]
 
 
 def _accompaniments(sentence: Sentence) -> list[Edit]:
     found = []
-    for role, phrase in phrases(sentence).items():
-        if not is_definite(phrase) or phrase.modifier is None:
+    for role, phrase in logic.phrases(sentence).items():
+        if not logic.is_definite(phrase) or phrase.modifier is None:
             continue
         nominal = phrase.modifier.nominal
-        if is_definite(nominal) or (isinstance(nominal, NounPhrase) and nominal.determiner is A):
+        if logic.is_definite(nominal) or (isinstance(nominal, NounPhrase) and nominal.determiner is logic.A):
             for other in _opposite(phrase.modifier, OF_NOUNS):
                 changed = replace(phrase.modifier, preposition=other)
-                found.append(_contradiction("preposition", with_phrase(sentence, role, modifier=changed)))
+                found.append(_contradiction("preposition", logic.with_phrase(sentence, role, modifier=changed)))
     return found
 
 
 def _events(sentence: Sentence) -> list[Edit]:
     """Return the edits that tell of known things what cannot be true of them at the same time."""
     clause = sentence.clause
-    if not _has_one_event(sentence) or negation(sentence):
+    if not _has_one_event(sentence) or logic.negation(sentence):
         return []
     found = []
     if clause.predicate is not None:
         attributes = clause.subject.adjectives if isinstance(clause.subject, NounPhrase) else ()
-        for new in map(adjective, exclusive(clause.predicate.word)):
+        for new in map(logic.adjective, logic.exclusive(clause.predicate.word)):
             if new not in attributes:
-                found.append(_contradiction("predicate", with_clause(sentence, predicate=new)))
-    if clause.object is not None and not is_definite(clause.object):
+                found.append(_contradiction("predicate", logic.with_clause(sentence, predicate=new)))
+    if clause.object is not None and not logic.is_definite(clause.object):
         return found
-    if clause.oblique is not None and is_definite(clause.oblique.nominal):
+    if clause.oblique is not None and logic.is_definite(clause.oblique.nominal):
         for other in _opposite(clause.oblique, OF_VERBS):
             changed = replace(clause.oblique, preposition=other)
-            found.append(_contradiction("preposition", with_clause(sentence, oblique=changed)))
-    for word in exclusive(clause.verb.word):
-        found.append(_contradiction("verb", with_clause(sentence, verb=verb(word))))
+            found.append(_contradiction("preposition", logic.with_clause(sentence, oblique=changed)))
+    for word in logic.exclusive(clause.verb.word):
+        found.append(_contradiction("verb", logic.with_clause(sentence, verb=logic.verb(word))))
     return found
 
 
 def _opposite(phrase: PrepositionalPhrase, prepositions: tuple[Preposition, ...]) -> list[Preposition]:
-    return [one for one in prepositions if one.word in exclusive(phrase.preposition.word)]
+    return [one for one in prepositions if one.word in logic.exclusive(phrase.preposition.word)]
 
 
 def _contradiction(part: str, result: Sentence) -> Edit:
     return fixed("contradict", part, result)
 
 
-def _exchanged(sentence: Sentence, role: Role, old: Plain, new: Plain) -> Sentence:
-    adjectives = tuple(new if one == old else one for one in phrases(sentence)[role].adjectives)
-    return with_phrase(sentence, role, adjectives=adjectives)
+def _exchanged(sentence: Sentence, role: logic.Role, old: Plain, new: Plain) -> Sentence:
+    adjectives = tuple(new if one == old else one for one in logic.phrases(sentence)[role].adjectives)
+    return logic.with_phrase(sentence, role, adjectives=adjectives)
 
 
 def _other_nouns(sentence: Sentence) -> list[Edit]:
-    def change(role: Role, noun: Noun) -> Change:
-        return lambda parts: with_phrase(sentence, role, noun=_unrelated_noun(noun, parts))
+    def change(role: logic.Role, noun: Noun) -> Change:
+        return lambda parts: logic.with_phrase(sentence, role, noun=_unrelated_noun(noun, parts))
 
-    found = phrases(sentence).items()
+    found = logic.phrases(sentence).items()
     return [Edit("exchange", "noun", change(role, one.noun)) for role, one in found if one.relative is None]
 
 
 def _unrelated_noun(noun: Noun, parts: SpareParts) -> Noun:
-    while not unrelated(noun.word, (other := parts.noun(noun_kind(noun))).word):
+    while not logic.unrelated(noun.word, (other := parts.noun(logic.noun_kind(noun))).word):
         pass
     return other
 
 
 def _other_verb(sentence: Sentence) -> list[Edit]:
     old = sentence.clause.verb
-    if verb_kind(old) not in ("transitive", "intransitive"):  # whoever tosses something passes it, and so on
+    if logic.verb_kind(old) not in ("transitive", "intransitive"):  # whoever tosses something passes it, and so on
         return []
 
     def other(parts: SpareParts) -> Verb:
-        while not unrelated(old.word, (new := parts.verb(verb_kind(old))).word):
+        while not logic.unrelated(old.word, (new := parts.verb(logic.verb_kind(old))).word):
             pass
         return new
 
-    return [Edit("exchange", "verb", lambda parts: with_clause(sentence, verb=other(parts)))]
+    return [Edit("exchange", "verb", lambda parts: logic.with_clause(sentence, verb=other(parts)))]
 
 
 def _other_adjectives(sentence: Sentence) -> list[Edit]:
 
-    def change(role: Role, old: Plain) -> Change:
-        present = descriptions(sentence, role)
+    def change(role: logic.Role, old: Plain) -> Change:
+        present = logic.descriptions(sentence, role)
         return lambda parts: _exchanged(sentence, role, old, _unrelated_adjective(present, parts))
 
-    found = [change(role, one) for role, phrase in phrases(sentence).items() for one in phrase.adjectives]
+    found = [change(role, one) for role, phrase in logic.phrases(sentence).items() for one in phrase.adjectives]
     if predicate := sentence.clause.predicate:
-        *attributes, _ = descriptions(sentence, "subject")
+        *attributes, _ = logic.descriptions(sentence, "subject")
         present = (predicate, *attributes)
-        found.append(lambda parts: with_clause(sentence, predicate=_unrelated_adjective(present, parts)))
+        found.append(lambda parts: logic.with_clause(sentence, predicate=_unrelated_adjective(present, parts)))
     return [Edit("exchange", "adjective", one) for one in found]
 
 
 def _unrelated_adjective(present: tuple[Plain, ...], parts: SpareParts) -> Plain:
     """Return an adjective that neither follows from one of those present nor excludes it."""
-    while not all(unrelated(one.word, (new := parts.adjective()).word) for one in present):
+    while not all(logic.unrelated(one.word, (new := parts.adjective()).word) for one in present):
         pass
     return new
 
@@ -216,28 +194,30 @@ def _unrelated_adjective(present: tuple[Plain, ...], parts: SpareParts) -> Plain
 def _moved_adjectives(sentence: Sentence) -> list[Edit]:
     """Return the edits that move an adjective to another noun, from where its loss makes the sentence weaker."""
     found = []
-    for role, phrase in phrases(sentence).items():
-        for other, target in phrases(sentence).items():
+    for role, phrase in logic.phrases(sentence).items():
+        for other, target in logic.phrases(sentence).items():
             for moved in phrase.adjectives:
                 present = target.adjectives
-                fits = not any(one == moved or one.word in exclusive(moved.word) for one in present)
-                if other != role and direction(sentence, role) > 0 and fits and len(present) < 2:
+                fits = not any(one == moved or one.word in logic.exclusive(moved.word) for one in present)
+                if other != role and logic.direction(sentence, role) > 0 and fits and len(present) < 2:
                     rest = tuple(one for one in phrase.adjectives if one != moved)
-                    without = with_phrase(sentence, role, adjectives=rest)
-                    found.append(fixed("move", "adjective", with_phrase(without, other, adjectives=(moved, *present))))
+                    without = logic.with_phrase(sentence, role, adjectives=rest)
+                    found.append(
+                        fixed("move", "adjective", logic.with_phrase(without, other, adjectives=(moved, *present)))
+                    )
     return found
 
 
 def _swapped_roles(sentence: Sentence) -> list[Edit]:
     found = []
-    roles: tuple[Role, ...] = ("object", "recipient")
+    roles: tuple[logic.Role, ...] = ("object", "recipient")
     for role in roles:
-        subject, other = nominal_at(sentence, "subject"), nominal_at(sentence, role)
+        subject, other = logic.nominal_at(sentence, "subject"), logic.nominal_at(sentence, role)
         if subject is None or other is None or not (_is_living(subject) and _is_living(other)):
             continue
         if role == "recipient" and not (_is_bare(subject) and _is_bare(other)):
             continue
-        swapped = with_nominal(with_nominal(sentence, "subject", other), role, subject)
+        swapped = logic.with_nominal(logic.with_nominal(sentence, "subject", other), role, subject)
         found.append(fixed("swap", "roles", swapped))
     return found
 
@@ -255,7 +235,7 @@ def _reported(sentence: Sentence) -> list[Edit]:
 def _is_living(nominal: Nominal) -> bool:
     """Return whether a nominal is a name or a phrase of a person or animal, without a relative clause."""
     if isinstance(nominal, NounPhrase):
-        return noun_kind(nominal.noun) in ("persons", "animals") and nominal.relative is None
+        return logic.noun_kind(nominal.noun) in ("persons", "animals") and nominal.relative is None
     return isinstance(nominal, Name)
 
 

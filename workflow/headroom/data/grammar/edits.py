@@ -8,27 +8,8 @@ coordinations stay as they are inside.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from headroom.data.grammar import logic
 from headroom.data.grammar.lexicon import Plain
-from headroom.data.grammar.logic import (
-    THE,
-    THIS,
-    THREE,
-    TWO,
-    A,
-    Role,
-    descriptions,
-    direction,
-    event_direction,
-    exclusive,
-    is_definite,
-    is_simple,
-    negation,
-    nominal_at,
-    phrases,
-    with_clause,
-    with_nominal,
-    with_phrase,
-)
 from headroom.data.grammar.spare_parts import FACTIVE, SpareParts
 from headroom.data.grammar.tree import (
     Coordination,
@@ -75,8 +56,8 @@ def _steps(sentence: Sentence, wanted: int) -> list[Edit]:
     """Return edits that add where adding works in the wanted direction, and drop where it works in the other."""
     found = _adverb_steps(sentence, wanted) + _oblique_steps(sentence, wanted)
     found += _clause_steps(sentence) if wanted > 0 else []
-    for role in phrases(sentence):
-        works = direction(sentence, role) * wanted
+    for role in logic.phrases(sentence):
+        works = logic.direction(sentence, role) * wanted
         if works > 0:
             found += _additions(sentence, role, wanted)
         elif works < 0:
@@ -85,24 +66,26 @@ def _steps(sentence: Sentence, wanted: int) -> list[Edit]:
     return found + _conjuncts(sentence, "subject", wanted) + _conjuncts(sentence, "object", wanted)
 
 
-def _additions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
-    phrase = phrases(sentence)[role]
+def _additions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
+    phrase = logic.phrases(sentence)[role]
     found: list[tuple[str, Change]] = []
     if len(phrase.adjectives) < 2:
         found.append(("adjective", lambda parts: _described(sentence, role, parts)))
     if phrase.modifier is None and role in ("subject", "object"):
-        found.append(("modifier", lambda parts: with_phrase(sentence, role, modifier=_drawn(parts.modifier, wanted))))
+        found.append(
+            ("modifier", lambda parts: logic.with_phrase(sentence, role, modifier=_drawn(parts.modifier, wanted)))
+        )
     if wanted > 0 and phrase.relative is None and _may_end_in_clause(sentence, role):
-        found.append(("relative", lambda parts: with_phrase(sentence, role, relative=parts.relative(phrase))))
+        found.append(("relative", lambda parts: logic.with_phrase(sentence, role, relative=parts.relative(phrase))))
     return [Edit("add", part, change) for part, change in found]
 
 
-def _omissions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+def _omissions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     """Return the edits that take one modifier from the noun phrase in this role.
 
     Under a negation that makes the sentence stronger, if the modifier itself takes nothing for granted.
     """
-    phrase = phrases(sentence)[role]
+    phrase = logic.phrases(sentence)[role]
     smaller = [
         ("adjective", replace(phrase, adjectives=tuple(one for one in phrase.adjectives if one != adjective)))
         for adjective in phrase.adjectives
@@ -111,58 +94,60 @@ def _omissions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
         smaller.append(("modifier", replace(phrase, modifier=None)))
     if phrase.relative is not None and wanted < 0:
         smaller.append(("relative", replace(phrase, relative=None)))
-    return [fixed("drop", part, with_nominal(sentence, role, rest)) for part, rest in smaller]
+    return [fixed("drop", part, logic.with_nominal(sentence, role, rest)) for part, rest in smaller]
 
 
-def _described(sentence: Sentence, role: Role, parts: SpareParts) -> Sentence:
+def _described(sentence: Sentence, role: logic.Role, parts: SpareParts) -> Sentence:
     """Return the sentence with one adjective more that excludes none of its phrase's and not the predicate."""
-    present = descriptions(sentence, role)
-    while (adjective := parts.adjective()) in present or any(adjective.word in exclusive(one.word) for one in present):
+    present = logic.descriptions(sentence, role)
+    while (adjective := parts.adjective()) in present or any(
+        adjective.word in logic.exclusive(one.word) for one in present
+    ):
         pass
-    return with_phrase(sentence, role, adjectives=(adjective, *phrases(sentence)[role].adjectives))
+    return logic.with_phrase(sentence, role, adjectives=(adjective, *logic.phrases(sentence)[role].adjectives))
 
 
-def _determiners(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+def _determiners(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     """Return the edits between `a` and determiners that say more, where nothing is denied."""
-    phrase = phrases(sentence)[role]
-    if negation(sentence) or direction(sentence, role) <= 0:
+    phrase = logic.phrases(sentence)[role]
+    if logic.negation(sentence) or logic.direction(sentence, role) <= 0:
         return []
-    definite = (THE, THIS, *((TWO, THREE) if phrase.plural else ()))
+    definite = (logic.THE, logic.THIS, *((logic.TWO, logic.THREE) if phrase.plural else ()))
     if wanted > 0:
-        others = definite if phrase.determiner is A else ()
+        others = definite if phrase.determiner is logic.A else ()
     else:
-        others = (A,) if phrase.determiner in definite else ()
-    return [fixed("exchange", "determiner", with_phrase(sentence, role, determiner=other)) for other in others]
+        others = (logic.A,) if phrase.determiner in definite else ()
+    return [fixed("exchange", "determiner", logic.with_phrase(sentence, role, determiner=other)) for other in others]
 
 
-def _conjuncts(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
-    nominal = nominal_at(sentence, role)
-    if negation(sentence) not in ("", "never") or (negation(sentence) and role == "object"):
+def _conjuncts(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
+    nominal = logic.nominal_at(sentence, role)
+    if logic.negation(sentence) not in ("", "never") or (logic.negation(sentence) and role == "object"):
         return []
     if wanted < 0 and isinstance(nominal, Coordination):
         rests = (nominal.first, nominal.second)
-        return [fixed("drop", "conjunct", with_nominal(sentence, role, rest)) for rest in rests]
-    if wanted > 0 and isinstance(nominal, NounPhrase | Name) and is_simple(nominal) and _is_bare(nominal):
+        return [fixed("drop", "conjunct", logic.with_nominal(sentence, role, rest)) for rest in rests]
+    if wanted > 0 and isinstance(nominal, NounPhrase | Name) and logic.is_simple(nominal) and _is_bare(nominal):
 
         def joined(parts: SpareParts) -> Sentence:
             other = parts.conjunct()
             both = (nominal, other) if parts.random.random() < 0.5 else (other, nominal)
-            return with_nominal(sentence, role, Coordination(*both))
+            return logic.with_nominal(sentence, role, Coordination(*both))
 
         return [Edit("add", "conjunct", joined)]
     return []
 
 
 def _adverb_steps(sentence: Sentence, wanted: int) -> list[Edit]:
-    works = event_direction(sentence, "adverb") * wanted
+    works = logic.event_direction(sentence, "adverb") * wanted
     adverb, is_fronted = sentence.clause.adverb, isinstance(sentence.fronted, Plain)
     found: list[Change] = []
     if works > 0 and adverb is None and not is_fronted:
-        found.append(lambda parts: with_clause(sentence, adverb=parts.adverb()))
+        found.append(lambda parts: logic.with_clause(sentence, adverb=parts.adverb()))
         if sentence.fronted is None:
             found.append(lambda parts: replace(sentence, fronted=parts.adverb()))
     if works < 0 and adverb is not None:
-        found.append(lambda _: with_clause(sentence, adverb=None))
+        found.append(lambda _: logic.with_clause(sentence, adverb=None))
     if works < 0 and is_fronted:
         found.append(lambda _: replace(sentence, fronted=None))
     return [Edit("add" if works > 0 else "drop", "adverb", change) for change in found]
@@ -170,15 +155,15 @@ def _adverb_steps(sentence: Sentence, wanted: int) -> list[Edit]:
 
 def _oblique_steps(sentence: Sentence, wanted: int) -> list[Edit]:
     clause, fronted = sentence.clause, sentence.fronted
-    works = event_direction(sentence, "oblique") * wanted
+    works = logic.event_direction(sentence, "oblique") * wanted
     found: list[Change] = []
     if works > 0 and clause.oblique is None and clause.content is None and clause.predicate is None:
         if not ends_in_clause(clause.object):
-            found.append(lambda parts: with_clause(sentence, oblique=_drawn(parts.oblique, wanted)))
+            found.append(lambda parts: logic.with_clause(sentence, oblique=_drawn(parts.oblique, wanted)))
         if fronted is None:
             found.append(lambda parts: replace(sentence, fronted=_drawn(parts.oblique, wanted)))
     if works < 0 and clause.oblique is not None and (wanted < 0 or not _presupposes(clause.oblique)):
-        found.append(lambda _: with_clause(sentence, oblique=None))
+        found.append(lambda _: logic.with_clause(sentence, oblique=None))
     if works < 0 and isinstance(fronted, PrepositionalPhrase) and (wanted < 0 or not _presupposes(fronted)):
         found.append(lambda _: replace(sentence, fronted=None))
     return [Edit("add" if works > 0 else "drop", "oblique", change) for change in found]
@@ -193,12 +178,12 @@ def _clause_steps(sentence: Sentence) -> list[Edit]:
     if clause.content is None:
         found.append(lambda parts: Sentence(parts.clause(), Subordinate(parts.random.choice(FACTIVE), clause)))
     # "never barks because ..." may deny the reason only
-    if clause.content is None and not negation(sentence) and not ends_in_clause(clause.object):
+    if clause.content is None and not logic.negation(sentence) and not ends_in_clause(clause.object):
         found.append(lambda parts: replace(sentence, trailing=parts.subordinate()))
     return [Edit("add", "clause", change) for change in found]
 
 
-def _may_end_in_clause(sentence: Sentence, role: Role) -> bool:
+def _may_end_in_clause(sentence: Sentence, role: logic.Role) -> bool:
     """Return whether a relative clause on this noun phrase could not be taken to own what follows it."""
     clause = sentence.clause
     return role == "subject" or (role == "object" and not (clause.oblique or clause.recipient or sentence.trailing))
@@ -216,7 +201,7 @@ def _presupposes(phrase: PrepositionalPhrase) -> bool:
     nominal = phrase.nominal
     if not isinstance(nominal, NounPhrase):
         return False
-    return is_definite(nominal) and nominal != NounPhrase(nominal.noun, nominal.determiner, nominal.plural)
+    return logic.is_definite(nominal) and nominal != NounPhrase(nominal.noun, nominal.determiner, nominal.plural)
 
 
 def _is_bare(nominal: NounPhrase | Name) -> bool:

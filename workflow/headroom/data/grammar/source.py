@@ -8,18 +8,8 @@ from dataclasses import dataclass, field
 
 import conllu
 
+from headroom.data.grammar import tree
 from headroom.data.grammar.lexicon import AND, BE, THAT, TO, Plain
-from headroom.data.grammar.tree import (
-    Clause,
-    Coordination,
-    Name,
-    Nominal,
-    NounPhrase,
-    PrepositionalPhrase,
-    Relative,
-    Sentence,
-    Subordinate,
-)
 
 
 @dataclass(eq=False)
@@ -48,7 +38,7 @@ class _Phrase:
         return self.tokens
 
 
-def realise(sentence: Sentence) -> list[Token]:
+def realise(sentence: tree.Sentence) -> list[Token]:
     """Return the words of a sentence, the final full stop included, each with its governor and relation."""
     main = _clause(sentence.clause)
     tokens = _fronted(sentence, main.head) + main.tokens
@@ -65,22 +55,22 @@ def text(tokens: Sequence[Token]) -> str:
     return "".join(token.form + (" " if token.space_after else "") for token in tokens).rstrip(" ")
 
 
-def _fronted(sentence: Sentence, verb: Token) -> list[Token]:
+def _fronted(sentence: tree.Sentence, verb: Token) -> list[Token]:
     match sentence.fronted:
         case None:
             return []
         case Plain() as adverb:
             return _adverb(adverb).under(verb, "advmod")
-        case PrepositionalPhrase() as phrase:
+        case tree.PrepositionalPhrase() as phrase:
             return _prepositional(phrase).under(verb, "obl")
-        case Subordinate() as subordinate:
+        case tree.Subordinate() as subordinate:
             clause = _subordinate(subordinate)
             clause.tokens[-1].space_after = False
             comma = Token(",", ",", "PUNCT", {}, "punct", clause.head)
             return [*clause.under(verb, "advcl"), comma]
 
 
-def _clause(clause: Clause) -> _Phrase:
+def _clause(clause: tree.Clause) -> _Phrase:
     """Return subject, modal, adverb, verb, object, recipient, oblique and content, in this order."""
     predicate = _adjective(clause.predicate) if clause.predicate else None
     verb = _verb(clause)
@@ -97,7 +87,7 @@ def _clause(clause: Clause) -> _Phrase:
     return _Phrase([*before, verb, *adverb, head], head)
 
 
-def _after(clause: Clause, verb: Token) -> list[Token]:
+def _after(clause: tree.Clause, verb: Token) -> list[Token]:
     tokens: list[Token] = []
     if clause.object is not None:
         tokens += _nominal(clause.object).under(verb, "obj")
@@ -112,7 +102,7 @@ def _after(clause: Clause, verb: Token) -> list[Token]:
     return tokens
 
 
-def _verb(clause: Clause) -> Token:
+def _verb(clause: tree.Clause) -> Token:
     universal = "AUX" if clause.verb is BE else "VERB"
     if clause.modal is not None:
         return Token(clause.verb.word, clause.verb.word, universal, {"VerbForm": "Inf"})
@@ -123,20 +113,20 @@ def _verb(clause: Clause) -> Token:
     return Token(clause.verb.source(clause.tense, plural), clause.verb.word, universal, features)
 
 
-def _nominal(nominal: Nominal) -> _Phrase:
+def _nominal(nominal: tree.Nominal) -> _Phrase:
     match nominal:
-        case Name(spelling):
+        case tree.Name(spelling):
             token = Token(spelling, spelling, "PROPN", {"Number": "Sing"})
             return _Phrase([token], token)
-        case Coordination(first, second):
+        case tree.Coordination(first, second):
             left, right = _nominal(first), _nominal(second)
             conjunction = Token(AND.word, AND.word, "CCONJ", {}, "cc", right.head)
             return _Phrase([*left.tokens, conjunction, *right.under(left.head, "conj")], left.head)
-        case NounPhrase():
+        case tree.NounPhrase():
             return _noun_phrase(nominal)
 
 
-def _noun_phrase(phrase: NounPhrase) -> _Phrase:
+def _noun_phrase(phrase: tree.NounPhrase) -> _Phrase:
     number = "Plur" if phrase.plural else "Sing"
     noun = Token(phrase.noun.source(phrase.plural), phrase.noun.word, "NOUN", {"Number": number})
     adjectives = [_adjective(adjective).under(noun, "amod")[0] for adjective in phrase.adjectives]
@@ -148,7 +138,7 @@ def _noun_phrase(phrase: NounPhrase) -> _Phrase:
     return _Phrase(tokens, noun)
 
 
-def _determiner(phrase: NounPhrase, following: str, noun: Token) -> Token:
+def _determiner(phrase: tree.NounPhrase, following: str, noun: Token) -> Token:
     word = phrase.determiner.source(phrase.plural)
     assert word is not None, "the sampler chooses a determiner that has the number of its noun"
     form = "an" if word == "a" and following[0] in "aeiou" else word
@@ -156,7 +146,7 @@ def _determiner(phrase: NounPhrase, following: str, noun: Token) -> Token:
     return Token(form, word, phrase.determiner.universal, {}, "nummod" if numeral else "det", noun)
 
 
-def _relative(relative: Relative) -> _Phrase:
+def _relative(relative: tree.Relative) -> _Phrase:
     clause = _clause(relative.clause)
     relation = {"subject": "nsubj", "object": "obj"}[relative.role]
     word = THAT.word
@@ -164,12 +154,12 @@ def _relative(relative: Relative) -> _Phrase:
     return _Phrase([pronoun, *clause.tokens], clause.head)
 
 
-def _subordinate(subordinate: Subordinate) -> _Phrase:
+def _subordinate(subordinate: tree.Subordinate) -> _Phrase:
     clause = _clause(subordinate.clause)
     return _Phrase([_mark(subordinate.conjunction.word, clause.head), *clause.tokens], clause.head)
 
 
-def _prepositional(phrase: PrepositionalPhrase) -> _Phrase:
+def _prepositional(phrase: tree.PrepositionalPhrase) -> _Phrase:
     nominal = _nominal(phrase.nominal)
     return _Phrase([_case(phrase.preposition.word, nominal.head), *nominal.tokens], nominal.head)
 
