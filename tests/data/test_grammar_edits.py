@@ -220,7 +220,7 @@ def test_truth_in_small_worlds(sentences, edits, impossible, seen):
     """Of an edited and its original sentence, some truth values never come together."""
     parts = SpareParts(domain=NEAR, seed="worlds")
     true = 0
-    for given in sentences:
+    for given in sentences[::2]:
         for edit in edits(given):
             edited = edit.apply(parts)
             for number in range(WORLDS):
