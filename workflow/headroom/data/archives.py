@@ -144,14 +144,10 @@ def checked_archive(path: Path, expected: str | None) -> Path:
 
 
 def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
-    """Copy regular files out of a tar archive, compressed in any way, reading it once from start to end.
+    """Copy regular files out of a tar archive, compressed in any way, each by its name to its place.
 
     Files are found by their last name, whatever folder they are in. Nothing else is read, and nothing is
     written but the places given: a member cannot choose where it goes.
-
-    Args:
-        archive: The archive.
-        wanted: Where each file goes, by its name in the archive.
 
     Raises:
         DamagedArchiveError: If it cannot be unpacked.

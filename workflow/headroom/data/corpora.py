@@ -93,12 +93,8 @@ class CorpusSets(Generic[SomeText]):
 def halved(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str, SomeText]:
     """Return the sets with `choose` (examples 1, 3, 5, ...) and `check` (2, 4, 6, ...) in the place of `valid`.
 
-    Args:
-        texts: Sets by name; without `valid` they stay as they are.
-        name: What messages call the validation text.
-
     Raises:
-        HeadroomError: If it has fewer than two examples.
+        HeadroomError: If `valid`, by this name in the message, has fewer than two examples.
     """
     sets: dict[str, SomeText] = {}
     for key, text in texts.items():

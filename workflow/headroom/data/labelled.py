@@ -84,9 +84,7 @@ class LabelledSets(CorpusSets[LabelledText]):
 def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> LabelledText:
     """Read a TSV of the common form; other columns may stand between, white space around a field is dropped.
 
-    Args:
-        path: The file.
-        labels: The labels that may occur; without it any may.
+    Without `labels` any may occur.
 
     Raises:
         HeadroomError: If the file is missing, is not UTF-8, lacks a column or has no line below their names, or
@@ -154,14 +152,7 @@ def write_labelled_corpus(
 
     Tabs, ends of lines ("\r", "\n") and NUL inside a sentence become one space.
 
-    Args:
-        directory: Where the corpus goes.
-        sets: Examples of train (which may be empty, if nothing is trained), choose, check, test and the far-domain
-            sets, by name.
-        labels: All labels, in the order of a classifier's outputs.
-        metrics: How the task is judged, the main metric first.
-        far: The names of the far-domain sets.
-        origin: Where the text comes from, with its licences if they are known.
+    Arguments are those of `LabelledSets` and `headroom.data.corpora.write_sets`; train may be empty.
 
     Raises:
         HeadroomError: If a set is not sound, or has pairs of sentences where train has single ones.

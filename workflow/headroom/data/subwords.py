@@ -31,10 +31,9 @@ _VERSIONS = ("#version: 0.1", "#version: 0.2")
 
 
 def load_subwords(vocabulary: Path | str) -> tuple[Subwords, Subwords]:
-    """Return the pieces of the source and of the target language.
+    """Return the pieces of a vocabulary's source and target language.
 
-    Args:
-        vocabulary: A directory with `sentencepiece.model`, or with `bpecodes` and `moses.json`.
+    Its directory has `sentencepiece.model`, or `bpecodes` and `moses.json`.
 
     Raises:
         HeadroomError: If a file is missing or damaged.
@@ -56,12 +55,7 @@ class MosesPieces(Subwords):
     """
 
     def __init__(self, codes: Path | str, language: str, settings: MosesSettings) -> None:
-        """Load byte-pair codes.
-
-        Args:
-            codes: A file of subword-nmt.
-            language: Code of the language, e.g. `en`; tokens depend on it.
-            settings: How text is made into tokens.
+        """Load byte-pair codes of subword-nmt; tokens depend on the language, e.g. `en`.
 
         Raises:
             HeadroomError: If the file is missing or has no byte-pair codes; names the line.

@@ -74,13 +74,9 @@ def parse_trees(lines: Sequence[str], path: Path | str) -> list[ParsedSentence]:
     the comment `# text =`, or else the forms with a space between them where `SpaceAfter=No` does not deny it. Lines
     may end as on Windows, and a byte order mark may stand in front.
 
-    Args:
-        lines: The file's lines.
-        path: The file, for messages.
-
     Raises:
         HeadroomError: If there is no sentence, if a sentence has no tree, a governor that it does
-            not have, or a word that is not in its text; names the line.
+            not have, or a word that is not in its text; names the file and the line.
     """
     lines = [line.removesuffix("\r") for line in lines]
     lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]

@@ -10,6 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from headroom.data.grammar import source
 from headroom.data.grammar.changes import changes, denials, exclusions
@@ -39,7 +40,7 @@ class PairDomain:
 
 
 # hypotheses are short, premises get clauses of their own
-_SHORT = {"relative": 0.0, "fronted_clause": 0.0, "trailing_clause": 0.0}
+_SHORT: dict[str, Any] = {"relative": 0.0, "fronted_clause": 0.0, "trailing_clause": 0.0}
 PAIR_DOMAINS = {
     "near": PairDomain(replace(NEAR, **_SHORT, name=0.0, adjective=0.2, oblique=0.2, longest=7), 11, most=1),
     "far": PairDomain(replace(FAR, **_SHORT, name=0.02, adjective=0.30, oblique=0.30, longest=10), 16, most=2),

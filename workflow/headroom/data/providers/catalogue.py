@@ -154,12 +154,7 @@ class Table:
 
 
 def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -> LabelledText:
-    """Return the examples of one set of a catalogued data set.
-
-    Args:
-        dataset: Its entry in the catalogue.
-        name: The set.
-        fetched: Where the files are that the set needs, by their path in the catalogue.
+    """Return the examples of one set of a catalogued data set, from fetched files by their path in the catalogue.
 
     Raises:
         HeadroomError: If a file is not as the catalogue says; names the file, and the line if there is one.
