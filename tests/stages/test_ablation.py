@@ -4,8 +4,7 @@ import pytest
 from headroom.core import tables
 from headroom.core.heads import Head, all_heads
 from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import TranslatedSet
-from headroom.engines.translation.metrics import METRICS
+from headroom.engines.translation.judging import METRICS, TranslatedSet
 from headroom.engines.translation.model import TranslationModel
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import ablation

@@ -3,7 +3,7 @@
 import pytest
 from headroom.core import tables
 from headroom.core.heads import Head, Site
-from headroom.engines.translation.metrics import METRICS
+from headroom.engines.translation.judging import METRICS
 from headroom.stages import keep_one
 from stages.stage_arguments import QUICK, looking_at
 

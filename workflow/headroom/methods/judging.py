@@ -10,8 +10,8 @@ from headroom.core.bootstrap import Sample, paired_difference, tail_p
 from headroom.core.errors import HeadroomError
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.significance import benjamini_hochberg, holm
+from headroom.engines.engine import EvaluationSet, Outcome, Statistics
 from headroom.engines.gates import Replacements
-from headroom.engines.judged import EvaluationSet, Outcome, Statistics
 
 
 class Judge:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headroom.core.bootstrap import paired_difference
-from headroom.engines.judged import EvaluationSet, Outcome
+from headroom.engines.engine import EvaluationSet, Outcome
 
 
 def compared(judged: EvaluationSet, full: Outcome, after: Outcome, about: str) -> Iterator[dict[str, Any]]:

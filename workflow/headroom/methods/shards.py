@@ -16,7 +16,7 @@ import numpy
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 from headroom.core.interventions import Intervention
-from headroom.engines.judged import Statistics
+from headroom.engines.engine import Statistics
 from headroom.methods.judging import Judge
 
 Judged = Mapping[Intervention, Statistics]

@@ -101,7 +101,10 @@ def _section(section: Schema, root: Schema, example: Any, prefix: str, level: in
         prefix: What its keys begin with, e.g. `translation.`
         level: Depth of its heading.
     """
-    parts = {name: (entry, _resolve(entry, root)) for name, entry in section["properties"].items()}
+    own_first = sorted(
+        section["properties"], key=lambda name: name not in vars(type(example)).get("__annotations__", ())
+    )
+    parts = {name: (entry := section["properties"][name], _resolve(entry, root)) for name in own_first}
     own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner)}
     if own:
         yield from ["", *_table(_rows({"properties": own}, root, prefix))]

@@ -12,9 +12,8 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, add_task, chosen_engine
+from headroom.engines.engine import Engine, EvaluationSet, Outcome, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
-from headroom.engines.judged import EvaluationSet, Outcome
 from headroom.methods.continued_training import continue_training
 from headroom.methods.learned_gates import (
     METHODS,

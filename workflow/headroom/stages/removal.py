@@ -12,9 +12,8 @@ from headroom.core.command import add_run, add_settings, epoch_of, run, settings
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, add_task, chosen_engine
+from headroom.engines.engine import Engine, EvaluationSet, add_task, chosen_engine
 from headroom.engines.head_model import HeadModel
-from headroom.engines.judged import EvaluationSet
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.settings.experiments import MainSettings, RemovalSettings
 
