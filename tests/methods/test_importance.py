@@ -7,12 +7,12 @@ import fairseq
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.methods.importance import (
+from headroom.methods.criteria import normalised_by_layer
+from headroom.methods.criteria.gradient import (
     CRITERIA,
     gate_gradients,
     gradient_scores,
 )
-from headroom.methods.scores import normalised_by_layer
 
 INVARIANT = [criterion for criterion in CRITERIA if criterion != "gradient-batch"]
 

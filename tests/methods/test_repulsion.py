@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from headroom.methods.repulsion import bandwidth, kernel, repulsion, squared_distances
+from headroom.methods.particles import bandwidth, kernel, repulsion, squared_distances
 from slow_repulsion import slow_update, slow_width
 from torch import Tensor
 

@@ -5,7 +5,7 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
-from headroom.methods.shards import Shard, read_shards, write_shard
+from headroom.methods.judging import Shard, read_shards, write_shard
 
 HEADS = [Head("E", 1, number) for number in range(1, 8)]
 PROFILES = [

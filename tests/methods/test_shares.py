@@ -1,7 +1,7 @@
 import numpy
 import pytest
 from headroom.core.heads import Head
-from headroom.methods.shares import measured, shares
+from headroom.methods.pointing import measured, shares
 
 HEADS = [Head("E", 1, 1), Head("E", 1, 2)]
 

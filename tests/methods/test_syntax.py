@@ -7,9 +7,9 @@ import pandas
 import pytest
 from headroom.core.heads import Head, Site
 from headroom.methods.pointing import piece_pointing
-from headroom.methods.roles import find_roles
 from headroom.methods.syntax import arc_sets, relation_pointing
 from headroom.settings.experiments import RoleSettings
+from headroom.stages.roles import find_roles
 from planted import batch_of, names, tree
 
 COUNT = 60

@@ -5,7 +5,7 @@ from headroom.core.heads import all_heads
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.judging import TranslatedSet
-from headroom.methods.importance import gradient_scores
+from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages.ablation import effects_on_halves

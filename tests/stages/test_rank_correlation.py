@@ -10,8 +10,7 @@ import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
-from headroom.methods.criteria import criterion
-from headroom.methods.scores import criterion_rows
+from headroom.methods.criteria import criterion, criterion_rows
 from headroom.stages import rank_correlation
 from headroom.stages.rank_correlation import Head, Scored
 from scipy.stats import spearmanr

@@ -5,9 +5,9 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import all_heads
-from headroom.methods.importance import CRITERIA, gradient_scores
+from headroom.methods.criteria import normalised_by_layer
+from headroom.methods.criteria.gradient import CRITERIA, gradient_scores
 from headroom.methods.orders import read_scores
-from headroom.methods.scores import normalised_by_layer
 from headroom.stages import scores
 from stages.stage_arguments import looking_at
 

@@ -5,7 +5,7 @@ import random
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.methods.importance import CRITERIA, gate_gradients, gradient_scores
+from headroom.methods.criteria.gradient import CRITERIA, gate_gradients, gradient_scores
 
 FAMILIES = ["bert", "roberta", "distilbert", "deberta-v2"]
 INVARIANT = [criterion for criterion in CRITERIA if criterion != "gradient-batch"]

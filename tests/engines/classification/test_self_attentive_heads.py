@@ -16,7 +16,7 @@ from headroom.engines.classification.sites import find_sites, longest_input, rea
 from headroom.engines.gates import Gates
 from headroom.engines.removal import fold, remove_heads
 from headroom.engines.sites import site_names
-from headroom.methods.importance import CRITERIA, gate_gradients, gradient_scores
+from headroom.methods.criteria.gradient import CRITERIA, gate_gradients, gradient_scores
 from known_replacements import drawn_replacements, of_every_form
 from toy_encoder import toy_model
 from toy_self_attentive import (

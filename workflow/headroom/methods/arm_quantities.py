@@ -1,16 +1,20 @@
 """What arms are compared by: quality, curves, concentration of importance and diversity."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
-import pandas
 from numpy import ndarray
 
 from headroom.core import tables
 from headroom.core.bootstrap import LOWER_IS_BETTER
 from headroom.methods.arm_tables import by_arm, groups, joint_signature, last_epoch, main_scores
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def gini(scores: ndarray) -> float:
@@ -163,7 +167,7 @@ class Replicates:
     difference: str
     set: str
     metric: str
-    by_arm: Mapping[str, "pandas.Series[Any]"]
+    by_arm: Mapping[str, pandas.Series[Any]]
     signature: str
     within_run: Mapping[str, tuple[float, float]]
 
@@ -214,6 +218,8 @@ def removal_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicate
 
 def importance_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicates]:
     """Yield how unequally the last epoch's importance is spread over all heads of the model."""
+    import pandas  # late: command lines do not wait for it
+
     rows = main_scores(table, main)
     for name, concentration in CONCENTRATIONS.items() if len(rows) else ():
         values = [
@@ -239,7 +245,7 @@ def gradient_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
 def _replicates(
     quantity: str,
     rows: pandas.DataFrame,
-    values: Mapping[str, "pandas.Series[Any]"],
+    values: Mapping[str, pandas.Series[Any]],
     name: str = "",
     metric: str = "",
 ) -> Replicates:
@@ -255,10 +261,10 @@ def _whole_curves(table: pandas.DataFrame) -> pandas.DataFrame:
     return above_chance(rows[(rows["scope"] == "all") & ~rows["metric"].isin(LOWER_IS_BETTER)])
 
 
-def _summaries(
-    curve: pandas.DataFrame, summary: Callable[[pandas.DataFrame], float]
-) -> dict[str, "pandas.Series[Any]"]:
+def _summaries(curve: pandas.DataFrame, summary: Callable[[pandas.DataFrame], float]) -> dict[str, pandas.Series[Any]]:
     """Return a number per curve, by arm and seed, draws averaged within a run."""
+    import pandas
+
     draws = [
         {"arm": arm, "seed": int(seed), "value": summary(draw)}
         for (arm, seed, _), draw in groups(curve, "arm", "seed", "draw")
@@ -267,7 +273,7 @@ def _summaries(
 
 
 def _mean_by_seed(rows: pandas.DataFrame) -> pandas.DataFrame:
-    return pandas.DataFrame(rows.groupby(["arm", "seed"])["value"].mean().reset_index())
+    return rows.groupby(["arm", "seed"])[["value"]].mean().reset_index()
 
 
 def _curve_suffix(order: str, normalised: str, ranking: str, main: str) -> str:

@@ -1,16 +1,19 @@
 """Tables of many runs read as one, with the task, the arm and the seed that the name of each run tells."""
 
+from __future__ import annotations
+
 import argparse
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
 from headroom.settings.experiments import MainSettings
+
+if TYPE_CHECKING:
+    import pandas
 
 _RUN = r"^(?P<task>[^.]+)\.(?P<arm>[^.]+)\.seed(?P<seed>\d+)$"
 
@@ -92,7 +95,7 @@ def main_criteria(given: Iterable[Sequence[str]]) -> dict[str, str]:
     return defaultdict(lambda: MainSettings().main, pairs)
 
 
-def main_scores(table: pandas.DataFrame, main: "str | pandas.Series[str]") -> pandas.DataFrame:
+def main_scores(table: pandas.DataFrame, main: str | pandas.Series[str]) -> pandas.DataFrame:
     """Return those rows of score tables by which arms are compared: raw, by the main criterion, at the last epoch.
 
     Args:
@@ -108,7 +111,7 @@ def groups(rows: pandas.DataFrame, *columns: str) -> Iterator[tuple[tuple[str, .
         yield tuple(str(value) for value in values), group
 
 
-def by_arm(rows: pandas.DataFrame) -> dict[str, "pandas.Series[Any]"]:
+def by_arm(rows: pandas.DataFrame) -> dict[str, pandas.Series[Any]]:
     """Return the column `value` by arm, (seeds,), indexed by seed; one row per arm and seed."""
     return {str(arm): group.set_index("seed")["value"] for arm, group in rows.groupby("arm")}
 

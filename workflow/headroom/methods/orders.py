@@ -1,13 +1,17 @@
 """Removal orders and the profiles along a curve."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-
-import pandas
+from typing import TYPE_CHECKING
 
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headroom.methods.repulsion import bandwidth, kernel, squared_distances
+from headroom.methods.particles import bandwidth, kernel, squared_distances
 
 _SHORTEST = 1e-8
 """Vectors shorter than this have no direction: what dropout leaves of a head is rounding."""

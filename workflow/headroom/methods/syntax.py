@@ -12,8 +12,7 @@ from torch import Tensor
 from headroom.core.heads import HALVES, Site
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
-from headroom.methods.pointing import Heads, between_units, membership, unit_of_pieces, units
-from headroom.methods.shares import Measured, measured
+from headroom.methods.pointing import Heads, Measured, between_units, measured, membership, unit_of_pieces, units
 
 DIRECTIONS = ("to-dependent", "to-governor")
 

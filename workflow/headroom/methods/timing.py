@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
-import torch
 
 Action = Callable[[], Any]
 
@@ -43,13 +42,11 @@ def quartiles(seconds: list[float]) -> tuple[float, float, float]:
 
 
 def _timed(action: Action) -> float:
-    _synchronise()
+    import torch  # late: command lines do not wait for it
+
+    synchronise = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    synchronise()
     start = time.perf_counter()
     action()
-    _synchronise()
+    synchronise()
     return time.perf_counter() - start
-
-
-def _synchronise() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()

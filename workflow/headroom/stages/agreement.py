@@ -1,18 +1,21 @@
 """Do the same heads matter elsewhere? Agreement of single-head ablation effects between evaluation sets."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED, harm
-from headroom.core.command import add_run, run, stage_parser
+from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
 from headroom.core.table import signature
+
+if TYPE_CHECKING:
+    import pandas
 
 NEAR_SETS = ("choose", "check", "test")
 LEFT_OUT = ("exact",)
@@ -36,8 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser().parse_args(arguments)
     ablation = tables.ABLATION.read(given.ablation)
     named = {"study": given.study, "run": given.run}
-    rows = [named | row for row in agreement_rows(ablation, source=str(given.ablation))]
-    tables.AGREEMENT.write(given.output, rows)
+    rows = agreement_rows(ablation, source=str(given.ablation))
+    tables.AGREEMENT.write(given.output, [named | row for row in rows])
 
 
 def agreement_rows(ablation: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
@@ -112,7 +115,3 @@ def _joined(first: str, second: str) -> str:
     """Return the first signature followed by what is different in the second, marked `b-`."""
     known = first.split("|")
     return "|".join([*known, *(f"b-{part}" for part in second.split("|") if part not in known)])
-
-
-if __name__ == "__main__":
-    run(main)

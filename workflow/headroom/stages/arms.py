@@ -1,19 +1,22 @@
 """What does an arm change? Quality, prunability and head diversity of every arm against the first of its task."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
-import pandas
-from scipy import stats
 
 from headroom.core import tables
-from headroom.core.command import run, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.table import signature
 from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
 from headroom.methods.arm_tables import add_main, arms_by_task, check_arms, main_criteria, read_runs
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -72,6 +75,8 @@ def mean_interval(values: numpy.ndarray) -> tuple[float, float, float]:
 
     NaN for fewer than two values; equal values have an interval of no width.
     """
+    from scipy import stats  # late: command lines do not wait for it
+
     if len(values) < 2:
         return float("nan"), float("nan"), float("nan")
     mean = float(values.mean())
@@ -87,7 +92,7 @@ def _row(
     statistic: str,
     arm: str,
     baseline: str,
-    values: "pandas.Series[Any]",
+    values: pandas.Series[Any],
     *,
     within: tuple[float, float] | None,
 ) -> dict[str, Any]:
@@ -112,7 +117,3 @@ def _row(
 
 def _of_task(frames: Mapping[str, pandas.DataFrame], task: str) -> dict[str, pandas.DataFrame]:
     return {name: frame[frame["task"] == task] for name, frame in frames.items()}
-
-
-if __name__ == "__main__":
-    run(main)

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from headroom.core import tables
-from headroom.core.command import run, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 from headroom.core.table import Column, Table
@@ -250,7 +250,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with atomic_path(path) as temporary:
                 temporary.write_text(text, encoding="utf-8", newline="\n")
             logging.info("wrote %s", path)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -1,20 +1,23 @@
 """Do two runs find the same heads important? Common heads among the most important ones, between seeds and arms."""
 
+from __future__ import annotations
+
 import argparse
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks, tables
-from headroom.core.command import run, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.heads import Head
 from headroom.core.table import signature
 from headroom.methods.arm_tables import add_main, groups, joint_signature, main_criteria, main_scores, read_runs
 from headroom.methods.orders import by_head, least_important_first
+
+if TYPE_CHECKING:
+    import pandas
 
 SHARES = (0.25, 0.5)
 """Sizes of the sets of heads kept, as shares of all heads."""
@@ -97,7 +100,3 @@ def _order(rows: pandas.DataFrame) -> list[Head]:
 def _signature(rows: pandas.DataFrame) -> str:
     about = signature(normalised="raw", epoch=rows["epoch"].iloc[0], heads=len(rows))
     return f"{joint_signature(rows['signature'].astype(str))}|{about}"
-
-
-if __name__ == "__main__":
-    run(main)

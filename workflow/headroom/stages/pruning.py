@@ -1,21 +1,22 @@
 """Pruning curves: the metric against the number of heads removed, by every order and its controls."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.command import add_settings, epoch_of, settings_from
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, all_heads, format_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.engine import Engine, add_task, chosen_engine
-from headroom.engines.head_model import HeadModel
-from headroom.methods.criteria import SCORES, Scores, criteria, criterion, scored
-from headroom.methods.judging import Judge, comparisons
+from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
+from headroom.methods.judging import Judge, Judged, add_shards, comparisons, judged_share, read_shards, write_shard
 from headroom.methods.orders import (
     least_important_first,
     random_order,
@@ -25,15 +26,14 @@ from headroom.methods.orders import (
     reverse,
     step_sizes,
 )
-from headroom.methods.scores import criterion_scores
-from headroom.methods.shards import Judged, add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import PruningSettings, ScoreSettings
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
 
 logger = logging.getLogger("headroom.stages.pruning")
 
-
 USES = ("model", "judging")
-
 
 Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
 """From a criterion to a function from a profile to the raw scores under it."""
@@ -52,10 +52,7 @@ class Order:
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("pruning", __doc__ or "")
-    add_run(parser)
-    add_task(parser)
-    engine.add_model(parser, several=True)
+    parser = model_parser("pruning", __doc__, engine, several=True)
     parser.add_argument("--scores", required=True, help="table written by headroom scores")
     for table in dict.fromkeys(one.table for one in criteria().values() if one.table != SCORES):
         names = ", ".join(name for name, one in criteria().items() if one.table == table)
@@ -86,9 +83,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
-    kind = chosen_engine(arguments)
-    given = build_parser(kind).parse_args(arguments)
-    engine = kind(given)
+    engine, given = given_engine(build_parser, arguments)
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
     check_criteria(pruning)
     judged = engine.judged_set(given.judge_on, pruning.test_examples)
@@ -208,7 +203,3 @@ def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings,
         return scores
 
     return under
-
-
-if __name__ == "__main__":
-    run(main)

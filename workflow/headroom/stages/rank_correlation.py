@@ -5,26 +5,29 @@ estimated from scores on two halves of the examples, whose correlation r_half is
 is 2 r_half / (1 + r_half) (Spearman-Brown). Criteria without scores on halves have none.
 """
 
+from __future__ import annotations
+
 import argparse
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
-import pandas
 
 from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED
-from headroom.core.command import add_run, add_settings, run, settings_from, stage_parser
+from headroom.core.command import add_run, add_settings, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS, Head
 from headroom.core.table import signature
 from headroom.methods.criteria import criteria, criterion
 from headroom.methods.orders import by_head
-from headroom.methods.scores import criterion_rows
 from headroom.settings.experiments import MainSettings
+
+if TYPE_CHECKING:
+    import pandas
 
 STATISTIC = "spearman"
 ORDER = ("scores", "ablation", "attention_stats", "relevance", "gates")
@@ -53,7 +56,7 @@ class Scored(NamedTuple):
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("rank_correlation", __doc__ or "")
+    parser = stage_parser("rank_correlation", __doc__)
     add_run(parser)
     add_settings(parser, pruning=MainSettings)
     for table, names in compared_by_table().items():
@@ -167,7 +170,7 @@ def compared_by_table(main: str = "") -> dict[str, list[str]]:
 def _scored_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
     """Yield the heads by each criterion of a table; gates are learned in some ways only, and on some heads."""
     for name in names:
-        rows = criterion_rows(criterion(name), path)
+        rows = criterion(name).read(path)
         if rows.empty and criterion(name).needs == "training":
             continue
         yield _with_halves(name, rows[rows["epoch"] == rows["epoch"].max()], path)
@@ -205,7 +208,3 @@ def _scored(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
     if len(scores) < len(rows):
         raise HeadroomError(f"{path}: a head has several scores by {name}; write this table again")
     return Scored(name, scores, None, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))
-
-
-if __name__ == "__main__":
-    run(main)

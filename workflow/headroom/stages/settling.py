@@ -1,18 +1,21 @@
 """When do important heads settle? Agreement of every epoch's head scores with those of the last epoch."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED
-from headroom.core.command import add_run, run, stage_parser
+from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
 from headroom.core.table import signature
+
+if TYPE_CHECKING:
+    import pandas
 
 OVERLAP_SHARES = (0.25, 0.5)
 """Sizes of the top lists, as shares of the heads of a kind."""
@@ -93,7 +96,3 @@ def overlap_sizes(heads: int) -> list[int]:
 def _signature(table: pandas.DataFrame) -> str:
     last = max(table.columns)
     return signature(last_epoch=last, interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED, heads=len(table))
-
-
-if __name__ == "__main__":
-    run(main)

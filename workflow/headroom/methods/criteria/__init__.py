@@ -12,10 +12,13 @@ import pkgutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.methods.orders import by_head
 
 if TYPE_CHECKING:
     import pandas
@@ -31,7 +34,11 @@ SCORES = "scores"
 """The table of the criteria that the stage of this name computes, at every epoch of every run."""
 
 
-@dataclass(frozen=True, kw_only=True)
+NORMALISATIONS = ("raw", "layer")
+"""Scores as they are, or divided by the l2 norm over the heads of their site."""
+
+
+@dataclass(frozen=True)
 class Criterion:
     """One way to score heads.
 
@@ -57,8 +64,15 @@ class Criterion:
     score: Score | None = None
     compared: bool = True
 
-    def read(self, table: pandas.DataFrame, chosen_on: str = "choose") -> pandas.DataFrame:
-        """Return this criterion's rows of its table, as `rows` does."""
+    def read(self, path: Path | str, chosen_on: str = "choose") -> pandas.DataFrame:
+        """Return this criterion's rows of its experiment's table, as `rows` does.
+
+        Raises:
+            HeadroomError: If the table is not one of that experiment, or has no row.
+        """
+        table = tables.ALL.by_name[self.table].read(path)
+        if table.empty:
+            raise HeadroomError(f"{path}: the table has no row; write it again")
         if self.rows:
             return self.rows(table, chosen_on)
         mine = table[(table["criterion"] == self.name) & (table["normalised"] == "raw")]
@@ -96,6 +110,34 @@ def scored(
     """
     functions = dict.fromkeys(one.score for one in criteria().values() if one.score)
     return {name: own for score in functions for name, own in score(model, batches, removed, half=half).items()}
+
+
+def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
+    """Divide each score by the l2 norm of the scores of its site (Michel et al. 2019, section 4.1)."""
+    squares: dict[tuple[str, int], float] = {}
+    for head, score in scores.items():
+        squares[head.kind, head.layer] = squares.get((head.kind, head.layer), 0.0) + score**2
+    return {head: score / (squares[head.kind, head.layer] ** 0.5) if score else 0.0 for head, score in scores.items()}
+
+
+def criterion_scores(
+    name: str, paths: Sequence[Path | str], *, epoch: int, chosen_on: str = "choose"
+) -> dict[Head, float]:
+    """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them.
+
+    Raises:
+        HeadroomError: If there is no such criterion, or no table has such scores.
+    """
+    one = criterion(name)
+    if not paths:
+        raise HeadroomError(f"criterion {name}: its scores are missing; give --{one.table.replace('_', '-')} TABLE")
+    for path in paths:
+        rows = one.read(path, chosen_on)
+        rows = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
+        if len(rows):
+            return by_head(rows, rows["value"])
+    named = ", ".join(map(str, paths))
+    raise HeadroomError(f"{named} has no scores by {name} at epoch {epoch}, chosen on {chosen_on}; write it again")
 
 
 def check(place: str, named: Sequence[str], main: str) -> list[str]:

@@ -3,8 +3,8 @@
 import pandas
 import pytest
 from headroom.core import tables
-from headroom.methods.roles import exceeds, find_roles
 from headroom.settings.experiments import RoleSettings
+from headroom.stages.roles import exceeds, find_roles
 
 
 def row(**values):
