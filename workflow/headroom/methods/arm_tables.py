@@ -35,10 +35,7 @@ def arms_by_task(given: Iterable[Sequence[str]]) -> dict[str, list[str]]:
 
 
 def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
-    """Read tables of many runs into one.
-
-    Returns:
-        The rows of all tables, with columns `task`, `arm` and `seed`.
+    """Read tables of many runs into one, with columns `task`, `arm` and `seed`.
 
     Raises:
         HeadroomError: If a table cannot be read, or has a run that is not named `<task>.<arm>.seed<number>`.
@@ -54,11 +51,7 @@ def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
 
 
 def check_arms(table: pandas.DataFrame, arms: Mapping[str, Sequence[str]]) -> None:
-    """Check that every run of a table is of an arm of its task.
-
-    Raises:
-        HeadroomError: Naming the first run that is not.
-    """
+    """Raise HeadroomError, naming the first run, if a run of a table is of no arm of its task."""
     for _, (run, task, arm) in table[["run", "task", "arm"]].drop_duplicates().iterrows():
         if task not in arms:
             raise HeadroomError(f"run '{run}' is of none of the tasks {', '.join(arms)}; give its arms with --arms")
@@ -96,12 +89,7 @@ def main_criteria(given: Iterable[Sequence[str]]) -> dict[str, str]:
 
 
 def main_scores(table: pandas.DataFrame, main: str | pandas.Series[str]) -> pandas.DataFrame:
-    """Return those rows of score tables by which arms are compared: raw, by the main criterion, at the last epoch.
-
-    Args:
-        table: Rows of score tables.
-        main: The main criterion, of all rows or of each.
-    """
+    """Return those rows of score tables by which arms are compared: raw, by the main criterion, at the last epoch."""
     return last_epoch(table[(table["criterion"] == main) & (table["normalised"] == "raw")])
 
 

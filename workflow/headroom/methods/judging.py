@@ -32,14 +32,7 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """A model on one set: every intervention is judged once, however many orders come to it.
-
-    Args:
-        model: The model.
-        evaluation_set: The set.
-        known: The statistics of interventions that were judged before.
-        replacements: What stands in for removed heads, for interventions that need it.
-    """
+    """A model on one set: every intervention is judged once; `known` are statistics of those judged before."""
 
     def __init__(
         self,
@@ -95,17 +88,10 @@ class Judge:
 
 
 def comparisons(judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention]]) -> list[dict[str, Any]]:
-    """Compare interventions with the full model; corrections are over all of them, per metric.
+    """Compare interventions, each with the leading columns of its rows, with the full model: a row per metric.
 
-    p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts
-    above any level, so p_holm and p_bh correct p-values from the bootstrap's standard error instead.
-
-    Args:
-        judge: The model on a set.
-        cases: Interventions, each with the leading columns of its rows.
-
-    Returns:
-        A row per intervention and metric: the leading columns, those of a comparison, `signature`.
+    p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts above any level,
+    so p_holm and p_bh correct p-values from the bootstrap's standard error instead, over all interventions, per metric.
     """
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
@@ -176,13 +162,9 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
 def judges_of(
     engine: Engine, given: argparse.Namespace, examples: int | None, tried: Callable[[list[Site]], list[Intervention]]
 ) -> list[Judge]:
-    """Load the model and the sets of a command line to be judged; with `--shard` judge and write that share at once.
+    """Load the model, and the sets, of a command line to be judged; with `--shard` judge and write that share at once.
 
-    Args:
-        engine: The model's engine.
-        given: The command line, with `--sets` and the flags of `add_shards`.
-        examples: How many examples of each set; None for all.
-        tried: From the model's sites to the interventions that are judged on every set.
+    `tried` returns the interventions that are judged on every set, `examples` is how many of each set, None for all.
     """
     sets = [engine.judged_set(name, examples) for name in given.sets]
     model = engine.load(given.checkpoint)
@@ -200,12 +182,7 @@ def judged_share(judge: Judge, interventions: Iterable[Intervention], shard: Sha
 
 
 def write_shard(path: Path | str, judged: Mapping[str, Judged]) -> None:
-    """Write what a shard judged, whole or not at all.
-
-    Args:
-        path: The file, in numpy's format `.npz`.
-        judged: By the name of a judge (a set; of several epochs also the epoch) what it judged.
-    """
+    """Write what a shard judged, by the name of the judge (a set or an epoch), as `.npz`, whole or not at all."""
     arrays = {}
     for name, mine in judged.items():
         arrays[f"{name}/interventions"] = numpy.array([str(intervention) for intervention in mine], dtype=str)

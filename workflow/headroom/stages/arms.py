@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("arms", "Compare the arms of every task, paired over seeds, with the first.")
+    parser = stage_parser("arms", __doc__)
     parser.add_argument("--study", required=True, help="name of the study, a column of the table")
     parser.add_argument(
         "--arms",
@@ -45,12 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = {name: read_runs(getattr(given, name), table) for name, table in INPUTS.items()}
     for table in found.values():
         check_arms(table, arms)
-    rows = [
-        {"study": given.study, "task": task} | row
-        for task, own in arms.items()
-        for quantity in all_quantities(_of_task(found, task), mains[task])
-        for row in comparison_rows(quantity, own)
-    ]
+    rows: list[dict[str, Any]] = []
+    for task, own in arms.items():
+        frames = {name: frame[frame["task"] == task] for name, frame in found.items()}
+        for quantity in all_quantities(frames, mains[task]):
+            rows += [{"study": given.study, "task": task} | row for row in comparison_rows(quantity, own)]
     tables.ARMS.write(given.output, rows)
 
 
@@ -100,12 +99,8 @@ def _row(
     source = "t-seeds" if len(values) > 1 else "none"
     if within is not None and len(values) == 1:
         (low, high), source = within, "bootstrap-sentences"
-    return {
-        "statistic": statistic,
-        "set": found.set,
-        "metric": found.metric,
-        "arm": arm,
-        "baseline": baseline,
+    about = {"statistic": statistic, "set": found.set, "metric": found.metric, "arm": arm, "baseline": baseline}
+    return about | {
         "value": float(values.mean()),
         "low": low,
         "high": high,
@@ -113,7 +108,3 @@ def _row(
         "seeds": " ".join(str(seed) for seed in sorted(values.index)),
         "signature": f"{found.signature}|{signature(interval=source)}",
     }
-
-
-def _of_task(frames: Mapping[str, pandas.DataFrame], task: str) -> dict[str, pandas.DataFrame]:
-    return {name: frame[frame["task"] == task] for name, frame in frames.items()}

@@ -38,7 +38,7 @@ class Ranked:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("overlap", "Compare the most important heads of runs that differ in seed or arm.")
+    parser = stage_parser("overlap", __doc__)
     parser.add_argument("--study", required=True, help="name of the study, a column of the table")
     parser.add_argument("--scores", required=True, nargs="+", type=Path, help="score tables, one per run")
     add_main(parser)
@@ -57,10 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def ranked_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Ranked]:
     """Return the heads of every run by their importance at its last epoch, in the order of the table's runs."""
     chosen = main_scores(scores, scores["task"].map(mains))
-    return [
-        Ranked(name, task, arm, int(seed), mains[task], _order(rows), _signature(rows))
-        for (name, task, arm, seed), rows in groups(chosen, "run", "task", "arm", "seed")
-    ]
+    found = []
+    for (name, task, arm, seed), rows in groups(chosen, "run", "task", "arm", "seed"):
+        scores = by_head(rows, rows["value"])
+        about = signature(normalised="raw", epoch=rows["epoch"].iloc[0], heads=len(rows))
+        about = f"{joint_signature(rows['signature'].astype(str))}|{about}"
+        order = least_important_first(scores, list(scores))
+        found.append(Ranked(name, task, arm, int(seed), mains[task], order, about))
+    return found
 
 
 def pairs(runs: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
@@ -90,13 +94,3 @@ def overlap_rows(first: Ranked, second: Ranked) -> Iterator[dict[str, Any]]:
             "chance": ranks.chance_overlap(heads, kept),
             "signature": joint_signature([first.signature, second.signature]),
         }
-
-
-def _order(rows: pandas.DataFrame) -> list[Head]:
-    scores = by_head(rows, rows["value"])
-    return least_important_first(scores, list(scores))
-
-
-def _signature(rows: pandas.DataFrame) -> str:
-    about = signature(normalised="raw", epoch=rows["epoch"].iloc[0], heads=len(rows))
-    return f"{joint_signature(rows['signature'].astype(str))}|{about}"

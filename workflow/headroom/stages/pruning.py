@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from headroom.core import tables
 from headroom.core.command import add_settings, epoch_of, settings_from
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head, Site, all_heads, format_profile
+from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
@@ -23,7 +23,6 @@ from headroom.methods.orders import (
     read_scores,
     removed_first,
     rescored_order,
-    reverse,
     step_sizes,
 )
 from headroom.settings.experiments import PruningSettings, ScoreSettings
@@ -97,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rescore = rescorer(engine, given, scoring, model)
         found = {  # all of them first, so that mistakes in tables show before anything is judged
             scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
-            for scope in scopes(given.scopes, model.sites)
+            for name in given.scopes
+            for scope in (map(str, model.sites) if name == "sites" else [name])
         }
         if given.shard:
             curves = [order for own in found.values() for order in own]
@@ -121,17 +121,8 @@ def check_criteria(pruning: PruningSettings) -> None:
             raise HeadroomError(f"{flag}: there is no criterion '{unknown[0]}'; use one of {', '.join(criteria())}")
 
 
-def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:
-    """Return the scopes named, with every single site in place of `sites`."""
-    return [scope for name in named for scope in (map(str, sites) if name == "sites" else [name])]
-
-
 def orders(
-    given: argparse.Namespace,
-    pruning: PruningSettings,
-    epoch: int,
-    heads: list[Head],
-    rescore: Rescore,
+    given: argparse.Namespace, pruning: PruningSettings, epoch: int, heads: list[Head], rescore: Rescore
 ) -> Iterator[Order]:
     """Yield the removal orders of some heads: by each criterion, by ablation, and the controls."""
     main_scores = read_scores(given.scores, epoch=epoch, criterion=pruning.main)
@@ -146,16 +137,12 @@ def orders(
         yield Order(name, order, "raw", "rescored")
     always = ["ablation"] if given.ablation else []
     for name in dict.fromkeys(name for name in [*always, *pruning.criteria] if criterion(name).table != SCORES):
-        scores = criterion_scores(name, _tables_of(given, name), epoch=epoch, chosen_on=given.score_on)
+        paths: list[str] = getattr(given, criterion(name).table)
+        scores = criterion_scores(name, paths, epoch=epoch, chosen_on=given.score_on)
         yield Order(name, least_important_first(scores, heads))
     for draw in range(pruning.random_draws):
         yield Order("random", random_order(heads, draw), draw=draw)
-    yield Order("reverse", reverse(least_important_first(main_scores, heads)))
-
-
-def _tables_of(given: argparse.Namespace, name: str) -> list[str]:
-    found: list[str] = getattr(given, criterion(name).table)
-    return found
+    yield Order("reverse", least_important_first(main_scores, heads)[::-1])
 
 
 def steps(order: Order, step: float) -> list[frozenset[Head]]:
@@ -166,22 +153,12 @@ def steps(order: Order, step: float) -> list[frozenset[Head]]:
 def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
     """Return one curve; corrections are over its steps, per metric."""
     total = len(order.heads)
-    name = {
-        "order": order.order,
-        "normalised": order.normalised,
-        "ranking": order.ranking,
-        "draw": order.draw,
-    }
-    return comparisons(
-        judge,
-        [
-            (
-                {**name, "heads_removed": len(gone), "heads_total": total, "removed": format_profile(gone)},
-                Intervention(gone),
-            )
-            for gone in steps(order, step)
-        ],
-    )
+    named = {name: value for name, value in vars(order).items() if name != "heads"} | {"heads_total": total}
+    cases = [
+        (named | {"heads_removed": len(gone), "removed": format_profile(gone)}, Intervention(gone))
+        for gone in steps(order, step)
+    ]
+    return comparisons(judge, cases)
 
 
 def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
@@ -192,14 +169,5 @@ def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings,
     batches = cache(
         lambda: engine.batches(model, engine.examples(given.score_on, settings.examples), settings.batch_examples)
     )
-    known: dict[frozenset[Head], dict[str, Scores]] = {}
-
-    def under(name: str) -> Callable[[frozenset[Head]], Scores]:
-        def scores(removed: frozenset[Head]) -> Scores:
-            if removed not in known:
-                known[removed] = scored(model, batches(), removed)
-            return known[removed][name]
-
-        return scores
-
-    return under
+    under = cache(lambda removed: scored(model, batches(), removed))
+    return lambda name: lambda removed: under(removed)[name]

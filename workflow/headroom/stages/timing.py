@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
@@ -26,6 +26,8 @@ USES = ("model", "timing")
 
 Models = dict[tuple[str, float], "HeadModel"]
 """The models timed side by side, by (full, masked or sliced; share of heads removed)."""
+
+FULL = ("full", 0.0)
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -51,9 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with torch.inference_mode():
         examples = engine.examples(given.set)
         models = build_models(engine, given, settings)
-        works = {size: engine.workload(_full(models), examples, size) for size in settings.batch_sizes}
+        works = {size: engine.workload(models[FULL], examples, size) for size in settings.batch_sizes}
         for size, work in works.items():
-            about = _signature(settings, work, torch.__version__)
+            processor = (platform.processor() or platform.machine()).replace("|", "/")
+            about = signature(torch=torch.__version__, processor=processor, warmup=settings.warmup, **work.shape)
             for part in work.parts:
                 seconds, added = measure(given, settings, models, part, work, size)
                 samples += [row | {"signature": about} for row in seconds]
@@ -69,10 +72,10 @@ def build_models(engine: Engine, given: argparse.Namespace, settings: TimingSett
     def load() -> HeadModel:
         return engine.load(given.checkpoint)
 
-    models: Models = {("full", 0.0): load()}
+    models: Models = {FULL: load()}
     main = settings_from(given, "pruning", MainSettings).main
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
-    order = least_important_first(scores, all_heads(_full(models).sites))
+    order = least_important_first(scores, all_heads(models[FULL].sites))
     for share in settings.shares:
         gone = removed_first(order, round(share * len(order)))
         masked, sliced = load(), load()
@@ -86,30 +89,25 @@ def measure(
     given: argparse.Namespace, settings: TimingSettings, models: Models, part: str, work: Workload, size: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return raw samples and summaries of one part at one batch size."""
-    names = {f"{model} {share}": (model, share) for model, share in models}
-    actions = {name: work.action(models[key], part) for name, key in names.items()}
+    actions = {key: work.action(model, part) for key, model in models.items()}
     seconds = interleaved(actions, warmup=settings.warmup, repeats=settings.repeats)
-    by_key = {names[name]: values for name, values in seconds.items()}
     place = {"study": given.study, "run": given.run, "part": part, "batch_size": size}
     samples = [
         {**place, "model": model, "share_removed": share, "repeat": i, "seconds": value}
-        for (model, share), values in by_key.items()
+        for (model, share), values in seconds.items()
         for i, value in enumerate(values)
     ]
-    full_cost = work.multiply_adds(_full(models), part)
-    rows = [
-        {**place, **row, "threads": settings.threads, "device": str(_full(models).device)}
-        for row in _summaries(models, by_key, work, part, full_cost)
-    ]
-    return samples, rows
+    about = place | {"threads": settings.threads, "device": str(models[FULL].device)}
+    return samples, [about | row for row in _summaries(models, seconds, work, part)]
 
 
 def _summaries(
-    models: Models, seconds: dict[tuple[str, float], list[float]], work: Workload, part: str, full_cost: int
+    models: Models, seconds: Mapping[tuple[str, float], list[float]], work: Workload, part: str
 ) -> Iterator[dict[str, Any]]:
+    full_cost = work.multiply_adds(models[FULL], part)
     for (name, share), model in models.items():
         median, low, high = quartiles(seconds[name, share])
-        speedup, speedup_low, speedup_high = ratio_summary(seconds["full", 0.0], seconds[name, share])
+        speedup, speedup_low, speedup_high = ratio_summary(seconds[FULL], seconds[name, share])
         cost = work.multiply_adds(model, part)
         heads = sum(site.heads for site in model.sites)
         yield {
@@ -127,16 +125,3 @@ def _summaries(
             "multiply_adds": cost,
             "parameters": sum(parameter.numel() for parameter in model.model.parameters()),
         }
-
-
-def _full(models: Models) -> HeadModel:
-    return models["full", 0.0]
-
-
-def _signature(settings: TimingSettings, work: Workload, torch: str) -> str:
-    return signature(
-        torch=torch,
-        processor=(platform.processor() or platform.machine()).replace("|", "/"),
-        warmup=settings.warmup,
-        **work.shape,
-    )

@@ -41,12 +41,8 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
-    parser.add_argument(
-        "--processes",
-        type=int,
-        default=1,
-        help="processes that share the work of every update, on CUDA each on a GPU of its own",
-    )
+    help_ = "processes that share the work of every update, on CUDA each on a GPU of its own"
+    parser.add_argument("--processes", type=int, default=1, help=help_)
     add_until(parser)
     parser.add_argument("--arm", help="name of the way to train, which the table shows; its method unless given")
     add_settings(parser, **_SECTIONS[task], arm=ArmSettings)

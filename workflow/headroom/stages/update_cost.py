@@ -57,11 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
-    """Return the arms of the section `arms` of `--settings`, by name; the first is what the others are divided by.
-
-    Raises:
-        HeadroomError: If there is none, or one is not sound.
-    """
+    """Return the arms of the section `arms` of `--settings`, by name; the first is what the others are divided by."""
     arms = given.settings.get("arms")
     if not arms:
         raise HeadroomError('--settings: no arms; give e.g. {"arms": {"plain": {"method": "baseline"}}}')
@@ -79,8 +75,7 @@ def prepare_updates(
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, Any]]:
     """Build a trainer per arm, all of equal weights, and take one update's batches for all of them.
 
-    Returns:
-        A function per arm that makes one whole update, and what the timing depends on.
+    Returned are a function per arm that makes one whole update, and what the timing depends on.
     """
     import torch
 
@@ -113,11 +108,5 @@ def prepare_updates(
 def _rows(study: str, seconds: Mapping[str, Sequence[float]], first: str, about: str) -> Iterator[dict[str, Any]]:
     for arm, values in seconds.items():
         for repeat, (value, base) in enumerate(zip(values, seconds[first])):
-            yield {
-                "study": study,
-                "arm": arm,
-                "repeat": repeat,
-                "seconds": value,
-                "ratio": value / base,
-                "signature": about,
-            }
+            row = {"study": study, "arm": arm, "repeat": repeat, "seconds": value, "ratio": value / base}
+            yield row | {"signature": about}
