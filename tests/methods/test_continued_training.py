@@ -131,7 +131,7 @@ def test_numbers_of_heads_besides_shares():
     settings = GateSettings(kept_shares=(0.5,), kept_heads=(0, 5, 16))
     plans = list(learned("exact", settings, 16, seed=1))
     assert [(plan.name, int(plan.source.kept().sum())) for plan in plans] == [
-        *(("0.5", 8), ("0-heads", 0), ("5-heads", 5), ("16-heads", 16)),
+        *(("0.5", 8), ("0-heads", 0), ("5-heads", 5), ("16-heads", 16))
     ]
     with pytest.raises(HeadroomError, match="--kept-heads 16: there are 15 heads in scope"):
         list(learned("exact", settings, 15, seed=1))

@@ -8,11 +8,7 @@ import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.methods.criteria import normalised_by_layer
-from headroom.methods.criteria.gradient import (
-    SOURCES,
-    gate_gradients,
-    gradient_scores,
-)
+from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 
 INVARIANT = [criterion for criterion in SOURCES if criterion != "gradient-batch"]
 

@@ -173,11 +173,7 @@ def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_pieces
             [0.2, 0.2, 0.2, 0.2, 0.2],
         ]
     )[None, None]
-    expected = [
-        [(0.2 + 0.3 + 0.1 + 0.1) / 2, (0.4 + 0.2) / 2, 0.0],
-        [0.5 + 0.1, 0.4, 0.0],
-        [0.0, 0.0, 0.0],
-    ]
+    expected = [[(0.2 + 0.3 + 0.1 + 0.1) / 2, (0.4 + 0.2) / 2, 0.0], [0.5 + 0.1, 0.4, 0.0], [0.0, 0.0, 0.0]]
     torch.testing.assert_close(between_units(weights, member)[0, 0], torch.tensor(expected))
 
 

@@ -7,7 +7,6 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import parse_profile
-from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
@@ -15,7 +14,6 @@ from headroom.settings.experiments import DecodingSettings
 from headroom.stages import from_scratch, gates, training
 from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
-from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE
 
 BRIEF = ["--updates", "6", "--batch-examples", "12", "--judge-on", "check", "--test-examples", "8"]
@@ -175,32 +173,3 @@ def test_models_of_two_shapes_cannot_be_contrasted(toy, lively_checkpoint, tmp_p
     flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--judge-on", "check", "--output", str(tmp_path / "x.csv")]
     with pytest.raises(HeadroomError, match="give two models of one shape"):
         from_scratch.main([*flags, "--other", str(tmp_path / "small" / "epoch1.pt")])
-
-
-def test_classifiers_learn_gates_too(tmp_path):
-    corpus, encoder = write_corpus(tmp_path / "corpus"), write_toy_encoder(tmp_path / "encoder")
-    training.main(
-        [
-            *(
-                "--task",
-                "classification",
-                "--corpus",
-                str(corpus),
-                "--encoder",
-                str(encoder),
-                "--work",
-                str(tmp_path / "work"),
-            ),
-            *("--checkpoints", str(tmp_path / "run"), "--output", str(tmp_path / "training.csv"), "--device", "cpu"),
-            *("--epochs", "1", "--learning-rate", "0.01"),
-        ]
-    )
-    named = ["--task", "classification", "--checkpoint", str(tmp_path / "run" / "epoch1"), "--corpus", str(corpus)]
-    more = ["--method", "exact-straight-through", "--kept-shares", "0.25", "--models", str(tmp_path / "models")]
-    gates.main(
-        [*named, *BRIEF, "--device", "cpu", "--resamples", "10", "--output", str(tmp_path / "pruned.csv"), *more]
-    )
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
-    assert set(table["kept"]) == {1}
-    model = ClassificationModel.load(tmp_path / "models" / "0.25" / "epoch1", "cpu")
-    assert sum(len(live.kept) for live in model.live_sites) == 1
