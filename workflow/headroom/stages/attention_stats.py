@@ -93,8 +93,8 @@ class Pointing:
         model = engine.load(self.given.checkpoint, fresh=fresh, maps=True)
         heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
         batches = engine.example_batches(model, self.examples, settings.batch_examples)
-        rare = {"frequencies": engine.frequencies(model), "frequent": settings.frequent_tokens}
-        found = piece_pointing(batches, heads, resamples=resamples, **rare)
+        pieces, frequent = engine.frequencies(model), settings.frequent_tokens
+        found = piece_pointing(batches, heads, frequencies=pieces, frequent=frequent, resamples=resamples)
         if not any(one.measure == "rare" for one in found):
             logger.warning("rare words are left out: no training text, or no sentence with a rare enough piece")
         if self.treebank:
