@@ -1,12 +1,13 @@
 """The gate stage on tiny runs of both tasks: tables, pruned models that load, warnings and errors."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
-from headroom.core.heads import parse_profile
+from headroom.core.heads import Site, parse_profile
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
@@ -161,15 +162,7 @@ def test_what_cannot_be_run_is_told_first(toy, lively_checkpoint, tmp_path, more
     assert not (tmp_path / "pruned.csv").exists()
 
 
-def test_models_of_two_shapes_cannot_be_contrasted(toy, lively_checkpoint, tmp_path):
-    small = list(SHAPE)
-    small[small.index("--encoder-layers") + 1] = "1"
-    training.main(
-        [
-            *("--data", str(toy.data), "--work", str(tmp_path / "work"), "--checkpoints", str(tmp_path / "small")),
-            *("--output", str(tmp_path / "training.csv"), "--device", "cpu", "--epochs", "1", *small),
-        ]
-    )
-    flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--judge-on", "check", "--output", str(tmp_path / "x.csv")]
-    with pytest.raises(HeadroomError, match="give two models of one shape"):
-        from_scratch.main([*flags, "--other", str(tmp_path / "small" / "epoch1.pt")])
+def test_models_of_two_shapes_cannot_be_compared():
+    full, other = (SimpleNamespace(sites=[Site("E", layer + 1, 4) for layer in range(layers)]) for layers in (2, 1))
+    with pytest.raises(HeadroomError, match="--other has the sites E1, --checkpoint E1 E2: give two models of one sh"):
+        from_scratch.removed_from(other, full)

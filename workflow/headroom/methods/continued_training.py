@@ -132,11 +132,7 @@ class FurtherTraining:
 
 
 def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
-    """Return the numbers of heads to keep, each with a name: those of the shares, then those named as numbers.
-
-    Raises:
-        HeadroomError: If a number is larger than the number of heads in scope.
-    """
+    """Return the numbers of heads to keep, each with a name: those of the shares, then those named as numbers."""
     if wrong := [count for count in settings.kept_heads if count > heads]:
         raise HeadroomError(f"--kept-heads {wrong[0]}: there are {heads} heads in scope; keep at most so many")
     shares = [(f"{share:g}", round(share * heads)) for share in settings.kept_shares]
@@ -176,14 +172,7 @@ def controls(
 
 
 def compared(judged: EvaluationSet, full: Outcome, after: Outcome, about: str) -> Iterator[dict[str, Any]]:
-    """Yield, per metric, the columns from `set` to `p` and the signature of a model compared with the full one.
-
-    Args:
-        judged: The set that both were judged on.
-        full: The full model's outcome.
-        after: The other model's.
-        about: What else affects the numbers, appended to the signature.
-    """
+    """Yield, per metric, the columns from `set` to `p` and the signature of a model compared with the full one."""
     for metric in judged.metrics:
         difference = after.scores[metric] - full.scores[metric]
         yield {

@@ -195,11 +195,11 @@ class PieceCounts:
 def piece_pointing(
     batches: Sequence[MapBatch], heads: Heads, *, frequencies: Tensor | None, frequent: int, resamples: int
 ) -> list[Measured]:
-    """Measure confidence, offsets and rare pieces of every head.
+    """Measure confidence, offsets and rare pieces of every head, on a set.
 
     Args:
-        batches: A set, each example once.
-        heads: The heads to look at, by site.
+        batches: The set, each example once.
+        heads: By site.
         frequencies: How often each piece occurs in the training text, (V,); None leaves rare pieces out.
         frequent: A sentence counts for rare pieces if its rarest is not among this many most frequent ones.
         resamples: Bootstrap samples.

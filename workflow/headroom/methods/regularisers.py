@@ -37,14 +37,9 @@ Maps = Callable[[Sequence[AttentionSite], MapObserver], AbstractContextManager[N
 def regulariser(
     arm: ForwardArm, sites: Sequence[AttentionSite], maps: Maps, *, seed: int, batch_first: bool
 ) -> Regulariser:
-    """Return what an arm does to the forward pass.
+    """Return what an arm does to the forward pass of a model with these sites; hooks are put on those that it acts on.
 
-    Args:
-        arm: The arm.
-        sites: Live sites of the model in training; hooks are put on those that the arm acts on.
-        maps: Shows their attention weights.
-        seed: Of heads dropped at random.
-        batch_first: Whether the engine has (B, T, ...) rather than (T, B, ...).
+    `batch_first` tells whether the engine has (B, T, ...) rather than (T, B, ...).
 
     Raises:
         HeadroomError: If no site is left to act on: penalties need at least two heads.

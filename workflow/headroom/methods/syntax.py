@@ -97,12 +97,7 @@ def relation_pointing(
 ) -> list[Measured]:
     """Measure the accuracy of every encoder head for relations in both directions, on gold and on shuffled trees.
 
-    Args:
-        batches: The sentences of the treebank, each once, with the spans of their pieces.
-        treebank: The sentences.
-        heads: The heads to look at, by site.
-        relations: Names of relations that the treebank has.
-        resamples: Bootstrap samples.
+    The batches have the sentences of the treebank, each once, with the spans of their pieces.
     """
     of_pieces = pieces_to_units(batches, treebank)
     arcs = arc_sets(treebank, of_pieces, relations)

@@ -40,29 +40,25 @@ NORMALISATIONS = ("raw", "layer")
 
 @dataclass(frozen=True)
 class Criterion:
-    """One way to score heads.
-
-    Attributes:
-        name: In settings, tables and orders.
-        needs: What it costs: forward passes, backward passes too, a sweep over heads, or further training.
-        labels: Whether it needs references.
-        source: Where it is defined.
-        table: The experiment whose table its scores are in.
-        rows: From that table, and the name of the set that heads are chosen on, to rows with the columns run, epoch,
-            kind, layer, head, half (`all`, and `choose` and `score` where they are known), value and signature; None
-            for criteria of the table `scores`, whose raw scores are read.
-        score: What computes it, for criteria of the table `scores`; one function may serve several criteria.
-        compared: Whether its ranks are compared with those of other criteria.
-    """
+    """One way to score heads."""
 
     name: str
     needs: Literal["forward", "backward", "sweep", "training"]
+    """What it costs: forward passes, backward passes too, a sweep over heads, or further training."""
     labels: bool
+    """Whether it needs references."""
     source: str
+    """Where it is defined."""
     table: str = SCORES
+    """The experiment whose table its scores are in."""
     rows: Callable[[pandas.DataFrame, str], pandas.DataFrame] | None = None
+    """From that table, and the name of the set that heads are chosen on, to rows with the columns run, epoch, kind,
+    layer, head, half (`all`, and `choose` and `score` where they are known), value and signature; None for criteria of
+    the table `scores`, whose raw scores are read."""
     score: Score | None = None
+    """What computes it, for criteria of the table `scores`; one function may serve several criteria."""
     compared: bool = True
+    """Whether its ranks are compared with those of other criteria."""
 
     def read(self, path: Path | str, chosen_on: str = "choose") -> pandas.DataFrame:
         """Return this criterion's rows of its experiment's table, as `rows` does.
@@ -87,11 +83,7 @@ def criteria() -> dict[str, Criterion]:
 
 
 def criterion(name: str) -> Criterion:
-    """Return a criterion.
-
-    Raises:
-        HeadroomError: If there is none of this name; says which there are.
-    """
+    """Return the criterion of this name; raise HeadroomError if there is none."""
     if name not in criteria():
         raise HeadroomError(f"there is no criterion '{name}'; use one of {', '.join(criteria())}")
     return criteria()[name]
@@ -100,14 +92,7 @@ def criterion(name: str) -> Criterion:
 def scored(
     model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, Scores]:
-    """Score all heads by every criterion that the stage `scores` computes.
-
-    Args:
-        model: A model in eval mode whose parameters need no gradient.
-        batches: Batches with references, a whole set.
-        removed: Heads masked meanwhile.
-        half: 0 or 1: only examples at even, or odd, positions of their set. None for all.
-    """
+    """Score all heads by every criterion that the stage `scores` computes; see `Score`."""
     functions = dict.fromkeys(one.score for one in criteria().values() if one.score)
     return {name: own for score in functions for name, own in score(model, batches, removed, half=half).items()}
 
@@ -123,11 +108,7 @@ def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
 def criterion_scores(
     name: str, paths: Sequence[Path | str], *, epoch: int, chosen_on: str = "choose"
 ) -> dict[Head, float]:
-    """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them.
-
-    Raises:
-        HeadroomError: If there is no such criterion, or no table has such scores.
-    """
+    """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them."""
     one = criterion(name)
     if not paths:
         raise HeadroomError(f"criterion {name}: its scores are missing; give --{one.table.replace('_', '-')} TABLE")
@@ -141,13 +122,7 @@ def criterion_scores(
 
 
 def check(place: str, named: Sequence[str], main: str) -> list[str]:
-    """Return what is wrong with the criteria of a task's settings, a line for each mistake with its key.
-
-    Args:
-        place: The task's place in the configuration, e.g. `translation`.
-        named: Its `pruning.criteria`.
-        main: Its `pruning.main`.
-    """
+    """Return what is wrong with the criteria of a task's settings, a line for each mistake with its key."""
     key, known = f"configuration, key {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
     unknown = [name for name in named if name not in known]

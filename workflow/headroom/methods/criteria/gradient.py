@@ -35,16 +35,10 @@ SOURCES = {
 def gradient_scores(
     model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, dict[Head, float]]:
-    """Score all heads by gradient importance in one pass over the data.
+    """Score all heads, by criterion, in one pass over batches with references.
 
-    Args:
-        model: A model in eval mode whose parameters need no gradient.
-        batches: Batches with references.
-        removed: Heads masked meanwhile; their z is zero and so is their score.
-        half: 0 or 1: only examples at even, or odd, positions of their set. None for all.
-
-    Returns:
-        By criterion, the raw score of each head.
+    The model is in eval mode, and its parameters need no gradient. Heads removed score zero. With `half` 0 or 1 only
+    examples at even, or odd, positions of their set count.
     """
     import torch
 
