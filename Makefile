@@ -29,7 +29,7 @@ test-long: $(READY)  ## the tests that take minutes each
 test-faults: $(READY)  ## interruptions, full disks and memory: every fault at every moment, and a table of them
 	@$(RUN) pytest -n 2 -m faults tests/faults
 
-test-conda: $(READY)  ## a finished study anew through --use-conda, with a stand-in for conda, and every number compared
+test-conda: $(READY)  ## a finished study again through --use-conda, with a stand-in for conda, and every number compared
 	@$(INSIDE) python tests/conda_study.py $(STUDY)
 
 lint: $(READY)  ## style, types, the workflow's rules and the floors of the package
@@ -50,10 +50,10 @@ bench: $(READY)  ## costs that the project promises, as ratios measured on the f
 docs: $(READY)  ## write the configuration's schema and page, and the page of result tables
 	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md
 
-lock: $(READY)  ## resolve envs/*.in anew: writes envs/requirements.txt and the conda environments
+lock: $(READY)  ## resolve envs/*.in: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py
 
-container: $(READY)  ## write envs/Dockerfile anew: an image with the conda environments (needs conda)
+container: $(READY)  ## write envs/Dockerfile: an image with the conda environments (needs conda)
 	@$(INSIDE) python envs/containerize.py
 
 minilm: $(READY)  ## add the pretrained encoder that the studies sst2, mrpc, cola, rte and snli start from (90 MB)

@@ -31,7 +31,7 @@ if [ -z "$wheel" ]; then
     || fail "Python's headers are needed to build fairseq: install them (Debian, Ubuntu: apt install python3-dev)"
 fi
 
-# An environment that was once complete here is brought up to date; anything else is made anew.
+# An environment that was once complete here is brought up to date; anything else is created again.
 place=$(pwd -P)
 fingerprint=$(cat "${lock[@]}" | "$python" -c 'import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())')
 if grep -qsxF "$place" .venv/ready && .venv/bin/python -c 'import pip' 2> /dev/null; then

@@ -26,7 +26,7 @@ def write_corpus(directory: Path, *, pairs: bool = False, train: int = 60) -> Pa
     """Write a labelled corpus and return its directory."""
     sizes = {"train": train, "choose": 11, "check": 10, "test": 8}
     sets = {name: examples(size, seed, pairs=pairs) for seed, (name, size) in enumerate(sizes.items())}
-    write_labelled_corpus(directory, sets, labels=LABELS, metrics=["accuracy"], far=[], about={})
+    write_labelled_corpus(directory, sets, labels=LABELS, metrics=["accuracy"], origin={})
     return directory
 
 

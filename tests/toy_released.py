@@ -10,9 +10,9 @@ from types import ModuleType
 from typing import Any
 
 import torch
-from headroom.data.moses import MosesPieces
 from headroom.data.parallel import ParallelText
 from headroom.data.providers.generated import generate_sets
+from headroom.data.subwords import MosesPieces
 from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.settings.models import MosesSettings
 from headroom.settings.parallel import GeneratedCorpus
@@ -66,7 +66,7 @@ def write_release(directory: Path, **changed: Any) -> Release:
         changed: Settings other than `TRAINED_WITH` and `SHAPE`.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    text = generate_sets(GeneratedCorpus(train=80, valid=2, test=1, far=1))["train"].pairs
+    text = generate_sets(GeneratedCorpus(train=80, valid=2, test=1, far=1))["train"]
     dictionary = _write_vocabulary(directory, text)
     arguments = argparse.Namespace(**{**TRAINED_WITH, **SHAPE, **changed})
     model = _build(arguments, dictionary)

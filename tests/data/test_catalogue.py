@@ -1,3 +1,8 @@
+"""The catalogues of public data: what is in them, and how a faulty one is refused."""
+
+from copy import deepcopy
+from functools import cache
+
 import pytest
 import yaml
 from headroom.core.errors import HeadroomError
@@ -6,7 +11,13 @@ from headroom.settings.base import names_in
 from headroom.settings.parallel import CatalogueCorpus
 
 
-def test_every_dataset_of_the_settings_is_in_the_catalogue_with_its_far_sets():
+@pytest.fixture(scope="module")
+def datasets():
+    """Return the catalogue of labelled data sets."""
+    return read_entries(LabelledDataset.place, LabelledDataset)
+
+
+def test_the_default_dataset_has_its_sets_and_files():
     settings = CatalogueCorpus()
     dataset = find_entry(Dataset, settings.dataset, settings.far)
     assert dataset.far == settings.far_names == ("mscoco", "newstest2015")
@@ -15,45 +26,140 @@ def test_every_dataset_of_the_settings_is_in_the_catalogue_with_its_far_sets():
     assert (dataset.file("train", "source").lines, dataset.file("newstest2015", "target").lines) == (29000, 2169)
 
 
+def test_a_treebank_lies_in_a_folder_of_its_name():
+    for name, treebank in read_entries(Treebank.place, Treebank).items():
+        assert treebank.file.path.startswith(f"{name}/")
+        assert treebank.file.url.endswith(treebank.file.path.partition("/")[2])
+
+
 @pytest.mark.parametrize("model", [Dataset, LabelledDataset, Treebank])
 def test_settings_have_the_names_of_every_entry(model):
     assert names_in(model.place.name) == tuple(read_entries(model.place, model))
 
 
-def test_unknown_names_are_refused_with_what_there_is():
-    with pytest.raises(HeadroomError, match="no data set 'europarl': it has multi30k"):
-        find_entry(Dataset, "europarl", ())
-    with pytest.raises(HeadroomError, match="no far-domain set 'moon': it has mscoco, newstest2015"):
-        find_entry(Dataset, "multi30k", ("moon",))
+@pytest.mark.parametrize(
+    ("name", "labels", "metrics", "sizes"),
+    [
+        ("sst2", "negative positive", "accuracy", {"train": 6920, "valid": 872, "test": 1821}),
+        (
+            "cola",
+            "unacceptable acceptable",
+            "matthews accuracy",
+            {"train": 8551 - 855, "valid": 8551 // 10, "test": 527, "out_of_domain": 516},
+        ),
+        ("mrpc", "different equivalent", "f1 accuracy", {"train": 4076 - 408, "valid": 408, "test": 1725}),
+        ("rte", "entailment not_entailment", "accuracy", {"train": 2490 - 277, "valid": 277, "test": 277}),
+        (
+            "snli",
+            "entailment neutral contradiction",
+            "accuracy",
+            {"train": 9842 - 983, "valid": 983, "test": 9824, "mnli_matched": 9815},
+        ),
+    ],
+)
+def test_tasks_are_those_of_the_paper(datasets, name, labels, metrics, sizes):
+    """Sizes by those of the published files; the second label of MRPC is the positive class of F1."""
+    dataset = datasets[name]
+    assert dataset.labels == tuple(labels.split())
+    assert dataset.metrics == tuple(metrics.split())
+    assert {key: wanted.examples for key, wanted in dataset.sets.items()} == sizes
 
 
-def changed(edit):
-    """Return the catalogue's text after an edit of its content."""
-    content = yaml.safe_load(Dataset.place.read_text(encoding="utf-8"))
-    edit(content["multi30k"])
-    return yaml.safe_dump(content)
+def test_sets_that_take_all_rows_have_one_example_a_line(datasets):
+    for dataset in datasets.values():
+        lines = {file.path: file.lines for file in dataset.files}
+        for key, wanted in dataset.sets.items():
+            parts = wanted.rows != type(wanted.rows)() or wanted.only or wanted.without or wanted.member
+            for path in wanted.files if not parts else ():
+                assert lines[path] - dataset.columns_of(key).header == wanted.examples
+
+
+def test_files_of_some_sets_are_those_they_need(datasets):
+    paths = [file.path.rpartition("/")[2] for file in datasets["mrpc"].files_of(["valid", "train"])]
+    assert paths == ["msr_paraphrase_train.txt", "dev_ids.tsv"]
+    assert len(datasets["snli"].files_of(["train", "valid", "test"])) == 6
+    assert len(datasets["snli"].files_of(["test", "mnli_matched"])) == 4
 
 
 @pytest.mark.parametrize(
-    ("edit", "message"),
+    ("model", "name", "far", "message"),
     [
-        (lambda entry: entry["files"][0].update(sha256="abc"), r"key multi30k\.files\.0\.sha256"),
-        (lambda entry: entry["files"][0].pop("licence"), r"files\.0\.licence"),
-        (lambda entry: entry["files"][0].update(path="../x/y"), r"files\.0\.path"),
-        (lambda entry: entry["files"][0].update(mirror="x"), r"files\.0\.mirror"),
-        (lambda entry: entry["files"].pop(0), "one source and one target"),
-        (lambda entry: entry["files"].append(entry["files"][0]), "one source and one target"),
+        (Dataset, "europarl", (), "no data set 'europarl': it has multi30k"),
+        (Dataset, "multi30k", ("moon",), "no far-domain set 'moon': it has mscoco, newstest2015"),
+        (LabelledDataset, "qqp", (), "no data set 'qqp': it has cola, mrpc, rte, snli, sst2"),
+        (LabelledDataset, "rte", ("moon",), "rte has no far-domain set 'moon': it has none"),
+        (Treebank, "ud-klingon", (), "no treebank 'ud-klingon': it has ud-english-ewt, ud-english-pud, ud-german-pud"),
     ],
 )
-def test_faulty_catalogue_names_the_key(tmp_path, edit, message):
-    path = tmp_path / "catalogue.yaml"
-    path.write_text(changed(edit), encoding="utf-8")
+def test_unknown_names_are_refused_with_what_there_is(model, name, far, message):
     with pytest.raises(HeadroomError, match=message):
-        read_entries(path, Dataset)
+        find_entry(model, name, far)
 
 
-def test_unreadable_catalogue_is_named(tmp_path):
-    for content in ("[", "- a", ""):
-        (tmp_path / "catalogue.yaml").write_text(content)
-        with pytest.raises(HeadroomError, match=r"cannot read the catalogue .*catalogue\.yaml"):
-            read_entries(tmp_path / "catalogue.yaml", Dataset)
+@cache
+def published(model):
+    return yaml.safe_load(model.place.read_text(encoding="utf-8"))
+
+
+def put(place, value):
+    """Return an edit that sets a value at a place of an entry."""
+
+    def edit(entry):
+        *way, last = place
+        for step in way:
+            entry = entry[step]
+        entry[last] = value
+
+    return edit
+
+
+PARALLEL = [
+    (put(["files", 0, "sha256"], "abc"), r"key multi30k\.files\.0\.sha256"),
+    (put(["files", 0, "path"], "../x/y"), r"files\.0\.path"),
+    (put(["files", 0, "mirror"], "x"), r"files\.0\.mirror"),
+    (lambda entry: entry["files"][0].pop("licence"), r"files\.0\.licence"),
+    (lambda entry: entry["files"].pop(0), "one source and one target"),
+    (lambda entry: entry["files"].append(entry["files"][0]), "one source and one target"),
+    (
+        lambda entry: [file.update(set="choose") for file in entry["files"] if file["set"] == "mscoco"],
+        "choose cannot name a far-domain set",
+    ),
+]
+LABELLED = [
+    ("sst2", put(["files", 0, "sha256"], "abc"), r"key sst2\.files\.0\.sha256"),
+    ("sst2", put(["metrics"], ["bleu"]), r"key sst2\.metrics\.0"),
+    ("snli", put(["metrics"], ["f1"]), r"key snli: the metric f1 needs two labels"),
+    ("sst2", put(["labels"], ["negative", "good"]), r"train names a label 'positive', which is not among"),
+    ("sst2", put(["labels"], ["negative", "negative"]), r"'negative' is given twice"),
+    ("sst2", put(["columns", "label"], "gold"), r"key sst2\.columns: .*'gold' is given by name, but .* no header"),
+    ("sst2", put(["columns", "label"], 0), r"key sst2\.columns\.label"),
+    ("sst2", put(["sets", "test", "files"], ["sst2/SST2/gone.tsv"]), r"sst2/SST2/\w+\.tsv must stand under files"),
+    ("sst2", put(["sets", "choose"], {"files": ["sst2/SST2/dev.tsv"], "examples": 1}), "'choose' cannot name"),
+    ("sst2", lambda entry: entry["sets"].pop("valid"), "the set valid is missing"),
+    ("sst2", lambda entry: entry["files"].pop(), "must stand under files and be used"),
+    ("snli", put(["columns", "header"], True), "train: files aligned by line have neither a header"),
+    ("snli", put(["sets", "train", "member"], "in.tsv"), "train: files aligned by line have neither"),
+    *(
+        ("cola", put(["sets", "train", "member"], member), r"sets\.train\.member")
+        for member in ("../escaped.tsv", "/tmp/escaped.tsv", "deep/../../escaped.tsv", "")
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "edit", "message"),
+    [*((Dataset, "multi30k", *row) for row in PARALLEL), *((LabelledDataset, *row) for row in LABELLED)],
+)
+def test_a_faulty_entry_is_named_by_its_key(tmp_path, model, name, edit, message):
+    entry = deepcopy(published(model)[name])
+    edit(entry)
+    (tmp_path / "catalogue.yaml").write_text(yaml.safe_dump({name: entry}, sort_keys=False), encoding="utf-8")
+    with pytest.raises(HeadroomError, match=message):
+        find_entry(model, name, (), tmp_path / "catalogue.yaml")
+
+
+@pytest.mark.parametrize("content", ["[", "- a", ""])
+def test_an_unreadable_catalogue_is_named(tmp_path, content):
+    (tmp_path / "catalogue.yaml").write_text(content)
+    with pytest.raises(HeadroomError, match=r"cannot read the catalogue .*catalogue\.yaml"):
+        find_entry(LabelledDataset, "sst2", (), tmp_path / "catalogue.yaml")

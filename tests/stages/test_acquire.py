@@ -8,6 +8,7 @@ import sys
 import time
 import zipfile
 from gzip import compress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,9 @@ import pytest
 import yaml
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256
-from headroom.data.catalogue import Treebank, find_entry
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.data.parallel import ParallelText, read_parallel
 from headroom.data.trees import read_trees
-from headroom.settings.labelled import CatalogueTreebank
 from headroom.stages.acquire import main
 
 SIZES = {"train": 90, "valid": 21, "test": 12, "far": 9}
@@ -63,41 +62,40 @@ def sums(directory: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("kind", "endings"), [("parallel", ("source", "target", "conllu")), ("labelled", ("tsv", "edits"))]
 )
-class TestGenerated:
-    def test_a_corpus_is_complete_and_described(self, tmp_path, kind, endings):
-        record = acquire(kind, tmp_path, {"source": "generated", **SIZES})
-        assert (record["sizes"], record["far"]) == (SETS, ["far"])
-        assert record["evaluation_sets"] == ["choose", "check", "test", "far"]
-        assert record["also_in_train"] == dict.fromkeys(("choose", "check", "test", "far"), 0)
-        assert record["origin"] == {"source": "generated", "seed": 1, **SIZES}
-        assert {*sums(tmp_path)} == {"corpus.json", *(f"{name}.{ending}" for name in SETS for ending in endings)}
-        assert all(sha256(tmp_path / name) == found for name, found in record["sha256"].items())
-        for name, size in SETS.items():
-            if kind == "labelled":
-                assert len(read_labelled(tmp_path / f"{name}.tsv", LABELS)) == size
-                assert len(read_lines(tmp_path / f"{name}.edits")) == size
-                continue
-            source = read_lines(tmp_path / f"{name}.source")
-            assert len(source) == len(read_lines(tmp_path / f"{name}.target")) == size
-            trees = conllu.parse((tmp_path / f"{name}.conllu").read_text())
-            assert [tree.metadata["text"] for tree in trees] == source
+def test_a_generated_corpus_is_complete_and_its_seed_makes_it(tmp_path, kind, endings):
+    record = acquire(kind, tmp_path / "a", {"source": "generated", "seed": 5, **SIZES})
+    assert (record["sizes"], record["far"]) == (SETS, ["far"])
+    assert record["evaluation_sets"] == ["choose", "check", "test", "far"]
+    assert record["also_in_train"] == dict.fromkeys(("choose", "check", "test", "far"), 0)
+    assert record["origin"] == {"source": "generated", "seed": 5, **SIZES}
+    first = sums(tmp_path / "a")
+    assert {*first} == {"corpus.json", *(f"{name}.{ending}" for name in SETS for ending in endings)}
+    assert all(first[name] == found for name, found in record["sha256"].items())
+    for name, size in SETS.items():
         if kind == "labelled":
-            assert (record["labels"], record["metrics"], record["sentences_per_example"]) == (LABELS, ["accuracy"], 2)
-            assert record["label_sizes"]["train"] == dict.fromkeys(LABELS, 30)
+            assert len(read_labelled(tmp_path / f"a/{name}.tsv", LABELS)) == size
+            assert len(read_lines(tmp_path / f"a/{name}.edits")) == size
+            continue
+        source = read_lines(tmp_path / f"a/{name}.source")
+        assert len(source) == len(read_lines(tmp_path / f"a/{name}.target")) == size
+        trees = conllu.parse((tmp_path / f"a/{name}.conllu").read_text())
+        assert [tree.metadata["text"] for tree in trees] == source
+    if kind == "labelled":
+        assert (record["labels"], record["metrics"], record["sentences_per_example"]) == (LABELS, ["accuracy"], 2)
+        assert record["label_sizes"]["train"] == dict.fromkeys(LABELS, 30)
+    in_a_process(tmp_path, kind, {"source": "generated", "seed": 5, **SIZES}, PYTHONHASHSEED="7")
+    assert sums(tmp_path / "corpus") == first
+    acquire(kind, tmp_path / "b", {"source": "generated", "seed": 6, **SIZES})
+    other = sums(tmp_path / "b")
+    assert all(first[f"{name}.{endings[0]}"] != other[f"{name}.{endings[0]}"] for name in SETS)
 
-    def test_same_seed_same_bytes_other_seed_other_bytes(self, tmp_path, kind, endings):
-        for name, seed in (("a", 5), ("b", 6)):
-            acquire(kind, tmp_path / name, {"source": "generated", "seed": seed, **SIZES})
-        in_a_process(tmp_path, kind, {"source": "generated", "seed": 5, **SIZES}, PYTHONHASHSEED="7")
-        first, other = sums(tmp_path / "a"), sums(tmp_path / "b")
-        assert sums(tmp_path / "corpus") == first
-        assert all(first[f"{name}.{endings[0]}"] != other[f"{name}.{endings[0]}"] for name in SETS)
 
-    @pytest.mark.parametrize(("key", "value"), [("train", 0), ("valid", 1), ("seed", "one"), ("far", -3)])
-    def test_a_bad_setting_is_named(self, tmp_path, kind, endings, key, value):  # noqa: ARG002
-        with pytest.raises(HeadroomError, match=f"--{key} {value}: "):
-            acquire(kind, tmp_path / "out", {}, f"--{key}", str(value))
-        assert not (tmp_path / "out").exists()
+@pytest.mark.parametrize("kind", ["parallel", "labelled"])
+@pytest.mark.parametrize(("key", "value"), [("train", 0), ("valid", 1), ("seed", "one"), ("far", -3)])
+def test_a_bad_setting_is_named(tmp_path, kind, key, value):
+    with pytest.raises(HeadroomError, match=f"--{key} {value}: "):
+        acquire(kind, tmp_path / "out", {}, f"--{key}", str(value))
+    assert not (tmp_path / "out").exists()
 
 
 class TestFiles:
@@ -146,11 +144,7 @@ class TestFiles:
         ("kind", "file", "content", "message"),
         [
             ("parallel", "sea.xx", "1\n2\n3\n", r"sea\.en has 2 lines but .*sea\.xx has 3"),
-            ("parallel", "test.xx", "a\n\nc\n", r"test\.xx, line 2 is empty"),
             ("labelled", "sea.tsv", "sentence\tlabel\nx\tmaybe\n", r"sea\.tsv, line 2: the label 'maybe' is not among"),
-            ("labelled", "test.tsv", "sentence\tlabel\nx\n", r"test\.tsv, line 2 has 1 columns: expected 2"),
-            ("labelled", "train.tsv", "sentence\tlabel\n\tyes\n", r"train\.tsv, line 2: a sentence is empty"),
-            ("labelled", "valid.tsv", "sentence\tgold\nx\tyes\n", r"valid\.tsv, line 1: no column 'label' among sen"),
             ("labelled", "test.tsv", "sentence1\tsentence2\tlabel\na\tb\tno\n", "single sentences, test has pairs"),
             ("labelled", "valid.tsv", "sentence\tlabel\nx\tyes\n", r"valid\.tsv has 1 example: at least two"),
         ],
@@ -161,35 +155,12 @@ class TestFiles:
             acquire(kind, tmp_path / "corpus", mine[kind])
         assert not (tmp_path / "corpus").exists()
 
-    def test_unicode_line_breaks_keep_the_alignment(self, mine, tmp_path):
-        (tmp_path / "mine/test.en").write_bytes("a\u0085b\nc\u2029d\ne\n".encode())
-        acquire("parallel", tmp_path / "corpus", mine["parallel"])
-        text = read_parallel(tmp_path / "corpus/test.source", tmp_path / "corpus/test.target")
-        assert text.source == ["a\u0085b", "c\u2029d", "e"]
-
-    def test_test_sentences_in_training_are_warned_of(self, mine, tmp_path, caplog):
-        (tmp_path / "mine/test.en").write_text("train en 2\nnew\ntrain en 4\n")
-        acquire("parallel", tmp_path / "corpus", mine["parallel"])
-        assert "2 of 3 examples of test are in train too" in caplog.text
-
     @pytest.mark.parametrize("kind", ["parallel", "labelled"])
-    @pytest.mark.parametrize("name", ["test", "valid", "train", "a/b", "../up", ""])
+    @pytest.mark.parametrize("name", ["test", "a/b", ""])
     def test_a_far_set_needs_a_name_of_its_own(self, mine, tmp_path, kind, name):
         mine[kind]["far"] = {name: mine[kind]["far"]["sea"]}
         with pytest.raises(HeadroomError, match=r"far: '.*' cannot name a far-domain set"):
             acquire(kind, tmp_path / "corpus", mine[kind])
-
-    @pytest.mark.parametrize(
-        ("changed", "message"),
-        [
-            ({"labels": ["one"]}, "--labels"),
-            ({"labels": ["a", "a"]}, "the label 'a' is given twice"),
-            ({"labels": ["a", "b", "c"], "metrics": ["f1"]}, "the metric f1 needs two labels"),
-        ],
-    )
-    def test_labels_and_metrics_must_fit(self, mine, tmp_path, changed, message):
-        with pytest.raises(HeadroomError, match=message):
-            acquire("labelled", tmp_path / "corpus", {**mine["labelled"], **changed})
 
 
 def published(mirror: Path, path: str, content: bytes, **about: Any) -> dict[str, Any]:
@@ -251,8 +222,6 @@ class TestCatalogue:
         output = tmp_path / "out"
         assert acquire("parallel", output, {"source": "catalogue", "far": ["mscoco"]}, *multi30k)["far"] == ["mscoco"]
         assert not (output / "newstest2015.source").exists()
-        with pytest.raises(HeadroomError, match="no far-domain set 'moon': it has mscoco, newstest2015"):
-            acquire("parallel", output, {"source": "catalogue", "far": ["moon"]}, *multi30k)
 
     def test_a_truncated_file_stops_everything_before_a_corpus_is_written(self, multi30k, tmp_path):
         broken = tmp_path / "mirror/multi30k/test.target.gz"
@@ -280,13 +249,6 @@ class TestCatalogue:
         (tmp_path / "mirror/cola/far.zip").unlink()
         settings = {"source": "catalogue", "dataset": "cola"}
         assert acquire("labelled", tmp_path / "out", settings, *cola)["far"] == []
-        with pytest.raises(HeadroomError, match="cola has no far-domain set 'moon': it has sea"):
-            acquire("labelled", tmp_path / "out", {**settings, "far": ["moon"]}, *cola)
-
-    @pytest.mark.parametrize("name", ["qqp", "rte"])
-    def test_an_unknown_data_set_is_refused(self, cola, tmp_path, name):
-        with pytest.raises(HeadroomError, match=r"--dataset qqp: |the catalogue has no data set 'rte': it has cola"):
-            acquire("labelled", tmp_path / "out", {"source": "catalogue", "dataset": name}, *cola)
 
 
 class TestTrees:
@@ -309,23 +271,6 @@ class TestTrees:
         assert (tmp_path / "out/a.conllu").read_text() == TREE
         assert (tmp_path / "out/downloads/ud-english-pud/pud.conllu").is_file()
 
-    def test_a_changed_file_is_refused_and_nothing_written(self, catalogue, tmp_path):
-        (tmp_path / "mirror/ud-english-pud/pud.conllu").write_text(TREE + TREE)
-        with pytest.raises(HeadroomError, match=r"pud\.conllu: wrong checksum"):
-            acquire("trees", tmp_path / "a.conllu", {"source": "catalogue"}, *catalogue)
-        assert not (tmp_path / "a.conllu").exists()
-
-    def test_a_treebank_that_is_not_there_is_named(self, catalogue, tmp_path):
-        settings = {"source": "catalogue", "treebank": "ud-german-pud"}
-        with pytest.raises(HeadroomError, match="no treebank 'ud-german-pud': it has ud-english-pud"):
-            acquire("trees", tmp_path / "a.conllu", settings, *catalogue)
-
-    def test_the_catalogue_has_every_treebank_that_can_be_asked_for(self):
-        for name in CatalogueTreebank.model_json_schema()["properties"]["treebank"]["enum"]:
-            file = find_entry(Treebank, name).file
-            assert file.path.startswith(f"{name}/")
-            assert file.url.endswith(file.path.partition("/")[2])
-
     def test_a_treebank_of_ones_own_is_taken_as_it_is_or_refused(self, tmp_path):
         settings = {"source": "files", "path": str(tmp_path / "mine.conllu")}
         (tmp_path / "mine.conllu").write_text(TREE)
@@ -339,40 +284,21 @@ class TestTrees:
         assert not (tmp_path / "b.conllu").exists()
 
 
+@pytest.mark.skipif(not find_spec("datasets"), reason="the library is optional")
 class TestHub:
     """In a process of its own, with the real library."""
-
-    @pytest.fixture(autouse=True)
-    def _library(self):
-        pytest.importorskip("datasets")
 
     @pytest.fixture
     def offline(self, tmp_path):
         return {"HF_ENDPOINT": "http://127.0.0.1:9", "HF_HOME": str(tmp_path / "hub")}
 
-    @pytest.mark.parametrize(
-        ("kind", "settings", "told", "files"),
-        [
-            (
-                "labelled",
-                {"dataset": "nyu-mll/glue", "name": "mnli"},
-                "nyu-mll/glue (mnli), split train, ",
-                "TSV files",
-            ),
-            (
-                "parallel",
-                {"dataset": "someone/talks", "source_language": "de", "target_language": "en"},
-                "someone/talks, split ",
-                "text files",
-            ),
-        ],
-    )
-    def test_without_network_one_line_says_what_to_do(self, tmp_path, offline, kind, settings, told, files):
-        done, seconds = in_a_process(tmp_path, kind, {"source": "hub", **settings}, **offline)
+    def test_without_network_one_line_says_what_to_do(self, tmp_path, offline):
+        settings = {"source": "hub", "dataset": "nyu-mll/glue", "name": "mnli"}
+        done, seconds = in_a_process(tmp_path, "labelled", settings, **offline)
         assert done.returncode == 2
         (error,) = [line for line in done.stderr.split("\n") if line.startswith("error: ")]
-        assert error.startswith(f"error: key dataset: cannot load {told}")
-        assert error.endswith(f"give a local copy as {files} with source: files")
+        assert error.startswith("error: key dataset: cannot load nyu-mll/glue (mnli), split train, ")
+        assert error.endswith("give a local copy as TSV files with source: files")
         assert "Traceback" not in done.stderr
         assert seconds < 60, "the library by itself tries for longer"
         assert not (tmp_path / "corpus").exists()
@@ -381,20 +307,12 @@ class TestHub:
         place = tmp_path / "data"
         place.mkdir()
         splits = {"train": 6, "validation": 4, "other": 2}
+        files = [{"split": name, "path": f"{name}.jsonl"} for name in splits]
+        label = {"name": "label", "dtype": {"class_label": {"names": {"0": "bad", "1": "good"}}}}
         about = {
             "license": "cc0-1.0",
-            "configs": [
-                {
-                    "config_name": "default",
-                    "data_files": [{"split": name, "path": f"{name}.jsonl"} for name in splits],
-                }
-            ],
-            "dataset_info": {
-                "features": [
-                    {"name": "text", "dtype": "string"},
-                    {"name": "label", "dtype": {"class_label": {"names": {"0": "bad", "1": "good"}}}},
-                ]
-            },
+            "configs": [{"config_name": "default", "data_files": files}],
+            "dataset_info": {"features": [{"name": "text", "dtype": "string"}, label]},
         }
         (place / "README.md").write_text(f"---\n{yaml.safe_dump(about)}---\n")
         for name, count in splits.items():
@@ -434,18 +352,10 @@ class TestHub:
         expected = ["validation \u0085 eins 1", "validation \u0085 eins 3"], ["validation one 1", "validation one 3"]
         assert text == ParallelText(*expected)
 
-    @pytest.mark.parametrize(
-        ("changed", "message"),
-        [
-            ({"far": {"test": "x"}}, "--far: 'test' cannot name a far-domain set"),
-            ({"sentences": ["a", "b", "c"]}, "--sentences "),
-            ({"labels": ["one"]}, "--labels "),
-            ({"labels": ["a", "b", "c"], "metrics": ["f1"]}, "the metric f1 needs two labels"),
-        ],
-    )
-    def test_wrong_settings_are_named_before_anything_is_loaded(self, tmp_path, changed, message):
-        with pytest.raises(HeadroomError, match=message):
-            acquire("labelled", tmp_path / "corpus", {"source": "hub", "dataset": "some/set", **changed})
+    def test_wrong_settings_are_named_before_anything_is_loaded(self, tmp_path):
+        settings = {"source": "hub", "dataset": "some/set", "labels": ["a", "b", "c"], "metrics": ["f1"]}
+        with pytest.raises(HeadroomError, match="the metric f1 needs two labels"):
+            acquire("labelled", tmp_path / "corpus", settings)
         assert not (tmp_path / "corpus").exists()
 
 
@@ -486,11 +396,6 @@ class TestSacrebleu:
         text = read_parallel(tmp_path / "corpus/test.source", tmp_path / "corpus/test.target")
         assert text.target == ["wmt14/full f \u0085 0", "wmt14/full f \u0085 1"]
         assert (tmp_path / "corpus/train.source").read_bytes() == b""
-
-    def test_an_unknown_set_is_refused(self, tmp_path):
-        with pytest.raises(HeadroomError, match=r"key far\.old: sacrebleu \S+ has no test set 'wmt1'"):
-            acquire("parallel", tmp_path / "corpus", {"source": "sacrebleu", "far": {"old": "wmt1"}})
-        assert not (tmp_path / "corpus").exists()
 
 
 @pytest.mark.parametrize("kind", ["parallel", "labelled", "trees"])

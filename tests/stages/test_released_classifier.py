@@ -16,7 +16,7 @@ TEXT = toy_text(pairs=False, labels=LABELS)
 @pytest.fixture
 def corpus(tmp_path):
     sets = {"train": TEXT.taken([]), "choose": TEXT, "check": TEXT, "test": TEXT}
-    write_labelled_corpus(tmp_path / "corpus", sets, labels=LABELS, metrics=["accuracy"], far=[], about={})
+    write_labelled_corpus(tmp_path / "corpus", sets, labels=LABELS, metrics=["accuracy"], origin={})
     return tmp_path / "corpus"
 
 

@@ -6,7 +6,7 @@ import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256
 from headroom.data.corpora import halved
-from headroom.data.parallel import Origin, ParallelText, write_corpus
+from headroom.data.parallel import ParallelText, write_corpus
 from headroom.data.pieces import Pieces
 from headroom.stages.acquire import main as acquire
 from headroom.stages.vocabulary import FILES, main
@@ -92,7 +92,7 @@ def test_faulty_corpus_is_refused(tmp_path):
     with pytest.raises(HeadroomError, match=r"cannot read .*corpus\.json"):
         main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])
     text = ParallelText(["a b", "c d"], ["A", "B"])
-    write_corpus(tmp_path, halved({"train": text, "valid": text}), far=[], about=Origin("a", "b", {}))
+    write_corpus(tmp_path, halved({"train": text, "valid": text}), far=[], languages=("a", "b"), origin={})
     (tmp_path / "train.target").write_text("A\n")
     with pytest.raises(HeadroomError, match=r"train\.source has 2 lines but .*train\.target has 1"):
         main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])

@@ -294,11 +294,14 @@ from pathlib import Path
 before = set(sys.modules)
 for name in {modules}:
     importlib.import_module(name)
+from headroom.job_settings import JobSettings
+from headroom.missing import missing_files, wrong_criteria
 from headroom.plan import Plan
 from headroom.settings.study import load_study
 from headroom.sources import Sources
 plan = Plan(load_study(json.loads({study!r})))
-plan.report_tables(), plan.benchmarks(), plan.missing_files(), plan.wrong_criteria(), plan.update_cost_settings()
+plan.report_tables(), plan.benchmarks(), JobSettings(plan).update_cost()
+missing_files(plan.study), wrong_criteria(plan)
 Sources(Path({workflow!r})).of_stage("scores", "translation")
 print(*{{name.partition(".")[0] for name in set(sys.modules) - before}})
 """

@@ -1,25 +1,20 @@
-"""What the rules of a study ask: its runs, the files that jobs read and write, and the settings that decide them.
+"""What the rules of a study ask: its runs, and the files that jobs read and write.
 
 Paths begin with Snakemake's path variable `<results>` and hold its wildcards; nothing else of Snakemake is known here.
 """
 
-import json
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
-
-from headroom.core.tables import ALL, columns_of
-from headroom.methods.criteria import check, criterion
+from headroom.core.tables import ALL
+from headroom.methods.criteria import criterion
+from headroom.settings.base import SPLITS
 from headroom.settings.checks import TRANSLATION
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
 from headroom.settings.study import Run, Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
-
-SPLITS = ("train", "choose", "check", "test")
 
 CLASSIFIER = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json")
 """The files of a classifier's checkpoint, which is a directory."""
@@ -30,14 +25,6 @@ CATALOGUES = {
     "trees": "headroom/data/treebank_catalogue.yaml",
 }
 """By kind of data, the catalogue that says where it can be downloaded."""
-
-GATE_IDLE = {
-    "hard-concrete": ("kept_shares", "kept_heads", "random_draws"),
-    "exact": ("penalties", "random_draws"),
-    "exact-straight-through": ("penalties", "random_draws"),
-    "controls": ("penalties",),
-}
-"""Keys of `gates` that do not matter to a method of learning them."""
 
 TaskSettings = TranslationSettings | ClassificationSettings
 
@@ -291,36 +278,6 @@ class Plan:
         place = f"{self.results}/attention_stats/{run}"
         return [f"{place}.{way}.{strength}.csv" for way, strength in self.stats_of_pruned(run)]
 
-    # settings
-
-    def settings(self, run: str, *sections: str, leave_out: Mapping[str, Sequence[str]] | None = None) -> str:
-        """Return sections of a run's configuration as JSON, without keys that do not matter.
-
-        Args:
-            run: The run.
-            sections: Keys of its task; `sampling` of the study; `answers` for what affects answers: the task's
-                `decoding` or `labelling`.
-            leave_out: By section, the keys that do not matter.
-        """
-        task = self.task(run)
-        answers = "decoding" if run in self.translated else "labelling"
-        names = [answers if name == "answers" else name for name in sections]
-        found = {name: self.study.sampling if name == "sampling" else getattr(task, name) for name in names}
-        return as_json(leave_out, **found)
-
-    def gate_settings(self, run: str, way: str) -> str:
-        """Return the settings of a way of learning gates, or of `controls`, with those of judging."""
-        idle = {"gates": ("ways", "from_scratch", *GATE_IDLE[way.partition(".")[0]])}
-        if way != "controls":
-            return self.settings(run, "gates", "answers", "sampling", leave_out=idle)
-        idle["pruning"] = tuple(name for name in type(self.task(run).pruning).model_fields if name != "main")
-        return self.settings(run, "gates", "answers", "sampling", "pruning", leave_out=idle)
-
-    def main_settings(self, run: str, *sections: str) -> str:
-        """Return sections of a run's configuration as JSON, and the main criterion of its task."""
-        idle = [name for name in type(self.task(run).pruning).model_fields if name != "main"]
-        return self.settings(run, *sections, "pruning", leave_out={"pruning": idle})
-
     def order_tables(self, run: str) -> dict[str, list[str]]:
         """Return, by experiment, the tables that give orders of a run beside its scores: always that of ablation."""
         named = {criterion(name).table for name in self.task(run).pruning.criteria}
@@ -332,60 +289,6 @@ class Plan:
             "gates": self.survival_tables(run),
         }
         return {name: paths for name, paths in found.items() if name == "ablation" or name in named}
-
-    def mains(self) -> str:
-        """Return the main criterion of every task with several arms, as flags."""
-        return " ".join(f"--main {task} {self.study.tasks[task].pruning.main}" for task in self.armed)
-
-    def wrong_criteria(self) -> list[str]:
-        """Return a line for every criterion that the configuration names and that a task does not have."""
-        found: list[str] = []
-        for name, task in self.study.tasks.items():
-            place = name if name == TRANSLATION else f"classification.{name}"
-            found += check(place, task.pruning.criteria, task.pruning.main)
-        lacking = {
-            (self.runs[run].task, table): run
-            for run in (() if found else self.detailed)
-            for table, paths in self.order_tables(run).items()
-            if not paths
-        }
-        return found + [
-            f"configuration, key pruning.criteria of {task}: there is no {table} of {run}; leave its criterion out"
-            for (task, table), run in lacking.items()
-        ]
-
-    def curve_settings(self, run: str) -> str:
-        """Return what decides the pruning curves of a run."""
-        return self.settings(run, "pruning", "scores", "answers", "sampling", leave_out={"pruning": ["scopes"]})
-
-    def main_curve_settings(self, run: str) -> str:
-        """Return what decides the curves of a run by the main order alone."""
-        idle = ["scopes", "criteria", "normalisations", "random_draws"]
-        return self.settings(run, "pruning", "answers", "sampling", leave_out={"pruning": idle})
-
-    def evaluation_settings(self, run: str) -> str:
-        """Return what decides the final scores of a run."""
-        search = ["evaluation"] if run in self.translated else []
-        return self.settings(run, *search, "answers", "sampling")
-
-    def update_cost_settings(self) -> str:
-        """Return what decides what an update of every arm costs; the number of epochs does not."""
-        task = self.study.translation
-        if task is None:
-            return "{}"
-        arms = {name: arm.model_dump(mode="json") for name, arm in task.arms.items()}
-        parts = json.loads(
-            as_json({"training": ["epochs"]}, model=task.model, training=task.training, update_cost=task.update_cost)
-        )
-        return json.dumps({"arms": arms, **parts}, separators=(",", ":"))
-
-    def training_settings(self, run: str) -> str:
-        """Return what decides how a run is trained."""
-        task = self.task(run)
-        parts: dict[str, BaseModel] = {"arm": task.arms[self.runs[run].arm], "training": task.training}
-        if isinstance(task, TranslationSettings):
-            parts["model"] = task.model
-        return as_json(**parts)  # type: ignore[arg-type]
 
     # the report
 
@@ -428,50 +331,6 @@ class Plan:
             names += [f"{name}/{one}" for one in scratch for name in ("training_from_scratch", "from_scratch")]
         return [f"{self.results}/benchmarks/{name}.tsv" for name in names]
 
-    def missing_mirror(self) -> list[str]:
-        """Return a line if the mirror is a directory that is not there: files are downloaded then."""
-        mirror = self.study.mirror
-        if not mirror or "://" in mirror or os.path.isdir(mirror):
-            return []
-        return [f"key mirror: there is no directory {mirror} in {os.getcwd()}; files are downloaded instead"]
-
-    def missing_files(self) -> list[str]:
-        """Return a line for every file or directory that the configuration names and that is not there."""
-        return [
-            f"configuration, key {key}: there is no {what} {path} in {os.getcwd()}"
-            for key, path, what, there in self._named_files()
-            if not there(path)
-        ]
-
-    def _named_files(self) -> Iterable[tuple[str, str, str, Callable[[str], bool]]]:
-        for name, task in self.study.tasks.items():
-            place = name if name == TRANSLATION else f"classification.{name}"
-            for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
-                yield f"{place}.corpus.{key}", path, "file", os.path.isfile
-            if own := getattr(getattr(task, "encoder", None), "path", None):
-                yield f"{place}.encoder.path", own, "directory", os.path.isdir
-            if task.released and task.released.path:
-                known, what = (
-                    (os.path.exists, "directory or archive") if name == TRANSLATION else (os.path.isdir, "directory")
-                )
-                yield f"{place}.released.path", task.released.path, what, known
-            if task.treebank.source == "files":
-                yield f"{place}.treebank.path", task.treebank.path, "file", os.path.isfile
-
-
-def as_json(leave_out: Mapping[str, Sequence[str]] | None = None, **sections: BaseModel) -> str:
-    """Return sections as JSON, by their names; keys that are left out have their defaults."""
-    written: dict[str, Any] = {
-        name: section.model_dump(mode="json", exclude=set((leave_out or {}).get(name, ())))
-        for name, section in sections.items()
-    }
-    return json.dumps(written, separators=(",", ":"), ensure_ascii=False)
-
-
-def columns(*tables: str) -> str:
-    """Return the columns of tables, for the params of the rule that writes them: another column is another table."""
-    return "; ".join(f"{name}: {' '.join(columns_of(name))}" for name in tables)
-
 
 def own_files(source: Any) -> list[str]:
     """Return the user's files that text or trees are taken from."""
@@ -481,7 +340,7 @@ def own_files(source: Any) -> list[str]:
 
 
 def local_files(place: str | None) -> list[str]:
-    """Return the files that stand in a directory, or the one file that it is; none without a place."""
+    """Return the files of a directory, or the one file that it is; none without a place."""
     here = Path(place or "")
     if place and here.is_dir():
         return sorted(str(path) for path in here.iterdir() if path.is_file())

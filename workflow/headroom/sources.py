@@ -57,7 +57,7 @@ class Sources:
         """Return the files of modules, of all that they import, and of the packages that hold these."""
         known = [name for module in modules for name in (module, f"{module}.__main__") if name in self.graph.modules]
         found = {name for module in known for name in (module, *self.graph.find_upstream_modules(module))}
-        if FAMILIES in found:  # it imports whatever is in its folder
+        if FAMILIES in found:  # it imports all modules of its folder
             families = self.graph.find_children(FAMILIES)
             found |= {name for module in families for name in (module, *self.graph.find_upstream_modules(module))}
         found = {name for name in found if not name.startswith(DECLARATIONS)}

@@ -20,7 +20,7 @@ rule ablation:
         gpu=GPU,
     params:
         model=model,
-        settings=of_run(plan.settings, "ablation", "answers", "sampling"),
+        settings=of_run(job_settings.sections, "ablation", "answers", "sampling"),
         columns=columns("ablation", "ablation_halves"),
         sets=of_run(plan.ablated_sets),
         written=lambda wildcards, input, output: merged(wildcards, input, output) + f" --halves {output.halves}",

@@ -1,4 +1,4 @@
-# Text and trees, each in one form whatever it comes from.
+# Text and trees, in one form for all sources.
 if translation:
 
     rule parallel_text:

@@ -25,7 +25,7 @@ rule arms:
     params:
         study=study.study,
         columns=columns("arms"),
-        mains=plan.mains(),
+        mains=job_settings.mains(),
         arms=" ".join(f"--arms {task} {' '.join(study.tasks[task].arms)}" for task in plan.armed),
     shell:
         "python -m headroom arms --study {params.study} {params.arms} {params.mains} --evaluation {input.evaluation} "

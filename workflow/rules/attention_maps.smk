@@ -1,4 +1,4 @@
-# Attention maps of heads with roles, to look at.
+# Attention maps of heads with roles.
 rule attention_maps:
     input:
         unpack(model_files("attention_maps", "check")),
@@ -23,7 +23,7 @@ rule attention_maps:
     params:
         model=model,
         treebank=flag("--treebank", "treebank"),
-        settings=of_run(plan.settings, "attention_maps"),
+        settings=of_run(job_settings.sections, "attention_maps"),
     shell:
         "python -m headroom attention_maps {params.model} --roles {input.roles} --pointing {input.stats} "
         "{params.treebank} --set check --settings {params.settings:q} --output {output} > {log} 2>&1"

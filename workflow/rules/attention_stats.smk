@@ -21,7 +21,7 @@ rule attention_stats:
     params:
         model=model,
         treebank=flag("--treebank", "treebank"),
-        settings=of_run(plan.settings, "attention_stats", "sampling"),
+        settings=of_run(job_settings.sections, "attention_stats", "sampling"),
         columns=columns("attention_stats"),
     shell:
         "python -m headroom attention_stats {params.model} {params.treebank} --set check --models trained untrained "
@@ -54,7 +54,7 @@ rule attention_stats_pruned:
     params:
         model=pruned_model,
         treebank=flag("--treebank", "treebank"),
-        settings=of_run(plan.settings, "attention_stats", "sampling"),
+        settings=of_run(job_settings.sections, "attention_stats", "sampling"),
         columns=columns("attention_stats"),
     shell:
         "python -m headroom attention_stats {params.model} {params.treebank} --set check "

@@ -46,7 +46,10 @@ workflow.deployment_settings.conda_not_block_search_path_envvars = True
 try:
     from headroom.core.errors import HeadroomError
     from headroom.data.providers import module_of
-    from headroom.plan import CATALOGUES, CLASSIFIER, SPLITS, Plan, as_json, columns, local_files, own_files
+    from headroom.job_settings import JobSettings, as_json, columns
+    from headroom.missing import missing_files, missing_mirror, wrong_criteria
+    from headroom.plan import CATALOGUES, CLASSIFIER, Plan, local_files, own_files
+    from headroom.settings.base import SPLITS
     from headroom.settings.study import load_study
     from headroom.sources import Sources
 except ModuleNotFoundError as error:
@@ -61,9 +64,10 @@ except HeadroomError as error:
     raise WorkflowError(str(error)) from None
 
 plan, sources = Plan(study), Sources(WORKFLOW)
-if mistakes := [*plan.missing_files(), *plan.wrong_criteria()]:
+job_settings = JobSettings(plan)
+if mistakes := [*missing_files(study), *wrong_criteria(plan)]:
     raise WorkflowError("\n".join(mistakes))
-for remark in plan.missing_mirror():
+for remark in missing_mirror(study):
     logger.warning(remark)
 
 translation, classification = study.translation, study.classification

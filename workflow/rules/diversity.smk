@@ -17,7 +17,7 @@ rule diversity:
         gpu=GPU,
     params:
         models=models,
-        settings=of_run(plan.settings, "diversity"),
+        settings=of_run(job_settings.sections, "diversity"),
         columns=columns("diversity"),
     shell:
         "python -m headroom diversity {params.models} --set check --settings {params.settings:q} "

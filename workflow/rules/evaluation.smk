@@ -17,7 +17,7 @@ rule evaluation:
         gpu=GPU,
     params:
         model=model,
-        settings=of_run(plan.evaluation_settings),
+        settings=of_run(job_settings.evaluation),
         columns=columns("evaluation"),
         sets=of_run(plan.evaluated_sets),
     shell:

@@ -48,7 +48,7 @@ if any(plan.from_scratch(run) for run in plan.gated):
             gpu=GPU,
         params:
             model=model,
-            settings=of_run(plan.settings, "answers", "sampling"),
+            settings=of_run(job_settings.sections, "answers", "sampling"),
             columns=columns("pruned_models"),
             examples=test_examples,
         shell:

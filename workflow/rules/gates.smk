@@ -23,7 +23,7 @@ rule gates:
         gpu=GPU,
     params:
         model=model,
-        settings=lambda wildcards: plan.gate_settings(wildcards.run, wildcards.way),
+        settings=lambda wildcards: job_settings.gates(wildcards.run, wildcards.way),
         columns=columns("gates", "pruned_models"),
         way=lambda wildcards: "--method {} --scope {}".format(*wildcards.way.split(".")),
         seed=of_run(plan.seed),
@@ -56,7 +56,7 @@ rule gates_controls:
         gpu=GPU,
     params:
         model=model,
-        settings=lambda wildcards: plan.gate_settings(wildcards.run, "controls"),
+        settings=lambda wildcards: job_settings.gates(wildcards.run, "controls"),
         columns=columns("pruned_models"),
         seed=of_run(plan.seed),
         training=flag("--training", "training"),

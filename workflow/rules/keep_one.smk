@@ -18,7 +18,7 @@ rule keep_one:
         gpu=GPU,
     params:
         model=model,
-        settings=of_run(plan.settings, "keep_one", "answers", "sampling"),
+        settings=of_run(job_settings.sections, "keep_one", "answers", "sampling"),
         columns=columns("keep_one"),
         written=merged,
     shell:

@@ -18,7 +18,7 @@ rule overlap:
     params:
         study=study.study,
         columns=columns("overlap"),
-        mains=plan.mains(),
+        mains=job_settings.mains(),
     shell:
         "python -m headroom overlap --study {params.study} {params.mains} --scores {input.scores} "
         "--output {output} > {log} 2>&1"

@@ -22,7 +22,7 @@ rule pruning:
     params:
         models=models,
         orders=order_flags,
-        settings=of_run(plan.curve_settings),
+        settings=of_run(job_settings.pruning),
         columns=columns("pruning"),
         written=merged,
     shell:
@@ -68,7 +68,7 @@ rule pruning_sites:
         gpu=GPU,
     params:
         models=models,
-        settings=of_run(plan.main_curve_settings),
+        settings=of_run(job_settings.main_curves),
         columns=columns("pruning"),
         written=merged,
     shell:
@@ -114,7 +114,7 @@ rule pruning_epochs:
         gpu=GPU,
     params:
         models=models,
-        settings=of_run(plan.main_curve_settings),
+        settings=of_run(job_settings.main_curves),
         columns=columns("pruning"),
         written=merged,
     shell:

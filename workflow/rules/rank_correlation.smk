@@ -23,7 +23,7 @@ rule rank_correlation:
     params:
         study=study.study,
         columns=columns("rank_correlation"),
-        settings=of_run(plan.main_settings),
+        settings=of_run(job_settings.with_main),
         stats=flag("--attention-stats", "stats"),
         relevance=flag("--relevance", "relevance"),
     shell:

@@ -19,7 +19,7 @@ rule relevance:
         gpu=GPU,
     params:
         model=model,
-        settings=of_run(plan.settings, "relevance"),
+        settings=of_run(job_settings.sections, "relevance"),
         columns=columns("relevance"),
     shell:
         "python -m headroom relevance {params.model} --set check --settings {params.settings:q} "

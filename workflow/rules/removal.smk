@@ -23,7 +23,7 @@ if plan.translated:
             gpu=GPU,
         params:
             model=model,
-            settings=of_run(plan.main_settings, "removal", "answers"),
+            settings=of_run(job_settings.with_main, "removal", "answers"),
             columns=columns("removal"),
             sliced=lambda wildcards, output: output.sliced,
         shell:
@@ -56,7 +56,7 @@ if plan.labelled:
             gpu=GPU,
         params:
             model=model,
-            settings=of_run(plan.main_settings, "removal", "answers"),
+            settings=of_run(job_settings.with_main, "removal", "answers"),
             columns=columns("removal"),
             sliced=made_directory("sliced"),
         shell:

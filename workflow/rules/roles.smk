@@ -18,7 +18,7 @@ rule roles:
         mem_mb=memory(2000),
         runtime=15,
     params:
-        settings=of_run(plan.settings, "roles"),
+        settings=of_run(job_settings.sections, "roles"),
         columns=columns("roles"),
     shell:
         "python -m headroom roles --pointing {input.stats} --settings {params.settings:q} --output {output} > {log} 2>&1"
@@ -43,7 +43,7 @@ rule roles_pruned:
         mem_mb=memory(2000),
         runtime=15,
     params:
-        settings=of_run(plan.settings, "roles"),
+        settings=of_run(job_settings.sections, "roles"),
         columns=columns("roles"),
     shell:
         "python -m headroom roles --pointing {input.stats} --settings {params.settings:q} --output {output} > {log} 2>&1"

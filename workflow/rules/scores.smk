@@ -18,7 +18,7 @@ rule scores:
         gpu=GPU,
     params:
         models=models,
-        settings=of_run(plan.settings, "scores"),
+        settings=of_run(job_settings.sections, "scores"),
         columns=columns("scores", "scores_halves"),
     shell:
         "python -m headroom scores {params.models} --set choose --settings {params.settings:q} "

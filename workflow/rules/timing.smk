@@ -19,7 +19,7 @@ rule timing:
         gpu=GPU,
     params:
         model=model,
-        settings=of_run(plan.main_settings, "timing"),
+        settings=of_run(job_settings.with_main, "timing"),
         columns=columns("timing", "timing_samples"),
     shell:
         "python -m headroom timing {params.model} --scores {input.scores} --set test --settings {params.settings:q} "

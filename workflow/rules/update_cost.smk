@@ -20,7 +20,7 @@ rule update_cost:
     params:
         study=study.study,
         data=directory_of("binarised"),
-        settings=plan.update_cost_settings(),
+        settings=job_settings.update_cost(),
         columns=columns("update_cost"),
         device=study.device,
     shell:

@@ -16,7 +16,7 @@ rule site_sizes:
         runtime=30,
     params:
         model=model,
-        settings=of_run(plan.settings, "site_sizes"),
+        settings=of_run(job_settings.sections, "site_sizes"),
         columns=columns("site_sizes"),
     shell:
         "python -m headroom site_sizes {params.model} --settings {params.settings:q} --output {output} > {log} 2>&1"

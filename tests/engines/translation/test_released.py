@@ -8,7 +8,7 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.data.moses import write_moses
+from headroom.data.subwords import write_moses
 from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.model import TranslationModel
 from headroom.engines.translation.released import adopt, read_dictionary

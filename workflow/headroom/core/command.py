@@ -42,7 +42,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def add_checkpoints(parser: argparse.ArgumentParser, form: str, *, several: bool = False) -> None:
-    """Add the flags that say which trained models to look at and where to compute.
+    """Add the flags that name the trained models and the device.
 
     Args:
         parser: The parser of a stage.
@@ -57,7 +57,7 @@ def add_checkpoints(parser: argparse.ArgumentParser, form: str, *, several: bool
 
 
 def add_translation_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """Add the flags that say which translation model to look at, and on which text."""
+    """Add the flags that name a translation model, and its text."""
     add_checkpoints(parser, "fairseq checkpoint of a transformer model (epoch<e>.pt)", several=several)
     parser.add_argument(
         "--vocabulary",
@@ -72,7 +72,7 @@ def add_until(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until",
         type=_epoch,
-        help="stop after this epoch without handing checkpoints over, so that another job goes on; unset for the end",
+        help="stop after this epoch without handing checkpoints over, so that another job resumes; unset for the end",
     )
 
 
@@ -174,18 +174,18 @@ def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] |
 
 @contextmanager
 def _silent_without_memory() -> Iterator[None]:
-    """Keep Python from telling of each object, e.g. a generator, that it had no memory to end: one line says it."""
-    tell = sys.unraisablehook
+    """Keep Python from reporting every object, e.g. a generator, that had no memory to end: one line says it."""
+    report = sys.unraisablehook
 
-    def tell_the_rest(unraisable: "sys.UnraisableHookArgs") -> None:
+    def report_the_rest(unraisable: "sys.UnraisableHookArgs") -> None:
         if not issubclass(unraisable.exc_type, MemoryError):
-            tell(unraisable)
+            report(unraisable)
 
-    sys.unraisablehook = tell_the_rest
+    sys.unraisablehook = report_the_rest
     try:
         yield
     finally:
-        sys.unraisablehook = tell
+        sys.unraisablehook = report
 
 
 def _message(error: Exception) -> str | None:
@@ -256,7 +256,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel]]:
-    """Return the key that tells the variants of a section apart, "" if it has but one, and the variant of values."""
+    """Return the key that distinguishes the variants of a section, "" if it has but one, and the variant of values."""
     variants = _variants(model)
     fields = (part for part in get_args(model) if isinstance(part, FieldInfo))
     tag = next((str(field.discriminator) for field in fields if field.discriminator), "")

@@ -1,4 +1,4 @@
-"""The one exception that reaches users, two mishaps that any code may meet, and text that is safe to show."""
+"""The exception that reaches users, two failures that any code may meet, and text that is safe to print."""
 
 import errno
 import re
@@ -12,7 +12,7 @@ _SAYS_NO_MEMORY = ("can't allocate memory", "Cannot allocate memory", "std::bad_
 
 
 class HeadroomError(Exception):
-    """A mistake or mishap that a user can act on.
+    """A mistake or failure that a user can act on.
 
     The message is one or two lines: what is wrong, where (file, line, key) and what to do.
     """

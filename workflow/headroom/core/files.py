@@ -49,7 +49,7 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
 
 
 def cannot_write(path: Path | str, error: BaseException) -> HeadroomError:
-    """Return the error that tells a user why a file or directory cannot be written."""
+    """Return the error that says why a file or directory cannot be written."""
     if disk_is_full(error):
         return HeadroomError(
             f"cannot write {path}: no space left on the disk; free some there and run the same command again"

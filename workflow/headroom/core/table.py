@@ -55,7 +55,7 @@ class Table:
     Attributes:
         path: Where it is below `results/<study>/`, e.g. `ablation/{run}.csv`.
         writers: The stages that write it.
-        key: The columns that tell its rows apart.
+        key: The columns that identify a row.
         columns: All of its columns, in order.
         runs: The runs that every study has a file of it of: `all`, those it trains, the transformers, or those that get
             every experiment; "" if other settings decide which files there are.

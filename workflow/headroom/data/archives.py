@@ -73,11 +73,6 @@ class Unpacked:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open a file.
-
-        Raises:
-            OSError: If it cannot be read.
-        """
         with open(path, "rb") as stream:
             start = stream.read(8)
         opener: Any = next((one for magic, one in _MAGIC.items() if start.startswith(magic)), open)
@@ -105,8 +100,7 @@ def fetch_archive(
 ) -> Path:
     """Return the path of an archive below `directory`, fetching it unless it is there already.
 
-    The mirror is tried first: `<mirror>/released/<name of the archive>` is used where it lies. What comes
-    shorter than the server announced is tried again, and is an error in the end.
+    The mirror is tried first: `<mirror>/released/<name of the archive>` is used where it lies.
 
     Args:
         url: Where it is published.
@@ -137,11 +131,7 @@ def fetch_archive(
 
 
 def checked_archive(path: Path, expected: str | None) -> Path:
-    """Return the path of an archive if its checksum is as expected; log it if it is not known.
-
-    Raises:
-        HeadroomError: If it is another; with both checksums.
-    """
+    """Return the path of an archive if its checksum is as expected, else raise HeadroomError; log an unknown one."""
     found, size = sha256(path), path.stat().st_size
     if expected is None:
         _log.info("%s has sha256 %s (%d bytes); key sha256 would check it", path.name, found, size)
@@ -154,14 +144,10 @@ def checked_archive(path: Path, expected: str | None) -> Path:
 
 
 def extract(archive: Path, wanted: Mapping[str, Path]) -> None:
-    """Copy regular files out of a tar archive, compressed in any way, reading it once from start to end.
+    """Copy regular files out of a tar archive, compressed in any way, each by its name to its place.
 
     Files are found by their last name, whatever folder they are in. Nothing else is read, and nothing is
     written but the places given: a member cannot choose where it goes.
-
-    Args:
-        archive: The archive.
-        wanted: Where each file goes, by its name in the archive.
 
     Raises:
         DamagedArchiveError: If it cannot be unpacked.

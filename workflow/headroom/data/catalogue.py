@@ -8,9 +8,8 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from headroom.core.errors import HeadroomError
-from headroom.settings.base import Settings
+from headroom.settings.base import SPLITS, Settings, check_far_names
 from headroom.settings.labelled import Labels, Metrics, check_task
-from headroom.settings.parallel import SPLITS, check_far_names
 
 REQUIRED = ("train", "valid", "test")
 """The sets that every data set has; all others are far domains."""
@@ -45,21 +44,17 @@ class Entry(Settings):
     @property
     def far(self) -> tuple[str, ...]:
         """The far-domain sets."""
-        return ()
+        return tuple(name for name in getattr(self, "sets", ()) if name not in REQUIRED)
 
 
 Found = TypeVar("Found", bound=Entry)
 
 
 def read_entries(path: Path | str, model: type[Found]) -> dict[str, Found]:
-    """Return the entries of a catalogue by name.
-
-    Args:
-        path: A YAML file, one entry per name.
-        model: What an entry must be.
+    """Return the entries of a catalogue, a YAML file, by name.
 
     Raises:
-        HeadroomError: If the file is not a catalogue; names the entry's key.
+        HeadroomError: If the file is not a catalogue of such entries; names the entry's key.
     """
     entries = {}
     try:
@@ -130,11 +125,6 @@ class Dataset(Entry):
         """The sets in the order of the catalogue."""
         return tuple(dict.fromkeys(file.set for file in self.files))
 
-    @property
-    def far(self) -> tuple[str, ...]:
-        """The far-domain sets."""
-        return tuple(name for name in self.sets if name not in REQUIRED)
-
     def file(self, name: str, side: str) -> SideFile:
         """Return the file of one side of a set."""
         return next(file for file in self.files if (file.set, file.side) == (name, side))
@@ -172,7 +162,7 @@ class Rows(Settings):
 
 
 class Identifiers(Settings):
-    """Rows told by identifiers that another file lists, one row a line."""
+    """Rows selected by identifiers that another file lists, one row a line."""
 
     file: str = Field(description="Path of the list, a table without header.")
     columns: Annotated[tuple[Column, ...], Field(min_length=1)] = Field(
@@ -228,11 +218,6 @@ class LabelledDataset(Entry):
             if strange := sorted({*self.columns_of(name).names.values()} - {*self.labels}):
                 raise ValueError(f"{name} names a label '{strange[0]}', which is not among {', '.join(self.labels)}")
         return self
-
-    @property
-    def far(self) -> tuple[str, ...]:
-        """The far-domain sets."""
-        return tuple(name for name in self.sets if name not in REQUIRED)
 
     def columns_of(self, name: str) -> Columns:
         """Return where sentences and labels of a set stand."""

@@ -6,10 +6,10 @@ written last: a corpus without it is not complete.
 
 import json
 import logging
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, sha256, write_lines
@@ -39,41 +39,64 @@ class Request:
     relations: tuple[str, ...] = ()
 
 
-class CorpusSettings(Protocol):
-    """Settings of text, whatever its kind and source."""
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-
-    def model_dump(self, *, mode: str) -> dict[str, Any]:
-        """Return all settings by name."""
-
-
-class Examples(Protocol):
+class Text(Protocol):
     """Text of any kind, example by example."""
 
-    def __len__(self) -> int:
-        """Return the number of examples."""
+    def __len__(self) -> int: ...
+
+    @property
+    def inputs(self) -> Sequence[Hashable]:
+        """What a model reads of each example."""
 
     def every_second(self, start: int) -> Self:
         """Return the examples number start, start + 2, ... (counted from 0)."""
 
+    def files(self, name: str) -> dict[str, list[str]]:
+        """Return the lines of the files of a set of this name."""
 
-Text = TypeVar("Text", bound=Examples)
+    def beside(self, name: str) -> dict[str, list[str]]:  # noqa: ARG002
+        """Return the lines of further files that say more of the examples, e.g. trees."""
+        return {}
 
 
-def halved(texts: Mapping[str, Text], name: str = "valid") -> dict[str, Text]:
+SomeText = TypeVar("SomeText", bound=Text)
+
+
+@dataclass(frozen=True)
+class CorpusSets(Generic[SomeText]):
+    """Text as a provider gives it.
+
+    Attributes:
+        texts: Examples by set: train, then valid or its halves choose and check, then test and the far domains.
+        origin: What is known of it besides its settings, e.g. licences.
+        valid: What messages call the validation examples.
+    """
+
+    texts: Mapping[str, SomeText]
+    origin: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+    valid: str = field(default="valid", kw_only=True)
+
+    def write(self, directory: Path, settings: Any, _request: Request) -> int:
+        """Write the corpus that settings of text describe and return the number of its examples."""
+        sets = halved(self.texts, self.valid)
+        for key, text in sets.items():
+            for name, lines in text.beside(key).items():
+                write_lines(directory / name, lines)
+        origin = {**settings.model_dump(mode="json"), **self.origin}
+        self._write(directory, sets, far=settings.far_names, origin=origin)
+        return sum(map(len, sets.values()))
+
+    def _write(self, directory: Path, sets: Mapping[str, SomeText], **about: Any) -> None:
+        raise NotImplementedError
+
+
+def halved(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str, SomeText]:
     """Return the sets with `choose` (examples 1, 3, 5, ...) and `check` (2, 4, 6, ...) in the place of `valid`.
 
-    Args:
-        texts: Sets by name; without `valid` they stay as they are.
-        name: What messages call the validation text.
-
     Raises:
-        HeadroomError: If it has fewer than two examples.
+        HeadroomError: If `valid`, by this name in the message, has fewer than two examples.
     """
-    sets: dict[str, Text] = {}
+    sets: dict[str, SomeText] = {}
     for key, text in texts.items():
         if key != "valid":
             sets[key] = text
@@ -84,36 +107,61 @@ def halved(texts: Mapping[str, Text], name: str = "valid") -> dict[str, Text]:
     return sets
 
 
-def warn_of_overlap(sets: Mapping[str, Sequence[Hashable]]) -> dict[str, int]:
+def drawn_sets(settings: Any, draw: Callable[[str, str, int], SomeText]) -> dict[str, SomeText]:
+    """Return generated sets, each drawn by its name, topic and size from a stream of random numbers of its own.
+
+    Train is drawn last: the evaluation sets stay the same when more training examples are asked for.
+    """
+    topics = {"test": "near", "valid": "near", "far": "far", "train": "near"}
+    drawn = {name: draw(name, topic, getattr(settings, name)) for name, topic in topics.items()}
+    return halved({name: drawn[name] for name in ("train", "valid", "test", "far")})
+
+
+def write_sets(
+    directory: Path | str,
+    sets: Mapping[str, Text],
+    *,
+    far: Sequence[str],
+    about: Mapping[str, Any],
+    origin: Mapping[str, Any],
+    counts: Mapping[str, Any],
+) -> None:
+    """Write the files of all sets and then `corpus.json`, with their checksums.
+
+    Args:
+        directory: Where the corpus goes.
+        sets: Text of train, choose, check, test and the far-domain sets, by name.
+        far: The names of the far-domain sets.
+        about: What `corpus.json` says of this kind of text.
+        origin: Where the text comes from.
+        counts: What is counted of this kind of text.
+    """
+    directory = Path(directory)
+    (directory / RECORD).unlink(missing_ok=True)
+    files = {name: lines for key, text in sets.items() for name, lines in text.files(key).items()}
+    for name, lines in files.items():
+        write_lines(directory / name, lines)
+    record = {
+        "evaluation_sets": [name for name in sets if name != "train"],
+        "far": list(far),
+        **about,
+        "origin": dict(origin),
+        "sizes": {name: len(text) for name, text in sets.items()},
+        **counts,
+        "also_in_train": warn_of_overlap(sets),
+        "sha256": {name: sha256(directory / name) for name in files},
+    }
+    write_lines(directory / RECORD, [json.dumps(record, indent=2, ensure_ascii=False)])
+
+
+def warn_of_overlap(sets: Mapping[str, Text]) -> dict[str, int]:
     """Return, and log as warnings, how many inputs of each evaluation set are in train too."""
-    train = set(sets["train"])
-    found = {name: sum(one in train for one in inputs) for name, inputs in sets.items() if name != "train"}
+    train = set(sets["train"].inputs)
+    found = {name: sum(one in train for one in text.inputs) for name, text in sets.items() if name != "train"}
     for name, count in found.items():
         if count:
             _log.warning("%d of %d examples of %s are in train too", count, len(sets[name]), name)
     return found
-
-
-def write_files(directory: Path | str, files: Mapping[str, list[str]], record: Mapping[str, Any]) -> None:
-    """Write the files of a corpus, and then its record with their checksums.
-
-    Args:
-        directory: Where the corpus goes.
-        files: The lines of every file by name.
-        record: What `corpus.json` says of the corpus.
-    """
-    directory = Path(directory)
-    (directory / RECORD).unlink(missing_ok=True)
-    for name, lines in files.items():
-        write_lines(directory / name, lines)
-    whole = {**record, "sha256": {name: sha256(directory / name) for name in files}}
-    write_lines(directory / RECORD, [json.dumps(whole, indent=2, ensure_ascii=False)])
-
-
-def write_beside(directory: Path | str, files: Mapping[str, list[str]]) -> None:
-    """Write the lines of files that belong to a corpus and are no text of it."""
-    for name, lines in files.items():
-        write_lines(Path(directory) / name, lines)
 
 
 def read_corpus_record(directory: Path | str) -> dict[str, Any]:

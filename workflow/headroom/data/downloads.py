@@ -27,8 +27,8 @@ BUSY = (408, 429, 500, 502, 503, 504)
 CHUNK = 2**16
 """The most bytes that are read at once; fewer where fewer have come."""
 
-GETTING_ON = 2**20
-"""Bytes that a try must bring so that the tries before it no longer count."""
+PROGRESS = 2**20
+"""Bytes after which a try counts as the first."""
 
 LONGEST_PAUSE = 60
 """Seconds that are waited at most before a try, whatever the server asks for."""
@@ -41,7 +41,7 @@ class Patience:
     """How long a download is waited for.
 
     Attributes:
-        tries: How often one address is tried without getting on.
+        tries: How often one address is tried without progress.
         pause: Makes the pauses between tries, in seconds: none, then 2, 4, 8, ... times this.
         timeout: Seconds without an answer or a byte after which a try has failed.
         limit: Seconds that one address may take in all, besides those that its bytes take at the slowest speed.
@@ -113,13 +113,9 @@ def download(
 
 
 def in_mirror(mirror: Path | str | None, place: str) -> Path | None:
-    """Return where a directory that mirrors published files has one; None if it lacks it.
+    """Return where a directory that mirrors published files has one, e.g. `multi30k/train.en.gz`; None if it lacks it.
 
-    A mirror that is not there is no error, only a warning: the same study runs on machines with and without it.
-
-    Args:
-        mirror: The mirror, or None. One on the network has nothing here.
-        place: Where a mirror has the file, e.g. `multi30k/train.en.gz`.
+    A missing mirror is only a warning: the same study runs on machines with and without it.
     """
     if mirror is None or _is_address(mirror):
         return None
@@ -140,7 +136,7 @@ def _is_address(mirror: Path | str | None) -> bool:
 
 
 def _obtain(part: PartialFile, address: str, expected: str | None, size: int | None, patience: Patience) -> None:
-    """Load a file and compare it with its checksum; what is of several connections gets a second chance."""
+    """Load a file and compare it with its checksum; one made of several connections is loaded once more."""
     for is_last in (False, True):
         _fill(part, address, size, patience)
         if expected is None or (found := sha256(part.path)) == expected:
@@ -153,17 +149,16 @@ def _obtain(part: PartialFile, address: str, expected: str | None, size: int | N
 
 
 def _fill(part: PartialFile, address: str, size: int | None, patience: Patience) -> None:
-    """Load what is missing of a file, in as many tries as it takes."""
     policy = Retry(total=patience.tries - 1, backoff_factor=patience.pause, retry_after_max=LONGEST_PAUSE)
-    left, clock = policy, _Clock(part, patience)
+    left, clock = policy, _Clock(part, patience, size)
     with requests.Session() as session:
         while not part.is_whole(address):
             before = part.size
             try:
-                _load(session, part, address, size, clock)
+                _load(session, part, address, clock)
                 break
             except _BrokeOffError as error:
-                left = policy if part.size - before >= GETTING_ON else left
+                left = policy if part.size - before >= PROGRESS else left
                 if not left.total:
                     raise _GaveUpError(f"{error} (tried {patience.tries} times)") from error
                 _log.info("%s: %s; trying again", address, error)
@@ -171,7 +166,7 @@ def _fill(part: PartialFile, address: str, size: int | None, patience: Patience)
                 left.sleep(error.response)
 
 
-def _load(session: requests.Session, part: PartialFile, address: str, size: int | None, clock: "_Clock") -> None:
+def _load(session: requests.Session, part: PartialFile, address: str, clock: "_Clock") -> None:
     """Ask once for what is missing, and add what comes."""
     headers = {"Accept-Encoding": "identity"}  # the file's own bytes, which its checksum is of
     if version := part.version(address):
@@ -182,7 +177,7 @@ def _load(session: requests.Session, part: PartialFile, address: str, size: int 
             with part.appending() as stream:
                 while data := response.raw.read1(CHUNK, decode_content=False):
                     stream.write(data)
-                    clock.see(len(data), stream.tell(), size)
+                    clock.see(len(data), stream.tell())
     except (requests.ConnectionError, requests.Timeout, HTTPError) as error:
         raise _BrokeOffError(_reason(error)) from error
     except requests.RequestException as error:  # no address, or one that leads round in a circle
@@ -196,7 +191,7 @@ def _begin(part: PartialFile, address: str, response: requests.Response) -> None
         raise _BrokeOffError(f"status {status}", response.raw)
     if status == 200:
         part.begin(address, response.headers)
-    elif status == 416 or (status == 206 and not part.go_on(address, response.headers)):
+    elif status == 416 or (status == 206 and not part.continues(address, response.headers)):
         part.discard()
         raise _BrokeOffError("the server does not go on where the download broke off")
     elif status != 206:
@@ -204,32 +199,26 @@ def _begin(part: PartialFile, address: str, response: requests.Response) -> None
 
 
 class _Clock:
-    """The time that an address takes, and the lines of progress."""
+    """The time that an address takes, and the lines of progress; `limit` is the bytes of the file, if known."""
 
-    def __init__(self, part: PartialFile, patience: Patience) -> None:
+    def __init__(self, part: PartialFile, patience: Patience, limit: int | None) -> None:
         self.patience = patience
-        self._part = part
-        self._start = self._told = time.monotonic()
+        self._part, self._limit = part, limit
+        self._start = self._reported = time.monotonic()
         self._came = 0
 
-    def see(self, came: int, size: int, limit: int | None) -> None:
-        """Note that bytes have come: give up if they are too many or too slow, else tell now and then how far it is.
-
-        Args:
-            came: Bytes that have come now.
-            size: Bytes of the part.
-            limit: Bytes that the file should have, if that is known.
-        """
+    def see(self, came: int, size: int) -> None:
+        """Note bytes that have come, now and of the part: give up if they are too many or too slow; log progress."""
         now = time.monotonic()
         self._came += came
-        if limit is not None and size > limit:
+        if self._limit is not None and size > self._limit:
             self._part.discard()
-            raise _GaveUpError(f"more than the {limit} bytes that it should have")
+            raise _GaveUpError(f"more than the {self._limit} bytes that it should have")
         if now - self._start > self.patience.limit + self._came / self.patience.slowest:
             raise _GaveUpError(f"too slow: {self._came} bytes in {now - self._start:.0f} s")
-        if now - self._told >= self.patience.report:
-            self._told = now
-            total = limit or self._part.total
+        if now - self._reported >= self.patience.report:
+            self._reported = now
+            total = self._limit or self._part.total
             whole = f" of {total / 1e6:.1f}" if total else ""
             _log.info("%s: %.1f%s MB", self._part.name, size / 1e6, whole)
 

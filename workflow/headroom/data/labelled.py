@@ -9,22 +9,14 @@ Fields stand between tabs and are taken as they are, quotation marks too; lines 
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
-from headroom.data.corpora import (
-    CorpusSettings,
-    Request,
-    halved,
-    read_corpus_record,
-    warn_of_overlap,
-    write_beside,
-    write_files,
-)
+from headroom.data.corpora import CorpusSets, Text, read_corpus_record, write_sets
 
 SINGLE = ("sentence",)
 PAIR = ("sentence1", "sentence2")
@@ -32,12 +24,18 @@ LABEL = "label"
 
 
 @dataclass(frozen=True)
-class LabelledText:
+class LabelledText(Text):
     """Examples: sentences, or pairs of a first and a second sentence, and their labels, in the same order."""
 
     first: list[str]
     second: list[str] | None
     labels: list[str]
+
+    @classmethod
+    def of(cls, sides: Iterable[list[str]], labels: list[str]) -> "LabelledText":
+        """Return the examples of one or two lists of sentences."""
+        first, *second = sides
+        return cls(first, second[0] if second else None, labels)
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -58,46 +56,35 @@ class LabelledText:
 
     def taken(self, places: Sequence[int]) -> "LabelledText":
         """Return the examples at these places (counted from 0), in this order."""
-        first, *second = ([side[place] for place in places] for side in self.sides)
-        return LabelledText(first, second[0] if second else None, [self.labels[place] for place in places])
+        sides = ([side[place] for place in places] for side in self.sides)
+        return LabelledText.of(sides, [self.labels[place] for place in places])
+
+    def files(self, name: str) -> dict[str, list[str]]:
+        """Return the lines of the file of a set of this name."""
+        header = (*(SINGLE if self.second is None else PAIR), LABEL)
+        return {f"{name}.tsv": ["\t".join(row) for row in (header, *zip(*self.sides, self.labels, strict=True))]}
 
 
 @dataclass(frozen=True)
-class LabelledSets:
+class LabelledSets(CorpusSets[LabelledText]):
     """Labelled text as a provider gives it.
 
     Attributes:
-        texts: Examples by set: train, then valid or its halves choose and check, then test and the far domains.
         labels: All labels, in the order of a classifier's outputs.
         metrics: How the task is judged, the main metric first.
-        origin: What is known of it besides its settings, e.g. licences.
-        valid: What messages call the validation examples.
-        beside: Lines of further files by name, e.g. edits.
     """
 
-    texts: Mapping[str, LabelledText]
     labels: Sequence[str]
     metrics: Sequence[str]
-    origin: Mapping[str, Any] = field(default_factory=dict)
-    valid: str = "valid"
-    beside: Mapping[str, list[str]] = field(default_factory=dict)
 
-    def write(self, directory: Path, settings: CorpusSettings, _request: Request) -> int:
-        """Write the corpus and return the number of its examples."""
-        sets = halved(self.texts, self.valid)
-        write_beside(directory, self.beside)
-        about = {**settings.model_dump(mode="json"), **self.origin}
-        kinds: dict[str, Any] = {"labels": self.labels, "metrics": self.metrics, "far": settings.far_names}
-        write_labelled_corpus(directory, sets, **kinds, about=about)
-        return sum(map(len, sets.values()))
+    def _write(self, directory: Path, sets: Mapping[str, LabelledText], **about: Any) -> None:
+        write_labelled_corpus(directory, sets, labels=self.labels, metrics=self.metrics, **about)
 
 
 def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> LabelledText:
     """Read a TSV of the common form; other columns may stand between, white space around a field is dropped.
 
-    Args:
-        path: The file.
-        labels: The labels that may occur; without it any may.
+    Without `labels` any may occur.
 
     Raises:
         HeadroomError: If the file is missing, is not UTF-8, lacks a column or has no line below their names, or
@@ -107,20 +94,19 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
     if not lines:
         raise HeadroomError(f"{path} is empty: expected the names of the columns in line 1")
     header = [name.strip() for name in lines[0].removeprefix("\ufeff").split("\t")]
-    places = _places(header, path)
+    names = (*(PAIR if {*PAIR} & {*header} else SINGLE), LABEL)
+    if missing := [name for name in names if name not in header]:
+        raise HeadroomError(
+            f"{path}, line 1: no column '{missing[0]}' among {', '.join(header)}; name the columns sentence and label, "
+            "or sentence1, sentence2 and label, with tabs between them"
+        )
     rows = split_rows(lines[1:], columns=len(header), name=path, first_line=2)
-    first, *second, given = ([row[place].strip() for row in rows] for place in places)
-    return checked(LabelledText(first, second[0] if second else None, given), labels, name=path, first_line=2)
+    *sides, given = ([row[header.index(name)].strip() for row in rows] for name in names)
+    return checked(LabelledText.of(sides, given), labels, name=path, first_line=2)
 
 
 def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_line: int) -> list[list[str]]:
-    """Split lines at tabs.
-
-    Args:
-        lines: Lines of a table.
-        columns: How many columns every line must have.
-        name: The file, for error messages.
-        first_line: The number of the first of the lines in its file.
+    """Split the lines of a file, of which the first has a number, at tabs.
 
     Raises:
         HeadroomError: If a line has another number of columns.
@@ -134,13 +120,7 @@ def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_li
 
 
 def checked(text: LabelledText, labels: Sequence[str] | None, *, name: Path | str, first_line: int = 1) -> LabelledText:
-    """Return the text if it is sound.
-
-    Args:
-        text: The examples as they were read.
-        labels: The labels that may occur; without it any may.
-        name: The file that the examples were read from, for error messages.
-        first_line: The number of the first example's line in that file.
+    """Return text that was read from a file, from this line on, if it is sound; without `labels` any may occur.
 
     Raises:
         HeadroomError: If there is no example, a sentence is empty, or a label is missing or not among `labels`.
@@ -165,45 +145,42 @@ def write_labelled_corpus(
     *,
     labels: Sequence[str],
     metrics: Sequence[str],
-    far: Sequence[str],
-    about: Mapping[str, Any],
+    far: Sequence[str] = (),
+    origin: Mapping[str, Any],
 ) -> None:
     r"""Check every set, write them all and then `corpus.json`.
 
     Tabs, ends of lines ("\r", "\n") and NUL inside a sentence become one space.
 
-    Args:
-        directory: Where the corpus goes.
-        sets: Examples of train (which may be empty, if nothing is trained), choose, check, test and the far-domain
-            sets, by name.
-        labels: All labels, in the order of a classifier's outputs.
-        metrics: How the task is judged, the main metric first.
-        far: The names of the far-domain sets.
-        about: Where the text comes from, with its licences if they are known.
+    Arguments are those of `LabelledSets` and `headroom.data.corpora.write_sets`; train may be empty.
 
     Raises:
         HeadroomError: If a set is not sound, or has pairs of sentences where train has single ones.
     """
-    sets = {name: _plain(text) for name, text in sets.items()}
+    sets = {name: _on_one_line(text) for name, text in sets.items()}
+    kinds = {name: "single sentences" if text.second is None else "pairs of sentences" for name, text in sets.items()}
     for name, text in sets.items():
         if text.labels or name != "train":
             checked(text, labels, name=f"{name}.tsv", first_line=2)
-        if len(text.sides) != len(sets["train"].sides):
-            kinds = f"train has {_kind(sets['train'])}, {name} has {_kind(text)}"
-            raise HeadroomError(f"{kinds}: give all sets the same columns")
-    record = {
-        "evaluation_sets": [name for name in sets if name != "train"],
-        "far": list(far),
+        if kinds[name] != kinds["train"]:
+            found = f"train has {kinds['train']}, {name} has {kinds[name]}"
+            raise HeadroomError(f"{found}: give all sets the same columns")
+    about = {
         "labels": list(labels),
         "metrics": list(metrics),
         "sentences_per_example": len(sets["train"].sides),
-        "origin": dict(about),
-        "sizes": {name: len(text) for name, text in sets.items()},
-        "label_sizes": {name: _label_sizes(text, labels) for name, text in sets.items()},
-        "words": {name: sum(len(line.split()) for side in text.sides for line in side) for name, text in sets.items()},
-        "also_in_train": warn_of_overlap({name: text.inputs for name, text in sets.items()}),
     }
-    write_files(directory, {f"{name}.tsv": _table(text) for name, text in sets.items()}, record)
+    sizes = {name: Counter(text.labels) for name, text in sets.items()}
+    counts = {
+        "label_sizes": {name: {label: found[label] for label in labels} for name, found in sizes.items()},
+        "words": {name: sum(len(line.split()) for side in text.sides for line in side) for name, text in sets.items()},
+    }
+    write_sets(directory, sets, far=far, about=about, origin=origin, counts=counts)
+
+
+def _on_one_line(text: LabelledText) -> LabelledText:
+    sides = ([re.sub(r"[\0\t\r\n]+", " ", line).strip() for line in side] for side in text.sides)
+    return LabelledText.of(sides, text.labels)
 
 
 def read_labelled_record(directory: Path | str) -> dict[str, Any]:
@@ -216,35 +193,3 @@ def read_labelled_record(directory: Path | str) -> dict[str, Any]:
     if "labels" not in record:
         raise HeadroomError(f"{directory} holds no labelled text: its corpus.json has no 'labels'")
     return record
-
-
-def _places(header: Sequence[str], path: Path | str) -> list[int]:
-    """Return where the columns of the sentences and of the label stand."""
-    names = PAIR if {*PAIR} & {*header} else SINGLE
-    for name in (*names, LABEL):
-        if name not in header:
-            raise HeadroomError(
-                f"{path}, line 1: no column '{name}' among {', '.join(header)}; name the columns sentence and label, "
-                "or sentence1, sentence2 and label, with tabs between them"
-            )
-    return [header.index(name) for name in (*names, LABEL)]
-
-
-def _plain(text: LabelledText) -> LabelledText:
-    first, *second = ([re.sub(r"[\0\t\r\n]+", " ", line).strip() for line in side] for side in text.sides)
-    return LabelledText(first, second[0] if second else None, text.labels)
-
-
-def _table(text: LabelledText) -> list[str]:
-    rows = zip(*text.sides, text.labels, strict=True)
-    header = (*(SINGLE if text.second is None else PAIR), LABEL)
-    return ["\t".join(row) for row in (header, *rows)]
-
-
-def _label_sizes(text: LabelledText, labels: Sequence[str]) -> dict[str, int]:
-    counts = Counter(text.labels)
-    return {label: counts[label] for label in labels}
-
-
-def _kind(text: LabelledText) -> str:
-    return "single sentences" if text.second is None else "pairs of sentences"

@@ -5,19 +5,19 @@ far-domain sets, and `corpus.json`, which is written last: a corpus without it i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
-from headroom.data.corpora import CorpusSettings, Request, halved, warn_of_overlap, write_beside, write_files
+from headroom.data.corpora import CorpusSets, Text, write_sets
 
 SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
-class ParallelText:
+class ParallelText(Text):
     """Sentences of the source language and their translations, in the same order."""
 
     source: list[str]
@@ -26,45 +26,28 @@ class ParallelText:
     def __len__(self) -> int:
         return len(self.source)
 
+    @property
+    def inputs(self) -> list[str]:
+        """The source sentences."""
+        return self.source
+
     def every_second(self, start: int) -> "ParallelText":
         """Return the pairs number start, start + 2, ... (counted from 0)."""
         return ParallelText(self.source[start::2], self.target[start::2])
 
+    def files(self, name: str) -> dict[str, list[str]]:
+        """Return the lines of the files of a set of this name."""
+        return {f"{name}.source": self.source, f"{name}.target": self.target}
+
 
 @dataclass(frozen=True)
-class ParallelSets:
-    """Parallel text as a provider gives it.
+class ParallelSets(CorpusSets[ParallelText]):
+    """Parallel text as a provider gives it, with the names of the source and the target language."""
 
-    Attributes:
-        texts: Pairs by set: train, then valid or its halves choose and check, then test and the far domains.
-        languages: Names of the source and the target language.
-        origin: What is known of it besides its settings, e.g. licences.
-        valid: What messages call the validation pairs.
-        beside: Lines of further files by name, e.g. trees.
-    """
-
-    texts: Mapping[str, ParallelText]
     languages: tuple[str, str]
-    origin: Mapping[str, Any] = field(default_factory=dict)
-    valid: str = "valid"
-    beside: Mapping[str, list[str]] = field(default_factory=dict)
 
-    def write(self, directory: Path, settings: CorpusSettings, _request: Request) -> int:
-        """Write the corpus and return the number of its pairs."""
-        sets = halved(self.texts, self.valid)
-        write_beside(directory, self.beside)
-        about = Origin(*self.languages, {**settings.model_dump(mode="json"), **self.origin})
-        write_corpus(directory, sets, far=settings.far_names, about=about)
-        return sum(map(len, sets.values()))
-
-
-@dataclass(frozen=True)
-class Origin:
-    """What a corpus says of itself: its languages and where it comes from."""
-
-    source_language: str
-    target_language: str
-    origin: Mapping[str, Any]
+    def _write(self, directory: Path, sets: Mapping[str, ParallelText], **about: Any) -> None:
+        write_corpus(directory, sets, languages=self.languages, **about)
 
 
 def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
@@ -74,17 +57,15 @@ def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
         HeadroomError: If a file is missing, empty or not UTF-8, has an empty line, or has another number
             of lines than its partner.
     """
-    text = ParallelText(*([line.strip() for line in _without_mark(read_lines(path))] for path in (source, target)))
+    source_lines, target_lines = read_lines(source), read_lines(target)
+    for lines in (source_lines, target_lines):
+        lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
+    text = ParallelText([line.strip() for line in source_lines], [line.strip() for line in target_lines])
     return checked(text, str(source), str(target))
 
 
 def checked(text: ParallelText, source_name: str, target_name: str) -> ParallelText:
-    """Return the text if it is sound.
-
-    Args:
-        text: Both sides as they were read.
-        source_name: The file that the source side was read from, for error messages.
-        target_name: The file that the target side was read from.
+    """Return text that was read from these files if it is sound.
 
     Raises:
         HeadroomError: If a side is empty or has an empty line, or if the sides differ in length.
@@ -105,29 +86,15 @@ def checked(text: ParallelText, source_name: str, target_name: str) -> ParallelT
     return text
 
 
-def _without_mark(lines: list[str]) -> list[str]:
-    """Return lines without the byte order mark that some programs write in front of UTF-8."""
-    return [lines[0].removeprefix("\ufeff"), *lines[1:]] if lines else []
-
-
-def write_corpus(directory: Path | str, sets: Mapping[str, ParallelText], *, far: Sequence[str], about: Origin) -> None:
-    """Write every set and then `corpus.json`.
-
-    Args:
-        directory: Where the corpus goes.
-        sets: Pairs of train, choose, check, test and the far-domain sets, by name.
-        far: The names of the far-domain sets.
-        about: Languages and origin.
-    """
-    record = {
-        "evaluation_sets": [name for name in sets if name != "train"],
-        "far": list(far),
-        "source_language": about.source_language,
-        "target_language": about.target_language,
-        "origin": dict(about.origin),
-        "sizes": {name: len(text) for name, text in sets.items()},
-        "source_words": {name: sum(len(line.split()) for line in text.source) for name, text in sets.items()},
-        "also_in_train": warn_of_overlap({name: text.source for name, text in sets.items()}),
-    }
-    files = {f"{name}.{side}": getattr(text, side) for name, text in sets.items() for side in SIDES}
-    write_files(directory, files, record)
+def write_corpus(
+    directory: Path | str,
+    sets: Mapping[str, ParallelText],
+    *,
+    languages: tuple[str, str],
+    far: Sequence[str] = (),
+    origin: Mapping[str, Any],
+) -> None:
+    """Write every set and then `corpus.json`; arguments as of `headroom.data.corpora.write_sets`."""
+    about = {"source_language": languages[0], "target_language": languages[1]}
+    words = {name: sum(len(line.split()) for line in text.source) for name, text in sets.items()}
+    write_sets(directory, sets, far=far, about=about, origin=origin, counts={"source_words": words})

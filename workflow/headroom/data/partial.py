@@ -14,13 +14,7 @@ from headroom.core.files import cannot_write
 
 @dataclass(frozen=True)
 class _Note:
-    """What a part is of.
-
-    Attributes:
-        address: Where it comes from.
-        version: What the server can compare its file with: a strong entity tag or a date; "" if it said neither.
-        total: The bytes of the whole file, if the server said so.
-    """
+    """What a part is of: its address, its version for `If-Range` ("" if unknown) and the bytes of the whole file."""
 
     address: str = ""
     version: str = ""
@@ -55,7 +49,7 @@ class PartialFile:
         return self._note.total
 
     def version(self, address: str) -> str:
-        """Return which version of an address' file to go on with; "" if there is nothing to go on with."""
+        """Return the version of an address' file that can be resumed; "" if there is none."""
         return self._note.version if self.size and self._note.address == address else ""
 
     def is_whole(self, address: str) -> bool:
@@ -78,7 +72,7 @@ class PartialFile:
         except OSError as error:
             raise cannot_write(self.path, error) from error
 
-    def go_on(self, address: str, headers: Mapping[str, str]) -> bool:
+    def continues(self, address: str, headers: Mapping[str, str]) -> bool:
         """Return whether an answer with a part of a file is the rest of this one."""
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("Content-Range", ""))
         known = self.version(address)
@@ -137,5 +131,6 @@ class PartialFile:
 
 
 def _version(headers: Mapping[str, str]) -> str:
+    """Return a strong entity tag or a date, "" if there is neither."""
     tag = headers.get("ETag", "")
     return tag if tag and not tag.startswith("W/") else headers.get("Last-Modified", "")

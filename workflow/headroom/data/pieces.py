@@ -1,8 +1,9 @@
-"""Sentences to SentencePiece pieces and back. No torch."""
+"""Sentences to subword pieces and back: SentencePiece models. No torch."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import sentencepiece
 
@@ -13,12 +14,30 @@ from headroom.settings.parallel import VocabularySettings
 _TOO_LARGE = re.compile(r"[Vv]ocabulary size.*?too high.*?<= (\d+)", re.DOTALL)
 
 
-class Pieces:
-    """A SentencePiece model on disk, as encoder and decoder of sentences.
+class Subwords(Protocol):
+    """Encoder and decoder of the sentences of one language.
 
     Any white space counts as a space, U+0085 and U+2028 too, which programs that read lines or tokens of
     encoded text would otherwise take for the end of one.
     """
+
+    def encode(self, sentence: str) -> list[str]:
+        """Return the pieces of a sentence."""
+
+    def decode(self, pieces: Sequence[str]) -> str:
+        """Return the plain text that pieces stand for."""
+
+    def encode_lines(self, sentences: Sequence[str]) -> list[str]:
+        """Return each sentence as pieces separated by spaces: the form that fairseq-preprocess reads."""
+        return [" ".join(self.encode(sentence)) for sentence in sentences]
+
+    def decode_line(self, line: str) -> str:
+        """Return the plain text of pieces separated by spaces."""
+        return self.decode(line.split(" "))
+
+
+class Pieces(Subwords):
+    """A SentencePiece model on disk; characters unknown to it become pieces of their own."""
 
     def __init__(self, model: Path | str):
         """Load a model.
@@ -32,20 +51,12 @@ class Pieces:
             raise HeadroomError(f"cannot load the SentencePiece model {model}: run the prepare stage anew") from error
 
     def encode(self, sentence: str) -> list[str]:
-        """Return the pieces of a sentence; characters unknown to the model become pieces of their own."""
-        return self._processor.encode(_plain_spaces(sentence), out_type=str)
+        """Return the pieces of a sentence."""
+        return self._processor.encode(" ".join(sentence.split()), out_type=str)
 
     def decode(self, pieces: Sequence[str]) -> str:
         """Return the plain text that pieces stand for."""
         return self._processor.decode(list(pieces))
-
-    def encode_lines(self, sentences: Sequence[str]) -> list[str]:
-        """Return each sentence as pieces separated by spaces: the form that fairseq-preprocess reads."""
-        return [" ".join(self.encode(sentence)) for sentence in sentences]
-
-    def decode_line(self, line: str) -> str:
-        """Return the plain text of pieces separated by spaces."""
-        return self.decode(line.split(" "))
 
 
 def train_pieces(sentences: Sequence[str], path: Path | str, settings: VocabularySettings) -> None:
@@ -57,7 +68,7 @@ def train_pieces(sentences: Sequence[str], path: Path | str, settings: Vocabular
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=_each(sentences),
+                sentence_iterator=(" ".join(sentence.split()) for sentence in sentences),
                 model_writer=stream,
                 vocab_size=settings.size,
                 model_type=settings.model_type,
@@ -68,22 +79,11 @@ def train_pieces(sentences: Sequence[str], path: Path | str, settings: Vocabular
         except RuntimeError as error:
             if disk_is_full(error) or out_of_memory(error):
                 raise
-            raise HeadroomError(_reason(str(error), settings)) from error
-
-
-def _each(sentences: Sequence[str]) -> Iterator[str]:
-    yield from map(_plain_spaces, sentences)
-
-
-def _plain_spaces(sentence: str) -> str:
-    return " ".join(sentence.split())
-
-
-def _reason(message: str, settings: VocabularySettings) -> str:
-    found = _TOO_LARGE.search(message)
-    if found:
-        return (
-            f"vocabulary.size is {settings.size}, but the training text allows at most {found[1]} pieces: "
-            f"set vocabulary.size to {found[1]} or less"
-        )
-    return f"SentencePiece cannot make a vocabulary with vocabulary.size {settings.size}: {message.strip()}"
+            message = str(error).strip()
+            reason = f"SentencePiece cannot make a vocabulary with vocabulary.size {settings.size}: {message}"
+            if found := _TOO_LARGE.search(message):
+                reason = (
+                    f"vocabulary.size is {settings.size}, but the training text allows at most {found[1]} pieces: "
+                    f"set vocabulary.size to {found[1]} or less"
+                )
+            raise HeadroomError(reason) from error

@@ -1,44 +1,199 @@
-"""The subword pieces of a vocabulary, of whatever kind it is. No torch."""
+"""The subword pieces of a vocabulary, of whatever kind it is, and where they stand in the plain text. No torch.
 
+Vocabularies of released models are Moses tokens cut by byte-pair codes.
+"""
+
+import html
+import io
+import json
+import re
+import unicodedata
 from collections.abc import Sequence
+from difflib import SequenceMatcher
+from functools import lru_cache
 from pathlib import Path
-from typing import Protocol
 
-from headroom.data.pieces import Pieces
+from pydantic import ValidationError
 
+from headroom.core.errors import HeadroomError
+from headroom.core.files import read_lines, write_lines
+from headroom.data.pieces import Pieces, Subwords
+from headroom.settings.models import MosesSettings
 
-class Subwords(Protocol):
-    """Encoder and decoder of the sentences of one language."""
+CODES = "bpecodes"
+"""The file of the codes in a vocabulary's directory."""
 
-    def encode(self, sentence: str) -> list[str]:
-        """Return the pieces of a sentence."""
+MOSES = "moses.json"
+"""The file of the settings; a directory that has it is a vocabulary of this kind."""
 
-    def decode(self, pieces: Sequence[str]) -> str:
-        """Return the plain text that pieces stand for."""
-
-    def encode_lines(self, sentences: Sequence[str]) -> list[str]:
-        """Return each sentence as pieces separated by spaces."""
-
-    def decode_line(self, line: str) -> str:
-        """Return the plain text of pieces separated by spaces."""
+_SPACE, _CONTINUED = "▁", "@@"  # SentencePiece's mark of a space; subword-nmt's of a word that goes on
+_VERSIONS = ("#version: 0.1", "#version: 0.2")
 
 
 def load_subwords(vocabulary: Path | str) -> tuple[Subwords, Subwords]:
-    """Return the pieces of the source and of the target language.
+    """Return the pieces of a vocabulary's source and target language.
 
-    Args:
-        vocabulary: A directory with `sentencepiece.model`, or with `bpecodes` and `moses.json`.
+    Its directory has `sentencepiece.model`, or `bpecodes` and `moses.json`.
 
     Raises:
         HeadroomError: If a file is missing or damaged.
     """
     directory = Path(vocabulary)
-    if not (directory / "moses.json").is_file():
+    if not (directory / MOSES).is_file():
         both = Pieces(directory / "sentencepiece.model")
         return both, both
-    from headroom.data.moses import CODES, MosesPieces, read_moses  # slow to import, and seldom needed
-
     settings = read_moses(directory)
     languages = (settings.source_language, settings.target_language)
     source, target = (MosesPieces(directory / CODES, language, settings) for language in languages)
     return source, target
+
+
+class MosesPieces(Subwords):
+    """One language of a vocabulary of byte-pair codes.
+
+    Characters with a meaning for Moses are escaped, as in its own tokeniser: an apostrophe is `&apos;`.
+    """
+
+    def __init__(self, codes: Path | str, language: str, settings: MosesSettings) -> None:
+        """Load byte-pair codes of subword-nmt; tokens depend on the language, e.g. `en`.
+
+        Raises:
+            HeadroomError: If the file is missing or has no byte-pair codes; names the line.
+        """
+        from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer  # slow to import, seldom needed
+        from subword_nmt.apply_bpe import BPE
+
+        self._bpe = BPE(io.StringIO("".join(f"{line}\n" for line in _code_lines(codes))), separator=_CONTINUED)
+        self._normaliser = MosesPunctNormalizer(language, perl_parity=True) if settings.normalise else None
+        self._tokeniser = MosesTokenizer(language)
+        self._detokeniser = MosesDetokenizer(language)
+        self._split_hyphens = settings.split_hyphens
+
+    def encode(self, sentence: str) -> list[str]:
+        """Return the pieces of a sentence; all but the last of a token end in `@@`."""
+        text = " ".join(sentence.split())
+        if self._normaliser is not None:
+            text = _printable(self._normaliser.normalize(text))
+        return self._bpe.segment_tokens(self._tokeniser.tokenize(text, aggressive_dash_splits=self._split_hyphens))
+
+    def decode(self, pieces: Sequence[str]) -> str:
+        """Return the plain text that pieces stand for."""
+        tokens = (" ".join(pieces) + " ").replace(f"{_CONTINUED} ", "").split()
+        return self._detokeniser.detokenize(tokens)
+
+
+def write_moses(directory: Path | str, settings: MosesSettings) -> None:
+    """Write the settings of a vocabulary, as `read_moses` reads them."""
+    content = settings.model_dump(include=set(MosesSettings.model_fields))
+    write_lines(Path(directory) / MOSES, [json.dumps(content, indent=2)])
+
+
+def read_moses(directory: Path | str) -> MosesSettings:
+    """Return the settings of a vocabulary.
+
+    Raises:
+        HeadroomError: If the file is missing or damaged.
+    """
+    path = Path(directory) / MOSES
+    try:
+        return MosesSettings.model_validate_json("\n".join(read_lines(path)))
+    except ValidationError as error:
+        raise HeadroomError(f"{path} is damaged: {error.errors()[0]['msg']}; adopt the model anew") from error
+
+
+def _code_lines(path: Path | str) -> list[str]:
+    """Return the lines of a file of codes, checked: the library itself would end the program."""
+    lines = [line.rstrip("\r") for line in read_lines(path)]
+    for number, line in enumerate(lines, 1):
+        version = number == 1 and line.startswith("#version:")
+        if version and line not in _VERSIONS:
+            raise HeadroomError(f"{path}, line 1: byte-pair codes of an unknown version ({line[:40]})")
+        if not version and len(line.strip(" ").split(" ")) != 2:
+            raise HeadroomError(f"{path}, line {number}: expected two subword units ({line[:40]!r}); give codes of BPE")
+    if not lines:
+        raise HeadroomError(f"{path} is empty: expected byte-pair codes")
+    return lines
+
+
+def _printable(text: str) -> str:
+    """Return a text with spaces for control and format characters, as remove-non-printing-char.perl does."""
+    return "".join(" " if unicodedata.category(character).startswith("C") else character for character in text)
+
+
+_LETTER = re.compile(r"&(?:amp|quot|apos|lt|gt|#124|#91|#93);|@-@|.", re.DOTALL)
+"""A character as Moses writes it, some escaped."""
+
+_LEAST_FOUND = 0.8
+"""Share of letters and digits of the pieces that must be found in the text; other signs are written in many ways."""
+
+
+def piece_spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
+    """Return where every piece begins and ends in the text, in characters from 0.
+
+    Works for pieces of SentencePiece and for Moses tokens cut by byte-pair codes. Letters are compared after Unicode's
+    normalisation NFKC, which SentencePiece applies; where a piece was written otherwise than the text (Moses has `"`
+    for typographical quotation marks), it gets all that stands between its neighbours. A piece that is nothing but the
+    mark of a space has no length and stands where the next piece begins.
+
+    Raises:
+        HeadroomError: If the pieces are not made of this text.
+    """
+    written = _written(pieces)
+    read = [(letter, place) for place, character in enumerate(text) for letter in _letters(character)]
+    places = _aligned([letter for letter, _ in written], read, text)
+    found: dict[int, list[int]] = {}
+    for (_, owners), (start, end) in zip(written, places, strict=True):
+        for index in owners:
+            span = found.setdefault(index, [start, end])
+            span[:] = min(span[0], start), max(span[1], end)
+    spans: list[tuple[int, int]] = []
+    following = len(text)
+    for index in reversed(range(len(pieces))):
+        start, end = found.get(index, (following, following))
+        following = start
+        spans.append((start, end))
+    return spans[::-1]
+
+
+def _aligned(written: list[str], read: list[tuple[str, int]], text: str) -> list[tuple[int, int]]:
+    """Return the piece of text that every letter written stands for."""
+    letters = [letter for letter, _ in read]
+    if written == letters:
+        return [(place, place + 1) for _, place in read]
+    matcher = SequenceMatcher(None, written, letters, autojunk=False)
+    found = [letter for block in matcher.get_matching_blocks() for letter in written[block.a : block.a + block.size]]
+    in_text, of_pieces = (sum(letter.isalnum() for letter in one) for one in (found, written))
+    if in_text < _LEAST_FOUND * of_pieces:
+        raise HeadroomError(f"the model's pieces cannot be brought to places in the text '{text[:60]}'")
+    ends = [place for _, place in read] + [len(text)]
+    spans: list[tuple[int, int]] = []
+    for kind, start, stop, first, last in matcher.get_opcodes():
+        if kind == "equal":
+            spans += [(ends[place], ends[place] + 1) for place in range(first, last)]
+        else:  # nothing is written for a deletion: start == stop
+            end = ends[last - 1] + 1 if last > first else ends[first]
+            spans += [(ends[first], end)] * (stop - start)
+    return spans
+
+
+def _written(pieces: Sequence[str]) -> list[tuple[str, frozenset[int]]]:
+    """Return the letters of pieces without marks and escapes, each with the pieces that it belongs to.
+
+    Byte-pair codes may cut an escape of Moses: its letter then belongs to several pieces.
+    """
+    if any(_SPACE in piece for piece in pieces):
+        bare = [piece.replace(_SPACE, "") for piece in pieces]
+        return [(letter, frozenset([index])) for index, piece in enumerate(bare) for letter in _letters(piece)]
+    bare = [piece.removesuffix(_CONTINUED) for piece in pieces]
+    owners = [index for index, piece in enumerate(bare) for _ in piece]
+    return [
+        (letter, frozenset(owners[found.start() : found.end()]))
+        for found in _LETTER.finditer("".join(bare))
+        for letter in _letters("-" if found[0] == "@-@" else html.unescape(found[0]))
+    ]
+
+
+@lru_cache(maxsize=2**16)
+def _letters(text: str) -> tuple[str, ...]:
+    """Return what a text is compared by: its characters after NFKC, without white space."""
+    return tuple(letter for letter in unicodedata.normalize("NFKC", text) if not letter.isspace())

@@ -74,13 +74,9 @@ def parse_trees(lines: Sequence[str], path: Path | str) -> list[ParsedSentence]:
     the comment `# text =`, or else the forms with a space between them where `SpaceAfter=No` does not deny it. Lines
     may end as on Windows, and a byte order mark may stand in front.
 
-    Args:
-        lines: The file's lines.
-        path: The file, for messages.
-
     Raises:
         HeadroomError: If there is no sentence, if a sentence has no tree, a governor that it does
-            not have, or a word that is not in its text; names the line.
+            not have, or a word that is not in its text; names the file and the line.
     """
     lines = [line.removesuffix("\r") for line in lines]
     lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
@@ -128,7 +124,6 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _sentence(rows: list[str], path: Path | str, first: int) -> ParsedSentence:
-    """Return the sentence of a block of lines."""
     _check_rows(rows, path, first)
     lines = {index: first + place for place, index in enumerate(row.split("\t")[0] for row in rows) if index.isdigit()}
     try:
@@ -140,19 +135,15 @@ def _sentence(rows: list[str], path: Path | str, first: int) -> ParsedSentence:
         raise HeadroomError(f"{path}, line {first}: the words of the sentence are not numbered 1, 2, 3, ...")
     where = [f"{path}, line {lines[str(word['id'])]}" for word in words]
     _check_tree(words, where)
-    text = tokens.metadata.get("text") or _joined(_surface(tokens))
-    spans = _spans(text, _surface(tokens), where)
-    return ParsedSentence(
-        text,
-        tuple(
-            Word(word["form"], *spans[word["id"]], word["head"] - 1 if word["head"] else None, word["deprel"])
-            for word in words
-        ),
-    )
+    forms = _surface(tokens)
+    text = tokens.metadata.get("text") or "".join(form + " " * has_space for form, _, has_space in forms).rstrip(" ")
+    spans = _spans(text, forms, where)
+    governors = [word["head"] - 1 if word["head"] else None for word in words]
+    found = (Word(one["form"], *spans[one["id"]], head, one["deprel"]) for one, head in zip(words, governors))
+    return ParsedSentence(text, tuple(found))
 
 
 def _check_rows(rows: Sequence[str], path: Path | str, first: int) -> None:
-    """Raise HeadroomError, naming the line, unless every row has the columns of a word."""
     for number, row in enumerate(rows, first):
         if not row.startswith("#") and not _ROW.fullmatch(row):
             raise HeadroomError(
@@ -179,51 +170,37 @@ def _check_tree(words: Sequence[conllu.Token], where: Sequence[str]) -> None:
             raise HeadroomError(f"{place}: no tree: the word depends on itself, through {steps - 1} others or fewer")
 
 
-@dataclass(frozen=True)
-class _Form:
-    """What stands in the text: one word, or the surface form of several."""
-
-    form: str
-    words: range
-    space_after: bool
-
-
-def _surface(tokens: conllu.TokenList) -> list[_Form]:
-    """Return what stands in the text, in order."""
-    forms: list[_Form] = []
+def _surface(tokens: conllu.TokenList) -> list[tuple[str, range, bool]]:
+    """Return what stands in the text, in order: a form, the numbers of its words, and whether a space follows."""
+    forms: list[tuple[str, range, bool]] = []
     covered = 0
     for token in tokens:
         number = token["id"]
         if isinstance(number, int):
-            words = range(number, number + 1)
-        elif number[1] == "-":
-            words = range(number[0], number[2] + 1)
-        else:
-            continue  # an empty node stands in no text
-        if words.stop - 1 > covered:
-            covered = words.stop - 1
-            forms.append(_Form(token["form"], words, (token.get("misc") or {}).get("SpaceAfter") != "No"))
+            first, last = number, number
+        else:  # several words written as one (8-9), or an empty node (8.1), which stands in no text
+            first, last = number[0], number[2] if number[1] == "-" else 0
+        if last > covered:
+            covered = last
+            has_space = (token.get("misc") or {}).get("SpaceAfter") != "No"
+            forms.append((token["form"], range(first, last + 1), has_space))
     return forms
 
 
-def _joined(forms: Sequence[_Form]) -> str:
-    return "".join(form.form + " " * form.space_after for form in forms).rstrip(" ")
-
-
-def _spans(text: str, forms: Sequence[_Form], where: Sequence[str]) -> dict[int, tuple[int, int]]:
+def _spans(text: str, forms: Sequence[tuple[str, range, bool]], where: Sequence[str]) -> dict[int, tuple[int, int]]:
     """Return where every word stands in the text, by its number."""
     spans, place = {}, 0
-    for form in forms:
+    for form, words, _ in forms:
         while place < len(text) and text[place].isspace():
             place += 1
-        if not text.startswith(form.form, place):
+        if not text.startswith(form, place):
             found = text[place : place + 20]
             raise HeadroomError(
-                f"{where[form.words.start - 1]}: tree and text do not align: '{form.form}' is not in the text, "
+                f"{where[words.start - 1]}: tree and text do not align: '{form}' is not in the text, "
                 f"where '{found}' follows"
             )
-        spans.update(dict.fromkeys(form.words, (place, place + len(form.form))))
-        place += len(form.form)
-    if text[place:].strip():
-        raise HeadroomError(f"{where[-1]}: tree and text do not align: no word of the tree is '{text[place:].strip()}'")
+        spans.update(dict.fromkeys(words, (place, place + len(form))))
+        place += len(form)
+    if rest := text[place:].strip():
+        raise HeadroomError(f"{where[-1]}: tree and text do not align: no word of the tree is '{rest}'")
     return spans

@@ -14,11 +14,9 @@ _INSIDE = "##"
 
 
 def learn_wordpieces(sentences: Sequence[str], size: int) -> dict[str, int]:
-    """Return the pieces of a vocabulary with their numbers; the same sentences give the same numbers.
+    """Return the pieces of a vocabulary, at most `size` with special ones, with their numbers.
 
-    Args:
-        sentences: The training text.
-        size: The largest number of pieces, special ones included.
+    The same sentences give the same numbers.
 
     Raises:
         HeadroomError: If not even the characters of the text fit; names the smallest size that will do.

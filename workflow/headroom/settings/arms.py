@@ -159,7 +159,7 @@ class RepulsionLossArm(PenaltyArm):
 
 
 class HeadMaskArm(AtSites):
-    """HeadMask (Sun et al. 2020): some heads of every site, drawn anew for each batch, are masked in training."""
+    """HeadMask (Sun et al. 2020): some heads of every site, drawn for each batch, are masked in training."""
 
     method: Literal["headmask"] = Field("headmask", description="masks random heads of a site, batch by batch")
     masked: PositiveInt = Field(1, description="heads of a site that are masked at a time")
@@ -204,6 +204,6 @@ def check_arm(name: str, arm: Arm, sites: Sequence[Site]) -> None:
             raise ValueError(f"{name}.sites: the model has no site {word}; it has {', '.join(map(str, sites))}")
     chosen = [site for site in sites if site.is_among(arm.sites)]
     if not isinstance(arm, DroppingArm) and all(site.heads == 1 for site in chosen):
-        raise ValueError(f"{name}.heads: a head alone at its site has no other that {arm.method} could tell it from")
+        raise ValueError(f"{name}.heads: a head alone at its site has no other for {arm.method} to compare it with")
     if isinstance(arm, HeadMaskArm) and (small := [site for site in chosen if site.heads <= arm.masked]):
         raise ValueError(f"{name}.masked: {arm.masked} of the {small[0].heads} heads of {small[0]} would leave none")

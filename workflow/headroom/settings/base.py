@@ -1,15 +1,55 @@
-"""The base of every section of the configuration, the names in catalogues, and resampling."""
+"""Bases of the sections of the configuration, the names of sets and in catalogues, and resampling."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
+
+SPLITS = ("train", "choose", "check", "test")
+"""The sets of every corpus: training, the two that heads are chosen and checked on, test."""
 
 
 class Settings(BaseModel):
     """A section of the configuration: unknown keys are errors, numbers are finite, values stay as checked."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+
+class CorpusSettings(Settings):
+    """A source of text with a key `far`: the sets of other domains by name, or the size of the only one, `far`."""
+
+    @field_validator("far", check_fields=False)
+    @classmethod
+    def _free_names(cls, far: Any) -> Any:
+        check_far_names(_names(far))
+        return far
+
+    @property
+    def far_names(self) -> tuple[str, ...]:
+        """The names of the far-domain sets."""
+        return _names(vars(self)["far"])
+
+
+def _names(far: Any) -> tuple[str, ...]:
+    return ("far",) if isinstance(far, int) else tuple(far)
+
+
+def check_far_names(names: Iterable[str]) -> None:
+    """Check the names of far-domain sets.
+
+    Raises:
+        ValueError: If a name is that of another set, cannot be the name of a file, or is given twice.
+    """
+    names = list(names)
+    if taken := [name for name in names if name in (*SPLITS, "valid") or not name.isidentifier()]:
+        raise ValueError(
+            f"'{taken[0]}' cannot name a far-domain set: use letters, digits and _, and none of "
+            f"{', '.join((*SPLITS, 'valid'))}"
+        )
+    if repeated := [name for name in names if names.count(name) > 1]:
+        raise ValueError(f"the far-domain set {repeated[0]} is given twice")
 
 
 def names_in(catalogue: str) -> tuple[str, ...]:

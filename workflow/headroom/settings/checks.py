@@ -64,9 +64,9 @@ def _checks_of_task(
     yield lambda: check_far_sets(place, task.ablation, task.corpus.far_names)
     yield lambda: check_treebank(place, task.treebank, task.corpus)
     if task.released:
-        idle = OF_TRAINING if isinstance(task, TranslationSettings) else OF_FINE_TUNING
+        unused = OF_TRAINING if isinstance(task, TranslationSettings) else OF_FINE_TUNING
         yield lambda: check_one_arm(place, task.arms)
-        yield lambda: check_idle(task, place, idle)
+        yield lambda: check_unused(task, place, unused)
     else:
         yield lambda: check_training_text(place, task.corpus)
     if isinstance(task.corpus, GeneratedCorpus | GeneratedPairs):
@@ -188,11 +188,11 @@ def check_one_arm(place: str, arms: Mapping[str, Arm]) -> None:
         )
 
 
-def check_idle(task: Settings, name: str, sections: Sequence[str]) -> None:
+def check_unused(task: Settings, name: str, sections: Sequence[str]) -> None:
     """Raise ValueError, naming the key, if a task with a released model has sections on training one."""
-    if idle := [section for section in sections if section in task.model_fields_set]:
+    if unused := [section for section in sections if section in task.model_fields_set]:
         raise ValueError(
-            f"{name}.{idle[0]}: the model at {name}.released has its own and is not trained again; "
+            f"{name}.{unused[0]}: the model at {name}.released has its own and is not trained again; "
             "leave this section out"
         )
 

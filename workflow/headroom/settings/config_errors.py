@@ -111,13 +111,13 @@ def _is_no_text(error: "ErrorDetails") -> bool:
 
 
 def _found(error: "ErrorDetails") -> str:
-    told = error["type"] in ("extra_forbidden", "union_tag_invalid", "union_tag_not_found")
+    named = error["type"] in ("extra_forbidden", "union_tag_invalid", "union_tag_not_found")
     whole_section = error["type"] in ("value_error", "missing") and isinstance(error.get("input"), dict)
-    return "" if told or whole_section else f"(found: {error.get('input')!r:.80})"
+    return "" if named or whole_section else f"(found: {error.get('input')!r:.80})"
 
 
 def one_line(text: str) -> str:
-    """Return a message with everything unprintable escaped, cut where it is of no use any more."""
+    """Return a message with everything unprintable escaped, cut to a readable length."""
     line = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
     return line if len(line) <= LONGEST_MESSAGE else f"{line[:LONGEST_MESSAGE]} ..."
 

@@ -217,7 +217,7 @@ class AttentionStatsSettings(Settings):
     relations: tuple[Relation, ...] = Field(
         ("nsubj", "obj", "amod", "advmod"),
         min_length=1,
-        description="dependency relations, each looked at in both directions; a subtype such as nsubj:pass is a "
+        description="dependency relations, each measured in both directions; a subtype such as nsubj:pass is a "
         "relation of its own and is no nsubj",
     )
     frequent_tokens: PositiveInt = Field(
@@ -256,7 +256,7 @@ class RoleSettings(Settings):
 
 
 class AttentionMapsSettings(Settings):
-    """Attention maps of heads with roles, to be looked at."""
+    """Attention maps of heads with roles."""
 
     sentences: PositiveInt = Field(4, description="sentences of 6 to 14 words whose maps are written")
 

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, Union
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from headroom.settings.base import Settings, names_in
-from headroom.settings.parallel import check_far_names
+from headroom.settings.base import CorpusSettings, Settings, names_in
 
 
-class GeneratedPairs(Settings):
+class GeneratedPairs(CorpusSettings):
     """Sentence pairs made by the seeded grammar and labelled by how they were made; no download."""
 
     source: Literal["generated"] = Field("generated", description="made by the grammar of this project")
@@ -18,11 +17,6 @@ class GeneratedPairs(Settings):
     valid: int = Field(1000, ge=2, description="validation pairs: odd lines choose heads, even lines check")
     test: int = Field(1000, ge=1, description="test pairs of the training domain")
     far: int = Field(1000, ge=1, description="test pairs of the other domain")
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return ("far",)
 
 
 Metric = Literal["accuracy", "f1", "matthews"]
@@ -56,7 +50,7 @@ else:
     TreebankName = Literal[names_in("treebank_catalogue.yaml")]
 
 
-class LabelledCatalogueCorpus(Settings):
+class LabelledCatalogueCorpus(CorpusSettings):
     """A public labelled data set of the catalogue, from a mirror or by download, checked against its checksums."""
 
     source: Literal["catalogue"] = Field("catalogue", description="taken from the catalogue")
@@ -66,19 +60,8 @@ class LabelledCatalogueCorpus(Settings):
         description="the catalogue's far-domain sets to fetch too: out_of_domain of cola, mnli_matched of snli",
     )
 
-    @field_validator("far")
-    @classmethod
-    def _once_each(cls, far: tuple[str, ...]) -> tuple[str, ...]:
-        check_far_names(far)
-        return far
 
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return self.far
-
-
-class LabelledFilesCorpus(Settings):
+class LabelledFilesCorpus(CorpusSettings):
     """Your own labelled text: TSV, UTF-8, columns sentence (or sentence1 and sentence2) and label by name."""
 
     source: Literal["files"] = Field("files", description="files of your own")
@@ -89,21 +72,10 @@ class LabelledFilesCorpus(Settings):
     labels: Labels = Field(description="all labels, in the order of the classifier's outputs")
     metrics: Metrics = Field(("accuracy",), description="how to judge, the main metric first")
 
-    @field_validator("far")
-    @classmethod
-    def _free_names(cls, far: dict[str, str]) -> dict[str, str]:
-        check_far_names(far)
-        return far
-
     @model_validator(mode="after")
     def _can_be_judged(self) -> Self:
         check_task(self.labels, self.metrics)
         return self
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return tuple(self.far)
 
     @property
     def paths(self) -> dict[str, str]:
@@ -113,7 +85,7 @@ class LabelledFilesCorpus(Settings):
         return {**train, "valid": self.valid, "test": self.test, **far}
 
 
-class HubCorpus(Settings):
+class HubCorpus(CorpusSettings):
     """A data set of the Hugging Face Hub; needs a network, or the data set in the library's cache."""
 
     source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
@@ -133,22 +105,11 @@ class HubCorpus(Settings):
     )
     metrics: Metrics = Field(("accuracy",), description="how to judge, the main metric first")
 
-    @field_validator("far")
-    @classmethod
-    def _free_names(cls, far: dict[str, str]) -> dict[str, str]:
-        check_far_names(far)
-        return far
-
     @model_validator(mode="after")
     def _can_be_judged(self) -> Self:
         if self.labels is not None:
             check_task(self.labels, self.metrics)
         return self
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return tuple(self.far)
 
     @property
     def splits(self) -> dict[str, str]:

@@ -1,42 +1,13 @@
-"""Where parallel text comes from, and the names of its sets."""
+"""Where parallel text comes from."""
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, Literal, Union
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import Field
 
-from headroom.settings.base import Settings, names_in
-
-SPLITS = ("train", "choose", "check", "test")
-"""The sets of every corpus: training, the two that look at heads, test."""
+from headroom.settings.base import CorpusSettings, Settings, names_in
 
 
-def check_far_names(names: Iterable[str]) -> None:
-    """Check the names of far-domain sets.
-
-    Raises:
-        ValueError: If a name is that of another set, cannot be the name of a file, or is given twice.
-    """
-    names = list(names)
-    if taken := [name for name in names if name in (*SPLITS, "valid") or not name.isidentifier()]:
-        raise ValueError(
-            f"'{taken[0]}' cannot name a far-domain set: use letters, digits and _, and none of "
-            f"{', '.join((*SPLITS, 'valid'))}"
-        )
-    if repeated := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"the far-domain set {repeated[0]} is given twice")
-
-
-def _free_names(far: dict[str, str]) -> dict[str, str]:
-    check_far_names(far)
-    return far
-
-
-FarSets = Annotated[dict[str, str], AfterValidator(_free_names)]
-"""Sets of other domains, by the name they get in the corpus."""
-
-
-class SacrebleuCorpus(Settings):
+class SacrebleuCorpus(CorpusSettings):
     """Test sets that sacrebleu downloads; no training text, so only for a released model.
 
     Each is used for one thing, whole: no set is halved into `choose` and `check` as validation text is elsewhere.
@@ -47,12 +18,7 @@ class SacrebleuCorpus(Settings):
     choose: str = Field("wmt13", description="test set that chooses heads")
     check: str = Field("wmt12", description="test set that checks what was chosen")
     test: str = Field("wmt14/full", description="test set of the final figures")
-    far: FarSets = Field(default_factory=dict, description="test sets of other domains, by the name they get")
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return tuple(self.far)
+    far: dict[str, str] = Field(default_factory=dict, description="test sets of other domains, by the name they get")
 
     @property
     def named_sets(self) -> dict[str, str]:
@@ -61,7 +27,7 @@ class SacrebleuCorpus(Settings):
         return {"choose": self.choose, "check": self.check, "test": self.test, **far}
 
 
-class ParallelHubCorpus(Settings):
+class ParallelHubCorpus(CorpusSettings):
     """A translation data set of the Hugging Face Hub; needs a network, or the data set in the library's cache."""
 
     source: Literal["hub"] = Field("hub", description="loaded from the Hugging Face Hub")
@@ -74,12 +40,7 @@ class ParallelHubCorpus(Settings):
     train: str = Field("train", description="split for training; a part is written as train[:98%]")
     valid: str = Field("validation", description="split for validation: odd pairs choose heads, even ones check")
     test: str = Field("test", description="split for the test")
-    far: FarSets = Field(default_factory=dict, description="splits of other domains, by the name they get")
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return tuple(self.far)
+    far: dict[str, str] = Field(default_factory=dict, description="splits of other domains, by the name they get")
 
     @property
     def splits(self) -> dict[str, str]:
@@ -87,7 +48,7 @@ class ParallelHubCorpus(Settings):
         return {"train": self.train, "valid": self.valid, "test": self.test, **self.far}
 
 
-class GeneratedCorpus(Settings):
+class GeneratedCorpus(CorpusSettings):
     """Sentence pairs made by the seeded grammar: gold trees, no download."""
 
     source: Literal["generated"] = Field("generated", description="made by the grammar of this project")
@@ -97,11 +58,6 @@ class GeneratedCorpus(Settings):
     test: int = Field(500, ge=1, description="test pairs of the training domain")
     far: int = Field(500, ge=1, description="test pairs of the far domain")
 
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return ("far",)
-
 
 if TYPE_CHECKING:
     DatasetName = str
@@ -109,23 +65,12 @@ else:
     DatasetName = Literal[names_in("catalogue.yaml")]
 
 
-class CatalogueCorpus(Settings):
+class CatalogueCorpus(CorpusSettings):
     """A public data set of the catalogue, from a mirror or by download, checked against its checksums."""
 
     source: Literal["catalogue"] = Field("catalogue", description="taken from the catalogue")
     dataset: DatasetName = Field("multi30k", description="name of the data set in the catalogue")
     far: tuple[str, ...] = Field(("mscoco", "newstest2015"), description="the catalogue's far-domain sets to fetch too")
-
-    @field_validator("far")
-    @classmethod
-    def _once_each(cls, far: tuple[str, ...]) -> tuple[str, ...]:
-        check_far_names(far)
-        return far
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return self.far
 
 
 class Pair(Settings):
@@ -135,7 +80,7 @@ class Pair(Settings):
     target: str = Field(description="path of the target side")
 
 
-class FilesCorpus(Settings):
+class FilesCorpus(CorpusSettings):
     """Your own parallel text: UTF-8, one sentence a line, both sides aligned by line."""
 
     source: Literal["files"] = Field("files", description="files of your own")
@@ -145,17 +90,6 @@ class FilesCorpus(Settings):
     valid: Pair = Field(description="validation pairs: odd lines choose heads, even lines check")
     test: Pair = Field(description="test pairs")
     far: dict[str, Pair] = Field(default_factory=dict, description="test pairs of other domains, by name")
-
-    @field_validator("far")
-    @classmethod
-    def _free_names(cls, far: dict[str, Pair]) -> dict[str, Pair]:
-        check_far_names(far)
-        return far
-
-    @property
-    def far_names(self) -> tuple[str, ...]:
-        """The names of the far-domain sets."""
-        return tuple(self.far)
 
     @property
     def pairs(self) -> dict[str, Pair]:

@@ -74,12 +74,12 @@ class Study(Settings):
         return {**({TRANSLATION: self.translation} if self.translation else {}), **self.classification}
 
     def used(self) -> str:
-        """Return the configuration as JSON, defaults filled in: all that results depend on, and nothing idle."""
+        """Return the configuration as JSON, defaults filled in: all that results depend on, and nothing else."""
         whole = self.model_dump(mode="json", exclude={"mirror", "shards", "epochs_per_job"})
         for name, task in self.tasks.items():
             section = whole[TRANSLATION] if name == TRANSLATION else whole["classification"][name]
-            for idle in (OF_TRAINING if name == TRANSLATION else OF_FINE_TUNING) if task.released else ():
-                del section[idle]
+            for unused in (OF_TRAINING if name == TRANSLATION else OF_FINE_TUNING) if task.released else ():
+                del section[unused]
         return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)
 
     def runs(self) -> dict[str, Run]:
@@ -88,7 +88,7 @@ class Study(Settings):
         return {str(run): run for run in runs}
 
     def detailed_runs(self) -> list[str]:
-        """Return the runs that the detailed experiments look at: every task's first arm's first seeds."""
+        """Return the runs that get the detailed experiments: every task's first arm's first seeds."""
         return [
             str(Run(name, next(iter(task.arms)), seed))
             for name, task in self.tasks.items()

@@ -1,13 +1,8 @@
-"""The tasks of a study: what is trained, and which experiments look at it."""
+"""The tasks of a study: what is trained, and the settings of its experiments."""
 
 from pydantic import Field, PositiveInt
 
-from headroom.settings.arms import (
-    Arm,
-    ArmSettings,
-    BaselineArm,
-    SvgdArm,
-)
+from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
 from headroom.settings.encoder import Encoder, NewEncoder
 from headroom.settings.experiments import (
@@ -49,12 +44,39 @@ def _both_arms() -> dict[str, Arm]:
     return {"baseline": BaselineArm(), "svgd": SvgdArm()}
 
 
-class TranslationSettings(Settings):
+class ExperimentsSettings(Settings):
+    """The sections that both kinds of tasks have."""
+
+    arms: dict[str, ArmSettings] = Field(
+        default_factory=_one_arm,
+        description="ways to train, by name; the first is what the others are compared with",
+        min_length=1,
+    )
+    detailed_seeds: PositiveInt = Field(
+        1, description="seeds of the first arm that get ablation, keep-one, every order, removal and timing"
+    )
+    ablation: AblationSettings = Field(default_factory=AblationSettings, description="every head removed alone")
+    keep_one: KeepOneSettings = Field(default_factory=KeepOneSettings, description="one head kept per site")
+    scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
+    relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
+    removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
+    timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
+    diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
+    attention_stats: AttentionStatsSettings = Field(
+        default_factory=AttentionStatsSettings, description="confidence of heads, and where they point"
+    )
+    roles: RoleSettings = Field(default_factory=RoleSettings, description="roles of heads")
+    attention_maps: AttentionMapsSettings = Field(
+        default_factory=AttentionMapsSettings, description="attention maps of heads with roles"
+    )
+
+
+class TranslationSettings(ExperimentsSettings):
     """Translation with a fairseq Transformer."""
 
     corpus: Corpus = Field(default_factory=GeneratedCorpus, description="the parallel text")
     released: ReleasedModel | None = Field(
-        None, description="a model that others trained, to look at instead of training; unset to train"
+        None, description="a model that others trained, used instead of training one; unset to train"
     )
     vocabulary: VocabularySettings = Field(default_factory=VocabularySettings, description="subword pieces")
     model: ModelSettings = Field(default_factory=ModelSettings, description="the model's shape")
@@ -66,31 +88,14 @@ class TranslationSettings(Settings):
     )
     decoding: DecodingSettings = Field(default_factory=DecodingSettings, description="translation")
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings, description="final scores")
-    detailed_seeds: PositiveInt = Field(
-        1, description="seeds of the first arm that get ablation, keep-one, every order, removal and timing"
-    )
-    ablation: AblationSettings = Field(default_factory=AblationSettings, description="every head removed alone")
-    keep_one: KeepOneSettings = Field(default_factory=KeepOneSettings, description="one head kept per site")
-    scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
-    relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
     pruning: ScopedPruningSettings = Field(default_factory=ScopedPruningSettings, description="pruning curves")
-    removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
     gates: ScopedGateSettings = Field(default_factory=ScopedGateSettings, description="learned gates")
-    timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
-    diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
     update_cost: UpdateCostSettings = Field(
         default_factory=UpdateCostSettings, description="cost of repulsion per update"
     )
     treebank: Treebank = Field(
         default_factory=default_treebank,
         description="dependency trees of the source language; of other than generated text none but those named here",
-    )
-    attention_stats: AttentionStatsSettings = Field(
-        default_factory=AttentionStatsSettings, description="confidence of heads, and where they point"
-    )
-    roles: RoleSettings = Field(default_factory=RoleSettings, description="roles of heads")
-    attention_maps: AttentionMapsSettings = Field(
-        default_factory=AttentionMapsSettings, description="attention maps of heads with roles"
     )
 
     @property
@@ -99,43 +104,21 @@ class TranslationSettings(Settings):
         return 1 if self.released else self.training.epochs
 
 
-class ClassificationSettings(Settings):
+class ClassificationSettings(ExperimentsSettings):
     """Classification with a BERT-like encoder, fine-tuned or trained from scratch."""
 
     corpus: LabelledCorpus = Field(default_factory=GeneratedPairs, description="the labelled text")
     released: ReleasedClassifier | None = Field(
-        None, description="a classifier that is fine-tuned already, to look at instead of training; unset to train"
+        None, description="a classifier that others fine-tuned, used instead of training one; unset to train"
     )
     encoder: Encoder = Field(default_factory=NewEncoder, description="the encoder to start from")
     training: FineTuningSettings = Field(default_factory=FineTuningSettings, description="how it is trained")
-    arms: dict[str, ArmSettings] = Field(
-        default_factory=_one_arm,
-        description="ways to train, by name; the first is what the others are compared with",
-        min_length=1,
-    )
     labelling: LabellingSettings = Field(default_factory=LabellingSettings, description="labels and metrics")
-    detailed_seeds: PositiveInt = Field(
-        1, description="seeds of the first arm that get ablation, keep-one, every order, removal and timing"
-    )
-    ablation: AblationSettings = Field(default_factory=AblationSettings, description="every head removed alone")
-    keep_one: KeepOneSettings = Field(default_factory=KeepOneSettings, description="one head kept per site")
-    scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
-    relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
     pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
-    removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
     gates: ChosenGateSettings = Field(default_factory=ChosenGateSettings, description="learned gates")
-    timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
-    diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
     treebank: Treebank = Field(
         default_factory=default_treebank,
         description="dependency trees of the text's language; of other than generated text none but those named here",
-    )
-    attention_stats: AttentionStatsSettings = Field(
-        default_factory=AttentionStatsSettings, description="confidence of heads, and where they point"
-    )
-    roles: RoleSettings = Field(default_factory=RoleSettings, description="roles of heads")
-    attention_maps: AttentionMapsSettings = Field(
-        default_factory=AttentionMapsSettings, description="attention maps of heads with roles"
     )
 
     @property

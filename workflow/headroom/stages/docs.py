@@ -93,7 +93,10 @@ def _columns(columns: Sequence[Column], known: Sequence[Column] = ()) -> Iterato
 
 def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
     """Yield the table of a section's own keys, then the sections within it; `example` has its defaults."""
-    parts = {name: (entry, _resolve(entry, root)) for name, entry in section["properties"].items()}
+    own_first = sorted(
+        section["properties"], key=lambda name: name not in vars(type(example)).get("__annotations__", ())
+    )
+    parts = {name: (entry := section["properties"][name], _resolve(entry, root)) for name in own_first}
     own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner)}
     if own:
         yield from ["", *_rows({"properties": own}, root, prefix)]

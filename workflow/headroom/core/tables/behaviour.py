@@ -140,7 +140,7 @@ cosine; the mean over the projections query, key and value, each a system of its
 width h² = median of distance² / (2 log(heads + 1)). The width goes with the distances, so that heads that all move \
 apart alike keep their value; two heads always have 1/3 | 1 |
 | `particle_step` | nothing: the Euclidean length of the way that all query, key and value weights of the site went \
-since the checkpoint before (`since` in the signature). It is what training really did, after whatever the optimizer \
+since the checkpoint before (`since` in the signature). It is what training really did, after what the optimizer \
 made of the gradient; the first epoch has no row | - |
 | `value_cosine` | their values at each token: cosine (disagreement on subspaces of Li et al. 2018); a site that has \
 no value projection has no row | 1 |

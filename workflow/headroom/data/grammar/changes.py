@@ -1,19 +1,39 @@
-"""Known edits that give a sentence of which neither the truth nor the falsehood of the one edited follows."""
+"""Known edits that say something else: what cannot be true together with a sentence, and what is left open by it.
+
+Two sentences speak of the same things at the same time: a definite noun phrase with the same noun stands for the
+same thing in both. Sentences about things that need not be the same ("a dog snores", "a dog never snores") do not
+contradict each other.
+"""
 
 from dataclasses import replace
 
-from headroom.data.grammar.edits import Edit
-from headroom.data.grammar.kinship import exclusive, noun_kind, unrelated, verb_kind
-from headroom.data.grammar.lexicon import Noun, Plain, Verb
-from headroom.data.grammar.positions import Role, direction, nominal_at, phrases, with_nominal
+from headroom.data.grammar import logic
+from headroom.data.grammar.edits import Change, Edit, fixed
+from headroom.data.grammar.lexicon import OF_NOUNS, OF_VERBS, Noun, Plain, Preposition, Verb
 from headroom.data.grammar.spare_parts import SpareParts
-from headroom.data.grammar.tree import Name, Nominal, NounPhrase, Sentence, ends_in_clause
+from headroom.data.grammar.tree import Name, Nominal, NounPhrase, PrepositionalPhrase, Sentence, ends_in_clause
 
-_OTHER_ROLES: tuple[Role, ...] = ("object", "recipient")
+
+def exclusions(sentence: Sentence) -> list[Edit]:
+    """Return the edits that put a word for one which it excludes."""
+    return [*_attributes(sentence), *_accompaniments(sentence), *_events(sentence)]
+
+
+def denials(sentence: Sentence) -> list[Edit]:
+    """Return the edits that deny what is said, or say what was denied."""
+    match logic.negation(sentence):
+        case "":
+            return [*_with_never(sentence), *_with_no(sentence)]
+        case "never":
+            return _without_never(sentence) if _is_known(sentence) else []
+        case "subject":
+            return _without_no(sentence, "subject")
+        case "object":
+            return _without_no(sentence, "object") if _has_one_event(sentence) else []
 
 
 def changes(sentence: Sentence) -> list[Edit]:
-    """Return the edits that say something else."""
+    """Return the edits after which neither the truth nor the falsehood of the sentence edited follows."""
     return [
         *_other_nouns(sentence),
         *_other_verb(sentence),
@@ -24,79 +44,149 @@ def changes(sentence: Sentence) -> list[Edit]:
     ]
 
 
-def _other_nouns(sentence: Sentence) -> list[Edit]:
-    def edit(role: Role, phrase: NounPhrase) -> Edit:
-        return Edit(
-            "exchange",
-            "noun",
-            lambda parts: with_nominal(sentence, role, replace(phrase, noun=_unrelated_noun(phrase.noun, parts))),
-        )
+def _is_known(sentence: Sentence) -> bool:
+    """Return whether the subject stands for the same in both sentences: a definite one, or all of a kind."""
+    subject = sentence.clause.subject
+    return logic.is_definite(subject) or (isinstance(subject, NounPhrase) and subject.determiner is logic.EVERY)
 
-    return [edit(role, phrase) for role, phrase in phrases(sentence).items() if phrase.relative is None]
+
+def _has_one_event(sentence: Sentence) -> bool:
+    """Return whether a sentence tells of one event of known things: nothing that is possible or happens often."""
+    clause = sentence.clause
+    possible = clause.modal is not None and clause.modal.word == "can"
+    return _is_known(sentence) and not possible and clause.adverb is None and not isinstance(sentence.fronted, Plain)
+
+
+def _with_never(sentence: Sentence) -> list[Edit]:
+    if not _is_known(sentence) or sentence.trailing is not None:
+        return []
+    fronted = None if isinstance(sentence.fronted, Plain) else sentence.fronted
+    return [_contradiction("negation", replace(logic.with_clause(sentence, adverb=logic.NEVER), fronted=fronted))]
+
+
+def _without_never(sentence: Sentence) -> list[Edit]:
+    return [
+        _contradiction("negation", logic.with_clause(sentence, adverb=None)),
+        Edit("contradict", "negation", lambda parts: logic.with_clause(sentence, adverb=parts.adverb())),
+    ]
+
+
+def _with_no(sentence: Sentence) -> list[Edit]:
+    found = logic.phrases(sentence)
+    roles: list[logic.Role] = ["subject"] if "subject" in found else []
+    if "object" in found and _has_one_event(sentence) and sentence.trailing is None:
+        roles.append("object")
+    return [_contradiction("negation", logic.with_phrase(sentence, role, determiner=logic.NO)) for role in roles]
+
+
+def _without_no(sentence: Sentence, role: logic.Role) -> list[Edit]:
+    others = (logic.THE, logic.A, logic.THIS)
+    return [_contradiction("negation", logic.with_phrase(sentence, role, determiner=other)) for other in others]
+
+
+def _attributes(sentence: Sentence) -> list[Edit]:
+    return [
+        _contradiction("adjective", _exchanged(sentence, role, old, new))
+        for role, phrase in logic.phrases(sentence).items()
+        if logic.is_definite(phrase)
+        for old in phrase.adjectives
+        for new in map(logic.adjective, logic.exclusive(old.word))
+        if new not in [one for one in logic.descriptions(sentence, role) if one is not old]
+    ]
+
+
+def _accompaniments(sentence: Sentence) -> list[Edit]:
+    found = []
+    for role, phrase in logic.phrases(sentence).items():
+        if not logic.is_definite(phrase) or phrase.modifier is None:
+            continue
+        nominal = phrase.modifier.nominal
+        if logic.is_definite(nominal) or (isinstance(nominal, NounPhrase) and nominal.determiner is logic.A):
+            for other in _opposite(phrase.modifier, OF_NOUNS):
+                changed = replace(phrase.modifier, preposition=other)
+                found.append(_contradiction("preposition", logic.with_phrase(sentence, role, modifier=changed)))
+    return found
+
+
+def _events(sentence: Sentence) -> list[Edit]:
+    """Return the edits that tell of known things what cannot be true of them at the same time."""
+    clause = sentence.clause
+    if not _has_one_event(sentence) or logic.negation(sentence):
+        return []
+    found = []
+    if clause.predicate is not None:
+        attributes = clause.subject.adjectives if isinstance(clause.subject, NounPhrase) else ()
+        for new in map(logic.adjective, logic.exclusive(clause.predicate.word)):
+            if new not in attributes:
+                found.append(_contradiction("predicate", logic.with_clause(sentence, predicate=new)))
+    if clause.object is not None and not logic.is_definite(clause.object):
+        return found
+    if clause.oblique is not None and logic.is_definite(clause.oblique.nominal):
+        for other in _opposite(clause.oblique, OF_VERBS):
+            changed = replace(clause.oblique, preposition=other)
+            found.append(_contradiction("preposition", logic.with_clause(sentence, oblique=changed)))
+    for word in logic.exclusive(clause.verb.word):
+        found.append(_contradiction("verb", logic.with_clause(sentence, verb=logic.verb(word))))
+    return found
+
+
+def _opposite(phrase: PrepositionalPhrase, prepositions: tuple[Preposition, ...]) -> list[Preposition]:
+    return [one for one in prepositions if one.word in logic.exclusive(phrase.preposition.word)]
+
+
+def _contradiction(part: str, result: Sentence) -> Edit:
+    return fixed("contradict", part, result)
+
+
+def _exchanged(sentence: Sentence, role: logic.Role, old: Plain, new: Plain) -> Sentence:
+    adjectives = tuple(new if one == old else one for one in logic.phrases(sentence)[role].adjectives)
+    return logic.with_phrase(sentence, role, adjectives=adjectives)
+
+
+def _other_nouns(sentence: Sentence) -> list[Edit]:
+    def change(role: logic.Role, noun: Noun) -> Change:
+        return lambda parts: logic.with_phrase(sentence, role, noun=_unrelated_noun(noun, parts))
+
+    found = logic.phrases(sentence).items()
+    return [Edit("exchange", "noun", change(role, one.noun)) for role, one in found if one.relative is None]
 
 
 def _unrelated_noun(noun: Noun, parts: SpareParts) -> Noun:
-    while not unrelated(noun.word, (other := parts.noun(noun_kind(noun))).word):
+    while not logic.unrelated(noun.word, (other := parts.noun(logic.noun_kind(noun))).word):
         pass
     return other
 
 
 def _other_verb(sentence: Sentence) -> list[Edit]:
-    clause = sentence.clause
-    if verb_kind(clause.verb) not in ("transitive", "intransitive"):  # whoever tosses something passes it, and so on
+    old = sentence.clause.verb
+    if logic.verb_kind(old) not in ("transitive", "intransitive"):  # whoever tosses something passes it, and so on
         return []
 
-    def other(verb: Verb, parts: SpareParts) -> Verb:
-        while not unrelated(verb.word, (new := parts.verb(verb_kind(verb))).word):
+    def other(parts: SpareParts) -> Verb:
+        while not logic.unrelated(old.word, (new := parts.verb(logic.verb_kind(old))).word):
             pass
         return new
 
-    return [
-        Edit(
-            "exchange",
-            "verb",
-            lambda parts: replace(sentence, clause=replace(clause, verb=other(clause.verb, parts))),
-        )
-    ]
+    return [Edit("exchange", "verb", lambda parts: logic.with_clause(sentence, verb=other(parts)))]
 
 
 def _other_adjectives(sentence: Sentence) -> list[Edit]:
-    """Return the edits that exchange an adjective of a noun, or the predicate, for an unrelated one."""
-    found = []
-    for role, phrase in phrases(sentence).items():
-        for adjective in phrase.adjectives:
-            found.append(_other_adjective(sentence, role, phrase, adjective))
-    predicate = sentence.clause.predicate
-    if predicate is not None:
-        subject = phrases(sentence).get("subject")
-        present = (predicate, *(() if subject is None else subject.adjectives))
-        found.append(
-            Edit(
-                "exchange",
-                "adjective",
-                lambda parts: replace(
-                    sentence, clause=replace(sentence.clause, predicate=_unrelated_adjective(present, parts))
-                ),
-            )
-        )
-    return found
 
+    def change(role: logic.Role, old: Plain) -> Change:
+        present = logic.descriptions(sentence, role)
+        return lambda parts: _exchanged(sentence, role, old, _unrelated_adjective(present, parts))
 
-def _other_adjective(sentence: Sentence, role: Role, phrase: NounPhrase, adjective: Plain) -> Edit:
-    predicate = sentence.clause.predicate if role == "subject" else None
-    present = (*phrase.adjectives, *(() if predicate is None else (predicate,)))
-
-    def change(parts: SpareParts) -> Sentence:
-        new = _unrelated_adjective(present, parts)
-        adjectives = tuple(new if one == adjective else one for one in phrase.adjectives)
-        return with_nominal(sentence, role, replace(phrase, adjectives=adjectives))
-
-    return Edit("exchange", "adjective", change)
+    found = [change(role, one) for role, phrase in logic.phrases(sentence).items() for one in phrase.adjectives]
+    if predicate := sentence.clause.predicate:
+        *attributes, _ = logic.descriptions(sentence, "subject")
+        present = (predicate, *attributes)
+        found.append(lambda parts: logic.with_clause(sentence, predicate=_unrelated_adjective(present, parts)))
+    return [Edit("exchange", "adjective", one) for one in found]
 
 
 def _unrelated_adjective(present: tuple[Plain, ...], parts: SpareParts) -> Plain:
     """Return an adjective that neither follows from one of those present nor excludes it."""
-    while not all(unrelated(one.word, (new := parts.adjective()).word) for one in present):
+    while not all(logic.unrelated(one.word, (new := parts.adjective()).word) for one in present):
         pass
     return new
 
@@ -104,35 +194,31 @@ def _unrelated_adjective(present: tuple[Plain, ...], parts: SpareParts) -> Plain
 def _moved_adjectives(sentence: Sentence) -> list[Edit]:
     """Return the edits that move an adjective to another noun, from where its loss makes the sentence weaker."""
     found = []
-    for role, phrase in phrases(sentence).items():
-        for other, target in phrases(sentence).items():
-            for adjective in phrase.adjectives:
+    for role, phrase in logic.phrases(sentence).items():
+        for other, target in logic.phrases(sentence).items():
+            for moved in phrase.adjectives:
                 present = target.adjectives
-                fits = not any(one == adjective or one.word in exclusive(adjective.word) for one in present)
-                if other != role and direction(sentence, role) > 0 and fits and len(present) < 2:
-                    found.append(_moved(sentence, role, other, adjective))
+                fits = not any(one == moved or one.word in logic.exclusive(moved.word) for one in present)
+                if other != role and logic.direction(sentence, role) > 0 and fits and len(present) < 2:
+                    rest = tuple(one for one in phrase.adjectives if one != moved)
+                    without = logic.with_phrase(sentence, role, adjectives=rest)
+                    found.append(
+                        fixed("move", "adjective", logic.with_phrase(without, other, adjectives=(moved, *present)))
+                    )
     return found
 
 
-def _moved(sentence: Sentence, role: Role, other: Role, adjective: Plain) -> Edit:
-    phrase, target = phrases(sentence)[role], phrases(sentence)[other]
-    rest = tuple(one for one in phrase.adjectives if one != adjective)
-    without = with_nominal(sentence, role, replace(phrase, adjectives=rest))
-    result = with_nominal(without, other, replace(target, adjectives=(adjective, *target.adjectives)))
-    return _fixed("move", "adjective", result)
-
-
 def _swapped_roles(sentence: Sentence) -> list[Edit]:
-    """Return the edits that exchange the subject with the object or recipient, if both are alive."""
     found = []
-    for role in _OTHER_ROLES:
-        subject, other = nominal_at(sentence, "subject"), nominal_at(sentence, role)
+    roles: tuple[logic.Role, ...] = ("object", "recipient")
+    for role in roles:
+        subject, other = logic.nominal_at(sentence, "subject"), logic.nominal_at(sentence, role)
         if subject is None or other is None or not (_is_living(subject) and _is_living(other)):
             continue
         if role == "recipient" and not (_is_bare(subject) and _is_bare(other)):
             continue
-        swapped = with_nominal(with_nominal(sentence, "subject", other), role, subject)
-        found.append(_fixed("swap", "roles", swapped))
+        swapped = logic.with_nominal(logic.with_nominal(sentence, "subject", other), role, subject)
+        found.append(fixed("swap", "roles", swapped))
     return found
 
 
@@ -149,13 +235,9 @@ def _reported(sentence: Sentence) -> list[Edit]:
 def _is_living(nominal: Nominal) -> bool:
     """Return whether a nominal is a name or a phrase of a person or animal, without a relative clause."""
     if isinstance(nominal, NounPhrase):
-        return noun_kind(nominal.noun) in ("persons", "animals") and nominal.relative is None
+        return logic.noun_kind(nominal.noun) in ("persons", "animals") and nominal.relative is None
     return isinstance(nominal, Name)
 
 
 def _is_bare(nominal: Nominal) -> bool:
     return not isinstance(nominal, NounPhrase) or nominal.modifier is None
-
-
-def _fixed(how: str, part: str, result: Sentence) -> Edit:
-    return Edit(how, part, lambda _: result)

@@ -8,24 +8,8 @@ coordinations stay as they are inside.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from headroom.data.grammar.kinship import exclusive
+from headroom.data.grammar import logic
 from headroom.data.grammar.lexicon import Plain
-from headroom.data.grammar.positions import (
-    THE,
-    THIS,
-    THREE,
-    TWO,
-    A,
-    Role,
-    direction,
-    event_direction,
-    is_definite,
-    is_simple,
-    negation,
-    nominal_at,
-    phrases,
-    with_nominal,
-)
 from headroom.data.grammar.spare_parts import FACTIVE, SpareParts
 from headroom.data.grammar.tree import (
     Coordination,
@@ -36,6 +20,8 @@ from headroom.data.grammar.tree import (
     Subordinate,
     ends_in_clause,
 )
+
+Change = Callable[[SpareParts], Sentence]
 
 
 @dataclass(frozen=True)
@@ -48,7 +34,12 @@ class Edit:
 
     how: str
     part: str
-    apply: Callable[[SpareParts], Sentence]
+    apply: Change
+
+
+def fixed(how: str, part: str, result: Sentence) -> Edit:
+    """Return an edit that needs no parts."""
+    return Edit(how, part, lambda _: result)
 
 
 def stronger(sentence: Sentence) -> list[Edit]:
@@ -65,41 +56,36 @@ def _steps(sentence: Sentence, wanted: int) -> list[Edit]:
     """Return edits that add where adding works in the wanted direction, and drop where it works in the other."""
     found = _adverb_steps(sentence, wanted) + _oblique_steps(sentence, wanted)
     found += _clause_steps(sentence) if wanted > 0 else []
-    for role in phrases(sentence):
-        works = direction(sentence, role) * wanted
+    for role in logic.phrases(sentence):
+        works = logic.direction(sentence, role) * wanted
         if works > 0:
             found += _additions(sentence, role, wanted)
         elif works < 0:
             found += _omissions(sentence, role, wanted)
         found += _determiners(sentence, role, wanted)
-    for subject_or_object in ("subject", "object"):
-        found += _conjuncts(sentence, subject_or_object, wanted)
-    return found
+    return found + _conjuncts(sentence, "subject", wanted) + _conjuncts(sentence, "object", wanted)
 
 
-def _additions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
-    """Return the edits that give the noun phrase in this role one modifier more."""
-    phrase = phrases(sentence)[role]
-
-    def edit(part: str, change: Callable[[SpareParts], NounPhrase]) -> Edit:
-        return Edit("add", part, lambda parts: with_nominal(sentence, role, change(parts)))
-
-    found = []
+def _additions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
+    phrase = logic.phrases(sentence)[role]
+    found: list[tuple[str, Change]] = []
     if len(phrase.adjectives) < 2:
-        found.append(edit("adjective", lambda parts: _described(phrase, parts, _predicate(sentence, role))))
+        found.append(("adjective", lambda parts: _described(sentence, role, parts)))
     if phrase.modifier is None and role in ("subject", "object"):
-        found.append(edit("modifier", lambda parts: replace(phrase, modifier=_drawn(parts.modifier, wanted))))
+        found.append(
+            ("modifier", lambda parts: logic.with_phrase(sentence, role, modifier=_drawn(parts.modifier, wanted)))
+        )
     if wanted > 0 and phrase.relative is None and _may_end_in_clause(sentence, role):
-        found.append(edit("relative", lambda parts: replace(phrase, relative=parts.relative(phrase))))
-    return found
+        found.append(("relative", lambda parts: logic.with_phrase(sentence, role, relative=parts.relative(phrase))))
+    return [Edit("add", part, change) for part, change in found]
 
 
-def _omissions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+def _omissions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     """Return the edits that take one modifier from the noun phrase in this role.
 
     Under a negation that makes the sentence stronger, if the modifier itself takes nothing for granted.
     """
-    phrase = phrases(sentence)[role]
+    phrase = logic.phrases(sentence)[role]
     smaller = [
         ("adjective", replace(phrase, adjectives=tuple(one for one in phrase.adjectives if one != adjective)))
         for adjective in phrase.adjectives
@@ -108,91 +94,79 @@ def _omissions(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
         smaller.append(("modifier", replace(phrase, modifier=None)))
     if phrase.relative is not None and wanted < 0:
         smaller.append(("relative", replace(phrase, relative=None)))
-    return [_fixed("drop", part, with_nominal(sentence, role, rest)) for part, rest in smaller]
+    return [fixed("drop", part, logic.with_nominal(sentence, role, rest)) for part, rest in smaller]
 
 
-def _described(phrase: NounPhrase, parts: SpareParts, predicate: Plain | None) -> NounPhrase:
-    """Return the phrase with one adjective more that excludes none of its others and not the predicate."""
-    present = [*phrase.adjectives, *([] if predicate is None else [predicate])]
-    while (adjective := parts.adjective()) in present or any(adjective.word in exclusive(one.word) for one in present):
+def _described(sentence: Sentence, role: logic.Role, parts: SpareParts) -> Sentence:
+    """Return the sentence with one adjective more that excludes none of its phrase's and not the predicate."""
+    present = logic.descriptions(sentence, role)
+    while (adjective := parts.adjective()) in present or any(
+        adjective.word in logic.exclusive(one.word) for one in present
+    ):
         pass
-    return replace(phrase, adjectives=(adjective, *phrase.adjectives))
+    return logic.with_phrase(sentence, role, adjectives=(adjective, *logic.phrases(sentence)[role].adjectives))
 
 
-def _predicate(sentence: Sentence, role: Role) -> Plain | None:
-    return sentence.clause.predicate if role == "subject" else None
-
-
-def _determiners(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
+def _determiners(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     """Return the edits between `a` and determiners that say more, where nothing is denied."""
-    phrase = phrases(sentence)[role]
-    if negation(sentence) or direction(sentence, role) <= 0:
+    phrase = logic.phrases(sentence)[role]
+    if logic.negation(sentence) or logic.direction(sentence, role) <= 0:
         return []
-    definite = (THE, THIS, *((TWO, THREE) if phrase.plural else ()))
+    definite = (logic.THE, logic.THIS, *((logic.TWO, logic.THREE) if phrase.plural else ()))
     if wanted > 0:
-        others = definite if phrase.determiner is A else ()
+        others = definite if phrase.determiner is logic.A else ()
     else:
-        others = (A,) if phrase.determiner in definite else ()
-    return [
-        _fixed("exchange", "determiner", with_nominal(sentence, role, replace(phrase, determiner=other)))
-        for other in others
-    ]
+        others = (logic.A,) if phrase.determiner in definite else ()
+    return [fixed("exchange", "determiner", logic.with_phrase(sentence, role, determiner=other)) for other in others]
 
 
-def _conjuncts(sentence: Sentence, role: Role, wanted: int) -> list[Edit]:
-    """Return the edits that add or drop a conjunct of subject or object, outside the scope of a negation."""
-    nominal = nominal_at(sentence, role)
-    if negation(sentence) not in ("", "never") or (negation(sentence) and role == "object"):
+def _conjuncts(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
+    nominal = logic.nominal_at(sentence, role)
+    if logic.negation(sentence) not in ("", "never") or (logic.negation(sentence) and role == "object"):
         return []
     if wanted < 0 and isinstance(nominal, Coordination):
         rests = (nominal.first, nominal.second)
-        return [_fixed("drop", "conjunct", with_nominal(sentence, role, rest)) for rest in rests]
-    if wanted > 0 and isinstance(nominal, NounPhrase | Name) and is_simple(nominal) and _is_bare(nominal):
+        return [fixed("drop", "conjunct", logic.with_nominal(sentence, role, rest)) for rest in rests]
+    if wanted > 0 and isinstance(nominal, NounPhrase | Name) and logic.is_simple(nominal) and _is_bare(nominal):
 
         def joined(parts: SpareParts) -> Sentence:
             other = parts.conjunct()
             both = (nominal, other) if parts.random.random() < 0.5 else (other, nominal)
-            return with_nominal(sentence, role, Coordination(*both))
+            return logic.with_nominal(sentence, role, Coordination(*both))
 
         return [Edit("add", "conjunct", joined)]
     return []
 
 
 def _adverb_steps(sentence: Sentence, wanted: int) -> list[Edit]:
-    clause = sentence.clause
-    works = event_direction(sentence, "adverb") * wanted
-    found: list[Callable[[SpareParts], Sentence]] = []
-    if works > 0 and clause.adverb is None and not isinstance(sentence.fronted, Plain):
-        found.append(lambda parts: replace(sentence, clause=replace(clause, adverb=parts.adverb())))
+    works = logic.event_direction(sentence, "adverb") * wanted
+    adverb, is_fronted = sentence.clause.adverb, isinstance(sentence.fronted, Plain)
+    found: list[Change] = []
+    if works > 0 and adverb is None and not is_fronted:
+        found.append(lambda parts: logic.with_clause(sentence, adverb=parts.adverb()))
         if sentence.fronted is None:
             found.append(lambda parts: replace(sentence, fronted=parts.adverb()))
-        return [Edit("add", "adverb", change) for change in found]
-    if works < 0 and clause.adverb is not None:
-        found.append(lambda _: replace(sentence, clause=replace(clause, adverb=None)))
-    if works < 0 and isinstance(sentence.fronted, Plain):
+    if works < 0 and adverb is not None:
+        found.append(lambda _: logic.with_clause(sentence, adverb=None))
+    if works < 0 and is_fronted:
         found.append(lambda _: replace(sentence, fronted=None))
-    return [Edit("drop", "adverb", change) for change in found]
+    return [Edit("add" if works > 0 else "drop", "adverb", change) for change in found]
 
 
 def _oblique_steps(sentence: Sentence, wanted: int) -> list[Edit]:
-    clause = sentence.clause
-    works = event_direction(sentence, "oblique") * wanted
-    found: list[Callable[[SpareParts], Sentence]] = []
-    if works > 0:
-        if clause.oblique is None and clause.content is None and clause.predicate is None:
-            if not ends_in_clause(clause.object):
-                found.append(
-                    lambda parts: replace(sentence, clause=replace(clause, oblique=_drawn(parts.oblique, wanted)))
-                )
-            if sentence.fronted is None:
-                found.append(lambda parts: replace(sentence, fronted=_drawn(parts.oblique, wanted)))
-        return [Edit("add", "oblique", change) for change in found]
-    if works < 0:
-        if clause.oblique is not None and (wanted < 0 or not _presupposes(clause.oblique)):
-            found.append(lambda _: replace(sentence, clause=replace(clause, oblique=None)))
-        if isinstance(sentence.fronted, PrepositionalPhrase) and (wanted < 0 or not _presupposes(sentence.fronted)):
-            found.append(lambda _: replace(sentence, fronted=None))
-    return [Edit("drop", "oblique", change) for change in found]
+    clause, fronted = sentence.clause, sentence.fronted
+    works = logic.event_direction(sentence, "oblique") * wanted
+    found: list[Change] = []
+    if works > 0 and clause.oblique is None and clause.content is None and clause.predicate is None:
+        if not ends_in_clause(clause.object):
+            found.append(lambda parts: logic.with_clause(sentence, oblique=_drawn(parts.oblique, wanted)))
+        if fronted is None:
+            found.append(lambda parts: replace(sentence, fronted=_drawn(parts.oblique, wanted)))
+    if works < 0 and clause.oblique is not None and (wanted < 0 or not _presupposes(clause.oblique)):
+        found.append(lambda _: logic.with_clause(sentence, oblique=None))
+    if works < 0 and isinstance(fronted, PrepositionalPhrase) and (wanted < 0 or not _presupposes(fronted)):
+        found.append(lambda _: replace(sentence, fronted=None))
+    return [Edit("add" if works > 0 else "drop", "oblique", change) for change in found]
 
 
 def _clause_steps(sentence: Sentence) -> list[Edit]:
@@ -200,16 +174,16 @@ def _clause_steps(sentence: Sentence) -> list[Edit]:
     clause = sentence.clause
     if sentence.fronted is not None or sentence.trailing is not None:
         return []
-    found: list[Callable[[SpareParts], Sentence]] = [lambda parts: replace(sentence, fronted=parts.subordinate())]
+    found: list[Change] = [lambda parts: replace(sentence, fronted=parts.subordinate())]
     if clause.content is None:
         found.append(lambda parts: Sentence(parts.clause(), Subordinate(parts.random.choice(FACTIVE), clause)))
     # "never barks because ..." may deny the reason only
-    if clause.content is None and not negation(sentence) and not ends_in_clause(clause.object):
+    if clause.content is None and not logic.negation(sentence) and not ends_in_clause(clause.object):
         found.append(lambda parts: replace(sentence, trailing=parts.subordinate()))
     return [Edit("add", "clause", change) for change in found]
 
 
-def _may_end_in_clause(sentence: Sentence, role: Role) -> bool:
+def _may_end_in_clause(sentence: Sentence, role: logic.Role) -> bool:
     """Return whether a relative clause on this noun phrase could not be taken to own what follows it."""
     clause = sentence.clause
     return role == "subject" or (role == "object" and not (clause.oblique or clause.recipient or sentence.trailing))
@@ -225,17 +199,10 @@ def _drawn(draw: Callable[[], PrepositionalPhrase], wanted: int) -> Prepositiona
 def _presupposes(phrase: PrepositionalPhrase) -> bool:
     """Return whether a phrase takes for granted how something is: `in the old house`, but not `in an old house`."""
     nominal = phrase.nominal
-    return isinstance(nominal, NounPhrase) and is_definite(nominal) and nominal != _plain(nominal)
-
-
-def _plain(phrase: NounPhrase) -> NounPhrase:
-    return NounPhrase(phrase.noun, phrase.determiner, phrase.plural)
+    if not isinstance(nominal, NounPhrase):
+        return False
+    return logic.is_definite(nominal) and nominal != NounPhrase(nominal.noun, nominal.determiner, nominal.plural)
 
 
 def _is_bare(nominal: NounPhrase | Name) -> bool:
-    """Return whether nothing follows the noun."""
     return isinstance(nominal, Name) or (nominal.modifier is None and nominal.relative is None)
-
-
-def _fixed(how: str, part: str, result: Sentence) -> Edit:
-    return Edit(how, part, lambda _: result)

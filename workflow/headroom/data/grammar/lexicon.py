@@ -1,9 +1,10 @@
-"""Words with their inflection in both languages, looked up by topic.
+"""Words with their inflection in both languages: open classes by topic, closed classes, and names.
 
 The source language inflects nouns for number and verbs for tense and number as English does. The invented
 target language has three genders and three cases; articles and adjectives agree with their noun.
 """
 
+import random
 from dataclasses import dataclass
 from functools import cache
 
@@ -14,6 +15,22 @@ TOPICS = ("shared", "near", "far")
 
 _PLURAL = {"m": "en", "f": "as", "n": "ur"}
 _FINITE = {("present", False): "it", ("present", True): "int", ("past", False): "ov", ("past", True): "oven"}
+
+# One row per (gender or plural), one column per case. As in German, endings repeat across the table,
+# so that an ending alone does not tell the case.
+_CASES = ("nom", "acc", "dat")
+_DETERMINER = {
+    "m": ("er", "en", "em"),
+    "f": ("e", "e", "er"),
+    "n": ("as", "as", "em"),
+    "plural": ("i", "i", "en"),
+}
+_ADJECTIVE = {
+    "m": ("o", "on", "ou"),
+    "f": ("a", "an", "ai"),
+    "n": ("u", "u", "ou"),
+    "plural": ("ei", "ein", "ein"),
+}
 
 
 @dataclass(frozen=True)
@@ -78,7 +95,72 @@ class Plain:
     stem: str
 
 
+@dataclass(frozen=True)
+class Determiner:
+    """A determiner: source words for singular and plural (None where there is none) and the target stem."""
+
+    singular: str | None
+    plural: str | None
+    stem: str
+    declines: bool = True
+    universal: str = "DET"
+
+    def source(self, plural: bool) -> str | None:
+        """Return the source word, or None where the determiner lacks that number."""
+        return self.plural if plural else self.singular
+
+    def target(self, agreement: str, case: str) -> str:
+        """Return the target form for a gender (m, f, n) or `plural`, and a case."""
+        return self.stem + determiner_ending(agreement, case) if self.declines else self.stem
+
+
+@dataclass(frozen=True)
+class Preposition:
+    """A preposition: source word, target word and the case it governs."""
+
+    word: str
+    target: str
+    case: str
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word that does not inflect in the source language: its target word or stem."""
+
+    word: str
+    target: str
+
+
 BE = Copula("be", "es")
+DETERMINERS = (
+    Determiner("the", "the", "v"),
+    Determiner("a", "some", "un"),
+    Determiner("this", "these", "kest"),
+    Determiner("every", None, "jod"),
+    Determiner(None, "two", "dui", declines=False, universal="NUM"),
+    Determiner(None, "three", "trai", declines=False, universal="NUM"),
+    Determiner("no", "no", "nil"),
+)
+
+# A preposition says by itself what its phrase belongs to: there is no attachment ambiguity.
+OF_NOUNS = (
+    Preposition("of", "de", "dat"),
+    Preposition("from", "ab", "dat"),
+    Preposition("with", "kum", "dat"),
+    Preposition("near", "apu", "acc"),
+    Preposition("without", "sanu", "acc"),
+)
+OF_VERBS = (
+    Preposition("in", "en", "dat"),
+    Preposition("behind", "post", "acc"),
+    Preposition("through", "tra", "acc"),
+    Preposition("before", "prei", "dat"),
+    Preposition("outside", "ekst", "acc"),
+)
+CONJUNCTIONS = (Word("when", "kand"), Word("because", "pork"), Word("while", "dum"), Word("although", "obgal"))
+MODALS = (Word("will", "vol"), Word("must", "dev"), Word("can", "pot"))
+AND, THAT, TO = Word("and", "ed"), Word("that", "ke"), Word("to", "")
+RELATIVE_STEM = "kv"
 
 
 def with_s(word: str) -> str:
@@ -88,6 +170,21 @@ def with_s(word: str) -> str:
     if word.endswith("y") and word[-2] not in "aeiou":
         return word[:-1] + "ies"
     return word + "s"
+
+
+def determiner_ending(agreement: str, case: str) -> str:
+    """Return the ending of determiners and relative pronouns for a gender or `plural`, and a case."""
+    return _DETERMINER[agreement][_CASES.index(case)]
+
+
+def adjective_ending(agreement: str, case: str) -> str:
+    """Return the ending of adjectives for a gender or `plural`, and a case."""
+    return _ADJECTIVE[agreement][_CASES.index(case)]
+
+
+def modal_form(modal: Word, plural: bool) -> str:
+    """Return the finite target form of a modal."""
+    return modal.target + ("unt" if plural else "et")
 
 
 @cache
@@ -109,6 +206,42 @@ def plain(kind: str, topic: str) -> tuple[Plain, ...]:
 
 
 def _entries(kind: str, topic: str) -> list[tuple[str, str]]:
-    table: dict[str, str] = getattr(vocabulary, kind.upper())
-    pairs = (entry.split("=") for entry in table[topic].split())
+    pairs = (entry.split("=") for entry in vocabulary.TABLES[kind, topic])
     return [(word, rest) for word, rest in pairs]
+
+
+COUNT = 1000
+"""Names of each kind. With Zipf frequencies many of those in a test set never occur in training."""
+
+_ONSETS = (*"bcdfghklmnprstvwy", "th", "sh")
+_VOWELS = ("a", "e", "i", "o", "u")
+_PERSON_ENDINGS = ("a", "an", "el", "in", "or", "us", "is", "o")
+_TOWN_ENDINGS = ("ham", "ford", "wick", "ton", "by")
+_LETTERS = {"th": "t", "sh": "sj", "ck": "k", "c": "k", "w": "v", "y": "j"}
+
+
+@cache
+def names(kind: str) -> tuple[str, ...]:
+    """Return the names of a kind (`person`, `town`), the most frequent first; always the same."""
+    source = random.Random(f"names of kind {kind}")
+    endings = _PERSON_ENDINGS if kind == "person" else _TOWN_ENDINGS
+    found: dict[str, None] = {}
+    while len(found) < COUNT:
+        stem = "".join(source.choice(_ONSETS) + source.choice(_VOWELS) for _ in range(source.choice((1, 1, 2))))
+        ending = source.choice(endings)
+        joint = source.choice("lmnrst") if kind == "person" else ""
+        found[(stem + joint + ending).capitalize()] = None
+    return tuple(found)
+
+
+def transliterate(name: str) -> str:
+    """Return a name as the target language spells it: `Thewick` becomes `Tevik`.
+
+    Two-letter groups are replaced before single letters, from left to right.
+    """
+    rest, spelt = name.lower(), ""
+    while rest:
+        size = 2 if rest[:2] in _LETTERS else 1
+        spelt += _LETTERS.get(rest[:size], rest[:size])
+        rest = rest[size:]
+    return spelt.capitalize()

@@ -9,15 +9,14 @@ alone tells nothing of its label. Read from the premise, the strengthening edits
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
 
 from headroom.data.grammar import source
-from headroom.data.grammar.changes import changes
-from headroom.data.grammar.contraries import denials, exclusions
-from headroom.data.grammar.domains import FAR, NEAR, Domain
+from headroom.data.grammar.changes import changes, denials, exclusions
 from headroom.data.grammar.edits import Edit, stronger, weaker
-from headroom.data.grammar.kinship import exclusive, unrelated
-from headroom.data.grammar.positions import is_plain, negation, phrases
-from headroom.data.grammar.sample import Sampler
+from headroom.data.grammar.logic import descriptions, exclusive, is_plain, negation, phrases, unrelated
+from headroom.data.grammar.sample import FAR, NEAR, Domain, Sampler
 from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Sentence
 
@@ -32,33 +31,19 @@ class PairDomain:
     Attributes:
         domain: What hypotheses use, and how often; `longest` counts their words.
         longest_premise: Words of the longest premise.
-        fewest, most: How many edits make a premise stronger.
+        most: How many edits make a premise stronger, at most.
     """
 
     domain: Domain
     longest_premise: int
-    fewest: int
     most: int
 
 
-def _without_clauses(domain: Domain) -> Domain:
-    """Return the domain without relative and adverbial clauses: hypotheses are short, premises get their own."""
-    return replace(domain, relative=0.0, fronted_clause=0.0, trailing_clause=0.0)
-
-
+# hypotheses are short, premises get clauses of their own
+_SHORT: dict[str, Any] = {"relative": 0.0, "fronted_clause": 0.0, "trailing_clause": 0.0}
 PAIR_DOMAINS = {
-    "near": PairDomain(
-        replace(_without_clauses(NEAR), name=0.0, adjective=0.2, oblique=0.2, longest=7),
-        longest_premise=11,
-        fewest=1,
-        most=1,
-    ),
-    "far": PairDomain(
-        replace(_without_clauses(FAR), name=0.02, adjective=0.30, oblique=0.30, longest=10),
-        longest_premise=16,
-        fewest=1,
-        most=2,
-    ),
+    "near": PairDomain(replace(NEAR, **_SHORT, name=0.0, adjective=0.2, oblique=0.2, longest=7), 11, most=1),
+    "far": PairDomain(replace(FAR, **_SHORT, name=0.02, adjective=0.30, oblique=0.30, longest=10), 16, most=2),
 }
 _WEIGHTS = {("report", "clause"): 0.25, ("contradict", "verb"): 0.5, ("exchange", "noun"): 2.0}
 """How often a kind of edit is taken; 1 for all others. The rare ones leave words in the premise that tell its label."""
@@ -120,7 +105,7 @@ class PairMaker:
             done.append(self._choice(ways))
             core = done[0].apply(self._parts)
         premise = core
-        for _ in range(self._random.randint(self._domain.fewest, self._domain.most) + _loss(core, hypothesis)):
+        for _ in range(self._random.randint(1, self._domain.most) + _loss(core, hypothesis)):
             taken = {edit.part for edit in done}
             ways = [edit for edit in stronger(premise) if edit.part not in taken]
             if not ways:
@@ -144,22 +129,13 @@ class PairMaker:
 
 
 def _is_clear(sentence: Sentence) -> bool:
-    """Return whether the directions of all positions are known, and no word occurs twice or excludes its neighbour."""
     words = _content(sentence)
-    return is_plain(sentence) and len(set(words)) == len(words) and all(map(_is_possible, _descriptions(sentence)))
-
-
-def _descriptions(sentence: Sentence) -> list[list[str]]:
-    """Return the adjectives of each noun phrase of the main clause, the subject's predicate with its own."""
-    predicate = sentence.clause.predicate
-    return [
-        [one.word for one in phrase.adjectives] + ([predicate.word] if predicate and role == "subject" else [])
-        for role, phrase in phrases(sentence).items()
-    ]
-
-
-def _is_possible(adjectives: list[str]) -> bool:
-    return not any(other in exclusive(one) for one in adjectives for other in adjectives)
+    possible = all(
+        other.word not in exclusive(one.word)
+        for role in phrases(sentence)
+        for one, other in product(descriptions(sentence, role), repeat=2)
+    )
+    return is_plain(sentence) and len(set(words)) == len(words) and possible
 
 
 def _loss(core: Sentence, hypothesis: Sentence) -> int:

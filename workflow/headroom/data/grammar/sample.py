@@ -2,28 +2,54 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from typing import TypeVar
 
-from headroom.data.grammar import function_words as closed
-from headroom.data.grammar import lexicon
-from headroom.data.grammar.domains import Domain
-from headroom.data.grammar.names import names
-from headroom.data.grammar.tree import (
-    Clause,
-    Coordination,
-    Name,
-    Nominal,
-    NounPhrase,
-    PrepositionalPhrase,
-    Relative,
-    Sentence,
-    Subordinate,
-    agreement,
-    ends_in_clause,
-)
+from headroom.data.grammar import lexicon, tree
+
+
+@dataclass(frozen=True)
+class Domain:
+    """How often a domain uses what. All fields but the last are probabilities.
+
+    `own` and `other` are the shares of words of the domain's own topic and of the other domain's topic; the
+    rest are shared words. So the words of the far domain are known from training, but rare there.
+    """
+
+    topic: str
+    own: float
+    other: float
+    name: float
+    plural: float
+    adjective: float
+    modifier: float
+    relative: float
+    coordination: float
+    modal: float
+    past: float
+    copula: float
+    adverb: float
+    oblique: float
+    fronted: float
+    fronted_clause: float
+    trailing_clause: float
+    saying: float
+    longest: int
+
+
+NEAR = Domain(
+    topic="near", own=0.55, other=0.10, name=0.07, plural=0.35, adjective=0.15, modifier=0.12, relative=0.08,
+    coordination=0.04, modal=0.15, past=0.45, copula=0.12, adverb=0.12, oblique=0.16, fronted=0.20,
+    fronted_clause=0.04, trailing_clause=0.04, saying=0.05, longest=14,
+)  # fmt: skip
+FAR = Domain(
+    topic="far", own=0.50, other=0.10, name=0.12, plural=0.50, adjective=0.26, modifier=0.20, relative=0.24,
+    coordination=0.08, modal=0.25, past=0.60, copula=0.08, adverb=0.18, oblique=0.22, fronted=0.15,
+    fronted_clause=0.12, trailing_clause=0.10, saying=0.12, longest=25,
+)  # fmt: skip
+DOMAINS = {domain.topic: domain for domain in (NEAR, FAR)}
 
 Item = TypeVar("Item")
 
@@ -38,15 +64,15 @@ class Sampler:
         self._domain = domain
         self._random = random.Random(seed)
 
-    def sentences(self) -> Iterator[Sentence]:
+    def sentences(self) -> Iterator[tree.Sentence]:
         """Yield sentences without end."""
         while True:
             yield self._sentence()
 
-    def _sentence(self) -> Sentence:
+    def _sentence(self) -> tree.Sentence:
         domain = self._domain
         clause = self._clause(embedded=False)
-        fronted: lexicon.Plain | PrepositionalPhrase | Subordinate | None = None
+        fronted: lexicon.Plain | tree.PrepositionalPhrase | tree.Subordinate | None = None
         if self._chance(domain.fronted_clause):
             fronted = self._subordinate()
         elif self._chance(domain.fronted):
@@ -54,30 +80,30 @@ class Sampler:
         trailing = None
         if clause.content is None and fronted is None and self._chance(domain.trailing_clause):
             trailing = self._subordinate()
-        return Sentence(clause, fronted, trailing)
+        return tree.Sentence(clause, fronted, trailing)
 
-    def _subordinate(self) -> Subordinate:
-        return Subordinate(self._zipf(closed.CONJUNCTIONS), self._clause(embedded=True))
+    def _subordinate(self) -> tree.Subordinate:
+        return tree.Subordinate(self._zipf(lexicon.CONJUNCTIONS), self._clause(embedded=True))
 
-    def _clause(self, *, embedded: bool) -> Clause:
+    def _clause(self, *, embedded: bool) -> tree.Clause:
         """Return a clause; an embedded one has no relative clauses and no content clause."""
         if not embedded and self._chance(self._domain.saying):
             return self._saying()
         subject = self._nominal(_PEOPLE, relative=not embedded)
         if self._chance(self._domain.copula):
-            bare = Clause(lexicon.BE, subject, predicate=self._adjective(), adverb=self._maybe_adverb())
+            bare = tree.Clause(lexicon.BE, subject, predicate=self._adjective(), adverb=self._maybe_adverb())
             return self._tensed(bare)
-        clause = self._with_objects(Clause(lexicon.BE, subject), relative=not embedded)
-        if not ends_in_clause(clause.object) and self._chance(self._domain.oblique):
+        clause = self._with_objects(tree.Clause(lexicon.BE, subject), relative=not embedded)
+        if not tree.ends_in_clause(clause.object) and self._chance(self._domain.oblique):
             clause = replace(clause, oblique=self._oblique())
         return self._tensed(replace(clause, adverb=self._maybe_adverb()))
 
-    def _saying(self) -> Clause:
+    def _saying(self) -> tree.Clause:
         verb = self._verb("clausal")
         subject = self._nominal(("persons",), relative=True)
-        return self._tensed(Clause(verb, subject, content=self._clause(embedded=True)))
+        return self._tensed(tree.Clause(verb, subject, content=self._clause(embedded=True)))
 
-    def _with_objects(self, clause: Clause, *, relative: bool) -> Clause:
+    def _with_objects(self, clause: tree.Clause, *, relative: bool) -> tree.Clause:
         kind = self._random.choices(("transitive", "intransitive", "ditransitive"), (60, 28, 12))[0]
         clause = replace(clause, verb=self._verb(kind))
         if kind == "transitive":
@@ -87,38 +113,38 @@ class Sampler:
             return replace(clause, object=thing, recipient=self._simple(_PEOPLE))
         return clause
 
-    def _tensed(self, clause: Clause) -> Clause:
+    def _tensed(self, clause: tree.Clause) -> tree.Clause:
         if self._chance(self._domain.modal):
-            return replace(clause, modal=self._zipf(closed.MODALS))
+            return replace(clause, modal=self._zipf(lexicon.MODALS))
         return replace(clause, tense="past" if self._chance(self._domain.past) else "present")
 
-    def _nominal(self, kinds: Sequence[str], *, relative: bool) -> Nominal:
+    def _nominal(self, kinds: Sequence[str], *, relative: bool) -> tree.Nominal:
         if self._chance(self._domain.coordination):
-            return Coordination(self._simple(kinds), self._simple(kinds))
+            return tree.Coordination(self._simple(kinds), self._simple(kinds))
         if kinds[0] == "persons" and self._chance(self._domain.name):
             return self._name("person")
         return self._noun_phrase(kinds, relative=relative)
 
-    def _simple(self, kinds: Sequence[str]) -> NounPhrase | Name:
+    def _simple(self, kinds: Sequence[str]) -> tree.NounPhrase | tree.Name:
         """Return a name or a noun phrase that nothing follows."""
         if kinds[0] == "persons" and self._chance(self._domain.name):
             return self._name("person")
         return self._bare(kinds)
 
-    def _bare(self, kinds: Sequence[str]) -> NounPhrase:
+    def _bare(self, kinds: Sequence[str]) -> tree.NounPhrase:
         kind = self._random.choice(kinds)
         noun = self._word([lexicon.nouns(kind, topic) for topic in lexicon.TOPICS])
         plural = self._chance(self._domain.plural)
-        determiner = self._random.choices(closed.DETERMINERS, _DETERMINER_WEIGHTS)[0]
+        determiner = self._random.choices(lexicon.DETERMINERS, _DETERMINER_WEIGHTS)[0]
         while determiner.source(plural) is None:
-            determiner = self._random.choices(closed.DETERMINERS, _DETERMINER_WEIGHTS)[0]
+            determiner = self._random.choices(lexicon.DETERMINERS, _DETERMINER_WEIGHTS)[0]
         adjectives: tuple[lexicon.Plain, ...] = ()
         while len(adjectives) < 2 and self._chance(self._domain.adjective):
             adjective = self._adjective()
             adjectives += () if adjective in adjectives else (adjective,)
-        return NounPhrase(noun, determiner, plural, adjectives)
+        return tree.NounPhrase(noun, determiner, plural, adjectives)
 
-    def _noun_phrase(self, kinds: Sequence[str], *, relative: bool) -> NounPhrase:
+    def _noun_phrase(self, kinds: Sequence[str], *, relative: bool) -> tree.NounPhrase:
         phrase = self._bare(kinds)
         if self._chance(self._domain.modifier):
             phrase = replace(phrase, modifier=self._modifier())
@@ -126,29 +152,29 @@ class Sampler:
             phrase = replace(phrase, relative=self._relative(phrase))
         return phrase
 
-    def _modifier(self) -> PrepositionalPhrase:
-        preposition = self._zipf(closed.OF_NOUNS)
+    def _modifier(self) -> tree.PrepositionalPhrase:
+        preposition = self._zipf(lexicon.OF_NOUNS)
         if preposition.word == "from":
-            return PrepositionalPhrase(preposition, self._place())
-        return PrepositionalPhrase(preposition, self._simple(("persons", "animals", "things")))
+            return tree.PrepositionalPhrase(preposition, self._place())
+        return tree.PrepositionalPhrase(preposition, self._simple(("persons", "animals", "things")))
 
-    def _relative(self, phrase: NounPhrase) -> Relative:
+    def _relative(self, phrase: tree.NounPhrase) -> tree.Relative:
         """Return a relative clause about a noun phrase, with the gap that its pronoun fills."""
         if self._chance(0.5):
             verb = self._verb("transitive")
             subject = self._nominal(_PEOPLE, relative=False)
-            return Relative("object", self._tensed(Clause(verb, subject, adverb=self._maybe_adverb())))
-        clause = self._with_objects(Clause(lexicon.BE, None, gap=agreement(phrase)), relative=False)
-        return Relative("subject", self._tensed(replace(clause, adverb=self._maybe_adverb())))
+            return tree.Relative("object", self._tensed(tree.Clause(verb, subject, adverb=self._maybe_adverb())))
+        clause = self._with_objects(tree.Clause(lexicon.BE, None, gap=tree.agreement(phrase)), relative=False)
+        return tree.Relative("subject", self._tensed(replace(clause, adverb=self._maybe_adverb())))
 
-    def _oblique(self) -> PrepositionalPhrase:
-        return PrepositionalPhrase(self._zipf(closed.OF_VERBS), self._place())
+    def _oblique(self) -> tree.PrepositionalPhrase:
+        return tree.PrepositionalPhrase(self._zipf(lexicon.OF_VERBS), self._place())
 
-    def _place(self) -> NounPhrase | Name:
+    def _place(self) -> tree.NounPhrase | tree.Name:
         return self._name("town") if self._chance(self._domain.name) else self._bare(("places",))
 
-    def _name(self, kind: str) -> Name:
-        return Name(self._zipf(names(kind)))
+    def _name(self, kind: str) -> tree.Name:
+        return tree.Name(self._zipf(lexicon.names(kind)))
 
     def _verb(self, kind: str) -> lexicon.Verb:
         return self._word([lexicon.verbs(kind, topic) for topic in lexicon.TOPICS])

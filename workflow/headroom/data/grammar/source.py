@@ -1,4 +1,4 @@
-"""The source language: words in English order, with their Universal Dependencies.
+"""The source language: words in English order, with their Universal Dependencies, and these as CoNLL-U.
 
 Every tree is projective: no fronting leaves its clause and no modifier is moved away from its noun.
 """
@@ -6,19 +6,10 @@ Every tree is projective: no fronting leaves its clause and no modifier is moved
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from headroom.data.grammar import function_words as closed
-from headroom.data.grammar.lexicon import BE, Plain
-from headroom.data.grammar.tree import (
-    Clause,
-    Coordination,
-    Name,
-    Nominal,
-    NounPhrase,
-    PrepositionalPhrase,
-    Relative,
-    Sentence,
-    Subordinate,
-)
+import conllu
+
+from headroom.data.grammar import tree
+from headroom.data.grammar.lexicon import AND, BE, THAT, TO, Plain
 
 
 @dataclass(eq=False)
@@ -47,7 +38,7 @@ class _Phrase:
         return self.tokens
 
 
-def realise(sentence: Sentence) -> list[Token]:
+def realise(sentence: tree.Sentence) -> list[Token]:
     """Return the words of a sentence, the final full stop included, each with its governor and relation."""
     main = _clause(sentence.clause)
     tokens = _fronted(sentence, main.head) + main.tokens
@@ -64,22 +55,22 @@ def text(tokens: Sequence[Token]) -> str:
     return "".join(token.form + (" " if token.space_after else "") for token in tokens).rstrip(" ")
 
 
-def _fronted(sentence: Sentence, verb: Token) -> list[Token]:
+def _fronted(sentence: tree.Sentence, verb: Token) -> list[Token]:
     match sentence.fronted:
         case None:
             return []
         case Plain() as adverb:
             return _adverb(adverb).under(verb, "advmod")
-        case PrepositionalPhrase() as phrase:
+        case tree.PrepositionalPhrase() as phrase:
             return _prepositional(phrase).under(verb, "obl")
-        case Subordinate() as subordinate:
+        case tree.Subordinate() as subordinate:
             clause = _subordinate(subordinate)
             clause.tokens[-1].space_after = False
             comma = Token(",", ",", "PUNCT", {}, "punct", clause.head)
             return [*clause.under(verb, "advcl"), comma]
 
 
-def _clause(clause: Clause) -> _Phrase:
+def _clause(clause: tree.Clause) -> _Phrase:
     """Return subject, modal, adverb, verb, object, recipient, oblique and content, in this order."""
     predicate = _adjective(clause.predicate) if clause.predicate else None
     verb = _verb(clause)
@@ -96,22 +87,22 @@ def _clause(clause: Clause) -> _Phrase:
     return _Phrase([*before, verb, *adverb, head], head)
 
 
-def _after(clause: Clause, verb: Token) -> list[Token]:
+def _after(clause: tree.Clause, verb: Token) -> list[Token]:
     tokens: list[Token] = []
     if clause.object is not None:
         tokens += _nominal(clause.object).under(verb, "obj")
     if clause.recipient is not None:
         recipient = _nominal(clause.recipient)
-        tokens += [_case(closed.TO.word, recipient.head), *recipient.under(verb, "obl")]
+        tokens += [_case(TO.word, recipient.head), *recipient.under(verb, "obl")]
     if clause.oblique is not None:
         tokens += _prepositional(clause.oblique).under(verb, "obl")
     if clause.content is not None:
         content = _clause(clause.content)
-        tokens += [_mark(closed.THAT.word, content.head), *content.under(verb, "ccomp")]
+        tokens += [_mark(THAT.word, content.head), *content.under(verb, "ccomp")]
     return tokens
 
 
-def _verb(clause: Clause) -> Token:
+def _verb(clause: tree.Clause) -> Token:
     universal = "AUX" if clause.verb is BE else "VERB"
     if clause.modal is not None:
         return Token(clause.verb.word, clause.verb.word, universal, {"VerbForm": "Inf"})
@@ -122,20 +113,20 @@ def _verb(clause: Clause) -> Token:
     return Token(clause.verb.source(clause.tense, plural), clause.verb.word, universal, features)
 
 
-def _nominal(nominal: Nominal) -> _Phrase:
+def _nominal(nominal: tree.Nominal) -> _Phrase:
     match nominal:
-        case Name(spelling):
+        case tree.Name(spelling):
             token = Token(spelling, spelling, "PROPN", {"Number": "Sing"})
             return _Phrase([token], token)
-        case Coordination(first, second):
+        case tree.Coordination(first, second):
             left, right = _nominal(first), _nominal(second)
-            conjunction = Token(closed.AND.word, closed.AND.word, "CCONJ", {}, "cc", right.head)
+            conjunction = Token(AND.word, AND.word, "CCONJ", {}, "cc", right.head)
             return _Phrase([*left.tokens, conjunction, *right.under(left.head, "conj")], left.head)
-        case NounPhrase():
+        case tree.NounPhrase():
             return _noun_phrase(nominal)
 
 
-def _noun_phrase(phrase: NounPhrase) -> _Phrase:
+def _noun_phrase(phrase: tree.NounPhrase) -> _Phrase:
     number = "Plur" if phrase.plural else "Sing"
     noun = Token(phrase.noun.source(phrase.plural), phrase.noun.word, "NOUN", {"Number": number})
     adjectives = [_adjective(adjective).under(noun, "amod")[0] for adjective in phrase.adjectives]
@@ -147,7 +138,7 @@ def _noun_phrase(phrase: NounPhrase) -> _Phrase:
     return _Phrase(tokens, noun)
 
 
-def _determiner(phrase: NounPhrase, following: str, noun: Token) -> Token:
+def _determiner(phrase: tree.NounPhrase, following: str, noun: Token) -> Token:
     word = phrase.determiner.source(phrase.plural)
     assert word is not None, "the sampler chooses a determiner that has the number of its noun"
     form = "an" if word == "a" and following[0] in "aeiou" else word
@@ -155,20 +146,20 @@ def _determiner(phrase: NounPhrase, following: str, noun: Token) -> Token:
     return Token(form, word, phrase.determiner.universal, {}, "nummod" if numeral else "det", noun)
 
 
-def _relative(relative: Relative) -> _Phrase:
+def _relative(relative: tree.Relative) -> _Phrase:
     clause = _clause(relative.clause)
     relation = {"subject": "nsubj", "object": "obj"}[relative.role]
-    word = closed.THAT.word
+    word = THAT.word
     pronoun = Token(word, word, "PRON", {"PronType": "Rel"}, relation, clause.head)
     return _Phrase([pronoun, *clause.tokens], clause.head)
 
 
-def _subordinate(subordinate: Subordinate) -> _Phrase:
+def _subordinate(subordinate: tree.Subordinate) -> _Phrase:
     clause = _clause(subordinate.clause)
     return _Phrase([_mark(subordinate.conjunction.word, clause.head), *clause.tokens], clause.head)
 
 
-def _prepositional(phrase: PrepositionalPhrase) -> _Phrase:
+def _prepositional(phrase: tree.PrepositionalPhrase) -> _Phrase:
     nominal = _nominal(phrase.nominal)
     return _Phrase([_case(phrase.preposition.word, nominal.head), *nominal.tokens], nominal.head)
 
@@ -189,3 +180,35 @@ def _case(word: str, governor: Token) -> Token:
 
 def _mark(word: str, governor: Token) -> Token:
     return Token(word, word, "SCONJ", {}, "mark", governor)
+
+
+def conllu_lines(sentences: Sequence[Sequence[Token]], *, name: str) -> list[str]:
+    """Return the lines of sentences with ids `<name>-1`, `<name>-2`, ... in the order of the plain text.
+
+    Format: https://universaldependencies.org/format.html; words are split as in the plain text, with
+    `SpaceAfter=No` before punctuation.
+    """
+    lines: list[str] = []
+    for number, tokens in enumerate(sentences, 1):
+        about = conllu.Metadata(sent_id=f"{name}-{number}", text=text(tokens))
+        lines += conllu.TokenList(_rows(tokens), metadata=about).serialize().removesuffix("\n").split("\n")
+    return lines
+
+
+def _rows(tokens: Sequence[Token]) -> list[conllu.Token]:
+    number = {id(token): index for index, token in enumerate(tokens, 1)}
+    return [
+        conllu.Token(
+            id=number[id(token)],
+            form=token.form,
+            lemma=token.lemma,
+            upos=token.universal,
+            xpos=None,
+            feats=dict(sorted(token.features.items())) or None,
+            head=0 if token.governor is None else number[id(token.governor)],
+            deprel=token.relation,
+            deps=None,
+            misc=None if token.space_after else {"SpaceAfter": "No"},
+        )
+        for token in tokens
+    ]

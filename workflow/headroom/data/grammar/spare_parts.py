@@ -6,26 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from headroom.data.grammar import function_words as closed
-from headroom.data.grammar.domains import Domain
-from headroom.data.grammar.kinship import noun_kind, verb_kind
-from headroom.data.grammar.lexicon import Noun, Plain, Verb
-from headroom.data.grammar.positions import is_plain, is_simple
-from headroom.data.grammar.sample import Sampler
-from headroom.data.grammar.tree import (
-    Clause,
-    Coordination,
-    Name,
-    Nominal,
-    NounPhrase,
-    PrepositionalPhrase,
-    Relative,
-    Sentence,
-    Subordinate,
-    agreement,
-)
+from headroom.data.grammar import tree
+from headroom.data.grammar.lexicon import CONJUNCTIONS, Noun, Plain, Verb
+from headroom.data.grammar.logic import is_plain, is_simple, noun_kind, verb_kind
+from headroom.data.grammar.sample import Domain, Sampler
 
-FACTIVE = tuple(word for word in closed.CONJUNCTIONS if word.word in ("because", "although"))
+FACTIVE = tuple(word for word in CONJUNCTIONS if word.word in ("because", "although"))
 """Conjunctions of clauses that are true whenever the whole sentence is."""
 
 _NOT_VERIDICAL = ("never", "rarely")
@@ -53,21 +39,21 @@ class SpareParts:
         """Return an adverb that leaves true what is said without it: neither `never` nor `rarely`."""
         return self._next("adverb")
 
-    def oblique(self) -> PrepositionalPhrase:
+    def oblique(self) -> tree.PrepositionalPhrase:
         """Return a phrase that says where a clause happens, without `no` and `every`."""
         return self._next("oblique")
 
-    def modifier(self) -> PrepositionalPhrase:
+    def modifier(self) -> tree.PrepositionalPhrase:
         """Return a prepositional phrase that follows a noun, without `no` and `every`."""
         return self._next("modifier")
 
-    def relative(self, phrase: NounPhrase) -> Relative:
+    def relative(self, phrase: tree.NounPhrase) -> tree.Relative:
         """Return a relative clause that agrees with a noun phrase."""
-        relative: Relative = self._next("relative")
-        gap = agreement(phrase) if relative.role == "subject" else ""
+        relative: tree.Relative = self._next("relative")
+        gap = tree.agreement(phrase) if relative.role == "subject" else ""
         return replace(relative, clause=replace(relative.clause, gap=gap))
 
-    def saying(self) -> Clause:
+    def saying(self) -> tree.Clause:
         """Return a clause with a verb of saying; its content clause is to be replaced."""
         return self._next("saying")
 
@@ -79,19 +65,19 @@ class SpareParts:
         """Return a verb of a kind: transitive, intransitive, ditransitive or clausal."""
         return self._next(kind)
 
-    def clause(self) -> Clause:
+    def clause(self) -> tree.Clause:
         """Return a clause without a clause in it and with one negation at most."""
         return next(sentence.clause for sentence in self._short if is_plain(sentence))
 
-    def subordinate(self) -> Subordinate:
+    def subordinate(self) -> tree.Subordinate:
         """Return a clause with `because` or `although`."""
-        return Subordinate(self.random.choice(FACTIVE), self.clause())
+        return tree.Subordinate(self.random.choice(FACTIVE), self.clause())
 
-    def conjunct(self) -> NounPhrase | Name:
+    def conjunct(self) -> tree.NounPhrase | tree.Name:
         """Return a person or animal that nothing follows, without `no` and `every`."""
         subjects = (sentence.clause.subject for sentence in self._short)
-        nominal = next(one for one in subjects if isinstance(one, NounPhrase | Name) and is_simple(one))
-        return replace(nominal, modifier=None) if isinstance(nominal, NounPhrase) else nominal
+        nominal = next(one for one in subjects if isinstance(one, tree.NounPhrase | tree.Name) and is_simple(one))
+        return replace(nominal, modifier=None) if isinstance(nominal, tree.NounPhrase) else nominal
 
     def _next(self, kind: str) -> Any:
         """Return the oldest part of a kind, after taking to pieces as many sentences as needed."""
@@ -101,8 +87,7 @@ class SpareParts:
         return self._store[kind].popleft()
 
 
-def _parts(sentence: Sentence) -> Iterator[tuple[str, Any]]:
-    """Yield the parts of a sentence's main clause, each with its kind."""
+def _parts(sentence: tree.Sentence) -> Iterator[tuple[str, Any]]:
     clause = sentence.clause
     for phrase in _noun_phrases(clause):
         yield noun_kind(phrase.noun), phrase.noun
@@ -120,11 +105,9 @@ def _parts(sentence: Sentence) -> Iterator[tuple[str, Any]]:
     yield verb_kind(clause.verb), clause.verb
 
 
-def _noun_phrases(clause: Clause) -> Iterator[NounPhrase]:
+def _noun_phrases(clause: tree.Clause) -> Iterator[tree.NounPhrase]:
     """Yield the noun phrases of a clause, those inside coordinations too."""
     place = None if clause.oblique is None else clause.oblique.nominal
     for nominal in (clause.subject, clause.object, clause.recipient, place):
-        parts: tuple[Nominal | None, ...] = (nominal,)
-        if isinstance(nominal, Coordination):
-            parts = (nominal.first, nominal.second)
-        yield from (part for part in parts if isinstance(part, NounPhrase))
+        parts = (nominal.first, nominal.second) if isinstance(nominal, tree.Coordination) else (nominal,)
+        yield from (part for part in parts if isinstance(part, tree.NounPhrase))

@@ -1,23 +1,10 @@
 """The target language: verb second in main clauses, verb last in subordinate ones."""
 
-from headroom.data.grammar import function_words as closed
-from headroom.data.grammar.lexicon import Plain
-from headroom.data.grammar.names import transliterate
-from headroom.data.grammar.tree import (
-    Clause,
-    Coordination,
-    Name,
-    Nominal,
-    NounPhrase,
-    PrepositionalPhrase,
-    Relative,
-    Sentence,
-    Subordinate,
-    agreement,
-)
+from headroom.data.grammar import lexicon, tree
+from headroom.data.grammar.lexicon import Plain, transliterate
 
 
-def translate(sentence: Sentence) -> str:
+def translate(sentence: tree.Sentence) -> str:
     """Return the one translation of a sentence as plain text."""
     words = _main(sentence)
     if sentence.trailing is not None:
@@ -26,7 +13,7 @@ def translate(sentence: Sentence) -> str:
     return joined[0].upper() + joined[1:]
 
 
-def _main(sentence: Sentence) -> list[str]:
+def _main(sentence: tree.Sentence) -> list[str]:
     """Return the main clause: one constituent, the finite verb, then the rest, an infinitive last."""
     clause = sentence.clause
     finite, closing = _verb(clause)
@@ -37,37 +24,37 @@ def _main(sentence: Sentence) -> list[str]:
     return [*opening, *_middle(clause), *closing, *_content(clause)]
 
 
-def _verb_last(clause: Clause) -> list[str]:
+def _verb_last(clause: tree.Clause) -> list[str]:
     """Return a clause with its finite verb last, after the infinitive; a content clause follows the verb."""
     finite, closing = _verb(clause)
     subject = [] if clause.subject is None else _nominal(clause.subject, "nom")
     return [*subject, *_middle(clause), *closing, finite, *_content(clause)]
 
 
-def _fronted(sentence: Sentence) -> list[str]:
+def _fronted(sentence: tree.Sentence) -> list[str]:
     match sentence.fronted:
         case None:
             return []
         case Plain(_, stem):
             return [stem]
-        case PrepositionalPhrase() as phrase:
+        case tree.PrepositionalPhrase() as phrase:
             return _prepositional(phrase)
-        case Subordinate() as subordinate:
+        case tree.Subordinate() as subordinate:
             return [*_subordinate(subordinate), ","]
 
 
-def _verb(clause: Clause) -> tuple[str, list[str]]:
+def _verb(clause: tree.Clause) -> tuple[str, list[str]]:
     """Return the finite verb and what closes the verb bracket: predicate and infinitive."""
     plural = clause.agreement == "plural"
     predicate = []
     if clause.predicate is not None:
-        predicate = [clause.predicate.stem + closed.adjective_ending(clause.agreement, "nom")]
+        predicate = [clause.predicate.stem + lexicon.adjective_ending(clause.agreement, "nom")]
     if clause.modal is not None:
-        return closed.modal_form(clause.modal, plural), [*predicate, clause.verb.infinitive]
+        return lexicon.modal_form(clause.modal, plural), [*predicate, clause.verb.infinitive]
     return clause.verb.target(clause.tense, plural), predicate
 
 
-def _middle(clause: Clause) -> list[str]:
+def _middle(clause: tree.Clause) -> list[str]:
     """Return adverb, recipient, object and oblique, in this order."""
     words = [] if clause.adverb is None else [clause.adverb.stem]
     if clause.recipient is not None:
@@ -79,23 +66,23 @@ def _middle(clause: Clause) -> list[str]:
     return words
 
 
-def _content(clause: Clause) -> list[str]:
-    return [] if clause.content is None else [closed.THAT.target, *_verb_last(clause.content)]
+def _content(clause: tree.Clause) -> list[str]:
+    return [] if clause.content is None else [lexicon.THAT.target, *_verb_last(clause.content)]
 
 
-def _nominal(nominal: Nominal, case: str) -> list[str]:
+def _nominal(nominal: tree.Nominal, case: str) -> list[str]:
     match nominal:
-        case Name(spelling):
+        case tree.Name(spelling):
             return [transliterate(spelling)]
-        case Coordination(first, second):
-            return [*_nominal(first, case), closed.AND.target, *_nominal(second, case)]
-        case NounPhrase():
+        case tree.Coordination(first, second):
+            return [*_nominal(first, case), lexicon.AND.target, *_nominal(second, case)]
+        case tree.NounPhrase():
             return _noun_phrase(nominal, case)
 
 
-def _noun_phrase(phrase: NounPhrase, case: str) -> list[str]:
-    agrees = agreement(phrase)
-    ending = closed.adjective_ending(agrees, case)
+def _noun_phrase(phrase: tree.NounPhrase, case: str) -> list[str]:
+    agrees = tree.agreement(phrase)
+    ending = lexicon.adjective_ending(agrees, case)
     adjectives = [adjective.stem + ending for adjective in phrase.adjectives]
     words = [phrase.determiner.target(agrees, case), *adjectives, phrase.noun.target(phrase.plural)]
     if phrase.modifier is not None:
@@ -105,16 +92,15 @@ def _noun_phrase(phrase: NounPhrase, case: str) -> list[str]:
     return words
 
 
-def _relative(relative: Relative, agrees: str) -> list[str]:
-    """Return a relative clause; the pronoun has its noun's gender and number and the case of its role."""
+def _relative(relative: tree.Relative, agrees: str) -> list[str]:
     case = "nom" if relative.role == "subject" else relative.clause.verb.government
-    pronoun = closed.RELATIVE_STEM + closed.determiner_ending(agrees, case)
+    pronoun = lexicon.RELATIVE_STEM + lexicon.determiner_ending(agrees, case)
     return [pronoun, *_verb_last(relative.clause)]
 
 
-def _subordinate(subordinate: Subordinate) -> list[str]:
+def _subordinate(subordinate: tree.Subordinate) -> list[str]:
     return [subordinate.conjunction.target, *_verb_last(subordinate.clause)]
 
 
-def _prepositional(phrase: PrepositionalPhrase) -> list[str]:
+def _prepositional(phrase: tree.PrepositionalPhrase) -> list[str]:
     return [phrase.preposition.target, *_nominal(phrase.nominal, phrase.preposition.case)]

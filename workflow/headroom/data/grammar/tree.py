@@ -7,9 +7,7 @@ before their verb or open the sentence, and an oblique never follows a relative 
 
 from dataclasses import dataclass
 
-from headroom.data.grammar.function_words import Determiner, Preposition, Word
-from headroom.data.grammar.lexicon import Noun, Plain, Verb
-from headroom.data.grammar.names import gender
+from headroom.data.grammar.lexicon import Determiner, Noun, Plain, Preposition, Verb, Word
 
 
 @dataclass(frozen=True)
@@ -108,7 +106,7 @@ def agreement(nominal: Nominal) -> str:
         case Coordination():
             return "plural"
         case Name(spelling):
-            return gender(spelling)
+            return "f" if spelling.endswith("a") else "m"
         case NounPhrase(noun, _, plural):
             return "plural" if plural else noun.gender
 

@@ -15,25 +15,11 @@ from headroom.data.corpora import Request
 
 Kind = Literal["parallel", "labelled", "trees"]
 
-_MODULES: dict[tuple[Kind, str], str] = {
-    ("parallel", "generated"): "generated",
-    ("parallel", "catalogue"): "catalogue",
-    ("parallel", "files"): "files",
-    ("parallel", "hub"): "hub",
-    ("parallel", "sacrebleu"): "sacrebleu",
-    ("labelled", "generated"): "generated_pairs",
-    ("labelled", "catalogue"): "catalogue",
-    ("labelled", "files"): "files",
-    ("labelled", "hub"): "hub",
-    ("trees", "generated"): "generated_trees",
-    ("trees", "catalogue"): "catalogue",
-    ("trees", "files"): "files",
-}
-
 
 def module_of(kind: Kind, source: str) -> str:
     """Return the name of the module that provides a kind of data from a source."""
-    return f"{__name__}.{_MODULES[kind, source]}"
+    is_pairs = source == "generated" and kind != "parallel"  # by another grammar than the generated parallel text
+    return f"{__name__}.{'generated_pairs' if is_pairs else source}"
 
 
 def provide(kind: Kind, settings: Any, request: Request) -> Any:

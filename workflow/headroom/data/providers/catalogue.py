@@ -39,12 +39,9 @@ def parallel(settings: CatalogueCorpus, request: Request) -> ParallelSets:
     """Return a data set of the catalogue after fetching and checking all its files."""
     dataset = find_entry(Dataset, settings.dataset, settings.far, request.catalogue)
     names = (*REQUIRED, *settings.far)
-    licences = sorted({file.licence for file in dataset.files if file.set in names})
-    return ParallelSets(
-        {name: _pairs(dataset, name, request) for name in names},
-        (dataset.source_language, dataset.target_language),
-        {"title": dataset.title, "licences": licences},
-    )
+    origin = _origin(dataset.title, [file for file in dataset.files if file.set in names])
+    languages = (dataset.source_language, dataset.target_language)
+    return ParallelSets({name: _pairs(dataset, name, request) for name in names}, languages, origin=origin)
 
 
 def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSets:
@@ -53,12 +50,12 @@ def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSet
     names = (*REQUIRED, *settings.far)
     files = dataset.files_of(names)
     fetched = {file.path: fetch(file, request.downloads, mirror=request.mirror) for file in files}
-    return LabelledSets(
-        {name: read_set(dataset, name, fetched) for name in names},
-        dataset.labels,
-        dataset.metrics,
-        {"title": dataset.title, "licences": sorted({file.licence for file in files})},
-    )
+    texts = {name: read_set(dataset, name, fetched) for name in names}
+    return LabelledSets(texts, dataset.labels, dataset.metrics, origin=_origin(dataset.title, files))
+
+
+def _origin(title: str, files: Sequence[PublishedFile]) -> dict[str, object]:
+    return {"title": title, "licences": sorted({file.licence for file in files})}
 
 
 def trees(settings: CatalogueTreebank, request: Request) -> Trees:
@@ -123,7 +120,6 @@ def _copy(original: Path, file: PublishedFile, destination: Path) -> None:
 
 
 def _pairs(dataset: Dataset, name: str, request: Request) -> ParallelText:
-    """Fetch both sides of a set and return its pairs."""
     files = [dataset.file(name, side) for side in SIDES]
     paths = [fetch(file, request.downloads, mirror=request.mirror) for file in files]
     sides = ([line.strip() for line in unpacked_lines(*pair)] for pair in zip(paths, files, strict=True))
@@ -158,12 +154,7 @@ class Table:
 
 
 def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -> LabelledText:
-    """Return the examples of one set of a catalogued data set.
-
-    Args:
-        dataset: Its entry in the catalogue.
-        name: The set.
-        fetched: Where the files are that the set needs, by their path in the catalogue.
+    """Return the examples of one set of a catalogued data set, from fetched files by their path in the catalogue.
 
     Raises:
         HeadroomError: If a file is not as the catalogue says; names the file, and the line if there is one.
@@ -176,7 +167,7 @@ def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -
     taken = chosen_rows(len(text), wanted.rows)
     for listed, keeps in ((wanted.only, True), (wanted.without, False)):
         if listed:
-            among = _told_by(table, listed, dataset, fetched)
+            among = _listed(table, listed, dataset, fetched)
             taken = [place for place in taken if among[place] is keeps]
     if len(taken) != wanted.examples:
         raise HeadroomError(f"{table.name}: {len(taken)} examples for {name}, expected {wanted.examples}")
@@ -186,10 +177,9 @@ def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -
 def chosen_rows(count: int, rows: Rows) -> list[int]:
     """Return which of `count` rows are taken, counted from 0, in order."""
     last = count if rows.last is None else min(rows.last, count)
-    numbers = range(rows.first, last + 1)
     return [
         number - 1
-        for number in numbers
+        for number in range(rows.first, last + 1)
         if not (rows.only_every and number % rows.only_every)
         if not (rows.except_every and number % rows.except_every == 0)
     ]
@@ -236,13 +226,12 @@ def _aligned(files: Sequence[tuple[PublishedFile, Path]]) -> Table:
 
 
 def _examples(table: Table, columns: Columns) -> LabelledText:
-    first, *second = (table.column(wanted) for wanted in columns.sentences)
-    raw = LabelledText(first, second[0] if second else None, table.column(columns.label))
+    raw = LabelledText.of(map(table.column, columns.sentences), table.column(columns.label))
     checked(raw, tuple(columns.names), name=table.name, first_line=table.first_line)
     return LabelledText(raw.first, raw.second, [columns.names[label] for label in raw.labels])
 
 
-def _told_by(table: Table, listed: Identifiers, dataset: LabelledDataset, fetched: Mapping[str, Path]) -> list[bool]:
+def _listed(table: Table, listed: Identifiers, dataset: LabelledDataset, fetched: Mapping[str, Path]) -> list[bool]:
     """Return of each row whether its identifiers are in the list."""
     file = next(file for file in dataset.files if file.path == listed.file)
     names = {tuple(field.strip() for field in row) for row in _table(file, fetched[file.path]).rows}

@@ -31,9 +31,8 @@ def parallel(settings: ParallelHubCorpus, _request: Request) -> ParallelSets:
     """
     tables = _tables(settings, "give a local copy as text files with source: files")
     texts = {name: _pairs(settings, name, table) for name, table in tables.items()}
-    sound = {name: checked(text, f"{name}.source", f"{name}.target") for name, text in texts.items()}
     languages = settings.source_language, settings.target_language
-    return ParallelSets(sound, languages, {"licences": [_licence(tables)]}, settings.valid)
+    return ParallelSets(texts, languages, origin={"licences": [_licence(tables)]}, valid=settings.valid)
 
 
 def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
@@ -46,7 +45,8 @@ def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
     tables = _tables(settings, "give a local copy as TSV files with source: files")
     labels = _labels(settings, tables["train"])
     texts = {name: _text(settings, name, table, labels) for name, table in tables.items()}
-    return LabelledSets(texts, labels, settings.metrics, {"licences": [_licence(tables)]}, settings.valid)
+    origin = {"licences": [_licence(tables)]}
+    return LabelledSets(texts, labels, settings.metrics, origin=origin, valid=settings.valid)
 
 
 def _tables(settings: ParallelHubCorpus | HubCorpus, way_out: str) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def _licence(tables: dict[str, Any]) -> str:
 
 
 def _library(dataset: str, way_out: str) -> Any:
-    """Return the library, told to look only into its cache if the Hub does not answer.
+    """Return the library, set to read only its cache if the Hub does not answer.
 
     By itself it would try again for minutes where a network swallows what is sent.
 
@@ -99,36 +99,35 @@ def hub_answers() -> bool:
     return True
 
 
+def _column(table: Any, column: str, key: str, dataset: str) -> list[Any]:
+    if column not in table.column_names:
+        raise HeadroomError(f"key {key}: {dataset} has no column '{column}', but {', '.join(table.column_names)}")
+    return list(table[column])
+
+
 def _pairs(settings: ParallelHubCorpus, name: str, table: Any) -> ParallelText:
-    dataset = settings.dataset
-    if settings.column not in table.column_names:
-        raise HeadroomError(
-            f"key column: {dataset} has no column '{settings.column}', but {_listed(table.column_names)}"
-        )
-    rows = list(table[settings.column])
+    dataset, languages = settings.dataset, (settings.source_language, settings.target_language)
+    rows = _column(table, settings.column, "column", dataset)
     if not rows:
         raise HeadroomError(f"key {name}: split {settings.splits[name]} of {dataset} is empty; name another split")
-    for key in ("source_language", "target_language"):
-        language = getattr(settings, key)
-        known = list(rows[0]) if isinstance(rows[0], dict) else []
+    known = list(rows[0]) if isinstance(rows[0], dict) else []
+    for key, language in zip(("source_language", "target_language"), languages, strict=True):
         if language not in known:
             raise HeadroomError(
-                f"key {key}: column '{settings.column}' of {dataset} has no text in '{language}', but {_listed(known)}"
+                f"key {key}: column '{settings.column}' of {dataset} has no text in '{language}', "
+                f"but {', '.join(known) or 'none'}"
             )
-    pairs = [tuple(_plain(row[side]) for side in (settings.source_language, settings.target_language)) for row in rows]
+    pairs = [tuple(_plain(row[side]) for side in languages) for row in rows]
     whole = [pair for pair in pairs if all(pair)]
     if len(whole) < len(pairs):
         _log.warning("left out %d of %d pairs of %s: a side is empty", len(pairs) - len(whole), len(pairs), name)
-    return ParallelText([source for source, _ in whole], [target for _, target in whole])
+    text = ParallelText([source for source, _ in whole], [target for _, target in whole])
+    return checked(text, f"{name}.source", f"{name}.target")
 
 
 def _plain(text: Any) -> str:
     r"""Return a sentence on one line: ends of lines ("\r", "\n") and NUL inside it become one space."""
     return re.sub(r"[\0\r\n]+", " ", str(text or "")).strip()
-
-
-def _listed(names: Any) -> str:
-    return ", ".join(map(str, names)) or "none"
 
 
 def _labels(settings: HubCorpus, table: Any) -> tuple[str, ...]:
@@ -148,7 +147,6 @@ def _labels(settings: HubCorpus, table: Any) -> tuple[str, ...]:
 
 
 def _text(settings: HubCorpus, name: str, table: Any, labels: Sequence[str]) -> LabelledText:
-    """Return the examples of one set."""
     sides = [_column(table, column, "sentences", settings.dataset) for column in settings.sentences]
     given = _column(table, settings.label, "label", settings.dataset)
     names = [_label(value, labels, f"{settings.dataset}, {name}, example {n}") for n, value in enumerate(given, 1)]
@@ -163,18 +161,11 @@ def _text(settings: HubCorpus, name: str, table: Any, labels: Sequence[str]) -> 
         )
     if len(whole) < len(names):
         _log.warning("left out %d of %d examples of %s: no label or no text", len(names) - len(whole), len(names), name)
-    first, *second = ([str(side[place]) for place in whole] for side in sides)
-    return LabelledText(first, second[0] if second else None, [str(names[place]) for place in whole])
-
-
-def _column(table: Any, column: str, key: str, dataset: str) -> list[Any]:
-    if column not in table.column_names:
-        raise HeadroomError(f"key {key}: {dataset} has no column '{column}', but {', '.join(table.column_names)}")
-    return list(table[column])
+    return LabelledText.of(([str(side[n]) for n in whole] for side in sides), [str(names[n]) for n in whole])
 
 
 def _label(value: Any, labels: Sequence[str], place: str) -> str | None:
-    """Return the name of a label given by number or name; none if it is hidden (-1)."""
+    """Return the name of a label given by number or name, None if it is hidden (-1)."""
     if value is None or value == -1:
         return None
     if isinstance(value, int) and 0 <= value < len(labels):

@@ -26,7 +26,7 @@ def parallel(settings: SacrebleuCorpus, _request: Request) -> ParallelSets:
     texts = {"train": ParallelText([], []), **load_test_sets(settings)}
     origin = {"sacrebleu": sacrebleu.__version__, "licences": ["not stated"]}
     source, target = settings.pair.split("-")
-    return ParallelSets(texts, (source, target), origin)
+    return ParallelSets(texts, (source, target), origin=origin)
 
 
 def load_test_sets(settings: SacrebleuCorpus) -> dict[str, ParallelText]:
@@ -38,18 +38,13 @@ def load_test_sets(settings: SacrebleuCorpus) -> dict[str, ParallelText]:
         HeadroomError: If sacrebleu does not know a set or the pair, or if a set cannot be downloaded; names the key.
     """
     for key, name in settings.named_sets.items():
-        _check(key, name, settings.pair)
+        if name not in sacrebleu.DATASETS:
+            raise HeadroomError(
+                f"key {key}: sacrebleu {sacrebleu.__version__} has no test set '{name}'; `sacrebleu --list` shows all"
+            )
+        if settings.pair not in (pairs := sacrebleu.get_langpairs_for_testset(name)):
+            raise HeadroomError(f"key pair: the test set {name} has no {settings.pair}, but {', '.join(sorted(pairs))}")
     return {key.removeprefix("far."): _read(key, name, settings.pair) for key, name in settings.named_sets.items()}
-
-
-def _check(key: str, name: str, pair: str) -> None:
-    if name not in sacrebleu.DATASETS:
-        raise HeadroomError(
-            f"key {key}: sacrebleu {sacrebleu.__version__} has no test set '{name}'; `sacrebleu --list` shows all"
-        )
-    pairs = sacrebleu.get_langpairs_for_testset(name)
-    if pair not in pairs:
-        raise HeadroomError(f"key pair: the test set {name} has no {pair}, but {', '.join(sorted(pairs))}")
 
 
 def _read(key: str, name: str, pair: str) -> ParallelText:

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
-from headroom.data.subwords import Subwords, load_subwords
+from headroom.data.pieces import Subwords
+from headroom.data.subwords import load_subwords
 
 if TYPE_CHECKING:
     from headroom.engines.translation.fairseq import Dictionary

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headroom.core.files import read_lines
 from headroom.data.parallel import ParallelText
-from headroom.data.piece_spans import piece_spans
+from headroom.data.subwords import piece_spans
 from headroom.engines.maps import MapBatch, MapObserver, padded_spans
 from headroom.engines.translation.attention_maps import attention_maps
 from headroom.engines.translation.batches import Batch

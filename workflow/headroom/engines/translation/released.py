@@ -15,7 +15,7 @@ from omegaconf import OmegaConf
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
-from headroom.data.moses import CODES, MOSES, MosesPieces, write_moses
+from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
 from headroom.engines.translation.checkpoint import find_sites, refuse_packed, save_model
 from headroom.engines.translation.fairseq import Dictionary, TranslationTask
 from headroom.settings.models import ReleasedModel

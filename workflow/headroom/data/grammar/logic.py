@@ -1,4 +1,4 @@
-"""Where a sentence can be made stronger or weaker: its noun phrases, and in which direction each of them works.
+"""What entails what: words that exclude each other, and where more words make a sentence stronger or weaker.
 
 A position works upwards (+1) if more words there say more ("a hungry dog barks" entails "a dog barks"), downwards
 (-1) if more words say less ("no dog barks" entails "no hungry dog barks"), and 0 where the sentence has several
@@ -7,47 +7,117 @@ logic"). Scope is read from left to right; definite noun phrases take no part in
 """
 
 from dataclasses import replace
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
-from headroom.data.grammar.function_words import DETERMINERS
-from headroom.data.grammar.lexicon import Plain, plain
+from headroom.data.grammar import lexicon
+from headroom.data.grammar.lexicon import Plain
 from headroom.data.grammar.tree import Coordination, Name, Nominal, NounPhrase, PrepositionalPhrase, Sentence
 
 Role = Literal["subject", "object", "recipient", "oblique"]
 Negation = Literal["", "never", "subject", "object"]
 
 ROLES: tuple[Role, ...] = ("subject", "object", "recipient", "oblique")
-THE, A, THIS, EVERY, TWO, THREE, NO = DETERMINERS
+THE, A, THIS, EVERY, TWO, THREE, NO = lexicon.DETERMINERS
 DEFINITE = (THE, THIS)
-NEVER = next(adverb for adverb in plain("adverbs", "shared") if adverb.word == "never")
+NEVER = next(adverb for adverb in lexicon.plain("adverbs", "shared") if adverb.word == "never")
+
+_EXCLUSIVE = """
+    red black green, old young, old new, small big, wooden golden, secret famous, in outside, before behind,
+    with without, arrive depart wait, arrive vanish, wait vanish, push pull, attack defend, accuse defend,
+    snore laugh, snore talk, snore dance, snore work, snore stumble, snore limp, snore protest, snore depart,
+    snore arrive
+"""
+_RELATED = """
+    gather collect, wash clean, watch inspect examine, follow chase, offer show pass toss deliver return entrust,
+    protest talk, depart vanish, accuse attack, young new, big fat, bird hen gull parrot, room kitchen cabin,
+    house barn palace cabin, garden orchard, street village town market, contract treaty, captain sailor soldier
+"""
+_NOUN_KINDS = ("persons", "animals", "things", "places")
+_VERB_KINDS = ("transitive", "intransitive", "ditransitive", "clausal")
+
+
+def exclusive(word: str) -> tuple[str, ...]:
+    """Return the words of which none can be true together with this one, of the same thing at the same time."""
+    return _partners(_EXCLUSIVE).get(word, ())
+
+
+def unrelated(word: str, other: str) -> bool:
+    """Return whether one word says nothing about the other: they may hold together, neither follows from the other."""
+    return word != other and other not in exclusive(word) and other not in _partners(_RELATED).get(word, ())
+
+
+@cache
+def noun_kind(noun: lexicon.Noun) -> str:
+    """Return the table that a noun is in: persons, animals, things or places."""
+    return next(kind for kind in _NOUN_KINDS for topic in lexicon.TOPICS if noun in lexicon.nouns(kind, topic))
+
+
+@cache
+def verb_kind(verb: lexicon.Verb) -> str:
+    """Return the table that a verb is in: transitive, intransitive, ditransitive, clausal; `copula` for `be`."""
+    found = (kind for kind in _VERB_KINDS for topic in lexicon.TOPICS if verb in lexicon.verbs(kind, topic))
+    return next(found, "copula")
+
+
+@cache
+def adjective(word: str) -> Plain:
+    """Return an adjective of the lexicon by its source word."""
+    return next(one for topic in lexicon.TOPICS for one in lexicon.plain("adjectives", topic) if one.word == word)
+
+
+@cache
+def verb(word: str) -> lexicon.Verb:
+    """Return a verb of the lexicon by its source word."""
+    tables = (lexicon.verbs(kind, topic) for kind in _VERB_KINDS for topic in lexicon.TOPICS)
+    return next(one for table in tables for one in table if one.word == word)
+
+
+@cache
+def _partners(groups: str) -> dict[str, tuple[str, ...]]:
+    """Return for each word the other words of its groups, in the order of the groups."""
+    found: dict[str, tuple[str, ...]] = {}
+    for group in groups.split(","):
+        for word in group.split():
+            found[word] = found.get(word, ()) + tuple(other for other in group.split() if other != word)
+    return found
 
 
 def nominal_at(sentence: Sentence, role: Role) -> Nominal | None:
     """Return the nominal of the main clause in this role; that of `oblique` stands after its preposition."""
-    clause = sentence.clause
-    if role == "oblique":
-        return None if clause.oblique is None else clause.oblique.nominal
-    return {"subject": clause.subject, "object": clause.object, "recipient": clause.recipient}[role]
+    found: Any = getattr(sentence.clause, role)
+    return found.nominal if isinstance(found, PrepositionalPhrase) else found
 
 
 def phrases(sentence: Sentence) -> dict[Role, NounPhrase]:
-    """Return the noun phrases of the main clause by their role; names and coordinations are none."""
+    """Return the noun phrases of the main clause by their role, without names and coordinations."""
     found = {role: nominal_at(sentence, role) for role in ROLES}
     return {role: nominal for role, nominal in found.items() if isinstance(nominal, NounPhrase)}
 
 
+def descriptions(sentence: Sentence, role: Role) -> tuple[Plain, ...]:
+    """Return the adjectives of the noun phrase in this role, the predicate with those of the subject."""
+    phrase, predicate = phrases(sentence).get(role), sentence.clause.predicate
+    return (*(phrase.adjectives if phrase else ()), *((predicate,) if predicate and role == "subject" else ()))
+
+
+def with_clause(sentence: Sentence, **parts: Any) -> Sentence:
+    """Return the sentence with other parts of its main clause."""
+    return replace(sentence, clause=replace(sentence.clause, **parts))
+
+
 def with_nominal(sentence: Sentence, role: Role, nominal: Nominal) -> Sentence:
     """Return the sentence with another nominal in a role that it has."""
-    clause = sentence.clause
-    if role == "subject":
-        return replace(sentence, clause=replace(clause, subject=nominal))
-    if role == "object":
-        return replace(sentence, clause=replace(clause, object=nominal))
+    if role != "oblique":
+        return with_clause(sentence, **{role: nominal})
+    assert sentence.clause.oblique is not None, "the sentence has this role"
     assert not isinstance(nominal, Coordination), "a preposition has one noun phrase or name"
-    if role == "recipient":
-        return replace(sentence, clause=replace(clause, recipient=nominal))
-    assert clause.oblique is not None, "the sentence has this role"
-    return replace(sentence, clause=replace(clause, oblique=replace(clause.oblique, nominal=nominal)))
+    return with_clause(sentence, oblique=replace(sentence.clause.oblique, nominal=nominal))
+
+
+def with_phrase(sentence: Sentence, role: Role, **parts: Any) -> Sentence:
+    """Return the sentence with other parts of the noun phrase in a role."""
+    return with_nominal(sentence, role, replace(phrases(sentence)[role], **parts))
 
 
 def is_definite(nominal: Nominal | None) -> bool:

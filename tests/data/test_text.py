@@ -1,18 +1,29 @@
+"""Parallel and labelled text: read, checked, halved, and written in the common form of all corpora."""
+
 import json
 
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.files import sha256
-from headroom.data.corpora import halved, warn_of_overlap
-from headroom.data.labelled import (
-    LabelledText,
-    read_labelled,
-    read_labelled_record,
-    write_labelled_corpus,
-)
+from headroom.data.corpora import halved, read_corpus_record, warn_of_overlap
+from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record, write_labelled_corpus
+from headroom.data.parallel import ParallelText, read_parallel, write_corpus
 
 SINGLE = b"sentence\tlabel\n"
 PAIR = b"sentence1\tsentence2\tlabel\n"
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Return a function that writes two aligned files and returns their paths."""
+
+    def write(source: bytes, target: bytes):
+        paths = tmp_path / "mine.en", tmp_path / "mine.xx"
+        for path, content in zip(paths, (source, target), strict=True):
+            path.write_bytes(content)
+        return paths
+
+    return write
 
 
 @pytest.fixture
@@ -27,7 +38,32 @@ def tsv(tmp_path):
     return write
 
 
-class TestReading:
+class TestReadingParallel:
+    def test_lines_are_aligned_and_stripped(self, files):
+        text = read_parallel(*files(b"one \r\n two\r\n", b"eins\nzwei"))
+        assert text == ParallelText(["one", "two"], ["eins", "zwei"])
+
+    @pytest.mark.parametrize(
+        ("source", "target", "message"),
+        [
+            (b"a\nb\nc\n", b"1\n2\n", r"mine\.en has 3 lines but .*mine\.xx has 2"),
+            (b"a\n\nc\n", b"1\n2\n3\n", r"mine\.en, line 2 is empty"),
+            (b"a\nb\nc\n", b"1\n2\n \t\n", r"mine\.xx, line 3 is empty"),
+            (b"", b"1\n", r"mine\.en is empty"),
+            (b"a\n", b"", r"mine\.xx is empty"),
+            (b"a\nb\n", b"1\n\xff\n", r"mine\.xx, line 2: not UTF-8"),
+        ],
+    )
+    def test_bad_files_are_named_with_the_line(self, files, source, target, message):
+        with pytest.raises(HeadroomError, match=message):
+            read_parallel(*files(source, target))
+
+    def test_a_missing_file_is_named(self, tmp_path):
+        with pytest.raises(HeadroomError, match=r"cannot read .*gone\.en"):
+            read_parallel(tmp_path / "gone.en", tmp_path / "gone.xx")
+
+
+class TestReadingLabelled:
     def test_single_sentences_and_pairs(self, tsv):
         text = read_labelled(tsv(SINGLE + b"so good\tgood\nso bad \tbad\n"), ["bad", "good"])
         assert text == LabelledText(["so good", "so bad"], None, ["good", "bad"])
@@ -35,12 +71,8 @@ class TestReading:
         assert text == LabelledText(["a", "c"], ["b", "d"], ["same", "other"])
         assert text.inputs == [("a", "b"), ("c", "d")]
 
-    @pytest.mark.parametrize(
-        "sentence",
-        ["a\u0085b", "a\u2028b\u2029c", "a\x0bb\x0cc\x1cd", '"a', 'a" b', '"a"', "a\rb", "'", '""'],
-        ids=ascii,
-    )
-    def test_line_breaks_of_other_kinds_and_quotes_are_part_of_a_sentence(self, tsv, sentence):
+    @pytest.mark.parametrize("sentence", ['"a', 'a" b', '"a"', "'", '""'], ids=ascii)
+    def test_quotes_are_part_of_a_sentence(self, tsv, sentence):
         text = read_labelled(tsv(f"sentence\tlabel\n{sentence}\tyes\nnext\tno\n"))
         assert text == LabelledText([sentence, "next"], None, ["yes", "no"])
 
@@ -54,7 +86,6 @@ class TestReading:
             (b"", r"mine\.tsv is empty"),
             (SINGLE, r"mine\.tsv has no examples"),
             (b"good film\tgood\n", r"mine\.tsv, line 1: no column 'sentence' among good film, good"),
-            (b"text\tlabel\na\tgood\n", r"line 1: no column 'sentence' among text, label"),
             (b"sentence,label\na,good\n", r"line 1: no column 'sentence' among sentence,label"),
             (b"sentence1\tlabel\na\tgood\n", r"line 1: no column 'sentence2'"),
             (b"sentence2\tlabel\na\tgood\n", r"line 1: no column 'sentence1'"),
@@ -75,64 +106,91 @@ class TestReading:
             read_labelled(tsv(content), ["bad", "good"])
         assert str(caught.value).count("\n") <= 1
 
-    def test_missing_file_is_named(self, tmp_path):
-        with pytest.raises(HeadroomError, match=r"cannot read .*gone\.tsv"):
-            read_labelled(tmp_path / "gone.tsv")
+
+LABELLED = LabelledText(list("abcde"), list("ABCDE"), list("12121"))
 
 
-def test_halves_are_odd_and_even_examples():
-    text = LabelledText(list("abcde"), list("ABCDE"), list("12121"))
-    assert halved({"valid": text}) == {
-        "choose": LabelledText(list("ace"), list("ACE"), list("111")),
-        "check": LabelledText(list("bd"), list("BD"), list("22")),
-    }
+@pytest.mark.parametrize(
+    ("text", "choose", "check"),
+    [
+        (ParallelText(list("abcde"), list("ABCDE")), [list("ace"), list("ACE")], [list("bd"), list("BD")]),
+        (LABELLED, [list("ace"), list("ACE"), list("111")], [list("bd"), list("BD"), list("22")]),
+    ],
+)
+def test_halves_are_odd_and_even_examples(text, choose, check):
+    made = type(text)
+    assert halved({"test": text, "valid": text}) == {"test": text, "choose": made(*choose), "check": made(*check)}
     with pytest.raises(HeadroomError, match=r"dev\.tsv has 1 example: at least two"):
-        halved({"valid": LabelledText(["a"], None, ["1"])}, "dev.tsv")
+        halved({"valid": text.every_second(0).every_second(1)}, "dev.tsv")
 
 
 @pytest.mark.parametrize(
     ("train", "test", "count"),
     [
+        (ParallelText(["a", "b"], ["1", "2"]), ParallelText(["b", "c", "b"], ["3", "4", "5"]), 2),
         (LabelledText(["a", "b"], None, ["0", "1"]), LabelledText(["b", "c", "b"], None, ["0", "0", "1"]), 2),
         (LabelledText(["a", "b"], ["c", "d"], ["0", "1"]), LabelledText(["a", "a"], ["d", "c"], ["0", "1"]), 1),
     ],
-    ids=["single", "whole pairs"],
+    ids=["parallel", "single", "whole pairs"],
 )
 def test_overlap_with_training_is_counted_and_warned_of(caplog, train, test, count):
-    assert warn_of_overlap({"train": train.inputs, "test": test.inputs}) == {"test": count}
+    assert warn_of_overlap({"train": train, "test": test}) == {"test": count}
     assert f"{count} of {len(test)} examples of test are in train too" in caplog.text
 
 
-def corpus(directory, sets, **changed):
+def labelled_corpus(directory, sets, **changed):
     """Write a corpus of labels no and yes."""
-    about = {"source": "files", "licences": ["free"]}
-    given = {"labels": ["no", "yes"], "metrics": ["f1", "accuracy"], "far": [], "about": about} | changed
+    origin = {"source": "files", "licences": ["free"]}
+    given = {"labels": ["no", "yes"], "metrics": ["f1", "accuracy"], "origin": origin} | changed
     write_labelled_corpus(directory, sets, **given)
 
 
 class TestWriting:
-    def test_corpus_has_its_files_and_record(self, tmp_path):
+    def test_parallel_text_has_its_files_and_record(self, tmp_path):
+        text = ParallelText(["a b", "c\u0085d"], ["A", "B"])
+        sets = dict.fromkeys(("train", "choose", "check", "test", "sea"), text)
+        origin = {"source": "files"}
+        write_corpus(tmp_path, sets, far=["sea"], languages=("English", "Klingon"), origin=origin)
+        sides = [f"{name}.{side}" for name in sets for side in ("source", "target")]
+        assert list(read_corpus_record(tmp_path).items()) == [
+            ("evaluation_sets", ["choose", "check", "test", "sea"]),
+            ("far", ["sea"]),
+            ("source_language", "English"),
+            ("target_language", "Klingon"),
+            ("origin", origin),
+            ("sizes", dict.fromkeys(sets, 2)),
+            ("source_words", dict.fromkeys(sets, 4)),  # the break is white space
+            ("also_in_train", dict.fromkeys(("choose", "check", "test", "sea"), 2)),
+            ("sha256", {name: sha256(tmp_path / name) for name in sides}),
+        ]
+        assert (tmp_path / "sea.source").read_bytes() == "a b\nc\u0085d\n".encode()
+        assert read_parallel(tmp_path / "train.source", tmp_path / "train.target") == text
+
+    def test_labelled_text_has_its_files_and_record(self, tmp_path):
         text = LabelledText(["a b", "c\u0085d", '"e'], ["A", "B", "C C"], ["yes", "no", "yes"])
         sets = dict.fromkeys(("train", "choose", "check", "test", "sea"), text)
-        corpus(tmp_path, sets, far=["sea"])
+        labelled_corpus(tmp_path, sets, far=["sea"])
         record = read_labelled_record(tmp_path)
-        assert record["evaluation_sets"] == ["choose", "check", "test", "sea"]
-        assert record["far"] == ["sea"]
-        assert (record["labels"], record["metrics"]) == (["no", "yes"], ["f1", "accuracy"])
-        assert record["sentences_per_example"] == 2
-        assert record["origin"] == {"source": "files", "licences": ["free"]}
-        assert record["sizes"] == dict.fromkeys(sets, 3)
-        assert record["label_sizes"]["test"] == {"no": 1, "yes": 2}
-        assert record["words"]["test"] == 9  # a b | c d (the break is white space) | "e | A | B | C C
-        assert record["also_in_train"] == dict.fromkeys(record["evaluation_sets"], 3)
-        assert record["sha256"]["sea.tsv"] == sha256(tmp_path / "sea.tsv")
+        assert list(record.items()) == [
+            ("evaluation_sets", ["choose", "check", "test", "sea"]),
+            ("far", ["sea"]),
+            ("labels", ["no", "yes"]),
+            ("metrics", ["f1", "accuracy"]),
+            ("sentences_per_example", 2),
+            ("origin", {"source": "files", "licences": ["free"]}),
+            ("sizes", dict.fromkeys(sets, 3)),
+            ("label_sizes", {name: {"no": 1, "yes": 2} for name in sets}),
+            ("words", dict.fromkeys(sets, 9)),  # a b | c d (the break is white space) | "e | A | B | C C
+            ("also_in_train", dict.fromkeys(("choose", "check", "test", "sea"), 3)),
+            ("sha256", {f"{name}.tsv": sha256(tmp_path / f"{name}.tsv") for name in sets}),
+        ]
         content = 'sentence1\tsentence2\tlabel\na b\tA\tyes\nc\u0085d\tB\tno\n"e\tC C\tyes\n'
         assert (tmp_path / "sea.tsv").read_bytes() == content.encode()
         assert read_labelled(tmp_path / "train.tsv", record["labels"]) == text
 
     def test_what_would_break_a_line_becomes_a_space(self, tmp_path):
         text = LabelledText(["a\tb", "\tc\r\nd\n", "e\rf\n\ng"], None, ["yes", "no", "no"])
-        corpus(tmp_path, {"train": text, "test": text})
+        labelled_corpus(tmp_path, {"train": text, "test": text})
         assert (tmp_path / "test.tsv").read_bytes() == b"sentence\tlabel\na b\tyes\nc d\tno\ne f g\tno\n"
 
     @pytest.mark.parametrize(
@@ -147,12 +205,15 @@ class TestWriting:
     def test_nothing_is_written_if_a_set_is_not_sound(self, tmp_path, test, message):
         train = LabelledText(["a"], None, ["yes"])
         with pytest.raises(HeadroomError, match=message):
-            corpus(tmp_path / "out", {"train": train, "test": test})
+            labelled_corpus(tmp_path / "out", {"train": train, "test": test})
         assert not (tmp_path / "out").exists()
 
     def test_incomplete_and_other_corpora_are_refused(self, tmp_path):
         with pytest.raises(HeadroomError, match=r"cannot read .*corpus\.json"):
             read_labelled_record(tmp_path)
+        (tmp_path / "corpus.json").write_text("{")
+        with pytest.raises(HeadroomError, match=r"corpus\.json, line 1: not JSON"):
+            read_corpus_record(tmp_path)
         (tmp_path / "corpus.json").write_text(json.dumps({"source_language": "English"}))
         with pytest.raises(HeadroomError, match="holds no labelled text"):
             read_labelled_record(tmp_path)

@@ -10,12 +10,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-from bad_server import LONG, Answer, BadServer
+from bad_server import LONG, Answer
 from headroom.core.errors import HeadroomError
 from headroom.data.downloads import Patience, download
 from whole_project import ROOT
@@ -24,20 +22,18 @@ BODY = random.Random(1).randbytes(200_000)
 OTHER = random.Random(2).randbytes(200_000)
 TAGGED = Answer(BODY, headers={"ETag": '"one"'}, ranged=True)
 RETAGGED = Answer(OTHER, headers={"ETag": '"two"'}, ranged=True)
-Get = Callable[..., bytes]
-Log = pytest.LogCaptureFixture
 HURRIED = Patience(tries=3, pause=0.01, timeout=0.3, limit=5.0, report=5.0)
 
 
-def checksum(content: bytes) -> str:
+def checksum(content):
     return hashlib.sha256(content).hexdigest()
 
 
 @pytest.fixture
-def get(tmp_path: Path) -> Get:
+def get(tmp_path):
     """Return a function that downloads a file into `tmp_path` and returns its content."""
 
-    def load(*addresses: str, patience: Patience = HURRIED, body: bytes = BODY, known: bool = True) -> bytes:
+    def load(*addresses, patience=HURRIED, body=BODY, known=True):
         about = {"expected": checksum(body), "size": len(body)} if known else {"expected": None}
         download(addresses, tmp_path / "out/text.gz", place="set/text.gz", patience=patience, **about)
         return (tmp_path / "out/text.gz").read_bytes()
@@ -45,12 +41,12 @@ def get(tmp_path: Path) -> Get:
     return load
 
 
-def left(directory: Path) -> list[str]:
+def left(directory):
     """Return the names of all files below a directory."""
     return sorted(path.name for path in directory.rglob("*") if path.is_file())
 
 
-def refused(get: Get, *addresses: str, patience: Patience = HURRIED) -> str:
+def refused(get, *addresses, patience=HURRIED):
     """Return the message of a download that fails: two lines at most."""
     with pytest.raises(HeadroomError) as caught:
         get(*addresses, patience=patience)
@@ -62,7 +58,7 @@ def refused(get: Get, *addresses: str, patience: Patience = HURRIED) -> str:
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_a_file_comes_whole_and_alone(get: Get, server: BadServer, tmp_path: Path, known: bool) -> None:
+def test_a_file_comes_whole_and_alone(get, server, tmp_path, known):
     assert get(server.gives(Answer(BODY)), known=known) == BODY
     assert left(tmp_path) == ["text.gz"]
     (tmp_path / "plain").write_bytes(b"")
@@ -80,7 +76,7 @@ def test_a_file_comes_whole_and_alone(get: Get, server: BadServer, tmp_path: Pat
     ],
     ids=["no byte", "cut", "503", "429", "stall"],
 )
-def test_what_may_pass_is_tried_again(get: Get, server: BadServer, tmp_path: Path, mishap: Answer) -> None:
+def test_what_may_pass_is_tried_again(get, server, tmp_path, mishap):
     assert get(server.gives(mishap, mishap, Answer(BODY))) == BODY
     assert server.ranges == ["", "", ""], "a server that does not name its file's version is not asked for a part"
     assert left(tmp_path) == ["text.gz"]
@@ -95,9 +91,7 @@ def test_what_may_pass_is_tried_again(get: Get, server: BadServer, tmp_path: Pat
     ],
     ids=["503", "cut", "stall"],
 )
-def test_what_does_not_pass_ends_soon_and_leaves_nothing(
-    get: Get, server: BadServer, tmp_path: Path, mishap: Answer, reason: str
-) -> None:
+def test_what_does_not_pass_ends_soon_and_leaves_nothing(get, server, tmp_path, mishap, reason):
     start = time.monotonic()
     with pytest.raises(HeadroomError, match=reason):
         get(server.gives(mishap))
@@ -106,19 +100,19 @@ def test_what_does_not_pass_ends_soon_and_leaves_nothing(
     assert left(tmp_path) == []
 
 
-def test_nobody_listening_is_told_in_a_line(get: Get, tmp_path: Path) -> None:
+def test_nobody_listening_is_told_in_a_line(get, tmp_path):
     assert "Connection refused (tried 3 times)" in refused(get, "http://127.0.0.1:9/nowhere")
     assert left(tmp_path) == []
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
-def test_what_will_not_change_is_not_asked_again(get: Get, server: BadServer, status: int) -> None:
+def test_what_will_not_change_is_not_asked_again(get, server, status):
     address = server.gives(Answer(status=status))
     assert f"from {address}: status {status};" in refused(get, address)
     assert len(server.asked) == 1
 
 
-def test_a_circle_of_addresses_ends(get: Get, server: BadServer) -> None:
+def test_a_circle_of_addresses_ends(get, server):
     address = server.gives(Answer(status=302, headers={"Location": "/text.gz"}))
     assert "Exceeded 30 redirects" in refused(get, address)
 
@@ -126,7 +120,7 @@ def test_a_circle_of_addresses_ends(get: Get, server: BadServer) -> None:
 @pytest.mark.parametrize(
     "bad", [Answer(status=404), Answer(status=503), Answer(OTHER)], ids=["missing", "busy", "wrong"]
 )
-def test_the_next_address_is_tried(get: Get, server: BadServer, tmp_path: Path, bad: Answer, caplog: Log) -> None:
+def test_the_next_address_is_tried(get, server, tmp_path, bad, caplog):
     tries = 3 if bad.status == 503 else 1
     address = server.gives(*[bad] * tries, Answer(BODY))
     assert get(f"{address}?first", f"{address}?second") == BODY
@@ -135,15 +129,13 @@ def test_the_next_address_is_tried(get: Get, server: BadServer, tmp_path: Path, 
     assert left(tmp_path) == ["text.gz"]
 
 
-def test_every_address_is_named_if_none_has_it(get: Get, server: BadServer) -> None:
+def test_every_address_is_named_if_none_has_it(get, server):
     address = server.gives(Answer(status=404), Answer(status=403))
     message = refused(get, f"{address}?first", f"{address}?second")
     assert f"from {address}?first: status 404; from {address}?second: status 403;" in message
 
 
-def test_wrong_bytes_are_told_with_both_checksums_and_leave_nothing(
-    get: Get, server: BadServer, tmp_path: Path
-) -> None:
+def test_wrong_bytes_are_told_with_both_checksums_and_leave_nothing(get, server, tmp_path):
     message = refused(get, server.gives(replace(TAGGED, body=b"<html>log in first</html>")))
     assert f"wrong checksum, expected sha256 {checksum(BODY)}, found" in message
     assert f"found {checksum(b'<html>log in first</html>')} (25 bytes)" in message
@@ -152,43 +144,83 @@ def test_wrong_bytes_are_told_with_both_checksums_and_leave_nothing(
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_more_bytes_than_there_should_be_are_not_taken(
-    get: Get, server: BadServer, tmp_path: Path, announced: bool
-) -> None:
+def test_more_bytes_than_there_should_be_are_not_taken(get, server, tmp_path, announced):
     address = server.gives(Answer(BODY * 50, announced=announced, drip=50_000))
     assert "more than the 200000 bytes that it should have" in refused(get, address)
     assert left(tmp_path) == []
 
 
-class TestGoingOn:
-    def test_after_a_cut_only_the_rest_is_asked_for(self, get: Get, server: BadServer, tmp_path: Path) -> None:
-        cut = replace(TAGGED, cut=70_000)
-        assert get(server.gives(cut, cut, TAGGED)) == BODY
-        assert server.ranges == ["", "bytes=70000-", "bytes=140000-"]
-        assert server.asked[1].headers["If-Range"] == '"one"'
+CUT = replace(TAGGED, cut=70_000)
+DATED = replace(TAGGED, headers={"ETag": 'W/"weak"', "Last-Modified": "Tue, 15 Nov 1994 12:45:26 GMT"})
+LYING = replace(RETAGGED, headers=TAGGED.headers)
+REST = "bytes=70000-"
+
+
+def part(content_range):
+    return Answer(BODY[70_000:], status=206, headers={"Content-Range": content_range})
+
+
+class TestResuming:
+    @pytest.mark.parametrize(
+        ("answers", "ranges"),
+        [
+            ([CUT, CUT, TAGGED], ["", REST, "bytes=140000-"]),
+            ([replace(DATED, cut=10), DATED], ["", "bytes=10-"]),
+            ([CUT, replace(TAGGED, ranged=False)], ["", REST]),
+            ([CUT, Answer(status=416), TAGGED], ["", REST, ""]),
+            ([CUT, Answer(BODY, status=206), TAGGED], ["", REST, ""]),
+            ([CUT, part("bytes 70000-199999/999999"), TAGGED], ["", REST, ""]),
+            ([CUT, part("bytes 7-199999/200000"), TAGGED], ["", REST, ""]),
+        ],
+        ids=["tag", "date", "no parts given", "nothing more", "no place", "another length", "another place"],
+    )
+    @pytest.mark.parametrize("known", [True, False])
+    def test_only_what_is_surely_the_rest_is_added(self, get, server, tmp_path, answers, ranges, known):
+        assert get(server.gives(*answers), known=known) == BODY
+        assert server.ranges == ranges
+        assert server.asked[1].headers["If-Range"] == {REST: '"one"'}.get(ranges[1], DATED.headers["Last-Modified"])
         assert left(tmp_path) == ["text.gz"]
 
-    def test_a_date_tells_versions_apart_too(self, get: Get, server: BadServer) -> None:
-        dated = replace(TAGGED, headers={"ETag": 'W/"weak"', "Last-Modified": "Tue, 15 Nov 1994 12:45:26 GMT"})
-        assert get(server.gives(replace(dated, cut=10), dated)) == BODY
-        assert server.ranges == ["", "bytes=10-"]
+    @pytest.mark.parametrize("known", [True, False])
+    @pytest.mark.parametrize("careless", [True, False])
+    def test_a_file_that_has_changed_is_loaded_anew(self, get, server, careless, known):
+        """A careless server gives a part of the new file, but says so by its tag."""
+        changed = replace(RETAGGED, careless=careless)
+        assert get(server.gives(CUT, changed), body=OTHER, known=known) == OTHER
+        assert server.ranges == ["", REST, ""][: 3 if careless else 2]
 
-    def test_without_end_if_each_try_gets_on(self, get: Get, server: BadServer) -> None:
+    def test_parts_of_two_files_that_call_themselves_one_do_not_pass(self, get, server, caplog):
+        assert get(server.gives(CUT, LYING), body=OTHER) == OTHER
+        assert server.ranges == ["", REST, ""]
+        assert "the parts of several connections do not fit: loading it anew" in caplog.text
+
+    def test_a_server_that_lies_again_and_again_is_given_up(self, get, server, tmp_path):
+        assert "wrong checksum" in refused(get, server.gives(*[CUT, LYING] * 4))
+        assert server.ranges == ["", REST] * 2
+        assert left(tmp_path) == []
+
+    def test_without_end_if_each_try_gets_on(self, get, server):
         whole = Answer(BODY * 30, headers={"ETag": '"one"'}, ranged=True)
-        cut = replace(whole, cut=1_200_000)
-        assert get(server.gives(*[cut] * 4, whole), body=BODY * 30) == BODY * 30
+        assert get(server.gives(*[replace(whole, cut=1_200_000)] * 4, whole), body=BODY * 30) == BODY * 30
         assert len(server.asked) == 5 > HURRIED.tries
 
-    def test_in_a_later_call(self, get: Get, server: BadServer, tmp_path: Path) -> None:
-        address = server.gives(replace(TAGGED, cut=70_000))
+    @pytest.mark.parametrize(
+        ("other", "change", "ranges"),
+        [("", None, ["", REST]), ("?other", None, ["", ""]), ("", BODY, [""])],
+        ids=["same address", "another address", "nothing missing"],
+    )
+    def test_in_a_later_call(self, get, server, tmp_path, other, change, ranges):
+        address = server.gives(CUT)
         refused(get, address, patience=replace(HURRIED, tries=1))
         assert left(tmp_path) == [".text.gz.part", ".text.gz.part.json"]
+        if change:
+            (tmp_path / "out/.text.gz.part").write_bytes(change)
         server.answers[:] = [TAGGED]
-        assert get(address) == BODY
-        assert server.ranges == ["", "bytes=70000-"]
+        assert get(address + other) == BODY
+        assert server.ranges == ranges
         assert left(tmp_path) == ["text.gz"]
 
-    def test_after_a_kill(self, get: Get, server: BadServer, tmp_path: Path) -> None:
+    def test_after_a_kill(self, get, server, tmp_path):
         address = server.gives(replace(TAGGED, drip=4_000))
         part = tmp_path / "out/.text.gz.part"
         code = (
@@ -210,59 +242,8 @@ class TestGoingOn:
         assert server.ranges == ["", f"bytes={have}-"]
         assert left(tmp_path) == ["text.gz"]
 
-    def test_with_nothing_missing_no_one_is_asked(self, get: Get, server: BadServer, tmp_path: Path) -> None:
-        address = server.gives(replace(TAGGED, cut=70_000))
-        refused(get, address, patience=replace(HURRIED, tries=1))
-        (tmp_path / "out/.text.gz.part").write_bytes(BODY)
-        assert get(address) == BODY
-        assert len(server.asked) == 1
-
-    def test_a_server_that_gives_no_parts_gives_the_whole(self, get: Get, server: BadServer) -> None:
-        whole = replace(TAGGED, ranged=False)
-        assert get(server.gives(replace(whole, cut=70_000), whole)) == BODY
-        assert server.ranges == ["", "bytes=70000-"]
-
-    @pytest.mark.parametrize("known", [True, False])
-    @pytest.mark.parametrize("careless", [True, False])
-    def test_a_file_that_has_changed_is_loaded_anew(
-        self, get: Get, server: BadServer, careless: bool, known: bool
-    ) -> None:
-        """A careless server gives a part of the new file, but says so by its tag."""
-        changed = replace(RETAGGED, careless=careless)
-        assert get(server.gives(replace(TAGGED, cut=70_000), changed), body=OTHER, known=known) == OTHER
-        assert server.ranges == ["", "bytes=70000-", ""][: 3 if careless else 2]
-
-    def test_parts_of_two_files_that_call_themselves_one_do_not_pass(
-        self, get: Get, server: BadServer, caplog: Log
-    ) -> None:
-        lying = replace(RETAGGED, headers=TAGGED.headers)
-        assert get(server.gives(replace(TAGGED, cut=70_000), lying), body=OTHER) == OTHER
-        assert server.ranges == ["", "bytes=70000-", ""]
-        assert "the parts of several connections do not fit: loading it anew" in caplog.text
-
-    def test_a_server_that_lies_again_and_again_is_given_up(self, get: Get, server: BadServer, tmp_path: Path) -> None:
-        lying = replace(RETAGGED, headers=TAGGED.headers)
-        address = server.gives(*[replace(TAGGED, cut=70_000), lying] * 4)
-        assert "wrong checksum" in refused(get, address)
-        assert server.ranges == ["", "bytes=70000-"] * 2
-        assert left(tmp_path) == []
-
-    @pytest.mark.parametrize(
-        "odd",
-        [
-            Answer(status=416),
-            Answer(BODY, status=206),
-            Answer(BODY[70_000:], status=206, headers={"Content-Range": "bytes 70000-199999/999999"}),
-            Answer(BODY[70_000:], status=206, headers={"Content-Range": "bytes 7-199999/200000"}),
-        ],
-        ids=["nothing more", "no place", "another length", "another place"],
-    )
-    def test_a_part_that_is_not_the_rest_is_not_taken(self, get: Get, server: BadServer, odd: Answer) -> None:
-        assert get(server.gives(replace(TAGGED, cut=70_000), odd, TAGGED), known=False) == BODY
-        assert server.ranges == ["", "bytes=70000-", ""]
-
     @pytest.mark.parametrize("note", [b"", b"{", b"[]", b'{"address": 1}', b"\xff"])
-    def test_a_damaged_note_is_no_note(self, get: Get, server: BadServer, tmp_path: Path, note: bytes) -> None:
+    def test_a_damaged_note_is_no_note(self, get, server, tmp_path, note):
         (tmp_path / "out").mkdir()
         (tmp_path / "out/.text.gz.part").write_bytes(b"half")
         (tmp_path / "out/.text.gz.part.json").write_bytes(note)
@@ -270,15 +251,8 @@ class TestGoingOn:
         assert server.ranges == [""]
         assert left(tmp_path) == ["text.gz"]
 
-    def test_a_part_from_another_address_is_not_gone_on_with(self, get: Get, server: BadServer) -> None:
-        address = server.gives(replace(TAGGED, cut=70_000))
-        refused(get, address, patience=replace(HURRIED, tries=1))
-        server.answers[:] = [TAGGED]
-        assert get(f"{address}?other") == BODY
-        assert server.ranges == ["", ""]
 
-
-def test_a_trickle_is_given_up_and_gone_on_with_later(get: Get, server: BadServer, tmp_path: Path) -> None:
+def test_a_trickle_is_given_up_and_gone_on_with_later(get, server, tmp_path):
     address = server.gives(replace(TAGGED, drip=100))
     start = time.monotonic()
     assert "too slow: " in refused(get, address, patience=replace(HURRIED, limit=0.3))
@@ -290,12 +264,12 @@ def test_a_trickle_is_given_up_and_gone_on_with_later(get: Get, server: BadServe
     assert server.ranges == ["", f"bytes={have}-"]
 
 
-def test_a_slow_file_that_keeps_its_pace_is_waited_for(get: Get, server: BadServer) -> None:
+def test_a_slow_file_that_keeps_its_pace_is_waited_for(get, server):
     patience = replace(HURRIED, limit=0.3, slowest=100_000)
     assert get(server.gives(Answer(BODY, drip=4_000)), patience=patience) == BODY
 
 
-def test_progress_is_told(get: Get, server: BadServer, caplog: Log) -> None:
+def test_progress_is_told(get, server, caplog):
     caplog.set_level(logging.INFO)
     get(server.gives(Answer(BODY, drip=20_000)), patience=replace(HURRIED, report=0.03))
     lines = [record.getMessage() for record in caplog.records if record.getMessage().startswith("text.gz: ")]
@@ -303,7 +277,7 @@ def test_progress_is_told(get: Get, server: BadServer, caplog: Log) -> None:
     assert all(line.endswith(" of 0.2 MB") for line in lines)
 
 
-def test_an_older_file_stays_until_the_new_one_is_whole(get: Get, server: BadServer, tmp_path: Path) -> None:
+def test_an_older_file_stays_until_the_new_one_is_whole(get, server, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out/text.gz").write_bytes(b"older")
     refused(get, server.gives(Answer(BODY, cut=70_000)))
@@ -311,7 +285,7 @@ def test_an_older_file_stays_until_the_new_one_is_whole(get: Get, server: BadSer
     assert get(server.gives(Answer(BODY))) == BODY
 
 
-def test_what_cannot_be_written_is_told_and_leaves_nothing(get: Get, server: BadServer, tmp_path: Path) -> None:
+def test_what_cannot_be_written_is_told_and_leaves_nothing(get, server, tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
     try:

@@ -1,0 +1,232 @@
+"""Subword pieces: SentencePiece, Moses tokens with byte-pair codes, and where pieces stand in the text."""
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
+from headroom.data.pieces import Pieces, train_pieces
+from headroom.data.providers.generated import generate_sets
+from headroom.data.subwords import CODES, MosesPieces, load_subwords, piece_spans, read_moses, write_moses
+from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.settings.models import MosesSettings
+from headroom.settings.parallel import GeneratedCorpus, VocabularySettings
+
+from fairseq.data.encoders.moses_tokenizer import MosesTokenizer, MosesTokenizerConfig  # isort: skip
+from fairseq.data.encoders.subword_nmt_bpe import SubwordNMTBPE, SubwordNMTBPEConfig  # isort: skip
+
+SETTINGS = VocabularySettings(size=300)
+
+
+@pytest.fixture(scope="module")
+def text():
+    pairs = generate_sets(GeneratedCorpus(train=600, valid=2, test=100, far=100))
+    return pairs["train"], pairs["far"]
+
+
+@pytest.fixture(scope="module")
+def model(text, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pieces") / "sentencepiece.model"
+    train_pieces(text[0].source + text[0].target, path, SETTINGS)
+    return path
+
+
+def test_round_trip_gives_every_sentence_back(text, model):
+    pieces = Pieces(model)
+    for sentence in text[1].source + text[1].target:
+        assert pieces.decode(pieces.encode(sentence)) == sentence
+    lines = pieces.encode_lines(text[1].target)
+    assert [pieces.decode_line(line) for line in lines] == text[1].target
+    assert lines[0].split(" ") == pieces.encode(text[1].target[0])
+
+
+def test_same_text_gives_the_same_model(text, model, tmp_path):
+    train_pieces(text[0].source + text[0].target, tmp_path / "again.model", SETTINGS)
+    assert sha256(tmp_path / "again.model") == sha256(model)
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_too_large_a_vocabulary_names_the_key_and_the_largest_size(tmp_path, model_type):
+    lines = ["the dog sleeps", "a cat waits"]
+    path = tmp_path / "sentencepiece.model"
+    with pytest.raises(HeadroomError, match=r"vocabulary\.size is 900, .* at most (\d+) pieces") as caught:
+        train_pieces(lines, path, VocabularySettings(size=900, model_type=model_type))
+    assert list(tmp_path.iterdir()) == []
+    largest = int(str(caught.value).rsplit(" ", 3)[-3])
+    train_pieces(lines, path, VocabularySettings(size=largest, model_type=model_type))
+    assert path.is_file()
+
+
+def test_too_small_a_vocabulary_names_the_key(tmp_path):
+    with pytest.raises(HeadroomError, match=r"vocabulary\.size"):
+        train_pieces(["abcdefghijklmnopqrstuvwxyz"], tmp_path / "x.model", VocabularySettings(size=16))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_file_that_is_no_model_is_named(tmp_path):
+    (tmp_path / "x.model").write_bytes(b"no model")
+    for name in ("x.model", "gone.model"):
+        with pytest.raises(HeadroomError, match=name):
+            Pieces(tmp_path / name)
+
+
+PLAIN = MosesSettings(normalise=False)
+ENGLISH = [
+    "The man's well-known \"dog\" didn't bark at 5,300 cats [off] | <x> & co.",
+    "He said: “It’s late” – or not… (really?)",
+    "Mr. Smith, of the U.S., paid 3.50 dollars.",
+]
+FRENCH = [
+    "L'homme n'a pas « vu » l’eau : c'est-à-dire, 5 000 € !",
+    "Qu'est-ce que c'est ?",
+    "Aujourd'hui, M. Dupont dort.",
+]
+
+
+@pytest.fixture
+def codes(tmp_path):
+    path = tmp_path / CODES
+    path.write_text("#version: 0.2\nt h\nth e</w>\nth e\n@ -\n@- @</w>\n", "utf-8")
+    return path
+
+
+def tokens(pieces):
+    """Return the tokens that pieces are cut from."""
+    return (" ".join(pieces) + " ").replace("@@ ", "").strip()
+
+
+def test_codes_are_applied_in_their_order(codes):
+    pieces = MosesPieces(codes, "en", PLAIN)
+    assert pieces.encode("the them a-b") == ["the", "the@@", "m", "a", "@-@", "b"]
+    assert pieces.encode_lines(["the b", ""]) == ["the b", ""]
+    assert pieces.decode_line("the the@@ m a @-@ b") == "the them a-b"
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "settings", "expected"),
+    [
+        ("en", "It isn't a well-known dog's.", PLAIN, "It isn &apos;t a well @-@ known dog &apos;s ."),
+        ("en", "a well-known dog", PLAIN.model_copy(update={"split_hyphens": False}), "a well-known dog"),
+        ("fr", "L'eau n'a pas [5,3] lu.", PLAIN, "L&apos; eau n&apos; a pas &#91; 5,3 &#93; lu ."),
+        ("fr", "«\u00a0vu\u00a0»", MosesSettings(), "&quot; vu &quot;"),
+        ("en", "“it’s–so…”", MosesSettings(), "&quot; it &apos;s @-@ so ... &quot;"),
+        ("en", "“it’s", PLAIN, "“ it ’ s"),
+        ("en", "a\u200bb\u0085c", MosesSettings(), "a b c"),
+    ],
+)
+def test_tokens_are_those_of_the_moses_scripts(codes, language, sentence, settings, expected):
+    assert tokens(MosesPieces(codes, language, settings).encode(sentence)) == expected
+
+
+@pytest.mark.parametrize(("language", "sentences"), [("en", ENGLISH), ("fr", FRENCH)])
+def test_fairseqs_own_encoders_agree(codes, language, sentences):
+    """Those that `fairseq-interactive --tokenizer moses --bpe subword_nmt` uses."""
+    moses = MosesTokenizer(MosesTokenizerConfig(source_lang=language, target_lang=language))
+    bpe = SubwordNMTBPE(SubwordNMTBPEConfig(bpe_codes=str(codes)))
+    pieces = MosesPieces(codes, language, PLAIN)
+    for sentence in sentences:
+        line = bpe.encode(moses.encode(sentence))
+        assert pieces.encode_lines([sentence]) == [line]
+        assert pieces.decode_line(line) == moses.decode(bpe.decode(line))
+
+
+@pytest.mark.parametrize(("language", "sentences"), [("en", ENGLISH[2:]), ("fr", FRENCH[1:])])
+def test_plain_sentences_come_back(codes, language, sentences):
+    pieces = MosesPieces(codes, language, MosesSettings())
+    for sentence in sentences:
+        assert pieces.decode(pieces.encode(sentence)) == sentence
+
+
+@pytest.mark.parametrize("kind", ["sentencepiece", "plain", "normalised"])
+def test_lines_of_pieces_have_no_line_break_of_any_kind(codes, model, kind):
+    settings = MosesSettings(normalise=kind == "normalised")
+    pieces = Pieces(model) if kind == "sentencepiece" else MosesPieces(codes, "en", settings)
+    for sentence in ("a\u0085b", "a\u2028b", "a\rb", "a\x0bb", "a\u3000b", "a\u200bb", "a\x1cb", "\u0085", "\xa0a"):
+        line = pieces.encode_lines([sentence])[0]
+        assert len(line.splitlines()) <= 1, repr(line)
+        assert line.split() == [piece for piece in line.split(" ") if piece], repr(line)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "bpecodes is empty"),
+        ("#version: 0.2\na b\nc\n", r"bpecodes, line 3: expected two subword units \('c'\)"),
+        ("a b 12\n", r"bpecodes, line 1: expected two subword units"),
+        ("#version: 9.1\na b\n", r"bpecodes, line 1: byte-pair codes of an unknown version"),
+    ],
+)
+def test_what_are_no_codes_is_named(codes, content, message):
+    codes.write_text(content)
+    with pytest.raises(HeadroomError, match=message):
+        MosesPieces(codes, "en", PLAIN)
+    codes.unlink()
+    with pytest.raises(HeadroomError, match="bpecodes"):
+        MosesPieces(codes, "en", PLAIN)
+
+
+def test_a_vocabulary_is_of_the_kind_of_its_files(codes, tmp_path):
+    settings = MosesSettings(source_language="de", target_language="fr", normalise=False)
+    write_moses(tmp_path, settings)
+    assert read_moses(tmp_path) == settings
+    source, target = load_subwords(tmp_path)
+    assert tokens(source.encode("l'a")) == "l ' a".replace("'", "&apos;")
+    assert tokens(target.encode("l'a")) == "l&apos; a"
+    (tmp_path / "moses.json").write_text('{"source_language": 3}')
+    with pytest.raises(HeadroomError, match=r"moses\.json is damaged"):
+        load_subwords(tmp_path)
+
+
+def test_a_vocabulary_without_moses_is_of_sentencepiece(tmp_path):
+    train_pieces(["the dog sleeps", "a cat waits"], tmp_path / "sentencepiece.model", VocabularySettings(size=22))
+    source, target = load_subwords(tmp_path)
+    assert isinstance(source, Pieces)
+    assert source is target
+
+
+def test_pieces_of_words_a_lone_mark_and_a_piece_of_two_words():
+    assert piece_spans(["▁The", "▁", "c", "at", "▁is▁out", "."], "The cat is out.") == [
+        (0, 3), (4, 4), (4, 5), (5, 7), (8, 14), (14, 15),
+    ]  # fmt: skip
+
+
+def test_spaces_of_the_text_are_passed_over():
+    assert piece_spans(["▁a", "▁b"], " a \u00a0 b ") == [(1, 2), (5, 6)]
+
+
+def test_what_normalisation_makes_longer_stays_one_character_of_the_text():
+    assert piece_spans(["▁x", "...", "▁fi", "sh"], "x… \ufb01sh") == [(0, 1), (1, 2), (3, 4), (4, 6)]
+
+
+def test_moses_escapes_quotation_marks_and_cuts():
+    pieces = ["the", "&quot;", "well@@", "-@@", "known", "&quot;", "dog", "&apos;s", "ta@@", "il"]
+    text = "the “well-known” dog's tail"
+    spans = piece_spans(pieces, text)
+    assert [text[start:end] for start, end in spans] == [
+        "the", "“", "well", "-", "known", "”", "dog", "'s", "ta", "il",
+    ]  # fmt: skip
+
+
+def test_an_escape_that_is_cut_belongs_to_all_its_pieces():
+    assert piece_spans(["a", "&@@", "quot@@", ";@@", "b"], "a ”b") == [(0, 1), (2, 3), (2, 3), (2, 3), (3, 4)]
+    assert piece_spans(["well", "@@@", "-@@", "@", "known"], "well-known")[1:4] == [(4, 5)] * 3
+
+
+def test_signs_may_all_be_written_otherwise():
+    assert piece_spans(["&quot;", "why", "?", "&quot;"], "“why?”") == [(0, 1), (1, 4), (4, 5), (5, 6)]
+    assert piece_spans(["..."], "…") == [(0, 1)]
+    assert piece_spans(["-", "-"], "–") == [(0, 1), (0, 1)]
+
+
+def test_what_looks_like_an_escape_is_none_to_sentencepiece():
+    assert piece_spans(["▁a", "&quot;", "@-@"], "a&quot;@-@") == [(0, 1), (1, 7), (7, 10)]
+
+
+def test_pieces_of_another_text_are_refused():
+    with pytest.raises(HeadroomError, match="cannot be brought to places in the text 'quite another'"):
+        piece_spans(["▁nothing", "▁like", "▁it", "▁zzz"], "quite another")
+
+
+def test_spans_of_real_vocabularies_cover_the_text_in_order(text, model, codes):
+    for line in text[1].source:
+        for subwords in (Pieces(model), MosesPieces(codes, "en", MosesSettings())):
+            spans = piece_spans(subwords.encode(line), line)
+            assert "".join(line[start:end] for start, end in spans) == line.replace(" ", "")

@@ -1,0 +1,170 @@
+"""What rules ask about a study: its runs and files, the settings of its jobs, and what it names and lacks."""
+
+import json
+
+import pytest
+from headroom.job_settings import JobSettings, columns
+from headroom.missing import missing_files, missing_mirror, wrong_criteria
+from headroom.plan import Plan, local_files, own_files
+from headroom.settings.study import load_study
+
+RUN = "translation.baseline.seed1"
+OWN = {"source": "files", "train": "n.tsv", "valid": "v.tsv", "test": "t.tsv", "labels": ["a", "b"]}
+
+
+def planned(**sections):
+    return Plan(load_study({"study": "s", "seeds": [1, 2], **sections}))
+
+
+def by_criteria(criteria, main="gradient-example", **sections):
+    pruning = {"criteria": criteria, "main": main}
+    return planned(translation={"pruning": pruning, "arms": {"baseline": {"method": "baseline"}}, **sections})
+
+
+BOTH = planned(
+    translation={"training": {"epochs": 3}},
+    classification={
+        "pairs": {"training": {"epochs": 2}},
+        "hops": {"encoder": {"source": "self-attentive"}, "training": {"epochs": 2}},
+    },
+)
+
+
+class TestRuns:
+    def test_are_of_every_task_arm_and_seed(self):
+        assert BOTH.translated == [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
+        assert BOTH.labelled == [f"{task}.baseline.seed{seed}" for task in ("pairs", "hops") for seed in (1, 2)]
+        assert BOTH.detailed == [RUN, "pairs.baseline.seed1", "hops.baseline.seed1"]
+        assert BOTH.armed == ["translation"]
+        assert BOTH.classifiers_by_epochs() == {2: BOTH.labelled}
+
+    def test_of_hops_are_no_transformers(self):
+        assert [run for run in BOTH.runs if run not in BOTH.transformers] == [
+            "hops.baseline.seed1",
+            "hops.baseline.seed2",
+        ]
+
+    def test_that_are_released_are_not_trained(self):
+        released = {"released": {"path": "."}, "corpus": {"source": "sacrebleu"}, "arms": {"a": {"method": "baseline"}}}
+        plan = planned(seeds=[1], translation=released)
+        assert (plan.trained, plan.gated, plan.training_table("translation.a.seed1")) == ([], [], [])
+        assert plan.vocabulary[:2] == [
+            f"<results>/s/translation/binarised/{name}" for name in ("bpecodes", "moses.json")
+        ]
+
+
+class TestFiles:
+    def test_of_checkpoints(self):
+        assert BOTH.checkpoint(RUN) == [f"<results>/s/runs/{RUN}/epoch3.pt"]
+        assert BOTH.checkpoint(RUN, 1) == [f"<results>/s/runs/{RUN}/epoch1.pt"]
+        assert len(BOTH.checkpoints("pairs.baseline.seed2")) == 2 * 4
+        assert BOTH.curve_checkpoints("pairs.baseline.seed2") == BOTH.checkpoint("pairs.baseline.seed2", 2)
+
+    def test_of_text(self):
+        assert BOTH.texts("translation", "test") == [
+            f"<results>/s/translation/corpus/test.{side}" for side in ("source", "target")
+        ]
+        assert BOTH.texts("pairs", "test") == [
+            f"<results>/s/pairs/corpus/{name}" for name in ("test.tsv", "corpus.json")
+        ]
+        assert BOTH.ablated_sets(RUN) == ["choose", "test", "far"]
+
+    def test_of_shards_are_none_for_one_job(self):
+        assert BOTH.shards("ablation/x") == []
+        cut = planned(translation={}, shards=2)
+        assert cut.shards("ablation/x") == [f"<results>/s/shards/2/ablation/x.{shard}.npz" for shard in (1, 2)]
+
+    def test_of_a_training_in_jobs(self):
+        cut = planned(translation={"training": {"epochs": 5}}, epochs_per_job=2)
+        ends = [(end, cut.earlier_job(RUN, end)) for end in ("2", "4", None)]
+        before = [
+            [],
+            [f"<results>/s/training_so_far/{RUN}.epoch2.csv"],
+            [f"<results>/s/training_so_far/{RUN}.epoch4.csv"],
+        ]
+        assert ends == list(zip(("2", "4", None), before))
+
+    def test_of_the_report_are_measured_once_each(self):
+        names = BOTH.benchmarks()
+        assert len(set(names)) == len(names)
+        assert f"<results>/s/benchmarks/training/{RUN}.tsv" in names
+
+    def test_of_users(self, tmp_path):
+        corpus = planned(classification={"mine": {"corpus": OWN}}).study.classification["mine"].corpus
+        assert own_files(corpus) == ["n.tsv", "v.tsv", "t.tsv"]
+        (tmp_path / "b").touch()
+        (tmp_path / "a").mkdir()
+        assert local_files(str(tmp_path)) == [str(tmp_path / "b")]
+        assert local_files(None) == []
+
+
+class TestJobSettings:
+    def test_have_what_matters_alone(self):
+        of = JobSettings(BOTH)
+        assert set(json.loads(of.training(RUN))) == {"arm", "training", "model"}
+        assert set(json.loads(of.training("pairs.baseline.seed1"))) == {"arm", "training"}
+        assert set(json.loads(of.evaluation(RUN))) == {"evaluation", "decoding", "sampling"}
+        assert set(json.loads(of.evaluation("pairs.baseline.seed1"))) == {"labelling", "sampling"}
+        assert "epochs" not in json.loads(of.update_cost())["training"]
+        assert "scopes" not in json.loads(of.pruning(RUN))["pruning"]
+        assert not {"penalties", "ways"} & json.loads(of.gates(RUN, "exact.E"))["gates"].keys()
+        assert not {"kept_shares", "kept_heads"} & json.loads(of.gates(RUN, "hard-concrete.all"))["gates"].keys()
+
+    def test_have_the_main_criterion_where_a_job_rests_on_it(self):
+        of = JobSettings(by_criteria(["gradient-token"], main="gradient-token"))
+        assert json.loads(of.with_main(RUN, "timing"))["pruning"] == {"main": "gradient-token"}
+        assert json.loads(of.main_curves(RUN))["pruning"]["main"] == "gradient-token"
+        assert json.loads(of.gates(RUN, "controls"))["pruning"] == {"main": "gradient-token"}
+        assert "pruning" not in json.loads(of.gates(RUN, "exact.all"))
+        assert JobSettings(BOTH).mains() == "--main translation gradient-example"
+
+    def test_columns_are_named_with_their_table(self):
+        first, second = columns("overlap", "agreement").split("; ")
+        assert first.startswith("overlap: study ")
+        assert second.startswith("agreement: study ")
+
+
+def test_orders_beside_the_scores_come_with_their_tables():
+    assert set(by_criteria(["gradient-example"]).order_tables(RUN)) == {"ablation"}
+    found = by_criteria(["gradient-example", "gates", "confidence"]).order_tables(RUN)
+    ways = ("hard-concrete.all", "exact.all")
+    assert found["gates"] == [f"<results>/s/gates/{RUN}.{way}.csv" for way in ways]
+    assert found["attention_stats"] == [f"<results>/s/attention_stats/{RUN}.csv"]
+    assert set(found) == {"ablation", "gates", "attention_stats"}
+
+
+@pytest.mark.parametrize(
+    ("plan", "lines"),
+    [
+        (by_criteria(["gradient-example", "relevance", "gates"]), []),
+        (
+            by_criteria(["grad"]),
+            ["translation.pruning.criteria: there is no criterion 'grad'", "translation.pruning.main: "],
+        ),
+        (
+            by_criteria(["gradient-token"]),
+            ["translation.pruning.main: 'gradient-example' is not among pruning.criteria"],
+        ),
+        (
+            by_criteria(["gradient-example", "gates"], gates={"ways": []}),
+            ["pruning.criteria of translation: there is no gates"],
+        ),
+    ],
+)
+def test_criteria_that_a_task_lacks(plan, lines):
+    found = wrong_criteria(plan)
+    assert len(found) == len(lines)
+    assert all(line.startswith(f"configuration, key {start}") for line, start in zip(found, lines))
+
+
+def test_files_that_are_missing(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "v.tsv").touch()
+    mine = {"corpus": OWN, "treebank": {"source": "files", "path": "t.conllu"}}
+    found = missing_files(planned(classification={"mine": mine}).study)
+    keys = [line.split(":")[0] for line in found]
+    assert keys == [
+        f"configuration, key classification.mine.{key}" for key in ("corpus.train", "corpus.test", "treebank.path")
+    ]
+    assert missing_mirror(planned(translation={}, mirror="gone").study)
+    assert not missing_mirror(planned(translation={}, mirror="http://x.org").study)

@@ -1,0 +1,64 @@
+"""What a study names and lacks: files, a mirror, criteria. Checked before any job runs."""
+
+import os
+from collections.abc import Callable, Iterator
+
+from headroom.methods.criteria import check
+from headroom.plan import Plan
+from headroom.settings.checks import TRANSLATION
+from headroom.settings.study import Study
+
+
+def missing_mirror(study: Study) -> list[str]:
+    """Return a line if the mirror is a directory that does not exist: files are downloaded then."""
+    mirror = study.mirror
+    if not mirror or "://" in mirror or os.path.isdir(mirror):
+        return []
+    return [f"key mirror: there is no directory {mirror} in {os.getcwd()}; files are downloaded instead"]
+
+
+def missing_files(study: Study) -> list[str]:
+    """Return a line for every file or directory that the configuration names and that does not exist."""
+    return [
+        f"configuration, key {key}: there is no {what} {path} in {os.getcwd()}"
+        for key, path, what, exists in _named_files(study)
+        if not exists(path)
+    ]
+
+
+def _named_files(study: Study) -> Iterator[tuple[str, str, str, Callable[[str], bool]]]:
+    for name, task in study.tasks.items():
+        place = _place(name)
+        for key, path in task.corpus.paths.items() if task.corpus.source == "files" else ():
+            yield f"{place}.corpus.{key}", path, "file", os.path.isfile
+        if own := getattr(getattr(task, "encoder", None), "path", None):
+            yield f"{place}.encoder.path", own, "directory", os.path.isdir
+        if task.released and task.released.path:
+            kind = ("directory or archive", os.path.exists) if name == TRANSLATION else ("directory", os.path.isdir)
+            yield f"{place}.released.path", task.released.path, *kind
+        if task.treebank.source == "files":
+            yield f"{place}.treebank.path", task.treebank.path, "file", os.path.isfile
+
+
+def wrong_criteria(plan: Plan) -> list[str]:
+    """Return a line for every criterion that the configuration names and that a task does not have."""
+    found: list[str] = []
+    for name, task in plan.study.tasks.items():
+        found += check(_place(name), task.pruning.criteria, task.pruning.main)
+    if found:
+        return found
+    lacking = {
+        (plan.runs[run].task, table): run
+        for run in plan.detailed
+        for table, paths in plan.order_tables(run).items()
+        if not paths
+    }
+    return [
+        f"configuration, key pruning.criteria of {task}: there is no {table} of {run}; leave its criterion out"
+        for (task, table), run in lacking.items()
+    ]
+
+
+def _place(task: str) -> str:
+    """Return the key of a task in the configuration."""
+    return task if task == TRANSLATION else f"classification.{task}"
