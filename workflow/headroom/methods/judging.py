@@ -26,8 +26,8 @@ from headroom.core.significance import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
-    from headroom.engines.engine import Engine
     from headroom.engines.gates import Replacements
+    from headroom.engines.head_model import HeadModel
     from headroom.engines.judged import EvaluationSet, Outcome, Statistics
 
 
@@ -160,14 +160,15 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
 
 
 def judges_of(
-    engine: Engine, given: argparse.Namespace, examples: int | None, tried: Callable[[list[Site]], list[Intervention]]
+    model: HeadModel,
+    sets: Sequence[EvaluationSet],
+    given: argparse.Namespace,
+    tried: Callable[[list[Site]], list[Intervention]],
 ) -> list[Judge]:
-    """Load the model, and the sets, of a command line to be judged; with `--shard` judge and write that share at once.
+    """Return a judge per set, with what the shards given know; with `--shard` judge and write that share at once.
 
-    `tried` returns the interventions that are judged on every set, `examples` is how many of each set, None for all.
+    `tried` returns the interventions that are judged on every set, from the sites of the model.
     """
-    sets = [engine.judged_set(name, examples) for name in given.sets]
-    model = engine.load(given.checkpoint)
     known = read_shards(given.merge)
     judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]
     if given.shard:

@@ -39,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
     engine, given = given_engine(build_parser, arguments)
     examples = settings_from(given, "ablation", AblationSettings).examples
-    judges = judges_of(engine, given, examples, tried)
+    sets = [engine.judged_set(name, examples) for name in given.sets]
+    judges = judges_of(engine.load(given.checkpoint), sets, given, tried)
     if given.shard:
         return
     leading = leading_columns(given)

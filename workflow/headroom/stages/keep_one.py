@@ -36,7 +36,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Try every head as its site's only one on every set, find which was best where, write the table."""
     engine, given = given_engine(build_parser, arguments)
     examples = settings_from(given, "keep_one", KeepOneSettings).examples
-    judges = judges_of(engine, given, examples, tried)
+    sets = [engine.judged_set(name, examples) for name in given.sets]
+    judges = judges_of(engine.load(given.checkpoint), sets, given, tried)
     if given.shard:
         return
     sites = judges[0].model.sites
