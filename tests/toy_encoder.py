@@ -53,6 +53,12 @@ FAMILIES: dict[str, Callable[..., Any]] = {
 }
 """Configurations by the name of a family."""
 
+ATTENTIONS = [
+    *((family, "eager") for family in ("bert", "roberta", "distilbert", "electra", "deberta-v2", "deberta-v3")),
+    *((family, "sdpa") for family in ("bert", "roberta", "distilbert", "electra")),
+]
+"""Families whose heads can be gated and removed, with the backends of their attention."""
+
 _LIKE_ROBERTA = ("roberta", "camembert", "xlm-roberta", "mpnet")
 
 

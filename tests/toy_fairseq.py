@@ -2,6 +2,8 @@
 
 import random
 from collections.abc import Sequence
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +47,14 @@ def write_data(directory: Path, *, words: int = 20, sentences: int = 40) -> Path
 
 def configuration(data: Path, *extra: str, task: str = "headroom_translation") -> Any:
     """Return fairseq's configuration of a tiny model."""
-    parser = options.get_training_parser()
     optimizer = [] if "--optimizer" in extra else ["--optimizer", "adam"]
-    arguments = [str(data), "--task", task, *TINY.split(), *optimizer, *extra]
-    return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, arguments))
+    return deepcopy(_parsed(str(data), "--task", task, *TINY.split(), *optimizer, *extra))
+
+
+@cache  # hydra takes a good part of a second
+def _parsed(*arguments: str) -> Any:
+    parser = options.get_training_parser()
+    return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, list(arguments)))
 
 
 def make_trainer(data: Path, *extra: str, task: str = "headroom_translation", freeze: str = "-") -> Trainer:

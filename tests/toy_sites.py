@@ -5,11 +5,11 @@ from functools import cache
 
 import torch
 from headroom.core.heads import Site
-from headroom.engines.classification import attention_maps as encoder_maps
+from headroom.engines.classification import sites as encoder_maps
 from headroom.engines.classification.sites import find_sites as find_encoder_sites
 from headroom.engines.sites import AttentionSite
-from headroom.engines.translation import attention_maps as fairseq_maps
-from headroom.engines.translation.checkpoint import find_sites as find_fairseq_sites
+from headroom.engines.translation import sites as fairseq_maps
+from headroom.engines.translation.sites import find_sites as find_fairseq_sites
 from headroom.methods.regularisers import regulariser
 from torch import nn
 from toy_encoder import toy_configuration, toy_model

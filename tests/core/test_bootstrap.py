@@ -8,7 +8,7 @@ import numpy
 import pytest
 from headroom.core import bootstrap
 from headroom.core.errors import HeadroomError
-from headroom.engines.translation import metrics
+from headroom.engines.translation import judging as metrics
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 

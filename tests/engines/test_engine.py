@@ -43,13 +43,18 @@ def called(tree: ast.AST, owner: str) -> set[str]:
 
 def parts_by_method(engine: str) -> dict[str, set[str]]:
     """Return the parts that each method of an engine imports, itself or through others of its methods."""
-    text = Path(headroom.engines.__path__[0], engine, "engine.py").read_text("utf-8")
-    (engine_class,) = (node for node in ast.parse(text).body if isinstance(node, ast.ClassDef))
-    methods = {node.name: node for node in engine_class.body if isinstance(node, ast.FunctionDef)}
+    methods = {}
+    for path in ("engine.py", f"{engine}/engine.py"):
+        text = Path(headroom.engines.__path__[0], path).read_text("utf-8")
+        classes = [node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)]
+        owner = next(node for node in classes if node.name.endswith("Engine"))
+        methods |= {node.name: node for node in owner.body if isinstance(node, ast.FunctionDef)}
 
     def parts(name: str) -> set[str]:
-        imported = (node.module or "" for node in ast.walk(methods[name]) if isinstance(node, ast.ImportFrom))
-        found = {module.rpartition(".")[2] for module in imported}
+        nodes = list(ast.walk(methods[name]))
+        found = {(node.module or "").rpartition(".")[2] for node in nodes if isinstance(node, ast.ImportFrom)}
+        calls = [node for node in nodes if isinstance(node, ast.Call) and ast.unparse(node.func) == "self._part"]
+        found |= {ast.literal_eval(call.args[0]) for call in calls}
         return found.union(*(parts(other) for other in called(methods[name], "self") & methods.keys()))
 
     return {name: parts(name) for name in METHODS}

@@ -5,20 +5,107 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_head
 from headroom.settings.experiments import DecodingSettings
+from toy_encoder import ATTENTIONS
 
 SITES = ["E1", "E2", "A1", "A2", "D1", "D2"]
 LIMITS = DecodingSettings(length_factor=0, length_offset=6)
 
 
-@pytest.fixture
-def batch(lively, texts):
-    return lively.batches(*texts, sentences=12)[0]
+@pytest.fixture(params=["fairseq", *ATTENTIONS], ids=str)
+def case(request):
+    """A model of two layers and four heads of width 4, and a batch of twelve examples."""
+    if request.param == "fairseq":
+        model, texts = (request.getfixturevalue(name) for name in ("lively", "texts"))
+        return model, model.batches(*texts, sentences=12)[0]
+    model = request.getfixturevalue("load")(*request.param)
+    return model, model.batches(request.getfixturevalue("pairs"), examples=12)[0]
 
 
 @torch.no_grad()
-def logits(model, batch, seed=0):
-    torch.manual_seed(seed)
-    return model.model(batch.source, batch.lengths, batch.previous)[0]  # (B, T, V)
+def logits(model, batch):
+    torch.manual_seed(0)  # of dropout
+    return model.logits(batch)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+def test_a_mask_acts_on_the_head_it_names_in_train_and_eval(case, training):
+    model, batch = case
+    model.model.train(training)
+    plain = logits(model, batch)
+    for live in model.live_sites:
+        with model.gates.masked([live.kept_heads()[1]]):
+            masked = logits(model, batch)
+        assert (masked - plain).abs().max() > 1e-3
+        before = live.output.weight.clone()
+        live.output.weight[:, 4:8] = 0  # what the output projection reads of head 2
+        torch.testing.assert_close(masked, logits(model, batch), rtol=1e-5, atol=1e-5)
+        live.output.weight.copy_(before)
+    assert torch.equal(logits(model, batch), plain)
+
+
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+@pytest.mark.parametrize("shape", [(4,), (12, 4)])
+@pytest.mark.parametrize("case", ["fairseq", ("bert", "eager"), ("bert", "sdpa")], indirect=True, ids=str)
+def test_gates_of_one_are_the_plain_model_to_the_bit(case, shape, training):
+    model, batch = case
+    model.model.train(training)
+    plain = logits(model, batch)
+    model.gates.set({site: torch.ones(shape) for site in model.sites})
+    assert torch.equal(logits(model, batch), plain)
+    model.gates.clear()
+    assert torch.equal(logits(model, batch), plain)
+
+
+def test_rows_of_a_gate_act_on_their_example_alone(case):
+    model, batch = case
+    rows = torch.ones(12, 4)
+    rows[3, 1] = rows[7, 2] = 0
+    for site in model.sites:
+        model.gates.set({site: rows})
+        found = logits(model, batch)
+        model.gates.clear()
+        expected = logits(model, batch).clone()
+        for row, head in ((3, 2), (7, 3)):
+            with model.gates.masked([Head(site.kind, site.layer, head)]):
+                expected[row] = logits(model, batch)[row]
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+
+
+def test_observers_see_gated_z_by_site_and_head_time_first(case):
+    model, batch = case
+    last, seen = model.sites[-1], {}
+    removed = Head(last.kind, last.layer, 3)
+    with model.gates.masked([removed]), model.gates.observed(lambda site, z: seen.update({site: z})):
+        logits(model, batch)
+    order = "E1 E2 D1 A1 D2 A2" if len(model.sites) == 6 else "E1 E2"
+    assert " ".join(map(str, seen)) == order  # as the data goes
+    source, target = (getattr(batch, name, None) for name in ("source", "previous"))
+    lengths = [x.shape[1] for x in (source, target) if x is not None] or [batch.inputs["input_ids"].shape[1]]
+    assert seen[model.sites[0]].shape == (lengths[0], 12, 4, 4)
+    assert seen[last].shape == (lengths[-1], 12, 4, 4)
+    assert [bool(seen[last][:, :, head].any()) for head in range(4)] == [True, True, False, True]
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "electra"])
+def test_both_backends_say_the_same_under_any_gate(load, pairs, family):
+    models = [load(family, attention) for attention in ("eager", "sdpa")]
+    assert [model.model.config._attn_implementation for model in models] == ["eager", "sdpa"]
+    generator = torch.Generator().manual_seed(0)
+    for shape in ((4,), (12, 4)):
+        gates = {site: 2 * torch.rand(shape, generator=generator) - 0.5 for site in models[0].sites}
+        found = []
+        for model in models:
+            (batch,) = model.batches(pairs, examples=12)
+            model.gates.set(gates)
+            found.append(logits(model, batch))
+            model.gates.clear()
+            assert (found[-1] - logits(model, batch)).abs().max() > 1e-3
+        torch.testing.assert_close(*found, rtol=1e-5, atol=1e-5)
+
+
+@pytest.fixture
+def batch(lively, texts):
+    return lively.batches(*texts, sentences=12)[0]
 
 
 def generated_logits(model, batch, beam):
@@ -32,29 +119,14 @@ def generated_logits(model, batch, beam):
     return seen[0]
 
 
-@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
-@pytest.mark.parametrize("site", SITES)
-def test_a_mask_acts_on_the_head_it_names_in_train_and_eval(lively, batch, site, training):
-    lively.model.train(training)
-    head = parse_head(f"{site}:2")
-    plain = logits(lively, batch)
-    with lively.gates.masked([head]):
-        masked = logits(lively, batch)
-    assert (masked - plain).abs().max() > 1e-3
-    live = next(live for live in lively.live_sites if str(live.site) == site)
-    width = live.output.weight.shape[1] // 4
-    live.output.weight[:, width : 2 * width] = 0  # what the output projection reads of head 2
-    torch.testing.assert_close(masked, logits(lively, batch), rtol=1e-5, atol=1e-5)
-
-
 @pytest.mark.parametrize("beam", [1, 5])
-@pytest.mark.parametrize("site", SITES)
-def test_a_mask_acts_in_generation(lively, batch, site, beam):
+def test_a_mask_acts_in_generation(lively, batch, beam):
     plain = generated_logits(lively, batch, beam)
-    with lively.gates.masked([parse_head(f"{site}:4")]):
-        masked = generated_logits(lively, batch, beam)
-    assert (masked - plain).abs().max() > 1e-3
-    assert torch.equal(generated_logits(lively, batch, beam), plain)
+    for site in SITES:
+        with lively.gates.masked([parse_head(f"{site}:4")]):
+            masked = generated_logits(lively, batch, beam)
+        assert (masked - plain).abs().max() > 1e-3
+        assert torch.equal(generated_logits(lively, batch, beam), plain)
 
 
 def test_generation_is_masked_at_every_step_not_only_the_first(lively, texts):
@@ -67,17 +139,6 @@ def test_generation_is_masked_at_every_step_not_only_the_first(lively, texts):
             assert len({tuple(row) for row in lively.translate_pieces(batches, LIMITS, beam=beam)}) == 1
 
 
-@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
-@pytest.mark.parametrize("shape", [(4,), (12, 4)])
-def test_gates_of_one_are_the_plain_model_to_the_bit(lively, batch, shape, training):
-    lively.model.train(training)
-    plain = logits(lively, batch)
-    lively.gates.set({site: torch.ones(shape) for site in lively.sites})
-    assert torch.equal(logits(lively, batch), plain)
-    lively.gates.clear()
-    assert torch.equal(logits(lively, batch), plain)
-
-
 def test_a_gate_scales_what_the_output_projection_reads_of_a_head(lively, batch):
     live = lively.live_sites[2]
     lively.gates.set({live.site: torch.tensor([1.0, 0.25, 1.0, -2.0])})
@@ -86,21 +147,6 @@ def test_a_gate_scales_what_the_output_projection_reads_of_a_head(lively, batch)
     live.output.weight[:, 4:8] *= 0.25
     live.output.weight[:, 12:] *= -2
     torch.testing.assert_close(gated, logits(lively, batch), rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize("site", SITES)
-def test_rows_of_a_gate_act_on_their_example_alone(lively, batch, site):
-    live = next(live for live in lively.live_sites if str(live.site) == site)
-    rows = torch.ones(12, 4)
-    rows[3, 1] = rows[7, 2] = 0
-    lively.gates.set({live.site: rows})
-    found = logits(lively, batch)
-    lively.gates.clear()
-    expected = logits(lively, batch).clone()
-    for row, head in ((3, 2), (7, 3)):
-        with lively.gates.masked([Head(live.site.kind, live.site.layer, head)]):
-            expected[row] = logits(lively, batch)[row]
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_one_batch_carries_several_masks_in_greedy_generation(lively, texts):
@@ -121,16 +167,6 @@ def test_one_batch_carries_several_masks_in_greedy_generation(lively, texts):
     assert len({tuple(row) for row in alone}) > 1
 
 
-def test_observers_see_gated_z_by_site_and_head(lively, batch):
-    seen = {}
-    with lively.gates.masked([Head("D", 2, 3)]), lively.gates.observed(lambda site, z: seen.update({str(site): z})):
-        logits(lively, batch)
-    assert list(seen) == ["E1", "E2", "D1", "A1", "D2", "A2"]  # as the data goes
-    assert seen["E1"].shape == (batch.source.shape[1], 12, 4, 4)
-    assert seen["D2"].shape == (batch.previous.shape[1], 12, 4, 4)
-    assert [bool(seen["D2"][:, :, head].any()) for head in range(4)] == [True, True, False, True]
-
-
 def test_masks_end_with_their_block_even_after_an_error(lively, batch):
     plain = logits(lively, batch)
     with pytest.raises(RuntimeError, match="inside"), lively.gates.masked([Head("E", 1, 1)]):
@@ -138,12 +174,21 @@ def test_masks_end_with_their_block_even_after_an_error(lively, batch):
     assert torch.equal(logits(lively, batch), plain)
 
 
-@pytest.mark.parametrize(("name", "message"), [("E1:5", "E1 has 4 heads"), ("A3:1", "sites are E1 E2 A1 A2 D1 D2")])
-def test_a_head_the_model_does_not_have_is_named(lively, batch, name, message):
-    plain = logits(lively, batch)
+@pytest.mark.parametrize(
+    ("case", "name", "message"),
+    [
+        ("fairseq", "E1:5", "E1 has 4 heads"),
+        ("fairseq", "A3:1", "sites are E1 E2 A1 A2 D1 D2"),
+        (("bert", "sdpa"), "D1:1", "sites are E1 E2"),
+    ],
+    indirect=["case"],
+)
+def test_a_head_the_model_does_not_have_is_named(case, name, message):
+    model, batch = case
+    plain = logits(model, batch)
     with pytest.raises(HeadroomError, match=f"head {name} does not exist.*{message}"):
-        lively.gates.mask([parse_head(name)])
-    assert torch.equal(logits(lively, batch), plain)
+        model.gates.mask([parse_head(name)])
+    assert torch.equal(logits(model, batch), plain)
 
 
 def test_a_gate_of_another_width_is_refused(lively):

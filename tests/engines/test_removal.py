@@ -1,21 +1,44 @@
 """Sliced models compute what masked ones do, survive a file, and keep the names of their heads."""
 
+import copy
+import json
 import random
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.removal import realise
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.classification.sites import find_sites
+from headroom.engines.gates import Gates
+from headroom.engines.head_model import fold, realise, remove_heads
+from headroom.engines.sites import site_names
 from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state
 from headroom.engines.translation.model import TranslationModel
 from headroom.settings.experiments import DecodingSettings
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from known_replacements import drawn_replacements, of_every_form
+from safetensors.torch import load_file
+from toy_encoder import ATTENTIONS, toy_configuration, toy_model
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)
-
-NAMED = {
+ENCODERS = {
+    (family, attention): toy_model(toy_configuration(family, layers=3), attention=attention)
+    for family, attention in ATTENTIONS
+}
+OF_ENCODERS = {
+    "nothing": "",
+    "one head": "E2:3",
+    "first layer emptied": "E1:1 E1:2 E1:3 E1:4",
+    "last layer emptied": "E2:1 E2:2 E2:3 E2:4 E1:4",
+    "uneven": "E1:1 E1:2 E1:3 E2:2",
+    "all": "E1:1 E1:2 E1:3 E1:4 E2:1 E2:2 E2:3 E2:4",
+}
+OF_FAIRSEQ = {
     "one head": "A2:3",
     "last head of a site": "E1:4",
     "emptied encoder site": "E1:1 E1:2 E1:3 E1:4",
@@ -23,100 +46,170 @@ NAMED = {
     "emptied decoder site": "D1:1 D1:2 D1:3 D1:4 D2:2",
     "uneven": "E1:1 E1:2 E1:3 E2:2 A1:1 A1:4 D2:1 D2:2 D2:3 D2:4",
 }
+_HEADS = [Head(kind, layer, head) for kind in "EAD" for layer in (1, 2) for head in (1, 2, 3, 4)]
+for _seed in range(4):
+    _generator = random.Random(_seed)
+    OF_FAIRSEQ[f"random {_seed}"] = format_profile(_generator.sample(_HEADS, _generator.randrange(1, 24)))
+OF_FAIRSEQ["all but one per site"] = format_profile([head for head in _HEADS if head.head != 2])
+OF_FAIRSEQ["all but one"] = format_profile(set(_HEADS) - {Head("D", 2, 1)})
+OF_FAIRSEQ["all"] = format_profile(_HEADS)
 
 
-def profiles(sites):
-    """Return the profiles of `NAMED`, a few random ones, all heads but one per site, but one, and all."""
-    heads = all_heads(sites)
-    found = {name: parse_profile(text, sites) for name, text in NAMED.items()}
-    for seed in range(4):
-        generator = random.Random(seed)
-        found[f"random {seed}"] = frozenset(generator.sample(heads, generator.randrange(1, len(heads))))
-    found["all but one per site"] = frozenset(head for head in heads if head.head != 2)
-    found["all but one"] = frozenset(heads) - {Head("D", 2, 1)}
-    found["all"] = frozenset(heads)
-    return found
+@dataclass(frozen=True)
+class Case:
+    """One model, as often as wanted."""
+
+    load: Any
+    batch: Any
+    reload: Any
 
 
-PROFILES = [*NAMED, *(f"random {seed}" for seed in range(4)), "all but one per site", "all but one", "all"]
+@pytest.fixture
+def fairseq(toy, lively_checkpoint, texts):
+    return Case(
+        lambda: TranslationModel.load(lively_checkpoint, toy.data, "cpu"),
+        lambda model: model.batches(*texts, sentences=12)[0],
+        lambda path: TranslationModel.load(path, toy.data, "cpu"),
+    )
 
 
-@torch.inference_mode()
+def of_encoder(request, family, attention):
+    return Case(
+        lambda: request.getfixturevalue("load")(family, attention),
+        lambda model: model.batches(request.getfixturevalue("pairs"), examples=12)[0],
+        lambda path: ClassificationModel.load(path, "cpu", attention),
+    )
+
+
+@pytest.fixture(params=["fairseq", ("bert", "sdpa")], ids=str)
+def case(request):
+    return request.getfixturevalue("fairseq") if request.param == "fairseq" else of_encoder(request, *request.param)
+
+
+@torch.no_grad()
 def logits(model, batch):
     torch.manual_seed(0)
-    return model.model(batch.source, batch.lengths, batch.previous)[0]
+    return model.logits(batch)
 
 
 def size(model):
     return sum(parameter.numel() for parameter in model.model.parameters())
 
 
-@pytest.fixture
-def load(toy, lively_checkpoint):
-    return lambda: TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+@pytest.mark.parametrize("precision", [torch.float32, torch.float64], ids=["float32", "float64"])
+@pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+@pytest.mark.parametrize(("family", "attention"), ENCODERS)
+@settings(max_examples=12, deadline=None)
+@given(data=st.data())
+def test_any_set_of_heads_sliced_is_the_same_masked(family, attention, training, precision, data):
+    masked, sliced = (copy.deepcopy(ENCODERS[family, attention]).to(precision).train(training) for _ in "ms")
+    sites = find_sites(masked)
+    removed = data.draw(st.frozensets(st.sampled_from(all_heads(site_names(sites)))))
+    intervention = data.draw(st.sampled_from(of_every_form(removed, site_names(sites))))
+    replacements = drawn_replacements(sites)
+    Gates(sites=sites, batch_first=True).apply(intervention, replacements)
+    live_sites = find_sites(sliced)
+    fold(live_sites, intervention, replacements)
+    remove_heads(live_sites, removed)
+    inputs = {
+        "input_ids": torch.tensor([[2, 7, 8, 9, 10, 3], [2, 9, 3, 1, 1, 1]]),
+        "attention_mask": torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0]]),
+    }
+    with torch.no_grad():
+        expected, found = masked(**inputs)[0], sliced(**inputs)[0]
+    assert expected.dtype == precision
+    tolerance = 1e-5 if precision == torch.float32 else 1e-12
+    torch.testing.assert_close(found, expected, rtol=tolerance, atol=tolerance)
+    assert {head for live in live_sites for head in live.kept_heads()} == {*all_heads(site_names(sites))} - removed
+
+
+def same_before_and_after_a_file(case, path, profile, form):
+    """Return the masked, the sliced and the reloaded model, which say the same."""
+    masked, sliced = case.load(), case.load()
+    removed = parse_profile(profile, masked.sites)
+    intervention = of_every_form(removed, masked.sites)[form]
+    replacements = drawn_replacements(masked.live_sites)
+    realise(sliced, intervention, replacements)
+    sliced.save(path)
+    reloaded = case.reload(path)
+    batch = case.batch(masked)
+    plain = logits(masked, batch)
+    masked.gates.apply(intervention, replacements)
+    expected = logits(masked, batch)
+    close = 1e-5 if form == 0 else 5e-5  # folded scales and means are added up in another order, in float32
+    for model in (sliced, reloaded):
+        torch.testing.assert_close(logits(model, batch), expected, rtol=1e-5, atol=close)
+        kept = {head for live in model.live_sites for head in live.kept_heads()}
+        assert kept == set(all_heads(masked.sites)) - removed
+        assert model.sites == masked.sites
+    assert torch.equal(logits(sliced, batch), logits(reloaded, batch))
+    if intervention:
+        assert (expected - plain).abs().max() > 1e-3
+    return masked, sliced, reloaded
+
+
+@pytest.mark.parametrize(("place", "profile"), enumerate(OF_ENCODERS), ids=str)
+@pytest.mark.parametrize(("family", "attention"), ENCODERS)
+def test_a_sliced_encoder_is_the_masked_one_before_and_after_a_file(
+    request, tmp_path, family, attention, place, profile
+):
+    case = of_encoder(request, family, attention)
+    same_before_and_after_a_file(case, tmp_path / "sliced", OF_ENCODERS[profile], (place + len(family)) % 4)
 
 
 @pytest.mark.parametrize("form", range(4))
-@pytest.mark.parametrize("name", PROFILES)
-def test_the_sliced_model_is_the_masked_one_before_and_after_a_file(toy, load, texts, tmp_path, name, form):
-    masked, sliced = load(), load()
-    removed = profiles(masked.sites)[name]
-    intervention, replacements = of_every_form(removed, masked.sites)[form], drawn_replacements(masked.live_sites)
-    masked.gates.apply(intervention, replacements)
-    realise(sliced, intervention, replacements)
-    sliced.save(tmp_path / "sliced.pt")
-    reloaded = TranslationModel.load(tmp_path / "sliced.pt", toy.data, "cpu")
+@pytest.mark.parametrize("name", OF_FAIRSEQ)
+def test_so_is_a_sliced_transformer_also_in_generation(fairseq, texts, tmp_path, name, form):
+    masked, *others = same_before_and_after_a_file(fairseq, tmp_path / "sliced.pt", OF_FAIRSEQ[name], form)
     batches = masked.batches(*texts, sentences=5)
-    expected = logits(masked, batches[-1])
-    close = 1e-5 if form == 0 else 5e-5  # folded scales and means are added up in another order, in float32
-    for other in (sliced, reloaded):
-        torch.testing.assert_close(logits(other, batches[-1]), expected, rtol=1e-5, atol=close)
+    for other in others:
         assert other.translate(batches, LIMITS) == masked.translate(batches, LIMITS)
-        assert [live.kept for live in other.live_sites] == [live.kept for live in sliced.live_sites]
-        gone = set(all_heads(masked.sites)) - {head for live in other.live_sites for head in live.kept_heads()}
-        assert gone == removed
-    assert reloaded.translate(batches, LIMITS, beam=5) == masked.translate(batches, LIMITS, beam=5)
+    assert others[-1].translate(batches, LIMITS, beam=5) == masked.translate(batches, LIMITS, beam=5)
 
 
 @pytest.mark.parametrize("form", range(4))
 @pytest.mark.parametrize("name", ["uneven", "all but one per site"])
-def test_they_agree_in_training_mode_too(load, texts, name, form):
-    masked, sliced = load(), load()
-    removed = profiles(masked.sites)[name]
+def test_they_agree_in_training_mode_too(fairseq, name, form):
+    masked, sliced = fairseq.load(), fairseq.load()
+    removed = parse_profile(OF_FAIRSEQ[name], masked.sites)
     intervention, replacements = of_every_form(removed, masked.sites)[form], drawn_replacements(masked.live_sites)
+    batch = fairseq.batch(masked)
+    plain = logits(masked, batch)
     masked.gates.apply(intervention, replacements)
     realise(sliced, intervention, replacements)
-    batch = masked.batches(*texts, sentences=12)[0]
-    plain = logits(load(), batch)
     for model in (masked, sliced):
         model.model.train()
     torch.testing.assert_close(logits(sliced, batch), logits(masked, batch), rtol=1e-5, atol=1e-5)
     assert (logits(sliced, batch) - plain).abs().max() > 1e-3
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_parameters_fall_by_exactly_what_the_heads_had(load, name):
-    model = load()
-    removed = profiles(model.sites)[name]
-    before = size(model)
-    model.remove(removed)
-    # a head of width 4 in a model of width 16: rows and biases of query, key, value; columns of the output
-    assert before - size(model) == len(removed) * (3 * (4 * 16 + 4) + 4 * 16)
-    assert sum(len(live.kept) for live in model.live_sites) == 24 - len(removed)
+@pytest.mark.parametrize(
+    ("family", "inputs"),
+    [("fairseq", 3), ("bert", 3), ("distilbert", 3), ("electra", 3), ("deberta-v3", 3), ("deberta-v2", 5)],
+)
+def test_parameters_fall_by_exactly_what_the_heads_had(request, family, inputs):
+    case = request.getfixturevalue("fairseq") if family == "fairseq" else of_encoder(request, family, "sdpa")
+    for profile in (OF_FAIRSEQ if family == "fairseq" else OF_ENCODERS).values():
+        model = case.load()
+        removed = parse_profile(profile, model.sites)
+        before = size(model)
+        model.remove(removed)
+        # a head of width 4 in a model of width 16: rows and biases of the inputs, columns of the output
+        assert before - size(model) == len(removed) * (inputs * (4 * 16 + 4) + 4 * 16)
+        assert sum(len(live.kept) for live in model.live_sites) == len(all_heads(model.sites)) - len(removed)
 
 
-def test_removing_nothing_changes_nothing(load):
-    model, same = load(), load()
+def test_removing_nothing_changes_nothing(fairseq):
+    model, same = fairseq.load(), fairseq.load()
     same.remove(frozenset())
-    expected = model.model.state_dict()
-    found = same.model.state_dict()
+    expected, found = model.model.state_dict(), same.model.state_dict()
     assert list(found) == list(expected)
     assert all(torch.equal(found[name], expected[name]) for name in found)
 
 
-def test_heads_go_one_after_another_or_together(load, texts):
-    together, stepwise = load(), load()
-    batch = together.batches(*texts, sentences=12)[0]
+def test_heads_go_one_after_another_or_together(fairseq):
+    together, stepwise = fairseq.load(), fairseq.load()
+    batch = fairseq.batch(together)
     together.remove(parse_profile("E1:1 E1:3 D2:1 D2:2 D2:3 D2:4", together.sites))
     for step in ("E1:3 D2:2", "E1:1 E1:3", "", "D2:1 D2:4 D2:3", "D2:1"):  # those already gone are passed over
         stepwise.remove(parse_profile(step, stepwise.sites))
@@ -124,67 +217,72 @@ def test_heads_go_one_after_another_or_together(load, texts):
     assert [live.kept for live in stepwise.live_sites] == [live.kept for live in together.live_sites]
 
 
-def test_heads_of_a_sliced_model_keep_their_names(load, texts):
-    full, sliced = load(), load()
-    batch = full.batches(*texts, sentences=12)[0]
-    sliced.remove(parse_profile("E1:1 A2:2", sliced.sites))
-    for further in ("E1:3", "A2:4", "D1:1", "E1:1"):
-        with full.gates.masked(parse_profile(f"E1:1 A2:2 {further}" if further != "E1:1" else "E1:1 A2:2", full.sites)):
+def test_heads_of_a_sliced_model_keep_their_names(case):
+    full, sliced = case.load(), case.load()
+    batch, last = case.batch(full), full.sites[-1]
+    gone = parse_profile(f"E1:1 {last}:2", full.sites)
+    sliced.remove(gone)
+    for further in ("E1:3", f"{last}:4", "E2:1", "E1:1"):
+        more = parse_profile(further, full.sites)
+        with full.gates.masked(gone | more):
             expected = logits(full, batch)
-        with sliced.gates.masked(parse_profile(further, sliced.sites)):
+        with sliced.gates.masked(more):
             torch.testing.assert_close(logits(sliced, batch), expected, rtol=1e-5, atol=1e-5)
 
 
-def test_gates_with_rows_work_on_a_sliced_model(load, texts):
-    full, sliced = load(), load()
-    batch = full.batches(*texts, sentences=12)[0]
-    removed = parse_profile("E1:1 E1:4 A1:1 A1:2 A1:3 A1:4", sliced.sites)
+@pytest.mark.parametrize("case", ["fairseq", *ATTENTIONS], indirect=True, ids=str)
+def test_gates_with_rows_work_on_a_sliced_model(case):
+    full, sliced = case.load(), case.load()
+    batch, last = case.batch(full), full.sites[-1]
+    removed = frozenset([*parse_profile("E1:1 E1:4", full.sites), *(last.head_names() if last.kind == "D" else ())])
     rows = torch.rand(12, 4, generator=torch.Generator().manual_seed(0))
     sliced.remove(removed)
     sliced.gates.set(dict.fromkeys(sliced.sites, rows))
-    kept = {
-        site: rows * torch.tensor([float(head not in removed) for head in site.head_names()]) for site in full.sites
-    }
-    full.gates.set(kept)
+    kept = {site: [float(head not in removed) for head in site.head_names()] for site in full.sites}
+    full.gates.set({site: rows * torch.tensor(stay) for site, stay in kept.items()})
     torch.testing.assert_close(logits(sliced, batch), logits(full, batch), rtol=1e-5, atol=1e-5)
 
 
-def test_the_file_says_what_was_removed_and_needs_no_code(load, tmp_path):
-    model = load()
-    removed = parse_profile(NAMED["uneven"], model.sites)
-    model.remove(removed)
+def test_the_file_says_what_was_removed_and_needs_no_code(fairseq, tmp_path):
+    model = fairseq.load()
+    model.remove(parse_profile(OF_FAIRSEQ["uneven"], model.sites))
     model.save(tmp_path / "sliced.pt")
     state = load_state(tmp_path / "sliced.pt")
     torch.load(tmp_path / "sliced.pt", weights_only=True)
-    assert state[DESCRIPTOR] == {"removed": format_profile(removed)} == {"removed": NAMED["uneven"]}
+    assert state[DESCRIPTOR] == {"removed": model.removed} == {"removed": OF_FAIRSEQ["uneven"]}
     assert state["model"]["encoder.layers.0.self_attn.q_proj.weight"].shape == (4, 16)
 
 
-def test_a_sliced_file_can_be_sliced_further(toy, load, texts, tmp_path):
-    masked, sliced = load(), load()
-    sliced.remove(parse_profile("E2:1 D1:4", sliced.sites))
-    sliced.save(tmp_path / "once.pt")
-    again = TranslationModel.load(tmp_path / "once.pt", toy.data, "cpu")
-    again.remove(parse_profile("E2:2 E2:3 E2:4 D1:1", again.sites))
-    again.save(tmp_path / "twice.pt")
-    assert load_state(tmp_path / "twice.pt")[DESCRIPTOR] == {"removed": "E2:1 E2:2 E2:3 E2:4 D1:1 D1:4"}
-    last = TranslationModel.load(tmp_path / "twice.pt", toy.data, "cpu")
-    masked.gates.mask(parse_profile("E2:1 E2:2 E2:3 E2:4 D1:1 D1:4", masked.sites))
-    batch = masked.batches(*texts, sentences=12)[0]
+def test_a_sliced_file_can_be_sliced_further(case, tmp_path):
+    masked, sliced = case.load(), case.load()
+    sliced.remove(parse_profile("E2:1 E1:4", sliced.sites))
+    sliced.save(tmp_path / "once")
+    again = case.reload(tmp_path / "once")
+    again.remove(parse_profile("E2:2 E2:3 E2:4 E1:1 E1:4", again.sites))  # E1:4 is gone already
+    again.save(tmp_path / "twice")
+    last = case.reload(tmp_path / "twice")
+    assert again.removed == last.removed == "E1:1 E1:4 E2:1 E2:2 E2:3 E2:4"
+    batch = case.batch(masked)
+    masked.gates.mask(parse_profile(last.removed, masked.sites))
     torch.testing.assert_close(logits(last, batch), logits(masked, batch), rtol=1e-5, atol=1e-5)
+    if (tmp_path / "twice").is_dir():
+        assert json.loads((tmp_path / "twice" / "headroom.json").read_text()) == {"removed": last.removed}
+        weights = load_file(tmp_path / "twice" / "model.safetensors")
+        assert weights["bert.encoder.layer.0.attention.self.query.weight"].shape == (8, 16)
+        assert "bert.encoder.layer.1.attention.self.query.weight" not in weights
 
 
-@pytest.mark.parametrize("head", [Head("E", 1, 5), Head("D", 3, 1)])
-def test_a_head_the_model_does_not_have_is_named_and_nothing_is_cut(load, head):
-    model = load()
+def test_a_head_the_model_does_not_have_is_named_and_nothing_is_cut(case):
+    model = case.load()
     before = size(model)
-    with pytest.raises(HeadroomError, match=f"head {head} does not exist"):
-        model.remove(frozenset([Head("E", 1, 1), head]))
+    for head, message in ((Head("E", 1, 5), ": site E1 has 4 heads"), (Head("D", 3, 1), "")):
+        with pytest.raises(HeadroomError, match=f"head {head} does not exist{message}"):
+            model.remove(frozenset([Head("E", 1, 1), head]))
     assert size(model) == before
 
 
-def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(load):
-    model, before = load(), load()
+def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
+    model, before = fairseq.load(), fairseq.load()
     intervention = Intervention.parse("E1:2 E1:3 E1:1*0.5 mean")
     replacements = drawn_replacements(model.live_sites)
     realise(model, intervention, replacements)
@@ -197,30 +295,30 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(load):
 
 
 @pytest.mark.parametrize(
-    ("written", "told"),
+    ("written", "message"),
     [
         ("E1:1 resample", "resampled heads cannot be sliced out; use zero or mean"),
         ("E1:1 mean", "what stands in for its heads is not known; measure replacements first"),
         ("E1:1 D3:1*2", "head D3:1 does not exist"),
     ],
 )
-def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(load, written, told):
-    model = load()
+def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, message):
+    model = fairseq.load()
     before = size(model)
-    with pytest.raises(HeadroomError, match=told):
+    with pytest.raises(HeadroomError, match=message):
         realise(model, Intervention.parse(written))
     assert size(model) == before
 
 
-def test_a_site_without_an_output_bias_can_hold_no_mean(load):
-    model = load()
+def test_a_site_without_an_output_bias_can_hold_no_mean(fairseq):
+    model = fairseq.load()
     model.live_sites[0].output.bias = None
     with pytest.raises(HeadroomError, match="site E1 has no output bias that could hold means; use zero"):
         realise(model, Intervention.parse("E1:1 mean"), drawn_replacements(model.live_sites))
 
 
-def test_a_file_that_names_a_head_it_cannot_have_is_refused(toy, load, tmp_path):
+def test_a_file_that_names_a_head_it_cannot_have_is_refused(toy, fairseq, tmp_path):
     state = load_state(toy.checkpoints[-1])
     torch.save({**state, DESCRIPTOR: {"removed": "E1:9"}}, tmp_path / "odd.pt")
     with pytest.raises(HeadroomError, match="head E1:9 does not exist"):
-        TranslationModel.load(tmp_path / "odd.pt", toy.data, "cpu")
+        fairseq.reload(tmp_path / "odd.pt")

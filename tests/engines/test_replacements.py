@@ -6,8 +6,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
-from headroom.engines.gates import Replacements
-from headroom.engines.replacements import measured
+from headroom.engines.gates import Replacements, measured
 from headroom.engines.translation.observing import example_batches
 from known_replacements import drawn_replacements
 

@@ -2,7 +2,7 @@
 
 from headroom.core.heads import Head, Site
 from headroom.engines.sites import site_names
-from headroom.engines.translation.checkpoint import find_sites
+from headroom.engines.translation.sites import find_sites
 
 
 def test_sites_are_found_in_table_order(lively):

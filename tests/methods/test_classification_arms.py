@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from headroom.engines.classification import training
+from headroom.engines.classification import trainer, training
 from headroom.engines.classification.trainer import load_tokenizer  # noqa: F401
 from headroom.engines.training import read_record
 from headroom.methods.classification_arms import changes_of
@@ -29,7 +29,7 @@ def encoder(tmp_path_factory):
 
 def trained(encoder, work, arm, *, seed=1, notify=lambda _: None, **changes):
     training.fine_tune(
-        task=training.Task(encoder, TRAIN, VALID),
+        task=trainer.Task(encoder, TRAIN, VALID),
         settings=SETTINGS.model_copy(update=changes),
         seed=seed,
         device="cpu",
@@ -116,7 +116,7 @@ def test_norms_of_heads_are_recorded(encoder, tmp_path):
 
 
 def test_heads_and_attention_dropout_of_an_arm(encoder, tmp_path):
-    config = training.build_model(encoder, 1, changes_of(BaselineArm(heads=4, attention_dropout=0.3), 1)).config
+    config = trainer.build_model(encoder, 1, changes_of(BaselineArm(heads=4, attention_dropout=0.3), 1)).config
     assert config.num_attention_heads == 4
     assert config.attention_probs_dropout_prob == 0.3
 

@@ -11,8 +11,7 @@ from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpa
 from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import TranslatedSet
-from headroom.engines.translation.metrics import METRICS
+from headroom.engines.translation.judging import METRICS, TranslatedSet
 from headroom.methods.judging import Judge, Shard, comparisons, read_shards, write_shard
 from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF

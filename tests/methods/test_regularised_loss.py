@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.translation.checkpoint import find_sites
+from headroom.engines.translation.sites import find_sites
 from headroom.methods.translation_arms import arm_arguments
 from headroom.settings.arms import ARMS, BaselineArm, DisagreementOutputArm, DropHeadArm, HeadMaskArm, SvgdArm
 from toy_fairseq import batch, gradients, make_trainer, weights, write_data
@@ -53,7 +53,7 @@ def test_a_penalty_changes_gradients_in_proportion_to_its_weight(data, plain, me
 @pytest.mark.parametrize("method", ["disagreement-output", "repulsion-loss"])
 def test_many_updates_make_heads_less_alike(data, method):
     """The penalty at its own model's z falls against the same training without it."""
-    from headroom.engines.translation.attention_maps import attention_maps
+    from headroom.engines.translation.sites import attention_maps
     from headroom.methods.regularisers import regulariser
 
     left = []

@@ -7,8 +7,8 @@ import torch
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.batches import Batch, Language
-from headroom.engines.translation.checkpoint import find_sites
 from headroom.engines.translation.model import TranslationModel
+from headroom.engines.translation.sites import find_sites
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
 from toy_encoder import toy_text, write_encoder
 from toy_fairseq import batch, make_trainer, write_data

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.translation.fairseq_task import site_of
+from headroom.engines.translation.sites import site_of
 from headroom.methods import translation_arms
 from headroom.methods.translation_arms import arm_arguments
 from headroom.settings.arms import BaselineArm, SvgdArm

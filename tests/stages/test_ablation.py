@@ -6,8 +6,7 @@ from headroom.core.heads import Head, Site, all_heads
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
-from headroom.engines.translation.judging import TranslatedSet
-from headroom.engines.translation.metrics import METRICS
+from headroom.engines.translation.judging import METRICS, TranslatedSet
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge

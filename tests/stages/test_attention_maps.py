@@ -7,7 +7,7 @@ import torch
 from headroom.core import tables
 from headroom.core.files import read_lines
 from headroom.data.trees import read_trees
-from headroom.engines.translation.attention_maps import attention_maps
+from headroom.engines.translation.sites import attention_maps
 from headroom.stages import attention_maps as attention_maps_stage
 from stages.stage_arguments import looking_at
 from written_tables import write_rows

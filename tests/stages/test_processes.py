@@ -11,7 +11,7 @@ import psutil
 import pytest
 from commands import PATIENCE, wait_until
 from headroom.core import tables
-from headroom.engines.classification import states
+from headroom.engines.classification import records
 from headroom.engines.translation import training
 from toy_fairseq import write_data
 from toy_fine_tuning import write_corpus, write_toy_encoder
@@ -99,7 +99,7 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, star
     assert "of 2 that train together was killed (for want of memory?), and so all were ended" in said
     assert "Traceback" not in said
     assert not (cut / "run").exists()
-    find = training.last_whole_epoch if task == "translation" else lambda work: states.last_whole_epoch(work)[0]
+    find = training.last_whole_epoch if task == "translation" else lambda work: records.last_whole_epoch(work)[0]
     done = find(cut / "work")
     assert 1 <= done < 12
 

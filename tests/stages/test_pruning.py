@@ -4,7 +4,7 @@ import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
-from headroom.engines.translation.metrics import METRICS
+from headroom.engines.translation.judging import METRICS
 from headroom.methods.orders import by_head, least_important_first, read_scores
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import pruning

@@ -11,7 +11,7 @@ from headroom.core import tables
 from headroom.core.command import run
 from headroom.core.errors import HeadroomError
 from headroom.engines import training as shell
-from headroom.engines.classification import fine_tuning
+from headroom.engines.classification import training as fine_tuning
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation import training as translation_engine
 from headroom.engines.translation.checkpoint import load_state

@@ -127,8 +127,8 @@ class TestResultTables:
         ("table", "column", "module", "constant"),
         [
             ("scores", "kind", "core.heads", "KINDS"),
-            ("evaluation", "metric", "engines.translation.metrics", "METRICS"),
-            ("evaluation", "metric", "engines.classification.metrics", "METRICS"),
+            ("evaluation", "metric", "engines.translation.judging", "METRICS"),
+            ("evaluation", "metric", "engines.classification.judging", "METRICS"),
             ("scores", "criterion", "methods.importance", "CRITERIA"),
             ("scores", "normalised", "methods.scores", "NORMALISATIONS"),
             ("pruning", "order", "methods.importance", "CRITERIA"),

@@ -14,7 +14,7 @@ import logging
 _LOGGERS = [logging.getLogger(name) for name in ("fairseq", "fairseq_cli")]
 _levels = [logger.level for logger in _LOGGERS]
 
-from headroom.engines.translation import fairseq_task as translation_task  # noqa: E402
+from headroom.engines.translation import trainer as translation_task  # noqa: E402
 from headroom.methods import translation_arms  # noqa: E402
 
 for _logger, _level in zip(_LOGGERS, _levels):

@@ -112,147 +112,96 @@ class TestLoading:
         ClassificationModel.load(directory, "cpu")
 
 
-class Damage:
-    """Ways in which a directory may be wrong."""
-
-    @staticmethod
-    def truncated(directory):
-        path = directory / "model.safetensors"
-        path.write_bytes(path.read_bytes()[:-100])
-
-    @staticmethod
-    def pickled(directory):
-        (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
-
-    @staticmethod
-    def no_configuration(directory):
-        (directory / "config.json").unlink()
-
-    @staticmethod
-    def no_json(directory):
-        (directory / "config.json").write_text("{")
-
-    @staticmethod
-    def no_tokenizer(directory):
-        (directory / "tokenizer.json").unlink()
-
-    @staticmethod
-    def broken_tokenizer(directory):
-        (directory / "tokenizer.json").write_text("{}")
-
-    @staticmethod
-    def larger_tokenizer(directory):
-        toy_tokenizer("bert", words=[f"word{number}" for number in range(50)]).save_pretrained(directory)
-
-    @staticmethod
-    def other_tokenizer(directory):
-        toy_tokenizer("roberta").save_pretrained(directory)
-
-    @staticmethod
-    def no_head(directory):
-        reweigh(directory, lambda state: {name: state[name] for name in state if not name.startswith("classifier")})
-
-    @staticmethod
-    def bare_encoder(directory):
-        bare = {"bert.": "", "classifier.": "lost."}
-        reweigh(directory, lambda state: {_replaced(name, bare): state[name] for name in state})
-
-    @staticmethod
-    def no_layer(directory):
-        reweigh(directory, lambda state: {name: state[name] for name in state if ".layer.1." not in name})
-
-    @staticmethod
-    def fewer_layers(directory):
-        configure(directory, num_hidden_layers=1)
-
-    @staticmethod
-    def wider(directory):
-        configure(directory, intermediate_size=64)
-
-    @staticmethod
-    def sliced_without_saying(directory):
-        model = ClassificationModel.load(directory, "cpu")
-        model.remove(parse_profile("E1:1", model.sites))
-        model.save(directory.with_name("sliced"))
-        shutil.copy(directory.with_name("sliced") / "model.safetensors", directory)
-
-    @staticmethod
-    def odd_descriptor(directory):
-        (directory / "headroom.json").write_text('{"removed": "E7:1"}')
-
-    @staticmethod
-    def broken_descriptor(directory):
-        (directory / "headroom.json").write_text("[]")
-
-    @staticmethod
-    def unknown_type(directory):
-        configure(directory, model_type="mystery")
-
-    @staticmethod
-    def tagger(directory):
-        configure(directory, architectures=["BertForTokenClassification"])
-
-    @staticmethod
-    def no_classifier_of_this_type(directory):
-        configure(directory, model_type="vit", architectures=None)
-
-    @staticmethod
-    def regression(directory):
-        configure(directory, id2label={"0": "score"}, label2id={"score": 0})
-
-    @staticmethod
-    def several_labels_at_once(directory):
-        configure(directory, problem_type="multi_label_classification")
-
-    @staticmethod
-    def impossible(directory):
-        configure(directory, num_attention_heads=3)
-
-    @staticmethod
-    def diverged(directory):
-        reweigh(directory, lambda state: {**state, "classifier.bias": torch.full((2,), torch.nan)})
+def configured(**changes):
+    return lambda directory: configure(directory, **changes)
 
 
-def _replaced(name, starts):
-    start = next(start for start in starts if name.startswith(start))
-    return starts[start] + name.removeprefix(start)
+def reweighed(change):
+    return lambda directory: reweigh(directory, change)
 
 
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (shutil.rmtree, "no model at .*classifier: expected a directory with config.json and model.safetensors"),
-        (Damage.no_configuration, "no config.json in .*classifier"),
-        (Damage.no_json, "config.json is damaged"),
-        (Damage.unknown_type, "config.json is damaged or of a type that transformers does not know .*mystery"),
-        (Damage.tagger, "config.json: BertForTokenClassification is not a sequence classifier; fine-tune it first"),
-        (Damage.no_classifier_of_this_type, "config.json: transformers has no sequence classifier for .*'vit'"),
-        (Damage.regression, "config.json: not a classifier into one of several classes .num_labels 1"),
-        (Damage.several_labels_at_once, "config.json: not a classifier .*multi_label_classification"),
-        (Damage.impossible, "config.json does not describe a model that can be built .*multiple"),
-        (Damage.pickled, "no model.safetensors in .*classifier: pickled or split weights are not read"),
-        (Damage.truncated, "model.safetensors is truncated or not in safetensors' format"),
-        (Damage.no_head, "model.safetensors has no classification head .classifier.bias is missing.: fine-tune"),
-        (Damage.bare_encoder, "model.safetensors has no classification head .classifier"),
-        (Damage.no_layer, "model.safetensors lacks 16 tensors .* e.g. bert.encoder.layer.1"),
-        (Damage.fewer_layers, "model.safetensors has 16 tensors that config.json does not know of, e.g. .*layer.1"),
-        (
-            Damage.wider,
-            r"does not fit config.json and headroom.json: .* has the shape \[32, 16\] instead of \[64, 16\]",
-        ),
-        (Damage.sliced_without_saying, r"query.weight has the shape \[12, 16\] instead of \[16, 16\]"),
-        (Damage.odd_descriptor, "head E7:1 does not exist: the model's sites are E1 E2"),
-        (Damage.broken_descriptor, "headroom.json is damaged: expected .*removed"),
-        (Damage.no_tokenizer, "no tokenizer in .*classifier: expected one of tokenizer.json"),
-        (Damage.broken_tokenizer, "the tokenizer in .*classifier cannot be read"),
-        (Damage.larger_tokenizer, "the tokenizer has 109 pieces and the model's embedding 72 rows: they do not fit"),
-        (Damage.other_tokenizer, "padding is piece 1 of the tokenizer and 0 of the model: they do not fit"),
-        (Damage.diverged, "its logits are not finite"),
-    ],
-    ids=lambda value: getattr(value, "__name__", ""),
-)
-def test_a_directory_that_does_not_fit_is_refused_in_one_line(directory, damage, message):
-    damage(directory)
+def without(name):
+    return lambda directory: (directory / name).unlink()
+
+
+def holding(name, text):
+    return lambda directory: (directory / name).write_text(text)
+
+
+def truncated(directory):
+    path = directory / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def pickled(directory):
+    (directory / "model.safetensors").rename(directory / "pytorch_model.bin")
+
+
+def larger_tokenizer(directory):
+    toy_tokenizer("bert", words=[f"word{number}" for number in range(50)]).save_pretrained(directory)
+
+
+def other_tokenizer(directory):
+    toy_tokenizer("roberta").save_pretrained(directory)
+
+
+def bare(state):
+    return {name.removeprefix("bert.").replace("classifier.", "lost."): state[name] for name in state}
+
+
+def sliced_without_saying(directory):
+    model = ClassificationModel.load(directory, "cpu")
+    model.remove(parse_profile("E1:1", model.sites))
+    model.save(directory.with_name("sliced"))
+    shutil.copy(directory.with_name("sliced") / "model.safetensors", directory)
+
+
+DAMAGES = {
+    "no model at .*classifier: expected a directory with config.json and model.safetensors": shutil.rmtree,
+    "no config.json in .*classifier": without("config.json"),
+    "config.json is damaged": holding("config.json", "{"),
+    "config.json is damaged or of a type that transformers does not know .*mystery": configured(model_type="mystery"),
+    "config.json: BertForTokenClassification is not a sequence classifier; fine-tune it first": configured(
+        architectures=["BertForTokenClassification"]
+    ),
+    "config.json: transformers has no sequence classifier for .*'vit'": configured(
+        model_type="vit", architectures=None
+    ),
+    "config.json: not a classifier into one of several classes .num_labels 1": configured(
+        id2label={"0": "score"}, label2id={"score": 0}
+    ),
+    "config.json: not a classifier .*multi_label_classification": configured(problem_type="multi_label_classification"),
+    "config.json does not describe a model that can be built .*multiple": configured(num_attention_heads=3),
+    "no model.safetensors in .*classifier: pickled or split weights are not read": pickled,
+    "model.safetensors is truncated or not in safetensors' format": truncated,
+    "model.safetensors has no classification head .classifier.bias is missing.: fine-tune": reweighed(
+        lambda state: {name: state[name] for name in state if not name.startswith("classifier")}
+    ),
+    "model.safetensors has no classification head .classifier": reweighed(bare),
+    "model.safetensors lacks 16 tensors .* e.g. bert.encoder.layer.1": reweighed(
+        lambda state: {name: state[name] for name in state if ".layer.1." not in name}
+    ),
+    "model.safetensors has 16 tensors that config.json does not know of, e.g. .*layer.1": configured(
+        num_hidden_layers=1
+    ),
+    r"does not fit config.json and headroom.json: .* has the shape \[32, 16\] instead of \[64, 16\]": configured(
+        intermediate_size=64
+    ),
+    r"query.weight has the shape \[12, 16\] instead of \[16, 16\]": sliced_without_saying,
+    "head E7:1 does not exist: the model's sites are E1 E2": holding("headroom.json", '{"removed": "E7:1"}'),
+    "headroom.json is damaged: expected .*removed": holding("headroom.json", "[]"),
+    "no tokenizer in .*classifier: expected one of tokenizer.json": without("tokenizer.json"),
+    "the tokenizer in .*classifier cannot be read": holding("tokenizer.json", "{}"),
+    "the tokenizer has 109 pieces and the model's embedding 72 rows: they do not belong": larger_tokenizer,
+    "padding is piece 1 of the tokenizer and 0 of the model: they do not belong": other_tokenizer,
+    "its logits are not finite": reweighed(lambda state: {**state, "classifier.bias": torch.full((2,), torch.nan)}),
+}
+"""By what is said of it, ways in which a directory may be wrong."""
+
+
+@pytest.mark.parametrize("message", DAMAGES)
+def test_a_directory_that_does_not_fit_is_refused_in_one_line(directory, message):
+    DAMAGES[message](directory)
     with pytest.raises(HeadroomError, match=message) as raised:
         ClassificationModel.load(directory, "cpu")
     assert "\n" not in str(raised.value)

@@ -138,76 +138,66 @@ class TestPretrained:
             model(torch.full((1, longest + 1), 5))
 
 
-class TestMisfits:
-    def refused(self, source, match):
-        with pytest.raises(HeadroomError, match=match) as caught:
-            pretrained_encoder(source, LABELS)
-        assert str(caught.value).count("\n") <= 1
+def without(name):
+    return lambda source: (source / name).unlink()
 
-    @pytest.mark.parametrize(
-        ("name", "match"),
-        [
-            ("config.json", r"is not a model directory: it has no config\.json"),
-            ("model.safetensors", r"has no weights: model\.safetensors is missing"),
-            ("tokenizer.json", "no tokenizer in"),
-        ],
-    )
-    def test_a_missing_file_is_named(self, source, name, match):
-        (source / name).unlink()
-        self.refused(source, match)
 
-    def test_weights_in_a_pickle_are_not_read(self, source):
-        (source / "model.safetensors").rename(source / "pytorch_model.bin")
-        self.refused(source, r"only as a pickle \(pytorch_model\.bin\)")
+def cut(name):
+    return lambda source: (source / name).write_bytes((source / name).read_bytes()[:40])
 
-    @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
-    def test_a_damaged_file_is_named(self, source, name):
-        (source / name).write_bytes((source / name).read_bytes()[:40])
-        self.refused(source, "config.json|the model|the tokenizer")
 
-    @pytest.mark.parametrize(
-        ("changes", "match"),
-        [
-            ({"hidden_size": 32}, r"does not belong to config\.json: bert\..* is \(\d+.*\), expected \("),
-            ({"num_hidden_layers": 3}, r"it has no bert\.encoder\.layer\.2\."),
-            ({"num_hidden_layers": 1}, r"it has .*encoder\.layer\.1\..*, and the model has no place for it"),
-            ({"intermediate_size": 8}, r"intermediate\.dense\.bias is \(32,\), expected \(8,\)"),
-        ],
-        ids=["wider", "deeper", "shallower", "narrower"],
-    )
-    def test_weights_of_another_shape_than_the_configuration_says(self, source, changes, match):
-        rewrite(source, **changes)
-        self.refused(source, match)
+def configured(**changes):
+    return lambda source: rewrite(source, **changes)
 
-    def test_a_tokenizer_with_more_pieces_than_the_embedding(self, tmp_path, source):
-        large = write_pretrained(tmp_path / "large", words=[f"word{number}" for number in range(40)])
-        shutil.copy(large / "tokenizer.json", source)
-        self.refused(source, r"the tokenizer has \d+ pieces and the model's embedding \d+ rows")
 
-    def test_a_tokenizer_with_far_fewer_pieces_than_the_embedding(self, tmp_path, source):
-        small = write_pretrained(tmp_path / "small", words=["the"])
-        shutil.copy(small / "tokenizer.json", source)
-        self.refused(source, r"the tokenizer has \d+ pieces and the model's embedding \d+ rows")
+def with_pieces(words):
+    return lambda source: shutil.copy(write_pretrained(source / "other", words=words) / "tokenizer.json", source)
 
-    def test_a_tokenizer_that_pads_with_another_piece(self, source):
-        rewrite(source, pad_token_id=3)
-        self.refused(source, "padding is piece 0 of the tokenizer and 3 of the model")
 
-    def test_attention_that_is_not_recognised(self, source):
-        pieces = len(transformers.AutoTokenizer.from_pretrained(source))
-        config = transformers.FNetConfig(
-            vocab_size=pieces, pad_token_id=0, hidden_size=16, num_hidden_layers=1, intermediate_size=16
-        )
-        transformers.FNetForSequenceClassification(config).save_pretrained(source)
-        self.refused(source, "the heads of FNetForSequenceClassification cannot be found")
+def pickled(source):
+    (source / "model.safetensors").rename(source / "pytorch_model.bin")
 
-    def test_a_model_that_is_no_classifier_for_text(self, source):
-        transformers.ViTConfig().save_pretrained(source)
-        self.refused(source, "holds a vit model: transformers has no classifier of this kind")
 
-    def test_a_model_type_that_transformers_does_not_know(self, source):
-        rewrite(source, model_type="of-my-own")
-        self.refused(source, r"config\.json: transformers cannot read it")
+def strange(source):
+    pieces = len(transformers.AutoTokenizer.from_pretrained(source))
+    shape = {"hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 16}
+    config = transformers.FNetConfig(vocab_size=pieces, pad_token_id=0, **shape)
+    transformers.FNetForSequenceClassification(config).save_pretrained(source)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        (without("config.json"), r"no config\.json in .*source: expected a model"),
+        (without("model.safetensors"), r"has no weights: model\.safetensors is missing"),
+        (without("tokenizer.json"), "no tokenizer in"),
+        (pickled, r"only as a pickle \(pytorch_model\.bin\)"),
+        (cut("config.json"), "config.json"),
+        (cut("model.safetensors"), "the model"),
+        (cut("tokenizer.json"), "the tokenizer"),
+        (configured(hidden_size=32), r"does not belong to config\.json: bert\..* is \(\d+.*\), expected \("),
+        (configured(num_hidden_layers=3), r"it has no bert\.encoder\.layer\.2\."),
+        (configured(num_hidden_layers=1), r"it has .*encoder\.layer\.1\..*, and the model has no place for it"),
+        (configured(intermediate_size=8), r"intermediate\.dense\.bias is \(32,\), expected \(8,\)"),
+        (
+            with_pieces([f"word{number}" for number in range(40)]),
+            r"the tokenizer has \d+ pieces and the model's embedding \d+ rows",
+        ),
+        (with_pieces(["the"]), r"the tokenizer has \d+ pieces and the model's embedding \d+ rows"),
+        (configured(pad_token_id=3), "padding is piece 0 of the tokenizer and 3 of the model"),
+        (strange, "the heads of FNetForSequenceClassification cannot be found"),
+        (
+            lambda source: transformers.ViTConfig().save_pretrained(source),
+            "transformers has no sequence classifier for model type 'vit'",
+        ),
+        (configured(model_type="of-my-own"), r"config\.json is damaged or of a type that transformers does not know"),
+    ],
+)
+def test_what_does_not_fit_is_named(source, change, match):
+    change(source)
+    with pytest.raises(HeadroomError, match=match) as caught:
+        pretrained_encoder(source, LABELS)
+    assert str(caught.value).count("\n") <= 1
 
 
 class TestWriting:

@@ -10,11 +10,10 @@ import transformers
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification.attention_maps import attention_maps
 from headroom.engines.classification.model import ClassificationModel, check_interventions
-from headroom.engines.classification.sites import find_sites, longest_input, real_positions
+from headroom.engines.classification.sites import attention_maps, find_sites, longest_input, real_positions
 from headroom.engines.gates import Gates
-from headroom.engines.removal import fold, remove_heads
+from headroom.engines.head_model import fold, remove_heads
 from headroom.engines.sites import site_names
 from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 from known_replacements import drawn_replacements, of_every_form

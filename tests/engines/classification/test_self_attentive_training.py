@@ -6,7 +6,7 @@ import pytest
 import torch
 import transformers
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification import states, training
+from headroom.engines.classification import trainer
 from headroom.engines.classification.encoder import pretrained_encoder, self_attentive_start, write_encoder
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.self_attentive import trains_in_bfloat16
@@ -16,19 +16,15 @@ from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from toy_fine_tuning import LABELS, examples, same
 from toy_self_attentive import write_self_attentive
+from training_runs import Classification, KilledError, killed_at, same_models
 
 SHAPE = {"embedding": 8, "hidden": 4, "attention": 6, "hops": 3, "fully_connected": 8, "vocabulary": 120}
-SETTINGS = FineTuningSettings(epochs=2, learning_rate=0.01, batch_size=8, max_length=12)
-TRAIN, VALID = examples(60, 0), examples(21, 1)
-
-
-class KilledError(Exception):
-    """Stands for a kill: training ends without another line being run."""
+SETTINGS = {"epochs": 2, "warmup_share": FineTuningSettings().warmup_share}
 
 
 def start(place, **changes):
     settings = SelfAttentiveEncoder.model_validate({**SHAPE, **changes})
-    write_encoder(self_attentive_start(settings, TRAIN.first, LABELS), place)
+    write_encoder(self_attentive_start(settings, examples(60, 0).first, LABELS), place)
     return place
 
 
@@ -37,20 +33,8 @@ def encoder(tmp_path_factory):
     return start(tmp_path_factory.mktemp("encoder"))
 
 
-def run(encoder, work, *, notify=lambda _: None, train=TRAIN, **changes):
-    work.mkdir(parents=True, exist_ok=True)
-    return training.fine_tune(
-        task=training.Task(encoder, train, VALID),
-        settings=SETTINGS.model_copy(update=changes),
-        seed=1,
-        device="cpu",
-        work=work,
-        notify=notify,
-    )
-
-
-def weights(work, epoch):
-    return load_file(work / f"epoch{epoch}" / "model.safetensors")
+def run(encoder, work, **changes):
+    return Classification(encoder).run(work, **{**SETTINGS, **changes})
 
 
 def test_a_fresh_start_has_the_shape_and_the_labels_asked_for(encoder):
@@ -61,7 +45,7 @@ def test_a_fresh_start_has_the_shape_and_the_labels_asked_for(encoder):
     tokenizer = load_tokenizer(encoder, 5000)  # longer than any table of positions
     assert type(tokenizer) is transformers.BertTokenizer
     assert len(tokenizer) == config.vocab_size <= 120
-    model = training.build_model(encoder, 1)
+    model = trainer.build_model(encoder, 1)
     shapes = {name: tuple(value.shape) for name, value in model.state_dict().items() if "lstm" not in name}
     assert shapes == {
         "encoder.embedding.weight": (config.vocab_size, 8),
@@ -73,7 +57,7 @@ def test_a_fresh_start_has_the_shape_and_the_labels_asked_for(encoder):
         "classifier.bias": (3,),
     }
     assert not model.get_input_embeddings().weight[config.pad_token_id].any()
-    assert same(model.state_dict(), training.build_model(encoder, 1).state_dict())
+    assert same(model.state_dict(), trainer.build_model(encoder, 1).state_dict())
 
 
 def test_it_learns(tmp_path):
@@ -87,20 +71,16 @@ def test_it_learns(tmp_path):
 
 @pytest.mark.parametrize("update", [1, 3], ids=["start of second", "within second"])
 def test_killed_and_resumed_it_ends_with_the_same_bits(encoder, tmp_path, update):
-    def kill(progress):
-        if (progress.epoch, progress.update) == (2, update):
-            raise KilledError
-
+    kind = Classification(encoder)
     run(encoder, tmp_path / "whole")
     with pytest.raises(KilledError):
-        run(encoder, tmp_path / "killed", notify=kill)
-    assert states.last_whole_epoch(tmp_path / "killed")[0] == 1
+        run(encoder, tmp_path / "killed", notify=killed_at(2, update))
+    assert kind.last_whole(tmp_path / "killed") == 1
     torch.manual_seed(99)
     told = []
     run(encoder, tmp_path / "killed", notify=told.append)
     assert told[0].epoch == 2
-    for epoch in (1, 2):
-        assert same(weights(tmp_path / "killed", epoch), weights(tmp_path / "whole", epoch))
+    assert same_models(kind, tmp_path / "killed", tmp_path / "whole", (1, 2))
 
 
 def test_the_penalty_keeps_hops_apart(tmp_path):
@@ -131,7 +111,7 @@ def test_a_trained_one_can_be_the_start_of_another_task(tmp_path):
     write_encoder(pretrained_encoder(source, LABELS), tmp_path / "out")
     before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("source", "out"))
     assert same(after, {name: value for name, value in before.items() if not name.startswith("classifier")})
-    model = training.build_model(tmp_path / "out", 1)
+    model = trainer.build_model(tmp_path / "out", 1)
     assert torch.equal(model.encoder.lstm.weight_hh_l0, before["encoder.lstm.weight_hh_l0"])
     assert model.classifier.out_features == 3
 

@@ -8,64 +8,48 @@ import numpy
 import pytest
 import torch
 import transformers
-from fine_tuning_runs import EPOCHS, MODEL, SETTINGS, TRAIN, UPDATES, VALID, run, weights
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification import states, training
+from headroom.engines.classification import records, trainer, training
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.trainer import GroupedBatches, encode, load_tokenizer
 from headroom.settings.models import FineTuningSettings
 from safetensors.torch import load_file
 from toy_encoder import write_encoder as write_pretrained
 from toy_fine_tuning import LABELS, examples, same, write_toy_encoder
+from training_runs import SETTINGS, TRAIN, VALID, Classification
 from transformers import TrainerCallback
 
 
-class TestWhole:
-    def test_it_leaves_models_records_and_two_states(self, whole):
-        names = {path.name for path in whole[0].iterdir()}
-        assert names == {f"epoch{epoch}{kind}" for epoch in EPOCHS for kind in ("", ".json")} | {"states"}
-        assert {path.name for path in (whole[0] / "states").iterdir()} == {
-            f"checkpoint-{2 * UPDATES}",
-            f"checkpoint-{3 * UPDATES}",
-        }
-        for epoch in EPOCHS:
-            assert sorted(path.name for path in (whole[0] / f"epoch{epoch}").iterdir()) == MODEL
-        assert not list(whole[0].rglob("training_args.bin"))
+@pytest.fixture
+def run(classification):
+    return classification.run
 
-    def test_it_learns(self, untrained, tmp_path):
+
+class TestWhole:
+    def test_it_learns(self, run, tmp_path):
         settings = {"batch_size": 4, "learning_rate": 0.005}
-        found = run(untrained, tmp_path, train=examples(200, 0), **settings)
+        found = run(tmp_path, train=examples(200, 0), **settings)
         assert found[0].valid_loss > found[1].valid_loss > found[2].valid_loss
         assert found[2].valid_accuracy > 0.7  # a third by chance
         assert found[2].train_loss < 0.6 < found[0].train_loss
 
-    def test_progress_and_records_tell_the_same(self, whole):
-        _, told, found = whole
-        places = [(step.epoch, step.update, step.updates) for step in told]
-        assert places == [(epoch, update, UPDATES) for epoch in EPOCHS for update in range(1, UPDATES + 1)]
-        assert [record.updates for record in found] == [UPDATES, 2 * UPDATES, 3 * UPDATES]
-        assert [record.train_loss for record in found] == [told[epoch * UPDATES - 1].loss for epoch in EPOCHS]
-        assert all(record.examples_per_second == pytest.approx(60 / record.seconds) for record in found)
-        assert all(record.gradient_norm > 0 for record in found)
-        assert told[0].seconds_left > told[-1].seconds_left == 0
-
-    def test_validation_is_what_the_saved_model_says(self, whole):
+    def test_validation_is_what_the_saved_model_says(self, whole_classification):
         """The oracle: the classifier that the experiments load, one example at a time."""
-        model = ClassificationModel.load(whole[0] / "epoch1", "cpu")
+        model = ClassificationModel.load(whole_classification[0] / "epoch1", "cpu")
         assert model.labels == LABELS
         nats, right = [], []
         for batch in model.batches(VALID, examples=1):
             logits = model.logits(batch)[0]
             nats.append(float(torch.nn.functional.cross_entropy(logits, batch.labels[0])))
             right.append(bool(logits.argmax() == batch.labels[0]))
-        assert whole[2][0].valid_loss == pytest.approx(numpy.mean(nats), rel=1e-4)
-        assert whole[2][0].valid_accuracy == pytest.approx(numpy.mean(right))
+        assert whole_classification[2][0].valid_loss == pytest.approx(numpy.mean(nats), rel=1e-4)
+        assert whole_classification[2][0].valid_accuracy == pytest.approx(numpy.mean(right))
 
-    def test_the_saved_tokenizer_cuts_as_training_did(self, whole):
-        tokenizer = transformers.AutoTokenizer.from_pretrained(whole[0] / "epoch3")
+    def test_the_saved_tokenizer_cuts_as_training_did(self, whole_classification):
+        tokenizer = transformers.AutoTokenizer.from_pretrained(whole_classification[0] / "epoch3")
         assert tokenizer.model_max_length == 12
         assert len(tokenizer("the dog " * 20, truncation=True)["input_ids"]) == 12
-        assert json.loads((whole[0] / "epoch3" / "tokenizer.json").read_text())["truncation"] is None
+        assert json.loads((whole_classification[0] / "epoch3" / "tokenizer.json").read_text())["truncation"] is None
 
     def test_the_loss_of_the_first_update_is_that_of_the_first_batch(self, tmp_path):
         """By hand, without dropout: the mean of the examples' losses under the fresh weights."""
@@ -74,8 +58,8 @@ class TestWhole:
         config = json.loads((plain / "config.json").read_text())
         config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         (plain / "config.json").write_text(json.dumps(config))
-        run(plain, tmp_path / "work", notify=told.append, epochs=1)
-        tokenizer, model = load_tokenizer(plain, 12), training.build_model(plain, 1).eval()
+        Classification(plain).run(tmp_path / "work", notify=told.append, epochs=1)
+        tokenizer, model = load_tokenizer(plain, 12), trainer.build_model(plain, 1).eval()
         encoded = encode(TRAIN, tokenizer, model.config)
         first = next(iter(GroupedBatches([len(one["input_ids"]) for one in encoded], batch_size=8, seed=1)))
         losses = []
@@ -95,7 +79,7 @@ class TestWhole:
 
         settings = SETTINGS.model_copy(update={"epochs": 2, "warmup_share": 0.25})
         training.fine_tune(
-            task=training.Task(untrained, TRAIN, VALID),
+            task=trainer.Task(untrained, TRAIN, VALID),
             settings=settings,
             seed=1,
             device="cpu",
@@ -109,40 +93,30 @@ class TestWhole:
 
 
 class TestDeterminism:
-    def test_the_same_seed_gives_the_same_bytes_and_another_others(self, untrained, whole, tmp_path):
-        torch.manual_seed(5)
-        run(untrained, tmp_path / "same", epochs=3)
-        for epoch in EPOCHS:
-            for name in MODEL:
-                place = Path(f"epoch{epoch}") / name
-                assert (tmp_path / "same" / place).read_bytes() == (whole[0] / place).read_bytes()
-        run(untrained, tmp_path / "other", seed=2, epochs=1)
-        assert not same(weights(tmp_path / "other", 1), weights(whole[0], 1))
-
     @pytest.mark.parametrize("pretrained", [False, True])
     def test_fresh_weights_depend_on_the_seed_alone(self, untrained, tmp_path, pretrained):
         source = untrained
         if pretrained:
             source = write_pretrained(tmp_path / "source", head=False, labels=LABELS)
         torch.manual_seed(5)
-        one = training.build_model(source, 1).state_dict()
+        one = trainer.build_model(source, 1).state_dict()
         torch.manual_seed(6)
-        other, third = training.build_model(source, 1).state_dict(), training.build_model(source, 2).state_dict()
+        other, third = trainer.build_model(source, 1).state_dict(), trainer.build_model(source, 2).state_dict()
         assert same(one, other)
         assert not torch.equal(one["classifier.weight"], third["classifier.weight"])
         stored = load_file(source / "model.safetensors") if pretrained else {}
         assert all(torch.equal(third[f"bert.{name}"], value) for name, value in stored.items())
 
-    def test_no_network_is_asked(self, untrained, tmp_path, monkeypatch):
+    def test_no_network_is_asked(self, run, tmp_path, monkeypatch):
         def refuse(*_, **__):
             raise AssertionError("a connection was opened")
 
         monkeypatch.setattr(socket.socket, "connect", refuse)
         monkeypatch.setattr(socket, "getaddrinfo", refuse)
-        run(untrained, tmp_path, epochs=1)
+        run(tmp_path, epochs=1)
 
-    def test_nothing_but_our_lines_is_printed(self, untrained, tmp_path, capfd):
-        run(untrained, tmp_path, epochs=1)
+    def test_nothing_but_our_lines_is_printed(self, run, tmp_path, capfd):
+        run(tmp_path, epochs=1)
         assert capfd.readouterr() == ("", "")
 
 
@@ -151,7 +125,7 @@ class TestOtherModels:
     def test_they_train_on_pairs_and_can_be_loaded(self, tmp_path, family):
         source = write_pretrained(tmp_path / "source", family, labels=LABELS, head=False)
         found = training.fine_tune(
-            task=training.Task(source, examples(16, 0, pairs=True), examples(9, 1, pairs=True)),
+            task=trainer.Task(source, examples(16, 0, pairs=True), examples(9, 1, pairs=True)),
             settings=SETTINGS.model_copy(update={"epochs": 1, "max_length": 30}),
             seed=1,
             device="cpu",
@@ -175,18 +149,12 @@ class TestOtherModels:
 
 
 class TestSettings:
-    def test_bfloat16_trains_on_the_cpu_and_keeps_float32_weights(self, untrained, whole, tmp_path):
-        found = run(untrained, tmp_path, epochs=1, precision="bfloat16")
-        assert {weight.dtype for weight in weights(tmp_path, 1).values()} == {torch.float32}
-        assert not same(weights(tmp_path, 1), weights(whole[0], 1))
-        assert found[0].valid_loss == pytest.approx(whole[2][0].valid_loss, rel=0.5)
-
-    def test_without_clipping_the_norm_is_still_told(self, untrained, tmp_path):
-        found = run(untrained, tmp_path / "off", epochs=1, clip_norm=0)
-        low = run(untrained, tmp_path / "low", epochs=1, clip_norm=1e-9)
+    def test_without_clipping_the_norm_is_still_told(self, run, tmp_path, classification):
+        found = run(tmp_path / "off", epochs=1, clip_norm=0)
+        low = run(tmp_path / "low", epochs=1, clip_norm=1e-9)
         assert found[0].gradient_norm > 0.01
         assert low[0].gradient_norm > 0.01  # before clipping
-        assert not same(weights(tmp_path / "off", 1), weights(tmp_path / "low", 1))
+        assert not same(*(classification.weights(tmp_path / name, 1) for name in ("off", "low")))
 
 
 class TestErrors:
@@ -207,12 +175,12 @@ class TestErrors:
         with pytest.raises(HeadroomError, match=r"^--max-length 513: the encoder reads at most 512 pieces"):
             load_tokenizer(untrained, 513)
 
-    def test_a_loss_that_is_not_a_number(self, untrained, tmp_path):
+    def test_a_loss_that_is_not_a_number(self, run, tmp_path):
         with pytest.raises(
             HeadroomError, match=r"^the loss of update \d+ \(epoch 1\) is nan: lower training.learning_rate"
         ):
-            run(untrained, tmp_path, learning_rate=1e30, clip_norm=0, warmup_share=0)
-        assert states.last_whole_epoch(tmp_path) == (0, None)
+            run(tmp_path, learning_rate=1e30, clip_norm=0, warmup_share=0)
+        assert records.last_whole_epoch(tmp_path) == (0, None)
 
     @pytest.mark.parametrize(
         ("error", "match"),
@@ -227,10 +195,10 @@ class TestErrors:
         ],
         ids=["disk", "torch.save", "rights", "gpu"],
     )
-    def test_mishaps_of_the_machine(self, untrained, tmp_path, monkeypatch, error, match):
+    def test_mishaps_of_the_machine(self, run, tmp_path, monkeypatch, error, match):
         def fail(*_):
             raise error
 
         monkeypatch.setattr(training.Trainer, "_save_optimizer_and_scheduler", fail)
         with pytest.raises(HeadroomError, match=match):
-            run(untrained, tmp_path, epochs=1)
+            run(tmp_path, epochs=1)

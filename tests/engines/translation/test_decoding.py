@@ -3,7 +3,7 @@
 import pytest
 import torch
 from headroom.core.heads import parse_profile
-from headroom.engines.translation.decoding import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.engines.translation.batches import Marks, greedy, pieces_until_end, wrong_guesses
 from headroom.settings.experiments import DecodingSettings
 
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip

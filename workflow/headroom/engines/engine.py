@@ -1,9 +1,8 @@
 """Engines: what loads, reads, judges, observes and times one kind of model. Stages know no more of it than this.
 
 An engine is a folder beside this file whose `engine.py` names its class `ENGINE`. It is imported by its name, and its
-methods import its parts late, so that a stage waits for nothing that it does not use, and its command line for no
-engine at all. A stage names in `USES` the parts behind the methods that it calls: editing one of the others, or another
-engine, does not rerun it.
+methods import its parts late, so that a command line imports no engine, and a stage only what it uses. A stage names in
+`USES` the parts behind the methods that it calls: editing one of the others, or another engine, does not rerun it.
 """
 
 from __future__ import annotations
@@ -11,17 +10,22 @@ from __future__ import annotations
 import argparse
 import importlib
 import sys
-from collections.abc import Callable, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headroom.core.command import add_run, stage_parser
+from headroom.core.errors import HeadroomError
 
 if TYPE_CHECKING:
+    import numpy
     from torch import Tensor
 
+    from headroom.core.bootstrap import Sample
+    from headroom.core.interventions import Intervention
+    from headroom.engines.gates import Replacements
     from headroom.engines.head_model import HeadModel
-    from headroom.engines.judged import EvaluationSet, Outcome
     from headroom.engines.maps import MapBatch
 
 ENGINES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/engine.py")))
@@ -29,6 +33,58 @@ ENGINES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("
 
 PARTS = ("model", "judging", "observing", "timing")
 """The modules beside every engine's `engine.py` whose edits rerun only those stages that name them in `USES`."""
+
+Statistics = Mapping[str, "numpy.ndarray"]
+"""By metric, what each example of a set adds to it, (examples, k)."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A model on a set: its answers, their statistics, the scores, and the scores on every resample.
+
+    Attributes:
+        answers: The model's answer to each example: the pieces of a translation, or the index of a class.
+        sample: What each example adds to each metric.
+        scores: By metric, the main one first.
+        resampled: By metric, (samples,).
+    """
+
+    answers: list[Any]
+    sample: Sample
+    scores: dict[str, float]
+    resampled: dict[str, numpy.ndarray]
+
+
+class EvaluationSet(Protocol):
+    """Examples with references that models are judged on; one object serves many models. All sets inherit from it.
+
+    Attributes:
+        name: Its name.
+        metrics: Names in the order of all tables, the task's main one first.
+        weights: How often each example is in each bootstrap sample, (resamples, examples).
+    """
+
+    name: str
+    metrics: tuple[str, ...]
+    weights: numpy.ndarray
+
+    def batches(self, model: Any) -> list[Any]:
+        """Return the set in batches for a model."""
+
+    def judge(self, model: Any) -> Outcome:
+        """Return the outcome of a model under its present gates."""
+
+    def judge_under(
+        self, model: Any, intervention: Intervention, full: Outcome, replacements: Replacements | None
+    ) -> Outcome:
+        """Return the outcome of a model under an intervention; `full` is its outcome without."""
+
+    def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
+        """Return answers and what they add to the metrics with the scores, also on every resample."""
+        return Outcome(answers, sample, sample.scores(), sample.resampled(self.weights))
+
+    def signature(self, metric: str) -> str:
+        """Return what affects a number measured on this set."""
 
 
 class Workload(Protocol):
@@ -50,16 +106,20 @@ class Workload(Protocol):
 
 
 class Engine(Protocol):
-    """Models of one kind, with their data, as the command line names them.
+    """Models of one kind, with their data, as the command line names them. All engines inherit from it.
 
     Attributes:
         loss: What the loss of an example is, for signatures.
+        training_text: The file of the corpus with what the encoder read in training.
     """
 
     loss: str
+    training_text: str
+    given: argparse.Namespace
 
     def __init__(self, given: argparse.Namespace) -> None:
         """Take the parsed command line, with the flags that were added here."""
+        self.given = given
 
     @staticmethod
     def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -95,6 +155,7 @@ class Engine(Protocol):
 
     def example_batches(self, model: Any, examples: Any, size: int) -> list[MapBatch]:
         """Return examples of a set in batches that show the maps of every site, teacher-forced where there is one."""
+        return self._part("observing").example_batches(model, examples, size)
 
     def sentence_batches(self, model: Any, sentences: Sequence[str], size: int) -> list[MapBatch]:
         """Return single sentences in batches that show the maps of the encoder, with the places of their pieces.
@@ -102,9 +163,11 @@ class Engine(Protocol):
         Raises:
             HeadroomError: If the pieces of a sentence cannot be found in it.
         """
+        return self._part("observing").sentence_batches(model, sentences, size)
 
     def frequencies(self, model: Any) -> Tensor | None:
         """Return how often each piece of the encoder's vocabulary occurs in the training text, (V,), None without."""
+        return self._part("observing").frequencies(model, Path(self.given.corpus) / self.training_text)
 
     def workload(self, model: Any, examples: Any, size: int) -> Workload:
         """Return a batch of the set's middle lengths, to be timed.
@@ -112,6 +175,20 @@ class Engine(Protocol):
         Raises:
             HeadroomError: If the set has fewer examples than that.
         """
+        return self._part("timing").workload(model, examples, size)
+
+    def _part(self, name: str) -> Any:
+        """Import one of `PARTS` of this engine."""
+        return importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
+
+
+def middle(lengths: Sequence[int], size: int) -> list[int]:
+    """Return the positions of the `size` examples of middle lengths; raise HeadroomError if there are fewer."""
+    if len(lengths) < size:
+        raise HeadroomError(f"timing.batch_sizes: {size} examples wanted, the set has {len(lengths)}")
+    order = sorted(range(len(lengths)), key=lambda place: (lengths[place], place))
+    start = (len(order) - size) // 2
+    return order[start : start + size]
 
 
 def add_task(parser: argparse.ArgumentParser) -> None:

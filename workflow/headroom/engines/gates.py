@@ -1,8 +1,9 @@
 """Gates on z: the one intervention point of all masking, scoring and learning."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -11,6 +12,10 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, check_heads
 from headroom.core.interventions import Intervention
 from headroom.engines.sites import AttentionSite, site_names
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
+    from headroom.engines.maps import MapBatch
 
 Observer = Callable[[Site, Tensor], None]
 """Called with a site and its gated z, shape (T, B, H, d)."""
@@ -32,11 +37,7 @@ class Replacements:
     seed: int = 0
 
     def means_of(self, live: AttentionSite) -> Tensor:
-        """Return the mean z of the heads that a site still has, (K, d).
-
-        Raises:
-            HeadroomError: If the means are of another model.
-        """
+        """Return the mean z of the heads that a site still has, (K, d); raise HeadroomError if of another model."""
         if live.site not in self.means or self.means[live.site].shape[-1] != live.head_width:
             raise HeadroomError(f"there is no mean z of site {live.site}; measure the means on the model at hand")
         return self.means[live.site][[index - 1 for index in live.kept]]
@@ -50,11 +51,7 @@ class Replacements:
 
 
 def needed(replacements: Replacements | None, intervention: Intervention) -> Replacements:
-    """Return the replacements that an intervention needs.
-
-    Raises:
-        HeadroomError: If there are none.
-    """
+    """Return the replacements that an intervention needs; raise HeadroomError without."""
     if replacements is None:
         raise HeadroomError(
             f"intervention '{intervention}': what stands in for its heads is not known; measure replacements first"
@@ -71,12 +68,7 @@ class Gates:
     """
 
     def __init__(self, *, sites: Sequence[AttentionSite], batch_first: bool) -> None:
-        """Install the hooks.
-
-        Args:
-            sites: The live sites.
-            batch_first: Whether z comes as (B, T, H * d) rather than (T, B, H * d).
-        """
+        """Install the hooks; with `batch_first` z comes as (B, T, H * d), else as (T, B, H * d)."""
         self._sites = sites
         self._batch_first = batch_first
         self._values: dict[Site, Tensor] = {}
@@ -95,11 +87,7 @@ class Gates:
         self._stand_ins = {}
 
     def apply(self, intervention: Intervention, replacements: Replacements | None = None) -> None:
-        """Set the gates of an intervention for every example; sites without one of its heads stay untouched.
-
-        Args:
-            intervention: What is done: z * scale + replacement.
-            replacements: What stands in for removed heads, where that is not zero.
+        """Set the gates of an intervention (z * scale + replacement) for every example, at sites with one of its heads.
 
         Raises:
             HeadroomError: If the model has no such head, or its replacement is not known.
@@ -157,7 +145,7 @@ class Gates:
                 stand_in = self._stand_ins.get(live.site)
                 gated = z * self._shaped(gate, live)
                 z = gated if stand_in is None else gated + stand_in(z)
-            if self._observers:  # z goes on through what they were shown, so that gradients reach it
+            if self._observers:  # the same tensor is passed on, so that gradients reach what they were shown
                 shown = z.transpose(0, 1) if self._batch_first else z  # (T, B, H, d)
                 for observer in self._observers:
                     observer(live.site, shown)
@@ -188,3 +176,29 @@ class Gates:
         if gate.dim() == 2:
             gate = gate.unsqueeze(1 if self._batch_first else 0)
         return gate.unsqueeze(-1)
+
+
+@torch.no_grad()
+def measured(model: "HeadModel", batches: "Iterable[MapBatch]", *, seed: int = 0) -> Replacements:
+    """Return the mean z of every head over the positions of some examples that are not padding; 0 for removed heads.
+
+    `seed` is that of the permutations of examples with which z is resampled.
+    """
+    sums = {live.site: torch.zeros(()) for live in model.live_sites if live.kept}
+    counts = dict.fromkeys(sums, 0)
+    for batch in batches:
+
+        def add(site: Site, z: Tensor, real: Mapping[str, tuple[Tensor, Tensor]] = batch.real) -> None:
+            positions = z.transpose(0, 1)[real[site.kind][0].to(z.device)]  # (T, B, K, d) -> (N, K, d)
+            sums[site] = sums[site] + positions.sum(0, dtype=torch.float64).cpu()
+            counts[site] += len(positions)
+
+        with model.gates.observed(add):
+            batch.show(lambda _site, _weights: None)
+    means: dict[Site, Tensor] = {}
+    for live in model.live_sites:
+        if counts.get(live.site):
+            kept = [index - 1 for index in live.kept]
+            means[live.site] = torch.zeros(live.site.heads, live.head_width, dtype=torch.float64)
+            means[live.site][kept] = sums[live.site] / counts[live.site]
+    return Replacements(means, seed)

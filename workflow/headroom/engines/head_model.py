@@ -1,6 +1,6 @@
-"""What every experiment asks of a model, whichever engine it comes from, and where it is computed."""
+"""What every experiment asks of a trained model, whichever engine it comes from; and real removal of its heads."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -9,25 +9,34 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head, Site
-from headroom.engines.gates import Gates
-from headroom.engines.sites import AttentionSite
+from headroom.core.heads import Head, Site, check_heads, format_profile
+from headroom.core.interventions import Intervention
+from headroom.engines.gates import Gates, Replacements, needed
+from headroom.engines.sites import AttentionSite, site_names
 
 
 class HeadModel(Protocol):
-    """A trained model in eval mode, its sites, and gates on them."""
+    """A trained model in eval mode, its sites, and gates on them. The models of all engines inherit from it."""
 
-    model: nn.Module
+    model: Any
     gates: Gates
     live_sites: list[AttentionSite]
 
     @property
     def sites(self) -> list[Site]:
         """The names of the sites, in table order."""
+        return site_names(self.live_sites)
 
     @property
     def device(self) -> torch.device:
         """Where the parameters are."""
+        return next(self.model.parameters()).device
+
+    @property
+    def removed(self) -> str:
+        """The profile of the heads that are gone."""
+        kept = {head for live in self.live_sites for head in live.kept_heads()}
+        return format_profile({head for site in self.sites for head in site.head_names()} - kept)
 
     def losses(self, batch: Any) -> tuple[Tensor, Tensor]:
         """Return the summed negative log-likelihood (B,) in nats, and the number of targets (B,), of each example."""
@@ -40,34 +49,147 @@ class HeadModel(Protocol):
 
     def remove(self, removed: frozenset[Head]) -> None:
         """Slice heads out for real, in place."""
+        remove_heads(self.live_sites, removed)
 
     def save(self, path: Path | str) -> None:
         """Write the model with a descriptor of the heads removed, so that loading brings it back."""
 
 
-def pick_device(device: str) -> torch.device:
-    """Return the device that `auto`, `cpu` or `cuda` stands for.
-
-    Raises:
-        HeadroomError: If CUDA is asked for and there is none.
-    """
-    if device == "cuda" and not torch.cuda.is_available():
-        raise HeadroomError("device: cuda was asked for, but torch sees no CUDA device; use auto or cpu")
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    return torch.device(device)
-
-
 @contextmanager
 def seeded(seed: int | None) -> Iterator[None]:
-    """Draw torch's random numbers from a seed within a block, and go on afterwards as if nothing had been drawn.
-
-    Args:
-        seed: The seed; None changes nothing.
-    """
+    """Draw torch's random numbers from a seed within a block and restore its state afterwards; None does nothing."""
     if seed is None:
         yield
         return
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield
+
+
+class EmptyAttention(nn.Module):
+    """A site with no head left: what remains of it is the bias of its output projection."""
+
+    def __init__(self, *, bias: Tensor) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(bias.detach().clone())
+
+    def forward(self, query: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+        """Return the bias at every position of `query` (..., D), and no attention weights."""
+        return self.bias.expand(query.shape), None
+
+    def _get_input_buffer(self, _: Any) -> dict[str, Any]:
+        """Return nothing cached: fairseq's decoder layers ask every self-attention for its cache."""
+        return {}
+
+
+class NoHeads(nn.Module):
+    """A site with no head left, whose output projection lies outside it: z has no columns."""
+
+    def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
+        """Return an empty z (B, T, 0), also where there was one query for all of T, and no attention weights."""
+        return hidden_states.new_empty(*hidden_states.shape[:-1], 0), None
+
+
+def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> None:
+    """Slice heads out of a live model, in place.
+
+    Rows of the query, key and value projections (of the learned queries, where there are only these) and columns
+    of the output projection go; the output bias stays, so that the sliced model computes what the masked one does.
+    A site may lose all heads. Heads already gone are skipped.
+
+    Raises:
+        HeadroomError: If the model has no such head.
+    """
+    check_heads(removed, site_names(sites))
+    for live in sites:
+        keep = [index for index in live.kept if Head(live.site.kind, live.site.layer, index) not in removed]
+        if len(keep) < len(live.kept):
+            _slice(live, keep)
+
+
+def realise(model: HeadModel, intervention: Intervention, replacements: Replacements | None = None) -> None:
+    """Do an intervention for real, in place: `fold` it, and slice the removed heads out."""
+    fold(model.live_sites, intervention, replacements)
+    model.remove(intervention.removed)
+
+
+@torch.no_grad()
+def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacements: Replacements | None = None) -> None:
+    """Fold into the output projections of a live model, in place, all of an intervention but the removal itself.
+
+    With W_h the columns of head h: W_h is multiplied by the head's scale, and the bias grows by W_h mean(z_h) for every
+    head that its mean stands in for. `remove_heads` then makes of the model what the intervention makes of it.
+
+    Raises:
+        HeadroomError: If the model has no such head, the replacement is `resample`, which is not one value that a bias
+            could hold, means are needed and not known, or a site's output projection has no bias.
+    """
+    check_heads(intervention.heads, site_names(sites))
+    if intervention.replacement == "resample":
+        raise HeadroomError(f"intervention '{intervention}': resampled heads cannot be sliced out; use zero or mean")
+    for live in (live for live in sites if live.kept):
+        output: Any = live.output
+        columns = output.weight.unflatten(1, (len(live.kept), -1))  # (D, K, d)
+        gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=output.weight.device)
+        if intervention.replacement == "mean" and gone.any():
+            means = needed(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
+            if output.bias is None:
+                raise HeadroomError(f"site {live.site} has no output bias that could hold means; use zero")
+            output.bias += torch.einsum("mkd,kd->m", columns, means * gone[:, None])
+        scale = [1.0 if lost else intervention.gate(head) for head, lost in zip(live.kept_heads(), gone.tolist())]
+        if any(factor != 1 for factor in scale):
+            columns *= torch.tensor(scale).to(output.weight)[:, None]
+
+
+def _slice(live: AttentionSite, keep: list[int]) -> None:
+    if not keep:
+        _empty(live)
+        return
+    width = live.head_width
+    places = [live.kept.index(index) for index in keep]
+    for name in live.inputs:
+        projection = getattr(live.attention, name)
+        rows = _units(places, projection.out_features // len(live.kept))  # projections may differ in rows per head
+        setattr(live.attention, name, _sliced(projection, rows, dimension=0))
+    _set_output(live, _sliced(live.output, _units(places, width), dimension=1))
+    for name in live.head_counts:
+        setattr(live.attention, name, len(keep))
+    for name in live.head_widths:
+        setattr(live.attention, name, len(keep) * width)
+    live.kept = tuple(keep)
+
+
+def _units(places: list[int], width: int) -> Tensor:
+    """Return the features of heads at these places, which have `width` each: (len(places) * width,)."""
+    return torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
+
+
+def _empty(live: AttentionSite) -> None:
+    """Replace the attention module; an output projection outside it stays, reading no column of z."""
+    output: Any = live.output
+    if live.output_place.startswith(f"{live.attribute}."):
+        setattr(live.parent, live.attribute, EmptyAttention(bias=output.bias))
+    else:
+        setattr(live.parent, live.attribute, NoHeads())
+        _set_output(live, _sliced(output, torch.arange(0), dimension=1))
+    live.kept = ()
+
+
+def _set_output(live: AttentionSite, output: nn.Module) -> None:
+    holder, _, name = live.output_place.rpartition(".")
+    setattr(live.parent.get_submodule(holder), name, output)
+
+
+def _sliced(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:
+    """Return a linear layer with only these output rows (0) or input columns (1); hooks move along."""
+    units = units.to(linear.weight.device)
+    weight = linear.weight.detach().index_select(dimension, units)
+    has_bias = linear.bias is not None
+    new = nn.Linear(1, 1, bias=has_bias, device="meta")  # of no size yet: initial weights would be made for nothing
+    new.out_features, new.in_features = weight.shape
+    new.weight = nn.Parameter(weight)
+    if has_bias:
+        bias = linear.bias.detach()
+        new.bias = nn.Parameter(bias.index_select(0, units) if dimension == 0 else bias.clone())
+    new._forward_pre_hooks = linear._forward_pre_hooks
+    return new.train(linear.training)

@@ -20,11 +20,11 @@ MapObserver = Callable[[Site, Tensor], None]
 def hooked(
     sites: Sequence[AttentionSite], ask: Callable[..., Any], shown: Callable[[Site], Callable[..., Any]]
 ) -> Iterator[None]:
-    """Let attention modules be asked for their weights, and the weights be taken from them, within a block.
+    """Hook the attention modules of sites that have heads, within a block.
 
     Args:
-        sites: Live sites; one without heads is passed over.
-        ask: Forward pre-hook, which asks for weights in the engine's way.
+        sites: Live sites.
+        ask: Forward pre-hook, which requests weights in the engine's way.
         shown: From a site to its forward hook, which takes the weights from what the module returns.
     """
     with ExitStack() as hooks:
@@ -62,14 +62,11 @@ class MapBatch:
 
 
 def padded_spans(rows: Sequence[Sequence[tuple[int, int]]], ordinary: Tensor) -> Tensor:
-    """Return the spans of pieces as one tensor.
+    """Return the spans of pieces as one tensor (B, T, 2) on the CPU, -1 for pieces that do not count.
 
     Args:
         rows: The spans of those pieces of each row that count, in order.
         ordinary: Which positions count, (B, T).
-
-    Returns:
-        (B, T, 2), on the CPU; -1 for the others.
 
     Raises:
         HeadroomError: If a row has another number of pieces that count.
@@ -96,12 +93,9 @@ def has_values(live: AttentionSite) -> bool:
 
 @contextmanager
 def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, batch_first: bool) -> Iterator[None]:
-    """Show the values of every site to `observer` within a block.
+    """Show the values of every site that has some to `observer` within a block, padding included.
 
-    Args:
-        sites: Live sites; one without values is passed over.
-        observer: Called once per site and forward pass. Positions of padding are included.
-        batch_first: Whether the engine has (B, S, ...) rather than (S, B, ...).
+    With `batch_first` the engine has (B, S, ...), else (S, B, ...).
     """
 
     def hook(live: AttentionSite) -> Callable[[nn.Module, Any, Tensor], None]:

@@ -1,7 +1,7 @@
 """Processes that train one model together, on one machine, each with its part of every update.
 
-They meet as those of `torchrun` do, so that both engines find each other: fairseq through torch.distributed,
-transformers through the environment besides. NCCL joins GPUs, one process each; gloo joins processes on the CPU.
+fairseq finds them through torch.distributed, transformers also through the environment, as `torchrun` sets it. NCCL
+joins GPUs, one process each; gloo joins processes on the CPU.
 """
 
 import errno
@@ -14,7 +14,7 @@ import tempfile
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -25,7 +25,7 @@ from torch import Tensor, distributed
 from torch.multiprocessing.spawn import ProcessExitedException, start_processes
 
 from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory
-from headroom.engines.head_model import pick_device
+from headroom.engines.sites import pick_device
 
 Notify = Callable[[Any], None]
 Work = Callable[[Notify], None]
@@ -34,11 +34,8 @@ Work = Callable[[Notify], None]
 _LONGEST = 3000
 """Characters of an error that are passed on: several processes write into one pipe, where up to 4 kB stay whole."""
 
-_POLL = 0.1
-"""Seconds between looks at the messages of the processes."""
-
-_GRACE = 2.0
-"""Seconds that the others have to end by themselves after one has failed."""
+_POLL, _GRACE = 0.1, 2.0
+"""Seconds between reads of messages, and for the others to end by themselves after one has failed."""
 
 
 def process_count() -> int:
@@ -47,15 +44,12 @@ def process_count() -> int:
 
 
 def this_process() -> int:
-    """Return which of these processes this is, counted from 0: that one writes files and reports progress."""
+    """Return the rank of this process; the one of rank 0 writes files and reports progress."""
     return distributed.get_rank() if distributed.is_initialized() else 0
 
 
 def own_seed(seed: int, process: int) -> int:
-    """Return the seed of what a process draws for itself alone; the first one has the seed as it is.
-
-    They differ in their last 32 bits, which are all that torch's generator on the CPU reads.
-    """
+    """Return the seed of what one process draws; they differ in the 32 bits that torch reads on the CPU."""
     return seed + process * 1_000_000_007
 
 
@@ -75,11 +69,7 @@ def sum_over_processes(numbers: Tensor) -> Tensor:
 
 
 def check_replicas(weights: Iterable[Tensor]) -> None:
-    """Raise HeadroomError if the processes no longer have the same weights, to the bit.
-
-    Args:
-        weights: Those of this process, in float32.
-    """
+    """Raise HeadroomError if the processes no longer have the same weights (float32), to the bit."""
     if process_count() == 1:
         return
     own = torch.stack([weight.detach().contiguous().view(torch.int32).sum() for weight in weights])
@@ -104,13 +94,9 @@ def check_processes(count: int, device: str) -> None:
 def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None:
     """Do some work in several processes at once, or in this one if it is only one.
 
-    Whatever ends one of the processes ends all of them, and so does the end of this one.
+    If one of the processes ends early, or this one ends, all of them do.
 
-    Args:
-        work: What they do. Where they are several, it is pickled, and what it is made of is imported there.
-        count: Number of processes.
-        device: `auto`, `cpu` or `cuda`.
-        notify: Called here with all progress of the first process.
+    Work for several processes is pickled. `notify` is called here with all progress of the first one.
 
     Raises:
         HeadroomError: If there are not as many GPUs, if one of the processes raised it, or was killed.
@@ -120,10 +106,9 @@ def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None
         work(notify)
         return
     receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
-    threads = max(1, torch.get_num_threads() // count)
     errors: list[Exception] = []
     with tempfile.TemporaryDirectory() as place:
-        shared = (work, count, device, threads, Path(place) / "meeting", sender)
+        shared = (work, count, device, max(1, torch.get_num_threads() // count), Path(place) / "meeting", sender)
         together = start_processes(_take_part, shared, count, join=False, daemon=True)  # spawned: CUDA survives no fork
         sender.close()
         try:
@@ -132,7 +117,8 @@ def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None
             _receive(receiver, notify, errors)
         except ProcessExitedException as failed:
             _receive(receiver, notify, errors)
-            raise _reason(errors, failed, together.processes) from None
+            codes = [process.exitcode for process in together.processes]
+            raise _reason(errors, codes, failed.error_index) from None
         finally:
             for process in together.processes:
                 process.kill()
@@ -145,29 +131,23 @@ def _receive(receiver: Connection, notify: Notify, errors: list[Exception]) -> N
     with suppress(EOFError):
         while receiver.poll():
             message = receiver.recv()
-            if isinstance(message, Exception):
-                errors.append(message)
-            else:
-                notify(message)
+            (errors.append if isinstance(message, Exception) else notify)(message)
 
 
-def _reason(errors: list[Exception], failed: ProcessExitedException, processes: Sequence[Any]) -> Exception:
+def _reason(errors: list[Exception], codes: list[int], failed: int) -> Exception:
     """Return why the processes ended; one that was killed makes the others fail, with errors that do not say so."""
-    codes = [process.exitcode for process in processes]
     signalled = [number for number, code in enumerate(codes) if code < 0 and code != -signal.SIGTERM]
-    first = next(iter([*signalled, failed.error_index]))
+    first = signalled[0] if signalled else failed
+    end = f"ended with status {codes[first]}"
+    if codes[first] < 0:
+        killed = codes[first] == -signal.SIGKILL
+        end = "was killed (for want of memory?)" if killed else f"was ended by {signal.Signals(-codes[first]).name}"
     ended = HeadroomError(
-        f"process {first + 1} of {len(codes)} that train together {_end(codes[first])}, and so all were ended; "
+        f"process {first + 1} of {len(codes)} that train together {end}, and so all were ended; "
         "run the same command again: it goes on after the last whole epoch"
     )
     expected = [error for error in errors if not isinstance(error, RuntimeError)]
-    return next(iter([*expected, *([ended] if codes[first] < 0 else errors), ended]))
-
-
-def _end(code: int) -> str:
-    if code == -signal.SIGKILL:
-        return "was killed (for want of memory?)"
-    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    return [*expected, *([ended] if codes[first] < 0 else errors), ended][0]
 
 
 def _take_part(
@@ -183,12 +163,12 @@ def _take_part(
         distributed.destroy_process_group()
     except Exception as error:
         sender.send(_portable(error))
-        os._exit(1)  # at once: tidying up may wait for processes that have ended
+        os._exit(1)  # at once: cleaning up may wait for processes that have ended
 
 
 def _prepare(number: int, count: int, threads: int) -> None:
-    """Say as much as one process would, and use the processors that are this one's share."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the process that waits for this one ends it
+    """Let only the first process log and warn, and give each its share of the processors."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent process ends this one
     level = logging.INFO if number == 0 else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
     if not sys.warnoptions:
@@ -203,16 +183,15 @@ def _meet(number: int, count: int, device: str, meeting: Path) -> None:
     """Join the group of all processes, by way of a file: no port of the machine is needed."""
     on_cpu = pick_device(device).type == "cpu"
     if on_cpu and sys.platform == "linux":
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # whatever the machine's name stands for in its network
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the machine's name may stand for anything in its network
     if not on_cpu:
         torch.cuda.set_device(number)
-    backend = "gloo" if on_cpu else "nccl"
     store = distributed.FileStore(str(meeting), count)  # type: ignore[attr-defined]
-    distributed.init_process_group(backend, store=store, rank=number, world_size=count)
+    distributed.init_process_group("gloo" if on_cpu else "nccl", store=store, rank=number, world_size=count)
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it does, whatever ended that one."""
+    """End this process when the one that started it has ended, for any reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

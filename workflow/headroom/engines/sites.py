@@ -1,4 +1,4 @@
-"""Attention sites inside a model: where z is, and the projections around it."""
+"""Attention sites inside a model: where z is, and the projections around it; and the device that it is on."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class AttentionSite:
             value, in this order, and any other (DeBERTa has some for positions). A single one holds learned queries:
             such heads attend from no token, and average the states themselves (Lin et al. 2017).
         output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
-        head_counts: Attributes of the attention module that say how many heads there are.
-        head_widths: Attributes of the attention module that say how wide all heads are together.
-        kept: The heads still there, counted from 1 and in order; all of them unless some were removed.
+        head_counts: Attributes of the attention module with the number of heads.
+        head_widths: Attributes of the attention module with the width of all heads together.
+        kept: The heads still there, counted from 1 and in order; by default all.
     """
 
     site: Site
@@ -91,3 +91,16 @@ def gradient_norm(weights: Iterable[nn.Parameter]) -> Tensor:
     """Return the Euclidean norm of the gradients of weights together, (); 0 without gradients."""
     gradients = [weight.grad for weight in weights if weight.grad is not None]
     return torch.stack(torch._foreach_norm(gradients)).norm() if gradients else torch.zeros(())
+
+
+def pick_device(device: str) -> torch.device:
+    """Return the device that `auto`, `cpu` or `cuda` stands for.
+
+    Raises:
+        HeadroomError: If CUDA is requested and there is none.
+    """
+    if device == "cuda" and not torch.cuda.is_available():
+        raise HeadroomError("device: cuda was asked for, but torch sees no CUDA device; use auto or cpu")
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(device)

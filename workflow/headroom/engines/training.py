@@ -14,8 +14,10 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
 from headroom.engines.processes import check_processes, run_together
+from headroom.engines.sites import pick_device
 
 Notify = Callable[["Progress"], None]
 
@@ -24,29 +26,32 @@ _OURS = re.compile(r"epoch\d+(\.pt|\.json)?|state\d+\.pt|states|fingerprint|\.(e
 
 
 class Training(Protocol):
-    """What an engine trains: one run. It is pickled for processes that train together."""
+    """What an engine trains: one run. It is pickled for processes that train together.
+
+    Attributes:
+        training: How to train: settings with the number of `epochs`.
+        seed: Seed of fresh weights, data order and dropout.
+        device: `auto`, `cpu` or `cuda`.
+        processes: Number of processes that train together and share every batch, or the batches of every update.
+        unit: What the speed counts: words or examples.
+    """
+
+    training: Any
+    seed: int
+    device: str
+    processes: int
+    unit: str
 
     @property
     def epochs(self) -> int:
         """Number of the last epoch."""
-
-    @property
-    def processes(self) -> int:
-        """Number of processes that train together."""
-
-    @property
-    def device(self) -> str:
-        """Where to train: `auto`, `cpu` or `cuda`."""
-
-    @property
-    def unit(self) -> str:
-        """What the speed counts: words or examples."""
+        return int(self.training.epochs)
 
     def check(self) -> None:
         """Raise HeadroomError, before any work, if settings, data and machine do not fit each other."""
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """Return all that makes the weights but the code, as JSON has it."""
+        """Return all that determines the weights but the code, as JSON has it."""
 
     def signature(self, arm: str) -> str:
         """Return what affects the table of epochs, for an arm's name."""
@@ -56,6 +61,14 @@ class Training(Protocol):
 
     def files(self, epoch: int) -> Sequence[str]:
         """Return the names, within `work`, of the files of an epoch's model."""
+
+
+def check_precision(precision: str, device: str) -> bool:
+    """Return whether a device is the CPU; raise HeadroomError if it cannot train with this precision."""
+    on_cpu = pick_device(device).type == "cpu"
+    if precision == "float16" and on_cpu:
+        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
+    return on_cpu
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,12 +157,9 @@ def loaded_code() -> list[str]:
 
 
 def claim(work: Path, expected: str) -> bool:
-    """Make a directory one training's: what a training of another fingerprint left is removed.
+    """Make a directory one training's and return whether another one's files were there, which are removed.
 
-    What a kill left half-written goes too. Files that no training writes are not touched.
-
-    Returns:
-        Whether something of another training was there.
+    Half-written files are removed too, files that no training writes are not.
     """
     stamp = work / "fingerprint"
     known = stamp.is_file() and stamp.read_text("utf-8") == expected
@@ -182,14 +192,7 @@ class Progress:
 
 
 def progress_lines(logger: logging.Logger, epochs: int, unit: str, every: float = 5.0) -> Notify:
-    """Return a function that logs progress when an epoch ends and every few seconds in between.
-
-    Args:
-        logger: Where the lines go.
-        epochs: Number of the last epoch.
-        unit: What the speed counts: words or examples.
-        every: Seconds.
-    """
+    """Return a function that logs progress when an epoch ends and every few seconds in between."""
     last = time.monotonic()
 
     def notify(progress: Progress) -> None:
@@ -200,16 +203,8 @@ def progress_lines(logger: logging.Logger, epochs: int, unit: str, every: float 
         last = now
         minutes, seconds = divmod(round(progress.seconds_left), 60)
         logger.info(
-            "epoch %d/%d  update %d/%d  loss %.3f  %s %s/s  %d:%02d left",
-            progress.epoch,
-            epochs,
-            progress.update,
-            progress.updates,
-            progress.loss,
-            f"{progress.speed:,.0f}",
-            unit,
-            minutes,
-            seconds,
+            f"epoch {progress.epoch}/{epochs}  update {progress.update}/{progress.updates}  loss {progress.loss:.3f}  "
+            f"{progress.speed:,.0f} {unit}/s  {minutes}:{seconds:02d} left"
         )
 
     return notify

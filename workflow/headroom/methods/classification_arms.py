@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from headroom.engines.classification.attention_maps import attention_maps
-from headroom.engines.classification.fine_tuning import FineTuning
-from headroom.engines.classification.training import Changes
+from headroom.engines.classification.sites import attention_maps
+from headroom.engines.classification.trainer import Changes
+from headroom.engines.classification.training import FineTuning
 from headroom.engines.sites import AttentionSite, Projections
 from headroom.engines.training import Regulariser
 from headroom.methods.particles import GradientRewriter

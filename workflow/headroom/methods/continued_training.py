@@ -17,8 +17,8 @@ from torch import Tensor
 from headroom.core.bootstrap import paired_difference
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
-from headroom.engines.judged import EvaluationSet, Outcome
 from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, removed_first
 from headroom.settings.experiments import GateSettings, GateTrainingSettings

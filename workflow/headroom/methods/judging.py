@@ -26,9 +26,9 @@ from headroom.core.significance import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
+    from headroom.engines.engine import EvaluationSet, Outcome, Statistics
     from headroom.engines.gates import Replacements
     from headroom.engines.head_model import HeadModel
-    from headroom.engines.judged import EvaluationSet, Outcome, Statistics
 
 
 class Judge:

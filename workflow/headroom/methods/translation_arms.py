@@ -14,9 +14,7 @@ from headroom.core.heads import Site
 from headroom.engines.sites import Projections, gradient_norm
 from headroom.engines.training import RealPositions, Regulariser
 from headroom.engines.translation import fairseq as _engine  # noqa: F401
-from headroom.engines.translation.attention_maps import attention_maps
-from headroom.engines.translation.checkpoint import find_sites
-from headroom.engines.translation.fairseq_task import site_of
+from headroom.engines.translation.sites import attention_maps, find_sites, site_of
 from headroom.engines.translation.trainer import PLAIN_NORM
 from headroom.engines.translation.training import TranslationTraining
 from headroom.methods.particles import GradientRewriter

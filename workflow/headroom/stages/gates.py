@@ -20,8 +20,8 @@ from headroom.methods.orders import read_scores
 from headroom.settings.experiments import GateSettings, MainSettings
 
 if TYPE_CHECKING:
+    from headroom.engines.engine import EvaluationSet, Outcome
     from headroom.engines.head_model import HeadModel
-    from headroom.engines.judged import EvaluationSet, Outcome
     from headroom.methods.continued_training import FurtherTraining
 
 logger = logging.getLogger("headroom.stages.gates")

@@ -17,8 +17,8 @@ from headroom.methods.orders import least_important_first, read_scores, removed_
 from headroom.settings.experiments import MainSettings, RemovalSettings
 
 if TYPE_CHECKING:
+    from headroom.engines.engine import EvaluationSet
     from headroom.engines.head_model import HeadModel
-    from headroom.engines.judged import EvaluationSet
 
 logger = logging.getLogger("headroom.stages.removal")
 

@@ -22,13 +22,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-from headroom.core.errors import HeadroomError, disk_is_full
-from headroom.core.files import cannot_write, write_lines
+from headroom.core.errors import HeadroomError
+from headroom.core.files import write_lines
 from headroom.engines.classification import self_attentive  # noqa: F401 (makes the model known to transformers)
-from headroom.engines.classification.sites import plain
+from headroom.engines.classification.sites import CONFIGURATION, WEIGHTS, first_line, plain, writing
 
-CONFIGURATION = "config.json"
-WEIGHTS = "model.safetensors"
 DESCRIPTOR = "headroom.json"
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
@@ -39,18 +37,13 @@ _UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_h
 def build_classifier(directory: Path | str, attention: str) -> Any:
     """Return the classifier that a directory's `config.json` describes, in float32, with weights not yet loaded.
 
-    Args:
-        directory: The directory.
-        attention: `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
+    `attention` is `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
 
     Raises:
         HeadroomError: If there is no such file, or it does not describe a classifier that transformers has.
     """
-    configuration = _configuration(Path(directory))
+    configuration = read_configuration(Path(directory))
     path = Path(directory) / CONFIGURATION
-    kind = f"model type '{configuration.model_type}'"
-    if type(configuration) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
-        raise HeadroomError(f"{path}: transformers has no sequence classifier for {kind}")
     named = configuration.architectures or []
     if named and not any(name.endswith("ForSequenceClassification") for name in named):
         raise HeadroomError(f"{path}: {', '.join(named)} is not a sequence classifier; fine-tune it first")
@@ -66,7 +59,7 @@ def build_classifier(directory: Path | str, attention: str) -> Any:
             configuration, dtype=torch.float32, attn_implementation=backend
         )
     except Exception as error:  # configurations are checked in many places
-        raise HeadroomError(f"{path} does not describe a model that can be built ({_reason(error)})") from error
+        raise HeadroomError(f"{path} does not describe a model that can be built ({first_line(error)})") from error
 
 
 def read_tokenizer(directory: Path | str) -> Any:
@@ -83,16 +76,12 @@ def read_tokenizer(directory: Path | str) -> Any:
             directory, local_files_only=True, trust_remote_code=False
         )
     except Exception as error:  # tokenizers raise many types for damaged files
-        raise HeadroomError(f"the tokenizer in {directory} cannot be read ({_reason(error)})") from error
+        raise HeadroomError(f"the tokenizer in {directory} cannot be read ({first_line(error)})") from error
     return plain(tokenizer)
 
 
 def read_removed(directory: Path | str) -> str:
-    """Return the profile of the heads that a directory's model has lost; empty if it is whole.
-
-    Raises:
-        HeadroomError: If the descriptor is damaged.
-    """
+    """Return the profile of the heads that a directory's model has lost; HeadroomError if that is damaged."""
     path = Path(directory) / DESCRIPTOR
     if not path.exists():
         return ""
@@ -132,11 +121,7 @@ def load_weights(model: Any, directory: Path | str) -> None:
 
 
 def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, removed: str) -> None:
-    """Write a model, its tokenizer and what was removed, whole or not at all; equal models give equal bytes.
-
-    Raises:
-        HeadroomError: If it cannot be written, or if the directory holds other things.
-    """
+    """Write a model, its tokenizer and what was removed; equal models give equal bytes. See `atomic_directory`."""
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     with atomic_directory(directory) as temporary:
         model.config.save_pretrained(temporary)
@@ -150,53 +135,49 @@ def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, remove
 def atomic_directory(path: Path | str) -> Iterator[Path]:
     """Yield a temporary directory beside `path` that takes its place when the block ends without an error.
 
-    A directory that is there already is replaced if it is empty or was written by `save_classifier`. What a killed
-    process left beside it is removed.
-
-    Raises:
-        HeadroomError: If it cannot be written, or if the directory holds other things.
+    It replaces an empty directory and one written by `save_classifier`; for others, and where it cannot be written,
+    HeadroomError is raised. What a killed process left beside it is removed.
     """
     path = Path(path)
     temporary = None
     try:
-        if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
-            raise HeadroomError(f"{path} exists and is no model written by this project; choose another directory")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
-            shutil.rmtree(left)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
-        whole = temporary / "new"
-        whole.mkdir()
-        yield whole
-        for file in whole.iterdir():
-            with open(file, "rb") as stream:
-                os.fsync(stream.fileno())
-        if path.exists():
-            path.rename(temporary / "old")
-        whole.rename(path)
-    except (OSError, SafetensorError) as error:
-        raise cannot_write(path, error) from error
-    except Exception as error:
-        if not disk_is_full(error):  # tokenizers have no type for it
-            raise
-        raise cannot_write(path, error) from error
+        with writing(path):
+            if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
+                raise HeadroomError(f"{path} exists and is no model written by this project; choose another directory")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+                shutil.rmtree(left)
+            temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+            whole = temporary / "new"
+            whole.mkdir()
+            yield whole
+            for file in whole.iterdir():
+                with open(file, "rb") as stream:
+                    os.fsync(stream.fileno())
+            if path.exists():
+                path.rename(temporary / "old")
+            whole.rename(path)
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _configuration(directory: Path) -> Any:
+def read_configuration(directory: Path) -> Any:
+    """Return the configuration in a directory; raise HeadroomError if there is none, or none of a classifier."""
     if not directory.is_dir():
         raise HeadroomError(f"no model at {directory}: expected a directory with {CONFIGURATION} and {WEIGHTS}")
     path = directory / CONFIGURATION
     if not path.is_file():
         raise HeadroomError(f"no {CONFIGURATION} in {directory}: expected a model in the Hub's directory format")
     try:
-        return transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
+        found = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # OSError, ValueError, KeyError, and those of the configurations themselves
         raise HeadroomError(
-            f"{path} is damaged or of a type that transformers does not know ({_reason(error)})"
+            f"{path} is damaged or of a type that transformers does not know ({first_line(error)})"
         ) from error
+    if type(found) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
+        raise HeadroomError(f"{path}: transformers has no sequence classifier for model type '{found.model_type}'")
+    return found
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
@@ -213,7 +194,3 @@ def _read_weights(path: Path) -> dict[str, Tensor]:
 def _modern(name: str) -> str:
     """Return a tensor's name, with the names that layer normalisation had in the first BERT checkpoints replaced."""
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")
-
-
-def _reason(error: Exception) -> str:
-    return str(error).strip().split("\n")[0][:160] or type(error).__name__

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 from transformers import (
-    AutoConfig,
     AutoModelForSequenceClassification,
     BertConfig,
     BertTokenizer,
@@ -21,16 +19,24 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
-from transformers.models.auto.modeling_auto import MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING
 
-from headroom.core.errors import HeadroomError, disk_is_full
-from headroom.core.files import cannot_write
+from headroom.core.errors import HeadroomError
 from headroom.data.wordpieces import learn_wordpieces
-from headroom.engines.classification.checkpoint import read_tokenizer
+from headroom.engines.classification.checkpoint import read_configuration, read_tokenizer
 from headroom.engines.classification.self_attentive import SelfAttentiveConfig
-from headroom.engines.classification.sites import POSITIONS, find_sites, longest_input, plain
-from headroom.engines.classification.sources import first_line
-from headroom.engines.classification.states import CONFIGURATION, TOKENIZER, WEIGHTS
+from headroom.engines.classification.sites import (
+    CONFIGURATION,
+    MODEL_FILES,
+    POSITIONS,
+    TOKENIZER,
+    WEIGHTS,
+    check_tokenizer,
+    find_sites,
+    first_line,
+    longest_input,
+    plain,
+    writing,
+)
 from headroom.settings.encoder import NewEncoder, SelfAttentiveEncoder
 
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
@@ -39,17 +45,11 @@ _LEAST_COVERED = 0.9  # share of the embedding's rows that have a piece; all kno
 
 @dataclass(frozen=True)
 class StartingPoint:
-    """An encoder before fine-tuning.
+    """An encoder before fine-tuning."""
 
-    Attributes:
-        config: Its configuration, with the task's labels.
-        tokenizer: Its tokenizer; `model_max_length` is the longest input that the encoder can read.
-        weights: The weights of the encoder without any head, by name; None if they are to be fresh.
-    """
-
-    config: PreTrainedConfig
-    tokenizer: PreTrainedTokenizerBase
-    weights: Mapping[str, Tensor] | None
+    config: PreTrainedConfig  # with the task's labels
+    tokenizer: PreTrainedTokenizerBase  # its `model_max_length` is the longest input that the encoder can read
+    weights: Mapping[str, Tensor] | None  # of the encoder without any head, by name; None if they are to be fresh
 
 
 def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence[str]) -> StartingPoint:
@@ -82,12 +82,14 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
         HeadroomError: If the directory lacks a file, its parts do not belong together, or its attention is not
             one that this project knows.
     """
+    config = with_labels(read_configuration(directory), labels)
     _check_files(directory)
-    config = with_labels(_read_config(directory), labels)
     tokenizer = read_tokenizer(directory)
     model, report = _load_model(directory, config)
     _check_weights(directory, model, report)
-    _check_tokenizer(directory, tokenizer, model)
+    if not tokenizer.is_fast:
+        raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
+    check_tokenizer(tokenizer, model, directory, covered=_LEAST_COVERED)
     find_sites(model)  # refuses attention that it does not know
     tokenizer.model_max_length = min(tokenizer.model_max_length, longest_input(model))  # some say 10^30
     model.config.architectures = [type(model).__name__]
@@ -97,15 +99,10 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
 
 
 def write_encoder(start: StartingPoint, output: Path) -> None:
-    """Write the files of an encoder; `config.json` comes last, and without it the directory is no model.
-
-    Raises:
-        HeadroomError: If the directory cannot be written.
-    """
-    names = [*TOKENIZER, *([WEIGHTS] if start.weights is not None else []), CONFIGURATION]
-    try:
+    """Write the files of an encoder; `config.json` comes last, and without it the directory is no model."""
+    with writing(output):
         output.mkdir(parents=True, exist_ok=True)
-        for name in (CONFIGURATION, WEIGHTS, *TOKENIZER):
+        for name in MODEL_FILES:
             (output / name).unlink(missing_ok=True)
         for left in output.glob(".encoder.*"):
             shutil.rmtree(left)
@@ -115,15 +112,9 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
             if start.weights is not None:
                 whole = {name: value.contiguous() for name, value in start.weights.items()}
                 save_file(whole, Path(place) / WEIGHTS, metadata={"format": "pt"})
-            for name in names:
+            for name in (*TOKENIZER, *([WEIGHTS] if start.weights is not None else []), CONFIGURATION):
                 (Path(place) / name).chmod(0o644)
                 os.replace(Path(place) / name, output / name)
-    except (OSError, SafetensorError) as error:
-        raise cannot_write(output, error) from error
-    except Exception as error:
-        if not disk_is_full(error):  # tokenizers have no type for it
-            raise
-        raise cannot_write(output, error) from error
 
 
 def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
@@ -135,8 +126,6 @@ def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedCo
 
 
 def _check_files(directory: Path) -> None:
-    if not (directory / CONFIGURATION).is_file():
-        raise HeadroomError(f"{directory} is not a model directory: it has no {CONFIGURATION}")
     if any((directory / name).is_file() for name in (WEIGHTS, f"{WEIGHTS}.index.json")):
         return
     pickled = [name for name in _PICKLES if (directory / name).is_file()]
@@ -148,21 +137,8 @@ def _check_files(directory: Path) -> None:
     raise HeadroomError(f"{directory} has no weights: {WEIGHTS} is missing")
 
 
-def _read_config(directory: Path) -> PreTrainedConfig:
-    try:
-        return AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
-    except Exception as error:  # transformers raises many types for damaged files
-        raise HeadroomError(
-            f"{directory / CONFIGURATION}: transformers cannot read it ({first_line(error)})"
-        ) from error
-
-
 def _load_model(directory: Path, config: PreTrainedConfig) -> tuple[PreTrainedModel, dict[str, Any]]:
     """Return a classifier in float32, and which of its weights the directory had."""
-    if type(config) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
-        raise HeadroomError(
-            f"{directory} holds a {config.model_type} model: transformers has no classifier of this kind"
-        )
     try:
         return AutoModelForSequenceClassification.from_pretrained(
             directory,
@@ -193,26 +169,6 @@ def _check_weights(directory: Path, model: PreTrainedModel, report: Mapping[str,
         short = name.removeprefix(prefix)
         if short.split(".")[0] in parts and not short.endswith("position_ids"):
             raise HeadroomError(f"{fault}: it has {name}, and the model has no place for it")
-
-
-def _check_tokenizer(directory: Path, tokenizer: PreTrainedTokenizerBase, model: PreTrainedModel) -> None:
-    if not tokenizer.is_fast:
-        raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
-    embedding: Any = model.get_input_embeddings()
-    rows = int(embedding.num_embeddings)
-    pieces = max(tokenizer.get_vocab().values(), default=-1) + 1
-    if not _LEAST_COVERED * rows <= pieces <= rows:
-        raise HeadroomError(
-            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: "
-            "they do not belong together"
-        )
-    if tokenizer.pad_token_id is None:
-        raise HeadroomError(f"{directory}: the tokenizer has no padding piece, so sentences cannot form a batch")
-    if model.config.pad_token_id not in (None, tokenizer.pad_token_id):
-        raise HeadroomError(
-            f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and "
-            f"{model.config.pad_token_id} of the model: they do not belong together"
-        )
 
 
 def _encoder_state(model: PreTrainedModel) -> dict[str, Tensor]:

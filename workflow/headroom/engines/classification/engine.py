@@ -10,27 +10,20 @@ from typing import TYPE_CHECKING
 
 from headroom.core.command import add_checkpoints, add_settings, settings_from
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
+from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings
 from headroom.settings.experiments import LabellingSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from headroom.engines.classification.judging import LabelledSet
     from headroom.engines.classification.model import Batch, ClassificationModel
-    from headroom.engines.classification.timing import ClassificationWorkload
-    from headroom.engines.engine import Engine
-    from headroom.engines.judged import Outcome
-    from headroom.engines.maps import MapBatch
 
 
-class ClassificationEngine:
-    """Satisfies `headroom.engines.engine.Engine`."""
+class ClassificationEngine(Engine):
+    """Classifiers on labelled text."""
 
     loss = "cross-entropy"  # of an example's one label
-
-    def __init__(self, given: argparse.Namespace) -> None:
-        self.given = given
+    training_text = "train.tsv"
 
     @staticmethod
     def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -82,30 +75,6 @@ class ClassificationEngine:
         """Label every example with the likeliest class."""
         return judged.judge(model), "argmax", judged.signature
 
-    def example_batches(self, model: ClassificationModel, examples: LabelledText, size: int) -> list[MapBatch]:
-        """Return labelled examples in batches."""
-        from headroom.engines.classification.observing import example_batches
-
-        return example_batches(model, examples, size)
-
-    def sentence_batches(self, model: ClassificationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
-        """Return sentences in batches; their labels do not matter. What is too long for the model is cut."""
-        from headroom.engines.classification.observing import sentence_batches
-
-        return sentence_batches(model, sentences, size)
-
-    def frequencies(self, model: ClassificationModel) -> Tensor | None:
-        """Return how often each piece occurs in `train.tsv`, (V,); None if there is no training text."""
-        from headroom.engines.classification.observing import frequencies
-
-        return frequencies(model, Path(self.given.corpus) / "train.tsv")
-
-    def workload(self, model: ClassificationModel, examples: LabelledText, size: int) -> ClassificationWorkload:
-        """Return a batch that the whole model labels."""
-        from headroom.engines.classification.timing import workload
-
-        return workload(model, examples, size)
-
     def _record(self) -> dict[str, list[str]] | None:
         """Return what the corpus says of its labels and metrics; None for a directory with TSV files alone."""
         corpus = Path(self.given.corpus)
@@ -122,4 +91,4 @@ class ClassificationEngine:
             return None  # loading the model reports what is wrong
 
 
-ENGINE: type[Engine] = ClassificationEngine
+ENGINE = ClassificationEngine

@@ -1,4 +1,4 @@
-"""The transformers adapter: a classifier with its tokenizer, behind the adapter protocol."""
+"""A classifier of transformers with its tokenizer."""
 
 import copy
 from collections import Counter
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head, Site, format_profile, parse_profile
+from headroom.core.heads import Head, Site, parse_profile
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.checkpoint import (
     build_classifier,
@@ -22,9 +22,8 @@ from headroom.engines.classification.checkpoint import (
 )
 from headroom.engines.classification.sites import accepted_inputs, check_tokenizer, find_sites, longest_input
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import pick_device, seeded
-from headroom.engines.removal import remove_heads
-from headroom.engines.sites import AttentionSite, site_names
+from headroom.engines.head_model import HeadModel, remove_heads, seeded
+from headroom.engines.sites import AttentionSite, pick_device, site_names
 
 _SHARE = 0.01
 """Sliced and masked logits may differ by this share of what masking changes; a wrong slice differs by about all."""
@@ -37,9 +36,7 @@ _ROUNDING = 1e-5
 def check_interventions(model: Any, inputs: Mapping[str, Tensor]) -> None:
     """Check that gates and removal do to this model what they should.
 
-    Args:
-        model: A classifier in eval mode with at least one head. It is left as it is.
-        inputs: A small batch, with padding, as the model's forward pass takes it.
+    The model is in eval mode, with at least one head, and is left as it is. Inputs are a small batch with padding.
 
     Raises:
         HeadroomError: If the logits are not finite, if a gate does not reach its site exactly once in a pass, or if
@@ -108,7 +105,7 @@ class Batch:
     labels: Tensor
 
 
-class ClassificationModel:
+class ClassificationModel(HeadModel):
     """A trained classifier, its sites and gates, and its tokenizer.
 
     Attributes:
@@ -157,40 +154,16 @@ class ClassificationModel:
             check_interventions(model, loaded.batches(words, examples=2)[0].inputs)
         return loaded
 
-    @property
-    def sites(self) -> list[Site]:
-        """The names of the sites, in table order."""
-        return site_names(self.live_sites)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the parameters are."""
-        return next(self.model.parameters()).device
-
     def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
         """Return all weights: a classifier has no decoder to leave as it is."""
         return list(self.model.parameters())
 
-    def remove(self, removed: frozenset[Head]) -> None:
-        """Slice heads out for real, in place."""
-        remove_heads(self.live_sites, removed)
-
     def save(self, path: Path | str) -> None:
         """Write the model as a directory, with a descriptor of the heads removed, so that `load` brings it back."""
-        gone = {head for site in self.sites for head in site.head_names()}
-        gone -= {head for live in self.live_sites for head in live.kept_heads()}
-        save_classifier(path, model=self.model, tokenizer=self.tokenizer, removed=format_profile(gone))
+        save_classifier(path, model=self.model, tokenizer=self.tokenizer, removed=self.removed)
 
     def batches(self, text: LabelledText, *, examples: int) -> list[Batch]:
-        """Cut examples into batches of similar length.
-
-        Args:
-            text: Sentences or sentence pairs with their labels.
-            examples: Largest number of examples in a batch.
-
-        Raises:
-            HeadroomError: If the model does not know a label.
-        """
+        """Cut examples into batches of similar length, of at most so many; refuse labels that the model lacks."""
         labels = [self._index(label) for label in text.labels]
         encoded = self.tokenizer(text.first, text.second, truncation=True, max_length=self.longest)
         rows = {name: encoded[name] for name in accepted_inputs(self.model, encoded)}
@@ -205,11 +178,7 @@ class ClassificationModel:
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the loss of each example.
-
-        Returns:
-            Negative log-likelihood of the label in nats (B,), and the number of targets (B,): ones.
-        """
+        """Return the negative log-likelihood of each label in nats (B,), and the number of targets (B,): ones."""
         nats = nn.functional.cross_entropy(self.logits(batch), batch.labels, reduction="none")
         return nats, torch.ones_like(batch.labels)
 

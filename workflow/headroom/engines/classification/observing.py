@@ -9,9 +9,8 @@ from torch import Tensor
 
 from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
-from headroom.engines.classification.attention_maps import attention_maps
 from headroom.engines.classification.model import Batch, ClassificationModel
-from headroom.engines.classification.sites import real_positions
+from headroom.engines.classification.sites import attention_maps, real_positions
 from headroom.engines.maps import MapBatch, MapObserver, padded_spans
 
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")

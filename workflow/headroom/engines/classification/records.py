@@ -1,8 +1,16 @@
-"""The progress that a fine-tuning reports, and what it keeps of an epoch."""
+"""The progress that a fine-tuning reports, and what it leaves in its working directory to be resumed from.
+
+epoch1/ epoch1.json  epoch2/ epoch2.json ...   the model and the record of every epoch
+states/checkpoint-<updates>/                   written by the Trainer: model, optimizer, schedule, generators
+states/checkpoint-<updates>/complete.json      our mark, written last: the epoch, and SHA-256 of every file
+"""
 
 # ruff: noqa: ARG002, D102 (the Trainer calls every callback with all of these, when its name says)
 
+import json
 import math
+import shutil
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,25 +20,89 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainingArguments
 
 from headroom.core.errors import HeadroomError
-from headroom.engines.classification.states import keep_model, mark_whole
+from headroom.core.files import atomic_path, link, remove, sha256
+from headroom.engines.classification.sites import MODEL_FILES
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
 from headroom.engines.training import EpochRecord, Notify, Progress, write_record
 
+MARK = "complete.json"
+
+
+def last_whole_epoch(work: Path) -> tuple[int, Path | None]:
+    """Return the newest epoch from which training can resume, with its state; (0, None) if there is none."""
+    marked = [(_marked_epoch(path), path) for path in (work / "states").glob("checkpoint-*")]
+    for epoch, state in sorted(marked, reverse=True):
+        if epoch and all(_has_model(work, earlier) for earlier in range(1, epoch + 1)) and _is_whole(state):
+            return epoch, state
+    return 0, None
+
+
+def discard_after(work: Path, epoch: int) -> None:
+    """Remove what is newer than an epoch, and states that are not whole."""
+    for state in (work / "states").glob("checkpoint-*"):
+        if not 0 < _marked_epoch(state) <= epoch:
+            shutil.rmtree(state)
+    for path in work.glob("epoch*"):
+        number = path.name.removeprefix("epoch").removesuffix(".json")
+        if number.isdigit() and int(number) > epoch:
+            remove(path)
+
+
+def keep_model(state: Path, work: Path, epoch: int) -> None:
+    """Put the model of a state into `epoch<e>/`: the state will be removed, the model stays."""
+    place = Path(tempfile.mkdtemp(dir=work, prefix=f".epoch{epoch}."))
+    for name in MODEL_FILES:
+        link(state / name, place / name)
+    place.chmod(0o755)
+    final = work / f"epoch{epoch}"
+    if final.exists():
+        shutil.rmtree(final)
+    place.rename(final)
+
+
+def mark_whole(state: Path, epoch: int) -> None:
+    """Mark a state as complete, and remove those before the last one."""
+    files = {path.name: sha256(path) for path in sorted(state.iterdir()) if not path.name.startswith(".")}
+    with atomic_path(state / MARK) as temporary:
+        temporary.write_text(json.dumps({"epoch": epoch, "sha256": files}, indent=2), "utf-8")
+    for other in state.parent.glob("checkpoint-*"):
+        if _marked_epoch(other) < epoch - 1:
+            shutil.rmtree(other)
+
+
+def _has_model(work: Path, epoch: int) -> bool:
+    files = [work / f"epoch{epoch}.json", *(work / f"epoch{epoch}" / name for name in MODEL_FILES)]
+    return all(path.is_file() for path in files)
+
+
+def _marked_epoch(state: Path) -> int:
+    """Return the epoch that a state's mark names, 0 if there is no mark."""
+    try:
+        return int(json.loads((state / MARK).read_text("utf-8"))["epoch"])
+    except (OSError, ValueError, KeyError):
+        return 0
+
+
+def _is_whole(state: Path) -> bool:
+    """Return whether every file is what it was when the state was marked."""
+    expected = json.loads((state / MARK).read_text("utf-8"))["sha256"]
+    try:
+        return all(sha256(state / name) == value for name, value in expected.items())
+    except OSError:
+        return False
+
 
 class HeadGradients(TrainerCallback):
-    """Looks after the gradients of the heads before each update: rewrites them where an arm does, and measures them."""
+    """Rewrites the gradients of the heads before each update where an arm does, and measures them."""
 
     def __init__(
         self, weights: Sequence[nn.Parameter], rewrite: Callable[[int], None] | None, clip_norm: float
     ) -> None:
-        """Say what to look after.
+        """Take the query, key and value weights of all sites.
 
-        Args:
-            weights: The query, key and value weights of all sites.
-            rewrite: Rewrites their gradients, given the number of updates made; None if the arm does not.
-            clip_norm: Largest norm of all gradients after they are rewritten; 0 does not clip. Without `rewrite` the
-                Trainer has clipped already.
+        `rewrite` rewrites their gradients, given the number of updates made. `clip_norm` is the largest norm of all
+        gradients afterwards (0 does not clip); without `rewrite` the Trainer has clipped already.
         """
         self.weights = weights
         self.rewrite = rewrite
@@ -53,7 +125,7 @@ class HeadGradients(TrainerCallback):
 
 
 class Recorder(TrainerCallback):
-    """Tells of progress, and turns what the Trainer wrote after an epoch into model, record and whole state."""
+    """Reports progress, and turns what the Trainer wrote after an epoch into model, record and whole state."""
 
     def __init__(self, work: Path, *, examples: int, gradients: HeadGradients, notify: Notify):
         self.work = work
@@ -95,6 +167,7 @@ class Recorder(TrainerCallback):
     def on_evaluate(
         self, args: TrainingArguments, state: Any, control: Any, metrics: Any = None, **kwargs: Any
     ) -> None:
+        plain = self.gradients.plain
         self.record = EpochRecord(
             epoch=self.epoch,
             train_loss=self.loss / self.seen,
@@ -105,9 +178,7 @@ class Recorder(TrainerCallback):
             updates=state.global_step,
             gradient_norm=_mean(self.norms),
             head_gradient_norm=_mean([norm.item() for norm in self.gradients.norms]),
-            plain_head_gradient_norm=_mean([norm.item() for norm in self.gradients.plain])
-            if self.gradients.rewrite
-            else None,
+            plain_head_gradient_norm=_mean([norm.item() for norm in plain]) if self.gradients.rewrite else None,
         )
 
     def on_save(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:

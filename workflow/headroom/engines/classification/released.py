@@ -17,15 +17,7 @@ _UNNAMED = re.compile(r"LABEL_[0-9]+")
 
 
 def take(settings: ReleasedClassifier, *, checkpoint: Path, corpus: Path) -> str:
-    """Load a classifier, which checks that its heads can be gated, name its labels and write it.
-
-    Args:
-        settings: Where the classifier is.
-        checkpoint: The directory that it is written to.
-        corpus: The directory of the labelled corpus.
-
-    Returns:
-        What the model is, in words.
+    """Load a classifier, which checks that its heads can be gated, name its labels, write it, and describe it.
 
     Raises:
         HeadroomError: If there is none, it cannot be used, or its labels are not those of the corpus.

@@ -24,33 +24,20 @@ from transformers.utils import logging
 
 
 class SelfAttentiveConfig(PreTrainedConfig):
-    """The shape of the model, in transformers' words where it has some.
-
-    Attributes:
-        vocab_size: Rows of the embedding.
-        embedding_size: Width of the embedding.
-        hidden_size: Units of the LSTM in each direction, u.
-        attention_size: Rows of W_s1.
-        num_attention_heads: Hops, r.
-        fully_connected_size: Units of the fully connected layer.
-        dropout: Dropout on embeddings and on the fully connected layer.
-        penalty: Weight of ||A A^T - I||_F^2 in the loss of training.
-        pad_token_id: The piece that fills up batches.
-        max_position_embeddings: Longest input in pieces. An LSTM has no limit; this is beyond what any text has.
-    """
+    """The shape of the model, with transformers' names where it has some."""
 
     model_type = "headroom-self-attentive"
 
     vocab_size: int = 2000
     embedding_size: int = 64
-    hidden_size: int = 64
-    attention_size: int = 64
-    num_attention_heads: int = 8
+    hidden_size: int = 64  # units of the LSTM in each direction, u
+    attention_size: int = 64  # rows of W_s1
+    num_attention_heads: int = 8  # hops, r
     fully_connected_size: int = 128
-    dropout: float = 0.1
-    penalty: float = 0.0
+    dropout: float = 0.1  # on embeddings and on the fully connected layer
+    penalty: float = 0.0  # weight of ||A A^T - I||_F^2 in the loss of training
     pad_token_id: int | None = 0
-    max_position_embeddings: int = 1_000_000
+    max_position_embeddings: int = 1_000_000  # an LSTM has no limit; this is beyond what any text has
 
 
 class HopAttention(nn.Module):
@@ -62,11 +49,7 @@ class HopAttention(nn.Module):
         self.hops = nn.Linear(attention, hops, bias=False)  # W_s2
 
     def forward(self, states: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
-        """Average the states.
-
-        Args:
-            states: What the LSTM says of every piece, H, (B, T, 2u).
-            real: Which pieces are not padding, (B, T); the others get no weight.
+        """Average the states H, (B, T, 2u), of pieces that are not padding (`real`, (B, T)).
 
         Returns:
             z: M, flattened, (B, 1, hops * 2u), and the attention weights A, (B, hops, 1, T).
@@ -90,11 +73,7 @@ class SentenceEncoder(nn.Module):
         self.fully_connected = nn.Linear(config.num_attention_heads * states, config.fully_connected_size)
 
     def forward(self, input_ids: Tensor, real: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Read a batch.
-
-        Args:
-            input_ids: Pieces, (B, T).
-            real: Which of them are not padding, which stands at the end, (B, T).
+        """Read pieces (B, T), of which `real` (B, T) are not padding, which stands at the end.
 
         Returns:
             The fully connected layer after its ReLU, (B, units), and the attention weights, (B, hops, 1, T); None if
@@ -134,15 +113,9 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None
     ) -> SequenceClassifierOutput:
-        """Classify a batch.
+        """Return logits (B, classes) and, with labels (B,), the mean loss in nats: in training with the penalty.
 
-        Args:
-            input_ids: Pieces, (B, T).
-            attention_mask: 1 for pieces, 0 for padding, which stands at the end, (B, T); None if there is none.
-            labels: Indices of the classes, (B,).
-
-        Returns:
-            Logits (B, classes) and, with labels, the mean loss in nats: in training with the penalty.
+        The attention mask (B, T) is 1 for pieces, 0 for padding, which stands at the end of `input_ids` (B, T).
         """
         real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
         sentences, weights = self.encoder(input_ids, real)
@@ -165,14 +138,7 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
 
 
 def redundancy(weights: Tensor) -> Tensor:
-    """Return how far hops are from attending to one piece each, and each to another (Lin et al. 2017, section 2.2).
-
-    Args:
-        weights: Attention weights A, (B, hops, T).
-
-    Returns:
-        ||A A^T - I||_F^2, (B,).
-    """
+    """Return ||A A^T - I||_F^2, (B,), for attention weights A, (B, hops, T) (Lin et al. 2017, section 2.2)."""
     overlap = weights @ weights.transpose(1, 2)  # (B, hops, hops)
     return (overlap - torch.eye(weights.shape[1]).to(overlap)).square().sum((1, 2))
 

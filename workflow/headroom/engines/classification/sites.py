@@ -1,23 +1,50 @@
-"""The sites of BERT-like encoders, and what their forward pass takes."""
+"""The sites of BERT-like encoders, their attention maps, and what their forward pass takes."""
 
 import inspect
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from headroom.core.errors import HeadroomError
+from headroom.core.errors import HeadroomError, disk_is_full
+from headroom.core.files import cannot_write
 from headroom.core.heads import Site
 from headroom.engines.classification.self_attentive import HopAttention
+from headroom.engines.maps import MapObserver, hooked
 from headroom.engines.sites import AttentionSite
+
+CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
+
+MODEL_FILES = (CONFIGURATION, WEIGHTS, *TOKENIZER)
+"""What a model's directory holds: the Hub's format."""
 
 POSITIONS = 512
 """Longest input in pieces where neither model nor configuration says: BERT's."""
 
 _CALLED = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", "local_files_only", "is_local")
 """Settings of earlier calls that a tokenizer carries along."""
+
+
+def first_line(error: Exception) -> str:
+    """Return what fits into a message of one line."""
+    return (str(error).strip() or type(error).__name__).split("\n")[0][:160]
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """Raise HeadroomError for what goes wrong while a block writes: tokenizers and torch have no type for it."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, HeadroomError) or not (
+            isinstance(error, OSError | SafetensorError) or disk_is_full(error)
+        ):
+            raise
+        raise cannot_write(path, error) from error
 
 
 def accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
@@ -59,18 +86,27 @@ def longest_input(model: Any) -> int:
     return int(getattr(model.config, "max_position_embeddings", POSITIONS))
 
 
-def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str) -> None:
-    """Raise HeadroomError if a tokenizer makes pieces that the model has no row for, or pads with another piece."""
+def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str, *, covered: float = 0.0) -> None:
+    """Raise HeadroomError if a tokenizer does not fit a model.
+
+    Args:
+        tokenizer: It may make no piece that the model has no row for, and must pad with the same piece.
+        model: The model.
+        directory: Where both are from.
+        covered: Least share of the rows of the embedding that have a piece.
+    """
     pieces, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, model.get_input_embeddings().num_embeddings
-    if not 0 < pieces <= rows:
+    if not pieces or not covered * rows <= pieces <= rows:
         raise HeadroomError(
-            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: they do not fit"
+            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: "
+            "they do not belong together"
         )
-    padding = model.config.pad_token_id
-    if tokenizer.pad_token_id is None or padding not in (None, tokenizer.pad_token_id):
+    if tokenizer.pad_token_id is None:
+        raise HeadroomError(f"{directory}: the tokenizer has no padding piece, so sentences cannot form a batch")
+    if model.config.pad_token_id not in (None, tokenizer.pad_token_id):
         raise HeadroomError(
-            f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and {padding} of the model: "
-            "they do not fit"
+            f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and "
+            f"{model.config.pad_token_id} of the model: they do not belong together"
         )
 
 
@@ -197,3 +233,39 @@ def _reads(module: nn.Module, width: int) -> bool:
 
 def _refusal(model: Any, reason: str) -> HeadroomError:
     return HeadroomError(f"the heads of {type(model).__name__} cannot be found: {reason}")
+
+
+_ASKING = "output_attentions"
+"""The argument without which the attention modules of some families return no weights; others always do."""
+
+
+def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> AbstractContextManager[None]:
+    """Show the attention weights of every forward pass within a block to `observer`, once per site.
+
+    The weights are those that the model itself multiplies with the values (in eval mode, where nothing is dropped);
+    its outputs do not change. Positions of padding are included. Sites without heads are skipped. The model must be
+    loaded with `attention="eager"`. Hops attend once per example: their weights are (B, H, 1, T).
+    """
+    return hooked(sites, _ask_for_weights, lambda site: _shown(site, observer))
+
+
+def _ask_for_weights(module: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+    taken = inspect.signature(module.forward)
+    if _ASKING not in taken.parameters:
+        return None
+    given = taken.bind(*inputs, **options)
+    given.arguments[_ASKING] = True
+    return given.args, given.kwargs
+
+
+def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any], None]:
+    def show(module: nn.Module, _: Any, output: Any) -> None:
+        weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
+        if not isinstance(weights, Tensor) or weights.dim() != 4:
+            raise HeadroomError(
+                f"{type(module).__name__} does not return its attention weights (site {site}), so where its heads "
+                "point cannot be seen"
+            )
+        observer(site, weights)  # (B, H, T, T) or, of hops, (B, H, 1, T)
+
+    return show

@@ -10,6 +10,7 @@ from huggingface_hub.errors import GatedRepoError, HFValidationError, Repository
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from headroom.core.errors import HeadroomError
+from headroom.engines.classification.sites import first_line
 from headroom.settings.encoder import DirectoryEncoder, HubEncoder, PackageEncoder
 
 SECONDS = 10
@@ -104,8 +105,3 @@ def _reason_not_reached(name: str, revision: str, section: Section) -> str:
     except Exception as error:  # the client raises errors of several libraries
         return first_line(error)
     return ""
-
-
-def first_line(error: Exception) -> str:
-    """Return what fits into a message of one line."""
-    return (str(error).strip() or type(error).__name__).split("\n")[0][:160]

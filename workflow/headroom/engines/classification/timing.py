@@ -8,9 +8,9 @@ import torch
 from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 
-from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import Batch, ClassificationModel
+from headroom.engines.engine import middle
 
 PARTS = ("model",)
 
@@ -54,15 +54,7 @@ class ClassificationWorkload:
 
 
 def workload(model: ClassificationModel, examples: LabelledText, size: int) -> ClassificationWorkload:
-    """Return a batch of `size` examples of the set's middle lengths.
-
-    Raises:
-        HeadroomError: If the set has fewer examples than that.
-    """
-    if len(examples) < size:
-        raise HeadroomError(f"timing.batch_sizes: {size} examples wanted, the set has {len(examples)}")
+    """Return a batch of examples of the set's middle lengths; errors as of `middle`."""
     lengths = [sum(map(len, sentences)) for sentences in examples.inputs]
-    order = sorted(range(len(examples)), key=lambda i: (lengths[i], i))
-    start = (len(order) - size) // 2
-    (batch,) = model.batches(examples.taken(order[start : start + size]), examples=size)
+    (batch,) = model.batches(examples.taken(middle(lengths, size)), examples=size)
     return ClassificationWorkload(batch)

@@ -1,31 +1,127 @@
-"""transformers' Trainer as this project uses it, and the examples that it trains on."""
+"""transformers' Trainer as this project uses it: model, data, batches, and what an arm changes."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy
+import torch
 from accelerate.data_loader import prepare_data_loader  # type: ignore[import-untyped]
 from torch import Tensor
 from torch.utils.data import DataLoader, Sampler
-from transformers import AutoTokenizer, PreTrainedConfig, PreTrainedTokenizerBase, Trainer, TrainerCallback
+from transformers import (
+    AutoConfig,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    DataCollatorWithPadding,
+    EvalPrediction,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    set_seed,
+)
 
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification.sites import plain, real_positions
+from headroom.engines.classification.sites import WEIGHTS, find_sites, plain, real_positions
 from headroom.engines.processes import process_count, sum_over_processes, this_process
+from headroom.engines.sites import AttentionSite, Projections
 from headroom.engines.training import Regulariser
+from headroom.settings.models import FineTuningSettings
 
 Examples = list[dict[str, Any]]
 
 
-def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
-    """Return a prepared encoder's tokenizer that cuts inputs to a length.
+@dataclass(frozen=True)
+class Changes:
+    """What an arm changes in a training.
 
-    Raises:
-        HeadroomError: If the encoder cannot read inputs of this length.
+    Attributes:
+        configuration: Entries of the encoder's configuration, by their names in transformers.
+        rewriter: From the weights of the heads to what rewrites their gradients, given the number of updates made.
+        regulariser: From the live sites to what acts on the forward pass.
+        needs_maps: Whether the model must compute attention step by step, so that its weights can be seen.
     """
+
+    configuration: Mapping[str, Any] = field(default_factory=dict)
+    rewriter: Callable[[Projections], Callable[[int], None]] | None = None
+    regulariser: Callable[[Sequence[AttentionSite]], Regulariser] | None = None
+    needs_maps: bool = False
+
+
+NO_CHANGES = Changes()
+
+
+@dataclass(frozen=True)
+class Task:
+    """The directory that `headroom encoder` wrote, the training examples, and those that every epoch is judged on."""
+
+    encoder: Path
+    train: LabelledText
+    valid: LabelledText
+
+
+def build_trainer(
+    task: Task, settings: FineTuningSettings, arguments: TrainingArguments, changes: Changes = NO_CHANGES
+) -> Trainer:
+    """Return the Trainer with model and encoded data."""
+    if changes.rewriter:
+        arguments.max_grad_norm = 0  # gradients are clipped after they are rewritten
+    tokenizer = load_tokenizer(task.encoder, settings.max_length)
+    model = build_model(task.encoder, arguments.seed, changes)
+    train = encode(task.train, tokenizer, model.config)
+    valid = sorted(encode(task.valid, tokenizer, model.config), key=length)  # less padding; the mean does not mind
+    trainer = GroupingTrainer(
+        model=model,
+        args=arguments,
+        data_collator=DataCollatorWithPadding(tokenizer),
+        train_dataset=train,
+        eval_dataset=valid,
+        processing_class=tokenizer,
+        compute_metrics=_judged,
+        regulariser=changes.regulariser and changes.regulariser(find_sites(model)),
+    )
+    trainer.remove_callback(PrinterCallback)
+    return trainer
+
+
+def build_model(encoder: Path, seed: int, changes: Changes = NO_CHANGES) -> PreTrainedModel:
+    """Return a classifier; the weights that the directory does not have are fresh and depend on the seed alone."""
+    set_seed(seed)
+    config = AutoConfig.from_pretrained(
+        encoder, local_files_only=True, trust_remote_code=False, **changes.configuration
+    )
+    attention = {"attn_implementation": "eager"} if changes.needs_maps else {}
+    if not (encoder / WEIGHTS).is_file():
+        return AutoModelForSequenceClassification.from_config(config, **attention)
+    return AutoModelForSequenceClassification.from_pretrained(
+        encoder,
+        config=config,
+        local_files_only=True,
+        use_safetensors=True,
+        trust_remote_code=False,
+        dtype=torch.float32,
+        **attention,
+    )
+
+
+def _judged(prediction: EvalPrediction) -> dict[str, float]:
+    """Return accuracy and loss over all examples; the Trainer's own loss counts some twice if processes share them."""
+    logits, labels = torch.tensor(prediction.predictions), torch.tensor(prediction.label_ids)
+    return {
+        "accuracy": float((logits.argmax(-1) == labels).double().mean()),
+        "nats": float(torch.nn.functional.cross_entropy(logits.double(), labels)),
+    }
+
+
+def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
+    """Return a prepared encoder's tokenizer that cuts inputs to a length; HeadroomError if it is too long."""
     tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
     if max_length > tokenizer.model_max_length:
         raise HeadroomError(f"--max-length {max_length}: the encoder reads at most {tokenizer.model_max_length} pieces")
@@ -90,7 +186,7 @@ class GroupedBatches(Sampler[list[int]]):
             yield order[full:].tolist()
 
     def set_epoch(self, epoch: int) -> None:
-        """Say which epoch (from 0) comes next; the Trainer calls this, also when it resumes."""
+        """Set the next epoch, from 0; the Trainer calls this, also when it resumes."""
         self.epoch = epoch
 
 
@@ -135,7 +231,7 @@ class GroupingTrainer(Trainer):
         return loss * examples + term * self._share(real["E"][0].sum())
 
     def _share(self, own: Tensor) -> Tensor | float:
-        """Return how much more than its equal share of a batch this process has, given how much it has, ()."""
+        """Return the ratio of a process's part of a batch to an equal share, given the size of the part, ()."""
         if process_count() == 1:
             return 1.0
         counted = own * self._batches.has_part(self.state.global_step % len(self._batches))

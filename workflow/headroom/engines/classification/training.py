@@ -1,73 +1,113 @@
-"""Fine-tuning with transformers' Trainer: one model per epoch, and states from which a killed training resumes."""
+"""Fine-tuning with transformers: one model per epoch, and states from which a killed training resumes."""
 
+import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from transformers import (
-    AutoConfig,
-    AutoModelForSequenceClassification,
-    DataCollatorWithPadding,
-    EvalPrediction,
-    PreTrainedModel,
-    PrinterCallback,
-    Trainer,
-    TrainerCallback,
-    TrainingArguments,
-    set_seed,
-)
+import transformers
+from transformers import AutoConfig, Trainer, TrainerCallback, TrainingArguments
 
-from headroom.core.errors import HeadroomError, disk_is_full
-from headroom.core.files import cannot_write
-from headroom.data.labelled import LabelledText
-from headroom.engines.classification.records import HeadGradients, Recorder
+from headroom.core.errors import HeadroomError
+from headroom.core.files import sha256
+from headroom.core.table import signature
+from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
+from headroom.engines.classification.records import HeadGradients, Recorder, discard_after, last_whole_epoch
 from headroom.engines.classification.self_attentive import SelfAttentiveConfig, trains_in_bfloat16
-from headroom.engines.classification.sites import find_sites
-from headroom.engines.classification.states import WEIGHTS, discard_after, last_whole_epoch
-from headroom.engines.classification.trainer import GroupingTrainer, StopAfter, encode, length, load_tokenizer
-from headroom.engines.head_model import pick_device
+from headroom.engines.classification.sites import CONFIGURATION, MODEL_FILES, TOKENIZER, find_sites, writing
+from headroom.engines.classification.trainer import NO_CHANGES, Changes, StopAfter, Task, build_trainer, load_tokenizer
 from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
-from headroom.engines.sites import AttentionSite, Projections
-from headroom.engines.training import EpochRecord, Notify, Regulariser, read_records
+from headroom.engines.sites import pick_device
+from headroom.engines.training import EpochRecord, Notify, Training, check_precision, read_records
+from headroom.settings.arms import Arm
 from headroom.settings.models import FineTuningSettings
 
 logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class Changes:
-    """What an arm changes in a training.
-
-    Attributes:
-        configuration: Entries of the encoder's configuration, by their names in transformers.
-        rewriter: From the weights of the heads to what rewrites their gradients, given the number of updates made.
-        regulariser: From the live sites to what acts on the forward pass.
-        needs_maps: Whether the model must compute attention step by step, so that its weights can be seen.
-    """
-
-    configuration: Mapping[str, Any] = field(default_factory=dict)
-    rewriter: Callable[[Projections], Callable[[int], None]] | None = None
-    regulariser: Callable[[Sequence[AttentionSite]], Regulariser] | None = None
-    needs_maps: bool = False
+_SETS = ("train", "choose", "check")
 
 
-@dataclass(frozen=True)
-class Task:
-    """What is trained on what.
+@dataclass(frozen=True, kw_only=True)
+class FineTuning(Training):
+    """The fine-tuning of one classifier.
 
     Attributes:
+        corpus: The directory of the labelled corpus.
         encoder: The directory that `headroom encoder` wrote.
-        train: The training examples.
-        valid: The examples that every epoch is judged on.
+        training: How to train.
+        arm: The way to train.
+        changes_of: What an arm changes, given the seed.
     """
 
+    corpus: Path
     encoder: Path
-    train: LabelledText
-    valid: LabelledText
+    training: FineTuningSettings
+    arm: Arm
+    changes_of: Callable[[Arm, int], Changes]
+    seed: int
+    device: str
+    processes: int = 1
+
+    unit = "examples"
+
+    @cached_property
+    def task(self) -> Task:
+        """Encoder and data; errors as of `read_task`."""
+        return read_task(self.corpus, self.encoder)
+
+    def check(self) -> None:
+        """Raise HeadroomError if settings, data, encoder and machine do not fit each other."""
+        encoder = self.task.encoder
+        check_training(self.training, encoder=encoder, seed=self.seed, device=self.device, processes=self.processes)
+        load_tokenizer(encoder, self.training.max_length)
+
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Return all that makes the weights; the number of epochs too: the rate falls to zero at the last one."""
+        files = [self.corpus / f"{name}.tsv" for name in _SETS]
+        files += [self.encoder / name for name in MODEL_FILES if (self.encoder / name).is_file()]
+        return {
+            "settings": self.training.model_dump(),
+            "arm": self.arm.model_dump(),
+            "seed": self.seed,
+            "device": pick_device(self.device).type,
+            "processes": self.processes,
+            "files": {path.name: sha256(path) for path in files},
+            "versions": [torch.__version__, transformers.__version__],
+        }
+
+    def signature(self, arm: str) -> str:
+        """Return what affects the table of epochs."""
+        return signature(
+            seed=self.seed,
+            arm=arm,
+            learning_rate=self.training.learning_rate,
+            batch_size=self.training.batch_size,
+            max_length=self.training.max_length,
+            **({"processes": self.processes} if self.processes > 1 else {}),
+            torch=torch.__version__,
+            transformers=transformers.__version__,
+        )
+
+    def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
+        """Fine-tune up to an epoch."""
+        fine_tune(
+            task=self.task,
+            settings=self.training,
+            seed=self.seed,
+            device=self.device,
+            work=work,
+            notify=notify,
+            until=epochs,
+            changes=self.changes_of(self.arm, self.seed),
+        )
+
+    def files(self, epoch: int) -> Sequence[str]:
+        """Return the files of an epoch's model."""
+        return [f"epoch{epoch}/{name}" for name in MODEL_FILES]
 
 
 def fine_tune(
@@ -79,10 +119,10 @@ def fine_tune(
     work: Path,
     notify: Notify,
     until: int | None = None,
-    changes: Changes = Changes(),
+    changes: Changes = NO_CHANGES,
     callbacks: Sequence[TrainerCallback] = (),
 ) -> list[EpochRecord]:
-    """Train to the last epoch or to an earlier one, going on from whatever whole state `work` holds.
+    """Train to the last epoch, or to an earlier one (`until`), resuming from the newest whole state in `work`.
 
     After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
     state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
@@ -90,26 +130,15 @@ def fine_tune(
     Of processes that train together (`headroom.engines.processes`) each has a part of every batch, and the first one
     writes.
 
-    Args:
-        task: Encoder and data.
-        settings: How to train.
-        seed: Seed of fresh weights, data order and dropout.
-        device: `auto`, `cpu` or `cuda`.
-        work: Directory of this run alone.
-        notify: Called with the progress after each update.
-        until: The epoch to stop after; None for the last.
-        changes: What the arm changes.
-        callbacks: More callbacks of the Trainer.
-
     Returns:
         One record per epoch, from the first.
 
     Raises:
-        HeadroomError: If encoder and data do not fit each other, or the loss is no longer a number.
+        HeadroomError: If encoder and data do not fit each other, or the loss is not finite.
     """
     arguments = training_arguments(settings, encoder=task.encoder, seed=seed, device=device, work=work)
     last, state = last_whole_epoch(work)
-    wait_for_all()  # each has to see what there is before the first one tidies up
+    wait_for_all()  # each has to see what there is before the first one removes files
     if this_process() == 0:
         discard_after(work, last)
     if last:
@@ -130,11 +159,7 @@ def fine_tune(
 def training_arguments(
     settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, work: Path
 ) -> TrainingArguments:
-    """Return the Trainer's arguments, for one of the processes that train together.
-
-    Raises:
-        HeadroomError: If they cannot be; see `check_training`.
-    """
+    """Return the Trainer's arguments, for one of the processes that train together; errors as of `check_training`."""
     check_training(settings, encoder=encoder, seed=seed, device=device, processes=process_count())
     on_cpu = pick_device(device).type == "cpu"
     arguments = TrainingArguments(
@@ -169,15 +194,16 @@ def training_arguments(
 
 def check_training(settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, processes: int) -> None:
     """Raise HeadroomError if the seed is out of range, or device or processes cannot do what settings say."""
-    on_cpu = pick_device(device).type == "cpu"
-    if settings.precision == "float16" and on_cpu:
-        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
+    on_cpu = check_precision(settings.precision, device)
     if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
         raise HeadroomError("precision bfloat16: this GPU cannot compute with it; use float16 or float32")
-    if settings.precision == "bfloat16" and on_cpu and not _trains_in_bfloat16(encoder):
-        raise HeadroomError(
-            "precision bfloat16: this processor cannot run the LSTM of the self-attentive encoder in it; use float32"
-        )
+    if settings.precision == "bfloat16" and on_cpu:
+        config = AutoConfig.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
+        if isinstance(config, SelfAttentiveConfig) and not trains_in_bfloat16(config):
+            raise HeadroomError(
+                "precision bfloat16: this processor cannot run the LSTM of the self-attentive encoder in it; "
+                "use float32"
+            )
     if not 0 <= seed < 2**32:
         raise HeadroomError(f"--seed {seed}: must be from 0 to {2**32 - 1}")
     if settings.batch_size % processes:
@@ -187,57 +213,8 @@ def check_training(settings: FineTuningSettings, *, encoder: Path, seed: int, de
         )
 
 
-def _trains_in_bfloat16(encoder: Path) -> bool:
-    config = AutoConfig.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
-    return not isinstance(config, SelfAttentiveConfig) or trains_in_bfloat16(config)
-
-
-def build_trainer(
-    task: Task, settings: FineTuningSettings, arguments: TrainingArguments, changes: Changes = Changes()
-) -> Trainer:
-    """Return the Trainer with model and encoded data."""
-    if changes.rewriter:
-        arguments.max_grad_norm = 0  # gradients are clipped after they are rewritten
-    tokenizer = load_tokenizer(task.encoder, settings.max_length)
-    model = build_model(task.encoder, arguments.seed, changes)
-    train = encode(task.train, tokenizer, model.config)
-    valid = sorted(encode(task.valid, tokenizer, model.config), key=length)  # less padding; the mean does not mind
-    trainer = GroupingTrainer(
-        model=model,
-        args=arguments,
-        data_collator=DataCollatorWithPadding(tokenizer),
-        train_dataset=train,
-        eval_dataset=valid,
-        processing_class=tokenizer,
-        compute_metrics=_judged,
-        regulariser=changes.regulariser and changes.regulariser(find_sites(model)),
-    )
-    trainer.remove_callback(PrinterCallback)
-    return trainer
-
-
-def build_model(encoder: Path, seed: int, changes: Changes = Changes()) -> PreTrainedModel:
-    """Return a classifier; the weights that the directory does not have are fresh and depend on the seed alone."""
-    set_seed(seed)
-    config = AutoConfig.from_pretrained(
-        encoder, local_files_only=True, trust_remote_code=False, **changes.configuration
-    )
-    attention = {"attn_implementation": "eager"} if changes.needs_maps else {}
-    if not (encoder / WEIGHTS).is_file():
-        return AutoModelForSequenceClassification.from_config(config, **attention)
-    return AutoModelForSequenceClassification.from_pretrained(
-        encoder,
-        config=config,
-        local_files_only=True,
-        use_safetensors=True,
-        trust_remote_code=False,
-        dtype=torch.float32,
-        **attention,
-    )
-
-
 def head_gradients(model: Any, changes: Changes, clip_norm: float) -> HeadGradients:
-    """Return what looks after the gradients of the heads of a model in training."""
+    """Return the callback that rewrites and measures the gradients of the heads of a model."""
     projections = {
         live.site: [getattr(live.attention, name).weight for name in live.inputs[:3]]  # none of relative positions
         for live in find_sites(model)
@@ -247,23 +224,38 @@ def head_gradients(model: Any, changes: Changes, clip_norm: float) -> HeadGradie
 
 
 def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
-    """Let the Trainer train, with its mishaps as errors that a user can act on."""
+    """Let the Trainer train, with errors that a user can act on."""
     try:
-        trainer.train(resume_from_checkpoint=None if state is None else str(state))
+        with writing(work):
+            trainer.train(resume_from_checkpoint=None if state is None else str(state))
     except torch.OutOfMemoryError as error:
         raise HeadroomError("out of GPU memory: lower training.batch_size or training.max_length") from error
-    except (OSError, SafetensorError) as error:
-        raise cannot_write(work, error) from error
-    except RuntimeError as error:  # so torch says that it could not write
-        if not disk_is_full(error):
-            raise
-        raise cannot_write(work, error) from error
 
 
-def _judged(prediction: EvalPrediction) -> dict[str, float]:
-    """Return accuracy and loss over all examples; the Trainer's own loss counts some twice if processes share them."""
-    logits, labels = torch.tensor(prediction.predictions), torch.tensor(prediction.label_ids)
-    return {
-        "accuracy": float((logits.argmax(-1) == labels).double().mean()),
-        "nats": float(torch.nn.functional.cross_entropy(logits.double(), labels)),
-    }
+def read_task(corpus: Path, encoder: Path) -> Task:
+    """Return encoder and data; every epoch is judged on both halves of the validation set.
+
+    Raises:
+        HeadroomError: If a set is not sound, or `headroom encoder` did not prepare the encoder for these labels.
+    """
+    labels, known = read_labelled_record(corpus)["labels"], _labels(encoder)
+    if known != labels:
+        raise HeadroomError(
+            f"{encoder} was prepared for the labels {', '.join(known)}, and {corpus} has {', '.join(labels)}: "
+            "run headroom encoder again"
+        )
+    train, choose, check = (read_labelled(corpus / f"{name}.tsv", labels) for name in _SETS)
+    second = None if choose.second is None or check.second is None else choose.second + check.second
+    return Task(encoder, train, LabelledText(choose.first + check.first, second, choose.labels + check.labels))
+
+
+def _labels(directory: Path) -> list[str]:
+    """Return the labels that an encoder was prepared for, in the order of the classifier's outputs."""
+    missing = [name for name in (CONFIGURATION, *TOKENIZER) if not (directory / name).is_file()]
+    if missing:
+        raise HeadroomError(f"{directory} has no {missing[0]}: give the directory that headroom encoder wrote")
+    try:
+        named = json.loads((directory / CONFIGURATION).read_text("utf-8"))["id2label"]
+        return [named[str(index)] for index in range(len(named))]
+    except (ValueError, KeyError) as error:
+        raise HeadroomError(f"{directory / CONFIGURATION} names no labels: run headroom encoder again") from error

@@ -1,8 +1,7 @@
-"""Checkpoints of fairseq, whole or without some heads, and the sites of their models."""
+"""Checkpoints of fairseq, whole or without some heads, read as data and written in fairseq's form."""
 
 import argparse
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,34 +9,6 @@ import torch
 
 from headroom.core.errors import HeadroomError, out_of_memory
 from headroom.core.files import atomic_path
-from headroom.core.heads import Site
-from headroom.engines.sites import AttentionSite
-
-
-def find_sites(model: Any) -> list[AttentionSite]:
-    """Return the sites of a fairseq Transformer in table order: E, A, D; layer by layer."""
-    wanted = [
-        ("E", model.encoder, "self_attn"),
-        ("A", model.decoder, "encoder_attn"),
-        ("D", model.decoder, "self_attn"),
-    ]
-    return [site for kind, stack, attribute in wanted for site in _stack_sites(kind, stack, attribute)]
-
-
-def _stack_sites(kind: str, stack: Any, attribute: str) -> Iterator[AttentionSite]:
-    for layer, parent in enumerate(stack.layers, start=1):
-        heads = getattr(parent, attribute).num_heads
-        yield AttentionSite(
-            site=Site(kind, layer, heads),
-            parent=parent,
-            attribute=attribute,
-            inputs=("q_proj", "k_proj", "v_proj"),
-            output_place=f"{attribute}.out_proj",
-            head_counts=("num_heads",),
-            head_widths=("embed_dim",),
-            kept=tuple(range(1, heads + 1)),
-        )
-
 
 DESCRIPTOR = "headroom"
 """Key under which a sliced checkpoint says what was removed: {"removed": profile}."""
@@ -47,24 +18,37 @@ torch.serialization.add_safe_globals([argparse.Namespace])
 
 
 def load_state(path: Path | str) -> dict[str, Any]:
-    """Read a checkpoint onto the CPU as data: no code in it is run (`weights_only`).
+    """Read a checkpoint onto the CPU as data.
 
     Raises:
         HeadroomError: If the file is missing, truncated or is not a fairseq checkpoint.
     """
-    try:
-        refuse_packed(path)
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise HeadroomError(f"no checkpoint at {path}") from error
-    except Exception as error:  # torch raises many types for damaged files
-        if out_of_memory(error):  # the file may be whole: a training must not start over
-            raise
-        reason = str(error).strip().split("\n")[0][:160]
-        raise HeadroomError(f"{path} is truncated or not a checkpoint ({reason}); train or copy it again") from error
+    state = read_data(path, "truncated or not a checkpoint ({reason}); train or copy it again")
     if not isinstance(state, dict) or "model" not in state or not state.get("cfg"):
         raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks the keys 'model' and 'cfg'")
     return state
+
+
+def read_data(path: Path | str, otherwise: str) -> Any:
+    """Read a file of torch onto the CPU as data: no code in it is run (`weights_only`).
+
+    Args:
+        path: The file.
+        otherwise: The message for any other file, after its name, with `{reason}`.
+
+    Raises:
+        HeadroomError: If the file is missing or is none of torch's.
+    """
+    try:
+        refuse_packed(path)
+        return torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise HeadroomError(f"no checkpoint at {path}") from error
+    except Exception as error:  # torch raises many types for damaged files, and for code
+        if out_of_memory(error):  # the file may be whole: a training must not start over
+            raise
+        reason = " ".join(str(error).split("WeightsUnpickler error:")[-1].split())[:160]
+        raise HeadroomError(f"{path} is {otherwise.format(reason=reason)}") from error
 
 
 def refuse_packed(path: Path | str) -> None:

@@ -11,28 +11,21 @@ from headroom.core.command import add_settings, add_translation_model, settings_
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.data.parallel import ParallelText
+from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings
 from headroom.settings.experiments import DecodingSettings, EvaluationSettings
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
-    from headroom.engines.engine import Engine
-    from headroom.engines.judged import Outcome
-    from headroom.engines.maps import MapBatch
     from headroom.engines.translation.batches import Batch
     from headroom.engines.translation.judging import TranslatedSet
     from headroom.engines.translation.model import TranslationModel
-    from headroom.engines.translation.timing import TranslationWorkload
 
 
-class TranslationEngine:
-    """Satisfies `headroom.engines.engine.Engine`."""
+class TranslationEngine(Engine):
+    """Transformers of fairseq on parallel text."""
 
     loss = "token-sum"  # summed over the pieces of an example's reference
-
-    def __init__(self, given: argparse.Namespace) -> None:
-        self.given = given
+    training_text = "train.source"
 
     @staticmethod
     def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
@@ -78,32 +71,8 @@ class TranslationEngine:
         """Translate with a beam."""
         return judged.judge_with_beam(model, settings_from(self.given, "evaluation", EvaluationSettings))
 
-    def example_batches(self, model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:
-        """Return sentence pairs in batches; the decoder reads the references."""
-        from headroom.engines.translation.observing import example_batches
 
-        return example_batches(model, examples, size)
-
-    def sentence_batches(self, model: TranslationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
-        """Return sentences of the source language in batches for the encoder."""
-        from headroom.engines.translation.observing import sentence_batches
-
-        return sentence_batches(model, sentences, size)
-
-    def frequencies(self, model: TranslationModel) -> Tensor | None:
-        """Return how often each source piece occurs in `train.source`, (V,); None if there is no training text."""
-        from headroom.engines.translation.observing import frequencies
-
-        return frequencies(model, Path(self.given.corpus) / "train.source")
-
-    def workload(self, model: TranslationModel, examples: ParallelText, size: int) -> TranslationWorkload:
-        """Return a batch that is encoded, decoded and translated."""
-        from headroom.engines.translation.timing import workload
-
-        return workload(model, examples, size)
-
-
-ENGINE: type[Engine] = TranslationEngine
+ENGINE = TranslationEngine
 
 
 def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> ParallelText:

@@ -1,4 +1,4 @@
-"""The fairseq adapter: a translation model with its vocabulary, behind the adapter protocol."""
+"""A translation model of fairseq with its vocabulary."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,18 +9,26 @@ import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Site, format_profile, parse_profile
+from headroom.core.heads import parse_profile
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import pick_device, seeded
-from headroom.engines.removal import remove_heads
-from headroom.engines.sites import AttentionSite, site_names
-from headroom.engines.translation.batches import Batch, Language, cut, load_languages
-from headroom.engines.translation.checkpoint import DESCRIPTOR, find_sites, load_state, save_model
-from headroom.engines.translation.decoding import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.engines.head_model import HeadModel, remove_heads, seeded
+from headroom.engines.sites import AttentionSite, pick_device, site_names
+from headroom.engines.translation.batches import (
+    Batch,
+    Language,
+    Marks,
+    cut,
+    greedy,
+    load_languages,
+    pieces_until_end,
+    wrong_guesses,
+)
+from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state, save_model
+from headroom.engines.translation.sites import find_sites
 from headroom.settings.experiments import DecodingSettings
 
 
-class TranslationModel:
+class TranslationModel(HeadModel):
     """A trained model, its sites and gates, and its two languages."""
 
     def __init__(
@@ -81,16 +89,6 @@ class TranslationModel:
         loaded.model.eval().requires_grad_(False).to(pick_device(device))
         return loaded
 
-    @property
-    def sites(self) -> list[Site]:
-        """The names of the sites, in table order."""
-        return site_names(self.live_sites)
-
-    @property
-    def device(self) -> torch.device:
-        """Where the parameters are."""
-        return next(self.model.parameters()).device
-
     def trainable(self, scope: str) -> list[torch.nn.Parameter]:
         """Return all weights, or for the scope `E` those of the encoder that the decoder does not share."""
         if scope == "all":
@@ -98,29 +96,13 @@ class TranslationModel:
         frozen = {id(weight) for weight in self.model.decoder.parameters()}
         return [weight for weight in self.model.encoder.parameters() if id(weight) not in frozen]
 
-    def remove(self, removed: frozenset[Any]) -> None:
-        """Slice heads out for real, in place."""
-        remove_heads(self.live_sites, removed)
-
     def save(self, path: Path | str) -> None:
         """Write the model, with a descriptor of the heads removed, so that `load` brings it back."""
-        gone = {head for site in self.sites for head in site.head_names()}
-        gone -= {head for live in self.live_sites for head in live.kept_heads()}
-        state = {
-            **self._state,
-            "model": self.model.state_dict(),
-            DESCRIPTOR: {"removed": format_profile(gone)},
-        }
-        save_model(state, path)
+        state = {"model": self.model.state_dict(), DESCRIPTOR: {"removed": self.removed}}
+        save_model({**self._state, **state}, path)
 
     def batches(self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int) -> list[Batch]:
-        """Cut sentences into batches of similar length.
-
-        Args:
-            sources: Source sentences, plain text.
-            targets: Their references, or None.
-            sentences: Largest number of sentences in a batch.
-        """
+        """Cut sentences, with their references or without, into batches of similar length, of at most so many."""
         numbered = dict(enumerate(map(self.source.numbers, sources)))
         references = dict(enumerate(map(self.target.numbers, targets or [])))
         return self._cut(numbered, references, sentences)
@@ -132,11 +114,7 @@ class TranslationModel:
         return replace(batch, encoded=self.model.encoder(batch.source, src_lengths=batch.lengths))
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Return the teacher-forced loss of each example.
-
-        Returns:
-            Summed negative log-likelihood in nats (B,), and number of target pieces (B,).
-        """
+        """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
         assert batch.target is not None, "the batch has no references"
         encoded = self.encoded(batch).encoded
         logits = self.model.decoder(batch.previous, encoder_out=encoded, src_lengths=batch.lengths)[0]  # (B, T, V)

@@ -12,9 +12,9 @@ from headroom.core.files import read_lines
 from headroom.data.parallel import ParallelText
 from headroom.data.subwords import piece_spans
 from headroom.engines.maps import MapBatch, MapObserver, padded_spans
-from headroom.engines.translation.attention_maps import attention_maps
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.model import TranslationModel
+from headroom.engines.translation.sites import attention_maps
 
 
 def example_batches(model: TranslationModel, examples: ParallelText, size: int) -> list[MapBatch]:

@@ -16,8 +16,9 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
 from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
-from headroom.engines.translation.checkpoint import find_sites, refuse_packed, save_model
+from headroom.engines.translation.checkpoint import read_data, save_model
 from headroom.engines.translation.fairseq import Dictionary, TranslationTask
+from headroom.engines.translation.sites import find_sites
 from headroom.settings.models import ReleasedModel
 
 from fairseq import checkpoint_utils  # isort: skip
@@ -40,13 +41,8 @@ _METERS = [
 def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror: str | None) -> str:
     """Fetch what was released, bring the model into this project's form, and only then write the vocabulary.
 
-    A downloaded archive stays in `downloads/` of the vocabulary's directory.
-
-    Args:
-        settings: What was released, and where.
-        checkpoint: Where the checkpoint goes.
-        vocabulary: Directory for `FILES`.
-        mirror: Directory or address with released/<archive>, tried before the network.
+    A downloaded archive stays in `downloads/` of the vocabulary's directory. A mirror is a directory or address with
+    released/<archive>, tried before the network.
 
     Returns:
         What the model is, in words.
@@ -104,12 +100,6 @@ def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirro
 def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> dict[str, int]:
     """Write a released checkpoint in this project's form: weights in float32, settings, nothing else.
 
-    Args:
-        released: A checkpoint of fairseq.
-        checkpoint: Where the new one goes.
-        source: The dictionary of the source language.
-        target: The dictionary of the target language.
-
     Returns:
         What the model is: number of `parameters`, `heads` in all, `types` of the target dictionary.
 
@@ -137,11 +127,7 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
 
 
 def read_dictionary(path: Path) -> Dictionary:
-    """Read a dictionary of fairseq.
-
-    Raises:
-        HeadroomError: If it is missing or damaged.
-    """
+    """Read a dictionary of fairseq; raise HeadroomError if it is missing or damaged."""
     try:
         return Dictionary.load(str(path))
     except FileNotFoundError as error:
@@ -151,16 +137,8 @@ def read_dictionary(path: Path) -> Dictionary:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """Read a checkpoint onto the CPU as data: no code in it is run (`weights_only`)."""
-    try:
-        with torch.serialization.safe_globals(list(_METERS)):  # besides those that `checkpoint` allows for good
-            refuse_packed(path)
-            state = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise HeadroomError(f"no checkpoint at {path}") from error
-    except Exception as error:  # torch raises many types for damaged files, and for code
-        reason = " ".join(str(error).split("WeightsUnpickler error:")[-1].split())[:160]
-        raise HeadroomError(f"{path} is truncated, or not a checkpoint of data alone ({reason})") from error
+    with torch.serialization.safe_globals(list(_METERS)):  # besides those that `checkpoint` always allows
+        state = read_data(path, "truncated, or not a checkpoint of data alone ({reason})")
     if not isinstance(state, dict) or "model" not in state or not (state.get("args") or state.get("cfg")):
         raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks 'model', or both 'args' and 'cfg'")
     return state

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from headroom.core.errors import HeadroomError
 from headroom.data.parallel import ParallelText
+from headroom.engines.engine import middle
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.model import TranslationModel
 
@@ -55,9 +55,8 @@ class TranslationWorkload:
             keys = self._keys(module, query, key)
             counted += 2 * query.shape[0] * query.shape[1] * keys * int(module.num_heads) * int(module.head_dim)
 
-        handles = [
-            module.register_forward_hook(linear) for module in model.model.modules() if isinstance(module, nn.Linear)
-        ]
+        linears = (module for module in model.model.modules() if isinstance(module, nn.Linear))
+        handles = [module.register_forward_hook(linear) for module in linears]
         handles += [
             live.attention.register_forward_hook(attention, with_kwargs=True) for live in model.live_sites if live.kept
         ]
@@ -78,22 +77,10 @@ class TranslationWorkload:
 
 
 def workload(model: TranslationModel, examples: ParallelText, size: int) -> TranslationWorkload:
-    """Return a batch of `size` sentences of the set's middle lengths.
-
-    Raises:
-        HeadroomError: If the set has fewer sentences than that.
-    """
-    sources, references = examples.source, examples.target
-    if len(sources) < size:
-        raise HeadroomError(f"timing.batch_sizes: {size} examples wanted, the set has {len(sources)}")
-    order = sorted(range(len(sources)), key=lambda i: (len(sources[i]), i))
-    start = (len(order) - size) // 2
-    chosen = order[start : start + size]
-    (batch,) = model.batches(
-        [sources[i] for i in chosen],
-        [references[i] for i in chosen],
-        sentences=size,
-    )
+    """Return a batch of sentences of the set's middle lengths; errors as of `middle`."""
+    chosen = middle([len(source) for source in examples.source], size)
+    sources, references = ([side[i] for i in chosen] for side in (examples.source, examples.target))
+    (batch,) = model.batches(sources, references, sentences=size)
     assert batch.target is not None
     return TranslationWorkload(batch, steps=batch.target.shape[1])
 

@@ -1,25 +1,187 @@
-"""fairseq's Trainer as this project uses it."""
+"""fairseq as this project trains with it: the command line, the task, and the Trainer."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.engines.processes import own_seed, this_process
-from headroom.engines.removal import remove_heads
+from headroom.engines.head_model import remove_heads
+from headroom.engines.processes import own_seed, process_count, this_process
 from headroom.engines.sites import site_names
-from headroom.engines.translation.checkpoint import find_sites
-from headroom.engines.translation.fairseq import VERSION as _VERSION  # noqa: F401  (imports fairseq quietly)
+from headroom.engines.training import check_precision
+from headroom.engines.translation import fairseq as _engine  # noqa: F401 (imports fairseq quietly)
+from headroom.engines.translation.sites import find_sites, open_sites
+from headroom.settings.arms import AnyArm, Arm
+from headroom.settings.models import ModelSettings, TrainingSettings
 
 from fairseq import metrics, options, tasks, utils  # isort: skip
+from fairseq.dataclass import ChoiceEnum  # isort: skip
 from fairseq.dataclass.utils import convert_namespace_to_omegaconf  # isort: skip
+from fairseq.optim import AMPOptimizer  # isort: skip
+from fairseq.tasks import register_task  # isort: skip
+from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isort: skip
 from fairseq.trainer import Trainer  # isort: skip
 
 PLAIN_NORM = "plain_head_gnorm"
 """Under this name an optimizer that rewrites the gradients of heads logs their norm before."""
+
+
+def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
+    """Return the shape of a model in an arm; raise HeadroomError if the arm's heads do not divide the width."""
+    changed = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
+    if arm.heads and model.width % arm.heads:
+        raise HeadroomError(f"--arm-heads {arm.heads}: width {model.width} is not a multiple of it")
+    return ModelSettings.model_validate({**model.model_dump(), **changed})
+
+
+def fairseq_arguments(
+    *,
+    data: Path,
+    model: ModelSettings,
+    training: TrainingSettings,
+    seed: int,
+    device: str,
+    arm: list[str],
+    processes: int = 1,
+) -> list[str]:
+    """Return the command line that `fairseq-train` would be given for a run.
+
+    Several processes share the batches of an update, each having as many: an update then sees the same batches,
+    however many there are. `arm` are the arm's own arguments: optimizer, criterion and their flags.
+
+    Raises:
+        HeadroomError: If CUDA is needed and there is none, or processes cannot share an update.
+    """
+    on_cpu = check_precision(training.precision, device)
+    if training.update_frequency % processes:
+        raise HeadroomError(
+            f"{processes} processes cannot share the {training.update_frequency} batches of an update: make "
+            f"update_frequency a multiple of {processes}, and max_tokens so much smaller"
+        )
+    flags = {"seed": seed, **_model_flags(model), **_training_flags(training)}
+    flags |= {"distributed-world-size": processes, "update-freq": training.update_frequency // processes}
+    flags["ddp-backend"] = "legacy_ddp"  # sums gradients after the backward passes, also on the CPU and where some lack
+    switches = ["no-progress-bar", *(["cpu"] if on_cpu else []), *(["amp"] if training.precision == "float16" else [])]
+    switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
+    switches += ["share-all-embeddings"] if model.share_embeddings else []
+    named = [text for name, value in flags.items() for text in (f"--{name}", str(value))]
+    return [str(data), *named, *(f"--{name}" for name in switches), *arm]
+
+
+def _model_flags(model: ModelSettings) -> dict[str, Any]:
+    both_sides = {
+        "attention-heads": model.heads,
+        "embed-dim": model.width,
+        "ffn-embed-dim": model.feed_forward,
+    }
+    return {
+        "task": "headroom_translation",
+        "source-lang": "source",
+        "target-lang": "target",
+        "arch": "transformer",
+        "encoder-layers": model.encoder_layers,
+        "decoder-layers": model.decoder_layers,
+        **{f"{side}-{name}": value for side in ("encoder", "decoder") for name, value in both_sides.items()},
+        "dropout": model.dropout,
+        "attention-dropout": model.attention_dropout,
+    }
+
+
+def _training_flags(training: TrainingSettings) -> dict[str, Any]:
+    return {
+        "criterion": "label_smoothed_cross_entropy",
+        "label-smoothing": training.label_smoothing,
+        "adam-betas": "(0.9, 0.98)",
+        "weight-decay": training.weight_decay,
+        "clip-norm": training.clip_norm,
+        "lr": training.learning_rate,
+        "lr-scheduler": "inverse_sqrt",
+        "warmup-updates": training.warmup_updates,
+        "warmup-init-lr": 1e-7,
+        "max-tokens": training.max_tokens,
+        # Cut each epoch into batches anew, by seed and epoch alone: fairseq keeps the cut of the epoch that a
+        # process began with, so that a resumed training would see other batches than an uninterrupted one.
+        "update-epoch-batch-itr": True,
+        "num-workers": 0,
+        "log-format": "none",
+        **({"precision": "bfloat16"} if training.precision == "bfloat16" else {}),
+    }
+
+
+@dataclass
+class HeadroomTranslationConfig(TranslationConfig):
+    """Options of fairseq's translation task, and the precision of the forward pass."""
+
+    precision: ChoiceEnum(["float32", "bfloat16"]) = field(  # type: ignore[valid-type]
+        default="float32", metadata={"help": "number format of the forward pass (autocast)"}
+    )
+
+
+@register_task("headroom_translation", dataclass=HeadroomTranslationConfig)
+class HeadroomTranslationTask(TranslationTask):
+    """Translation with sites open to hooks and known to the optimizer.
+
+    Attributes:
+        update: Number of updates before the one in progress.
+        batch: Number of batches of that update before the one in progress, those of other processes among them.
+    """
+
+    update, batch = -1, -1
+
+    def build_model(self, cfg: Any, from_checkpoint: bool = False) -> nn.Module:
+        """Build the model and open its sites.
+
+        Raises:
+            HeadroomError: If a site fuses its projections, so that its heads have no rows of their own.
+        """
+        model: nn.Module = super().build_model(cfg, from_checkpoint)
+        open_sites(model)
+        return model
+
+    def train_step(
+        self,
+        sample: Any,
+        model: Any,
+        criterion: Any,
+        optimizer: Any,
+        update_num: int,
+        ignore_grad: bool = False,
+    ) -> Any:
+        """Run forward and backward of one batch; see fairseq's task."""
+        self.batch = self.batch + process_count() if update_num == self.update else this_process()
+        self.update = update_num
+        return super().train_step(
+            sample, model, self._in_precision(model, criterion), optimizer, update_num, ignore_grad
+        )
+
+    def valid_step(self, sample: Any, model: Any, criterion: Any) -> Any:
+        """Compute the loss of one batch; see fairseq's task."""
+        return super().valid_step(sample, model, self._in_precision(model, criterion))
+
+    def optimizer_step(self, optimizer: Any, model: Any, update_num: int) -> None:
+        """Update the weights; see fairseq's task."""
+        if isinstance(optimizer, AMPOptimizer):
+            optimizer.scaler.step(optimizer.optimizer)  # the object whose gradients were unscaled
+            optimizer.scaler.update()
+        else:
+            super().optimizer_step(optimizer, model, update_num)
+
+    def _in_precision(self, model: nn.Module, criterion: Any) -> Callable[[Any, Any], Any]:
+        if str(self.cfg.precision) != "bfloat16":
+            return criterion
+        device = next(model.parameters()).device.type
+
+        def compute(model: Any, sample: Any) -> Any:
+            with torch.autocast(device, dtype=torch.bfloat16):
+                return criterion(model, sample)
+
+        return compute
 
 
 def configuration(arguments: list[str]) -> Any:
@@ -31,12 +193,7 @@ def configuration(arguments: list[str]) -> Any:
 def build_trainer(cfg: Any, profile: str = "") -> Trainer:
     """Return fairseq's Trainer with task, model and criterion, seeded as `fairseq-train` does.
 
-    Args:
-        cfg: The configuration.
-        profile: Heads that the model does not have: sliced out before it sees a sentence.
-
-    Raises:
-        HeadroomError: If the model has no such head.
+    The heads of a profile are sliced out before the model sees a sentence; HeadroomError if it has no such head.
     """
     utils.import_user_module(cfg.common)
     metrics.reset()

@@ -16,11 +16,11 @@ from headroom.core.files import atomic_path, read_lines, sha256
 from headroom.core.table import signature
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
-from headroom.engines.training import EpochRecord, Notify, Progress, read_records, write_record
+from headroom.engines.training import EpochRecord, Notify, Progress, Training, read_records, write_record
 from headroom.engines.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.engines.translation.fairseq import VERSION
-from headroom.engines.translation.fairseq_task import fairseq_arguments, shaped, site_of
-from headroom.engines.translation.trainer import PLAIN_NORM, build_trainer, configuration
+from headroom.engines.translation.sites import site_of
+from headroom.engines.translation.trainer import PLAIN_NORM, build_trainer, configuration, fairseq_arguments, shaped
 from headroom.settings.arms import Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
@@ -34,8 +34,8 @@ _NEEDED = ("dict.source.txt", "dict.target.txt", "train.source-target.source.idx
 
 
 @dataclass(frozen=True, kw_only=True)
-class TranslationTraining:
-    """The training of one translation model; see `headroom.engines.training.Training`.
+class TranslationTraining(Training):
+    """The training of one translation model.
 
     Attributes:
         data: The directory that `headroom vocabulary` wrote.
@@ -43,9 +43,6 @@ class TranslationTraining:
         training: How to train.
         arm: The way to train.
         arm_arguments: The fairseq arguments of an arm, given the seed; its module registers what they name.
-        seed: Seed of weights, data order and dropout.
-        device: `auto`, `cpu` or `cuda`.
-        processes: Number of processes that share the batches of every update.
         profile: File with the names of heads that the model does not have; None for all heads.
     """
 
@@ -60,11 +57,6 @@ class TranslationTraining:
     profile: Path | None = None
 
     unit = "words"
-
-    @property
-    def epochs(self) -> int:
-        """Number of the last epoch."""
-        return self.training.epochs
 
     @property
     def arguments(self) -> list[str]:
@@ -116,20 +108,13 @@ class TranslationTraining:
 
 
 def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, profile: str = "") -> list[EpochRecord]:
-    """Train up to an epoch, going on from whatever whole state `work` holds.
+    """Train a model without the heads of `profile` up to an epoch, resuming from the newest whole state in `work`.
 
-    After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and
-    `state<e>.pt` (all that is needed to go on), in this order and each whole or absent; the two newest
-    states are kept. Killed at any moment, a rerun repeats at most one epoch and ends with the same bits,
-    because fairseq reseeds from the seed and the number of updates and restores the data order. Of processes that
-    train together (`headroom.engines.processes`) the first one writes.
-
-    Args:
-        arguments: From `fairseq_arguments`.
-        epochs: The last epoch to train.
-        work: Directory of this run alone.
-        notify: Called with the progress after each update.
-        profile: Heads that the model does not have.
+    After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that is
+    needed to resume), in this order and each whole or absent; the two newest states are kept. Killed at any moment, a
+    rerun repeats at most one epoch and ends with the same bits, because fairseq reseeds from the seed and the number of
+    updates and restores the data order. Of processes that train together (`headroom.engines.processes`) the first one
+    writes.
 
     Returns:
         One record per epoch, from the first.
@@ -144,9 +129,7 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, prof
     last = last_whole_epoch(work)
     if last:
         logger.info("going on after epoch %d", last)
-        cfg.checkpoint.restore_file = str(work / f"state{last}.pt")
-    else:
-        cfg.checkpoint.restore_file = str(work / "none.pt")
+    cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
     cfg.checkpoint.save_dir = str(work)
     cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
     _, epoch_iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)

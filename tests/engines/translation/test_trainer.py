@@ -4,8 +4,8 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
-from headroom.engines.translation.checkpoint import find_sites
-from headroom.engines.translation.fairseq_task import open_sites, shaped, site_of
+from headroom.engines.translation.sites import find_sites, open_sites, site_of
+from headroom.engines.translation.trainer import shaped
 from headroom.settings.arms import BaselineArm, DropHeadArm, SvgdArm
 from headroom.settings.models import ModelSettings
 from torch import nn

@@ -5,12 +5,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from fine_tuning_runs import run
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.training import EpochRecord, Progress
 from toy_encoder import toy_text, write_encoder
+from toy_fairseq import write_data
 from toy_fine_tuning import write_toy_encoder
+from training_runs import Classification, Kind, Translation
 
 Load = Callable[..., ClassificationModel]
 WholeRun = tuple[Path, list[Progress], list[EpochRecord]]
@@ -34,15 +35,33 @@ def pairs() -> LabelledText:
     return toy_text(pairs=True)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="session")
 def untrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new encoder for the corpus of `toy_fine_tuning`."""
     return write_toy_encoder(tmp_path_factory.mktemp("encoder"))
 
 
-@pytest.fixture(scope="package")
-def whole(untrained: Path, tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
-    """An uninterrupted run: its directory, the progress it told of, and its records."""
-    work, told = tmp_path_factory.mktemp("whole"), list[Progress]()
-    found = run(untrained, work, notify=told.append)
-    return work, told, found
+@pytest.fixture(scope="session")
+def classification(untrained: Path) -> Classification:
+    return Classification(untrained)
+
+
+@pytest.fixture(scope="session")
+def translation(tmp_path_factory: pytest.TempPathFactory) -> Translation:
+    return Translation(write_data(tmp_path_factory.mktemp("toy")))
+
+
+def run_whole(kind: Kind, work: Path) -> WholeRun:
+    """Train uninterrupted; nobody writes into what it leaves."""
+    told = list[Progress]()
+    return work, told, kind.run(work, notify=told.append)
+
+
+@pytest.fixture(scope="session")
+def whole_classification(classification: Classification, tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
+    return run_whole(classification, tmp_path_factory.mktemp("whole"))
+
+
+@pytest.fixture(scope="session")
+def whole_translation(translation: Translation, tmp_path_factory: pytest.TempPathFactory) -> WholeRun:
+    return run_whole(translation, tmp_path_factory.mktemp("whole"))

@@ -1,0 +1,225 @@
+"""Training by two processes: the same batches make the same updates as in one, for every kind of arm."""
+
+import math
+from dataclasses import replace
+from functools import partial
+from itertools import chain
+from pathlib import Path
+
+import pytest
+import together
+import torch
+from headroom.core.errors import HeadroomError
+from headroom.engines.classification import training
+from headroom.engines.classification.trainer import GroupedBatches
+from headroom.engines.processes import run_together
+from headroom.engines.training import read_record
+from headroom.engines.translation import trainer as trainers
+from headroom.engines.translation.trainer import build_trainer, configuration
+from headroom.settings.arms import (
+    BaselineArm,
+    DisagreementOutputArm,
+    DisagreementPositionArm,
+    DisagreementSubspaceArm,
+    DropHeadArm,
+    HeadMaskArm,
+    SvgdArm,
+)
+from together import NOISY, train_all, train_and_stop
+
+ARMS = {
+    "baseline": BaselineArm(),
+    "spos": NOISY,
+    "outputs": DisagreementOutputArm(weight=2.0),
+    "headmask": HeadMaskArm(),
+}
+SVGD = {"svgd": SvgdArm(alpha=0.1)}
+
+
+def in_two(work, notify=lambda _: None):
+    run_together(work, count=2, device="cpu", notify=notify)
+
+
+@pytest.fixture(scope="module")
+def translation(tmp_path_factory):
+    return together.translation(tmp_path_factory.mktemp("translation"))
+
+
+@pytest.fixture(scope="module")
+def classification(tmp_path_factory):
+    return together.classification(tmp_path_factory.mktemp("classification"))
+
+
+@pytest.fixture(scope="module", params=["translation", "classification"])
+def kind(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="module")
+def two(kind, tmp_path_factory):
+    """What two processes left, and the progress they reported."""
+    place, told = tmp_path_factory.mktemp("two"), []
+    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), told.append)
+    return place, told
+
+
+@pytest.fixture(scope="module")
+def one(kind, tmp_path_factory):
+    """What one process left of the same trainings."""
+    place = tmp_path_factory.mktemp("one")
+    train_all(lambda _: None, kind=kind, place=place, arms=ARMS)
+    return place
+
+
+def same_training(kind, found, expected):
+    """Compare weights, and records: norms of gradients among them, whose scale Adam does not mind.
+
+    A key's bias has no gradient but rounding errors, which Adam makes as large as any.
+    """
+    for epoch in (1, 2):
+        one, other = kind.weights(found, epoch), kind.weights(expected, epoch)
+        assert list(one) == list(other)
+        for name in (name for name in one if not name.endswith(("k_proj.bias", "key.bias"))):
+            torch.testing.assert_close(one[name], other[name], rtol=1e-3, atol=2e-5)
+        records = [vars(read_record(place, epoch)) for place in (found, expected)]
+        speeds = [(record.pop("words_per_second"), record.pop("examples_per_second")) for record in records]
+        seen = [(words or examples) * record.pop("seconds") for (words, examples), record in zip(speeds, records)]
+        assert seen[0] == pytest.approx(seen[1])
+        assert speeds[0][1] is None or seen[0] == pytest.approx(kind.examples)
+        assert records[0] == {name: value and pytest.approx(value, rel=1e-4) for name, value in records[1].items()}
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_updates_are_those_of_one_process_with_the_same_batches(kind, one, two, arm):
+    same_training(kind, two[0] / arm, one / arm)
+
+
+def test_arms_differ(kind, one):
+    """Otherwise the comparisons would say nothing."""
+    plain = kind.weights(one / "baseline")
+    for arm in ("spos", "outputs", "headmask"):
+        other = kind.weights(one / arm)
+        assert max(float((plain[name] - other[name]).abs().max()) for name in plain if plain[name].dim()) > 1e-3
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("profile", ["", "E1:1 A2:1"], ids=["whole", "sliced"])
+def test_other_arms_and_models_without_some_heads(translation, tmp_path, profile):
+    kind = replace(translation, profile=profile)
+    arms = {**SVGD, "values": DisagreementSubspaceArm(weight=2.0), "drophead": DropHeadArm(rate=0.4)}
+    arms |= {"spos": NOISY} if profile else {}
+    train_all(lambda _: None, kind=kind, place=tmp_path / "one", arms=arms)
+    in_two(partial(train_all, kind=kind, place=tmp_path / "two", arms=arms))
+    for arm in arms:
+        same_training(kind, tmp_path / "two" / arm, tmp_path / "one" / arm)
+
+
+@pytest.mark.long
+def test_other_arms_and_a_last_batch_too_small_for_all(classification, tmp_path):
+    kind = replace(classification, examples=41)  # five batches, and one of a single example
+    arms = {**SVGD, "positions": DisagreementPositionArm(weight=2.0)}
+    train_all(lambda _: None, kind=kind, place=tmp_path / "one", arms=arms)
+    in_two(partial(train_all, kind=kind, place=tmp_path / "two", arms={**arms, "drophead": DropHeadArm()}))
+    for arm in arms:
+        same_training(kind, tmp_path / "two" / arm, tmp_path / "one" / arm)
+    assert all(weight.isfinite().all() for weight in kind.weights(tmp_path / "two" / "drophead").values())
+
+
+def test_the_first_process_writes_and_each_its_generators(kind, one, two):
+    """The second one could not have written anything else: see `forbid_writing`."""
+    states = [f"states/checkpoint-{updates}/rng_state{which}.pth" for updates in (6, 12) for which in ("", "_0", "_1")]
+    for arm in ARMS:
+        found, left = ({str(p.relative_to(place / arm)) for p in (place / arm).rglob("*")} for place in (two[0], one))
+        if "epoch1.pt" in found:  # of translation, whose generators depend on seed and update alone
+            assert (
+                found
+                == left
+                == {f"{name}{e}.pt" for name in ("epoch", "state") for e in "12"}
+                | {
+                    "epoch1.json",
+                    "epoch2.json",
+                }
+            )
+        else:
+            assert found ^ left == {*states}
+
+
+def test_a_resumed_training_ends_with_the_same_bits(kind, two):
+    """With dropout, whose generators each process resumes."""
+    for epoch in (1, 2):
+        whole, cut = (kind.weights(two[0] / name, epoch) for name in ("whole", "cut"))
+        assert all(torch.equal(weight, cut[name]) for name, weight in whole.items())
+    for name in ("epoch2.pt", *(f"states/checkpoint-12/rng_state_{process}.pth" for process in (0, 1))):
+        files = [two[0] / run / name for run in ("whole", "cut")]
+        assert not files[0].exists() or files[0].read_bytes() == files[1].read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["classification"], indirect=True)
+def test_every_process_has_generators_of_its_own(kind, two):
+    """With the same draws in all of them, as with the Trainer, parts of a batch would share their dropout."""
+    state = two[0] / "whole" / "states" / "checkpoint-12"
+    drawn = [torch.load(state / f"rng_state_{process}.pth", weights_only=False)["cpu"] for process in (0, 1)]
+    assert not torch.equal(*drawn)
+
+
+def test_replicas_that_drift_apart_end_the_training(two):
+    """Noise of different seeds; that it did end is asserted where it is trained."""
+    assert not list((two[0] / "apart").glob("epoch1*"))
+
+
+def test_progress_is_reported_once(two):
+    updates = two[1][0].updates
+    one_training = [(epoch, update) for epoch in (1, 2) for update in range(1, updates + 1)]
+    assert [(step.epoch, step.update) for step in two[1]] == one_training * len(ARMS)
+    assert all(math.isfinite(step.loss) for step in two[1])
+
+
+class TestTranslation:
+    def test_the_last_update_of_an_epoch_has_batches_for_some_only(self, translation):
+        """Three batches for two processes with two each: the case in which fairseq would forget one."""
+        trainer = build_trainer(configuration(translation.arguments(["--optimizer", "adam"])))
+        assert len(trainer.get_train_iterator(epoch=1)) % 4 == 3
+
+    def test_every_process_draws_dropout_of_its_own(self, translation, monkeypatch):
+        """With the same draws in all of them, as in fairseq, parts of an update would share their masks."""
+        trainer = build_trainer(configuration(translation.dropping.arguments(["--optimizer", "adam"])))
+        drawn = []
+        for process in (0, 1, 2):
+            monkeypatch.setattr(trainers, "this_process", lambda number=process: number)
+            trainer._set_seed()
+            drawn.append(torch.rand(4).tolist())
+        trainers.Trainer._set_seed(trainer)
+        assert drawn[0] == torch.rand(4).tolist()  # fairseq's own
+        assert len({tuple(numbers) for numbers in drawn}) == 3
+
+    @pytest.mark.parametrize("processes", [3, 8])
+    def test_an_update_that_cannot_be_shared_is_refused(self, translation, processes):
+        message = rf"{processes} processes cannot share the 4 batches of an update: make "
+        with pytest.raises(HeadroomError, match=message):
+            translation.arguments([], processes)
+
+
+class TestClassification:
+    def test_a_batch_that_cannot_be_shared_is_refused(self):
+        message = "3 processes cannot share a batch of 8: make batch_size a multiple of 3"
+        with pytest.raises(HeadroomError, match=message):
+            training.check_training(together.FINE_TUNING, encoder=Path("nowhere"), seed=1, device="cpu", processes=3)
+
+    @pytest.mark.parametrize(("count", "shares"), [(12, [4, 4, 4]), (14, [5, 5, 4]), (9, [3, 3, 3]), (10, [4, 3, 3])])
+    def test_parts_are_those_of_the_whole_batches(self, count, shares):
+        whole, *parts = (
+            GroupedBatches([5] * count, batch_size=6, seed=1, part=part, parts=parts)
+            for part, parts in [(0, 1), (0, 3), (1, 3), (2, 3)]
+        )
+        cut = [list(part) for part in parts]
+        for number, batch in enumerate(whole):
+            assert [part.has_part(number) for part in parts] == [len(batch) > place for place in range(3)]
+            taken = [rows[number] for rows, part in zip(cut, parts) if part.has_part(number)]
+            assert sorted(chain(*taken)) == sorted(batch)
+            fillers = [rows[number] for rows, part in zip(cut, parts) if not part.has_part(number)]
+            assert all(filler == batch[:1] for filler in fillers)
+        counted = [
+            sum(len(rows) for number, rows in enumerate(batches) if part.has_part(number))
+            for batches, part in zip(cut, parts)
+        ]
+        assert counted == shares
