@@ -13,7 +13,7 @@ from headroom.core.heads import all_heads
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.continued_training import continue_training
-from headroom.methods.learned_gates import HardConcreteGates, fixed
+from headroom.methods.learned_gates import FixedGates, HardConcreteGates
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.experiments import GateTrainingSettings
 
@@ -66,7 +66,7 @@ def main() -> None:
     seconds = interleaved(
         {
             "plain": lambda: updates(Ungated(), []),
-            "fixed": lambda: updates(fixed(frozenset(), heads), heads),
+            "fixed": lambda: updates(FixedGates(frozenset(), heads), heads),
             "learned": lambda: updates(HardConcreteGates(heads=len(heads), strength=0.01, seed=1), heads),
         },
         warmup=1,

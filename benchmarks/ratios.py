@@ -15,7 +15,7 @@ from headroom.core.interventions import Intervention
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
-from headroom.methods.importance import gradient_scores
+from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.experiments import DecodingSettings

@@ -1,7 +1,9 @@
 """Corrections worked by hand."""
 
+import numpy
 import pytest
 from headroom.core.significance import benjamini_hochberg, holm
+from scipy import stats
 
 
 def test_holm_worked_by_hand() -> None:
@@ -21,6 +23,13 @@ def test_benjamini_hochberg_worked_by_hand() -> None:
     # sorted .01 .02 .03 .04: times 4/1, 4/2, 4/3, 4/4, never above a later one
     assert benjamini_hochberg([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.04] * 4)
     assert benjamini_hochberg([0.001, 0.5]) == pytest.approx([0.002, 0.5])
+
+
+def test_benjamini_hochberg_is_that_of_scipy() -> None:
+    random = numpy.random.default_rng(0)
+    for size in (1, 2, 7, 72):
+        values = random.choice([0.0, 1.0, 0.3, *random.random(size)], size)
+        assert benjamini_hochberg(values) == list(stats.false_discovery_control(values))
 
 
 def test_nothing_to_correct() -> None:

@@ -1,17 +1,29 @@
-"""Which quantities there are of the tables of a task, and which rows they are made from."""
+"""Quantities of the tables of a task: concentration of importance, areas of curves, shares of heads that can go."""
 
+import math
 from typing import Any
 
+import numpy
 import pandas
 import pytest
 from headroom.methods import arm_quantities
-from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
+from headroom.methods.arm_quantities import (
+    INPUTS,
+    Replicates,
+    above_chance,
+    all_quantities,
+    curve_area,
+    entropy,
+    gini,
+    removable_share,
+)
+from scipy import stats
 
 MAIN = "gradient-example"
 LEAD = {"run": "sst2.baseline.seed1", "task": "sst2", "arm": "baseline", "seed": 1, "epoch": 3, "signature": "n:9"}
 
 
-def curve(values: list[float], **changes: Any) -> list[dict[str, Any]]:
+def curve_rows(values: list[float], **changes: Any) -> list[dict[str, Any]]:
     fixed = LEAD | {
         "scope": "all", "order": "gradient-example", "normalised": "raw", "ranking": "fixed", "draw": 0,
         "heads_total": 4, "set": "test", "metric": "accuracy", "full": 20.0,
@@ -28,9 +40,9 @@ def named(found: list[Replicates]) -> dict[str, float]:
 
 def test_random_draws_are_averaged_and_orders_named() -> None:
     rows = [
-        *curve([20.0, 20, 20, 20, 0], order="random", normalised=""),
-        *curve([20.0, 0, 0, 0, 0], order="random", normalised="", draw=1),
-        *curve([20.0, 20, 20, 20, 0], normalised="layer", ranking="rescored"),
+        *curve_rows([20.0, 20, 20, 20, 0], order="random", normalised=""),
+        *curve_rows([20.0, 0, 0, 0, 0], order="random", normalised="", draw=1),
+        *curve_rows([20.0, 20, 20, 20, 0], normalised="layer", ranking="rescored"),
     ]
     found = named(list(arm_quantities.curve_quantities(pandas.DataFrame(rows), MAIN)))
     assert found == {
@@ -40,7 +52,7 @@ def test_random_draws_are_averaged_and_orders_named() -> None:
 
 
 def test_losses_and_single_kinds_have_no_area_and_no_share() -> None:
-    rows = pandas.DataFrame(curve([20.0] * 5, metric="loss") + curve([20.0] * 5, scope="E"))
+    rows = pandas.DataFrame(curve_rows([20.0] * 5, metric="loss") + curve_rows([20.0] * 5, scope="E"))
     assert not list(arm_quantities.curve_quantities(rows, MAIN))
     assert not list(arm_quantities.removal_quantities(rows, MAIN))
 
@@ -48,12 +60,12 @@ def test_losses_and_single_kinds_have_no_area_and_no_share() -> None:
 def test_only_the_main_order_has_a_removable_share() -> None:
     falling = [20.0, 20.0, 5.0, 4.0, 3.0]
     rows = [
-        *curve(falling),
-        *curve(falling, set="far", metric="f1"),
-        *curve([20.0] * 5, order="random"),
-        *curve([20.0] * 5, normalised="layer"),
-        *curve([20.0] * 5, ranking="rescored"),
-        *curve([20.0] * 5, epoch=2),
+        *curve_rows(falling),
+        *curve_rows(falling, set="far", metric="f1"),
+        *curve_rows([20.0] * 5, order="random"),
+        *curve_rows([20.0] * 5, normalised="layer"),
+        *curve_rows([20.0] * 5, ranking="rescored"),
+        *curve_rows([20.0] * 5, epoch=2),
     ]
     found = named(list(arm_quantities.removal_quantities(pandas.DataFrame(rows), MAIN)))
     assert found == {"removable_share_mean test accuracy": 0.25, "removable_share_mean far f1": 0.25}
@@ -78,3 +90,130 @@ def test_the_interval_of_a_single_run_is_kept() -> None:
 def test_tables_without_rows_have_no_quantities() -> None:
     empty = {name: pandas.DataFrame(columns=[*table.names, "task", "arm", "seed"]) for name, table in INPUTS.items()}
     assert not list(all_quantities(empty, MAIN))
+
+
+SCORES = numpy.random.default_rng(3).pareto(1.2, 40)
+
+
+def test_gini_worked_by_hand() -> None:
+    # pairs of 1, 2, 5: differences 1, 4, 3, each twice: 16; 2 * 3 * 3 * (8 / 3) = 48
+    assert gini(numpy.array([5.0, 1.0, 2.0])) == pytest.approx(16 / 48)
+
+
+def test_gini_is_that_of_all_pairs() -> None:
+    pairs = numpy.abs(SCORES[:, None] - SCORES[None, :]).sum()
+    assert gini(SCORES) == pytest.approx(pairs / (2 * 40**2 * SCORES.mean()))
+
+
+def test_entropy_worked_by_hand() -> None:
+    # shares 1/2, 1/4, 1/4: 1.5 bits of the log2(3) there could be
+    assert entropy(numpy.array([2.0, 4.0, 2.0])) == pytest.approx(1.5 / math.log2(3))
+
+
+def test_entropy_is_that_of_another_implementation() -> None:
+    assert entropy(SCORES) == pytest.approx(stats.entropy(SCORES, base=40))
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1e6])
+def test_equal_heads_and_one_head_with_everything(scale: float) -> None:
+    equal, one = numpy.full(8, scale), numpy.eye(8)[3] * scale
+    assert gini(equal) == pytest.approx(0, abs=1e-12)
+    assert entropy(equal) == pytest.approx(1)
+    assert gini(one) == pytest.approx(7 / 8)
+    assert (entropy(one), math.copysign(1, entropy(one))) == (0, 1)
+
+
+def test_negative_scores_count_as_nothing() -> None:
+    assert gini(numpy.array([-3.0, 1.0, 2.0, 5.0])) == gini(numpy.array([0.0, 1.0, 2.0, 5.0]))
+    assert entropy(numpy.array([-3.0, 1.0, 1.0])) == pytest.approx(1 / math.log2(3))
+
+
+@pytest.mark.parametrize("scores", [[], [0.0, 0.0], [-1.0, 0.0], [numpy.nan, 1.0]])
+def test_without_importance_there_is_no_concentration(scores: list[float]) -> None:
+    assert math.isnan(gini(numpy.array(scores)))
+    assert math.isnan(entropy(numpy.array(scores)))
+
+
+def test_a_single_head_has_no_entropy_to_speak_of() -> None:
+    assert gini(numpy.array([2.0])) == 0
+    assert math.isnan(entropy(numpy.array([2.0])))
+
+
+def curve(values: list[float], *, full: float = 20.0, removed: list[int] | None = None) -> pandas.DataFrame:
+    """Return the curve of a model with four heads."""
+    steps = range(len(values)) if removed is None else removed
+    return pandas.DataFrame({"heads_removed": steps, "heads_total": 4, "value": values, "full": full})
+
+
+def test_area_of_a_straight_line_and_of_a_cliff() -> None:
+    assert curve_area(curve([20.0, 15, 10, 5, 0])) == pytest.approx(0.5)
+    assert curve_area(curve([20.0, 20, 20, 20, 0])) == pytest.approx(0.875)
+
+
+def test_a_curve_that_stops_early_or_starts_late_is_a_share_of_what_it_covers() -> None:
+    assert curve_area(curve([20.0, 10.0], removed=[1, 2])) == pytest.approx((0.25 + 0.25 * 0.75) / 0.5)
+
+
+def test_steps_come_in_any_order() -> None:
+    rows = curve([20.0, 19.9, 10, 5, 0])
+    assert curve_area(rows[::-1]) == curve_area(rows)
+    assert removable_share(rows[::-1]) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("values", "share"),
+    [
+        ([20.0, 19.9, 19.8, 19.7, 0.0], 0.5),  # 99.5 %, 99 %, 98.5 %
+        ([20.0, 19.0, 20.0, 20.0, 20.0], 0.0),  # what comes back after the fall does not count
+        ([20.0, 21.0, 19.9, 12.0, 19.9], 0.5),
+        ([20.0, 20.0, 20.0, 20.0, 20.0], 1.0),
+    ],
+)
+def test_what_can_be_removed(values: list[float], share: float) -> None:
+    assert removable_share(curve(values)) == share
+
+
+@pytest.mark.parametrize("full", [30.0, 70.0, 13.0, 33.3333333])
+def test_exactly_one_percent_may_be_lost(full: float) -> None:
+    at_the_bound = float(f"{0.99 * full:.9g}")  # as tables have it
+    assert removable_share(curve([full, at_the_bound, 0], full=full)) == 0.25
+    assert removable_share(curve([full, 0.9899 * full, 0], full=full)) == 0
+
+
+def test_a_curve_may_start_with_heads_gone() -> None:
+    assert removable_share(curve([19.9, 5.0], removed=[1, 2])) == 0.25
+    assert removable_share(curve([5.0, 19.9], removed=[1, 2])) == 0
+
+
+@pytest.mark.parametrize("full", [0.0, -4.0, 0.99, float("nan")])
+def test_a_model_without_a_score_has_no_share(full: float) -> None:
+    assert math.isnan(removable_share(curve([full, full, full], full=full)))
+    assert math.isnan(curve_area(curve([full, full, full], full=full)))
+
+
+def of_run(task: str, values: list[float], **names: object) -> pandas.DataFrame:
+    fixed = {"task": task, "run": f"{task}.baseline.seed1", "epoch": 3, "set": "test", "metric": "accuracy"}
+    return curve(values, full=values[0]).assign(**fixed | names)
+
+
+def test_chance_is_what_a_classifier_scores_without_heads() -> None:
+    rows = pandas.concat([of_run("sst2", [90.0, 80, 50, 50, 50]), of_run("sst2", [90.0, 50, 60, 60, 60], set="far")])
+    found = above_chance(rows)
+    assert list(found["value"]) == [40, 30, 0, 0, 0, 30, -10, 0, 0, 0]
+    assert list(found["full"]) == [40] * 5 + [30] * 5
+
+
+def test_draws_share_their_chance() -> None:
+    rows = pandas.concat([of_run("sst2", [90.0, 80, 50, 50, 52]), of_run("sst2", [90.0, 80, 50, 50, 48])])
+    assert set(above_chance(rows)["full"]) == {40}
+
+
+def test_translations_and_curves_that_keep_heads_stay_as_they_are() -> None:
+    for rows in (of_run("translation", [30.0, 20, 2, 1, 1]), of_run("sst2", [90.0, 80, 50])):
+        assert above_chance(rows).equals(rows)
+
+
+def test_a_classifier_at_chance_has_nothing_to_remove() -> None:
+    rows = above_chance(of_run("sst2", [50.5, 50, 51, 50, 50]))
+    assert math.isnan(removable_share(rows))
+    assert math.isnan(curve_area(rows))

@@ -48,13 +48,18 @@ def test_strength_zero_is_fine_tuning_to_the_bit(encoder, tmp_path, clip_norm):
     assert same(plain, zero)
 
 
+@pytest.fixture(scope="module")
+def baseline(encoder, tmp_path_factory):
+    return trained(encoder, tmp_path_factory.mktemp("plain"), BaselineArm(), epochs=1)
+
+
 @pytest.mark.parametrize("method", sorted(set(ARMS) - {"baseline"}))
-def test_every_arm_trains_differently_and_repeatably(encoder, tmp_path, method):
+def test_every_arm_trains_differently_and_repeatably(encoder, baseline, tmp_path, method):
     arm = ARMS[method]()
     once, again = (trained(encoder, tmp_path / name, arm, epochs=1) for name in "ab")
     assert same(once, again)
     assert all(weight.isfinite().all() for weight in once.values())
-    assert not same(once, trained(encoder, tmp_path / "plain", BaselineArm(), epochs=1))
+    assert not same(once, baseline)
 
 
 def gradients_of_first_update(encoder, work, arm, monkeypatch, **changes):

@@ -7,14 +7,10 @@ import fairseq
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.methods.importance import (
-    CRITERIA,
-    gate_gradients,
-    gradient_scores,
-)
-from headroom.methods.scores import normalised_by_layer
+from headroom.methods.criteria import normalised_by_layer
+from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 
-INVARIANT = [criterion for criterion in CRITERIA if criterion != "gradient-batch"]
+INVARIANT = [criterion for criterion in SOURCES if criterion != "gradient-batch"]
 
 
 @pytest.fixture
@@ -165,7 +161,7 @@ class TestScores:
         masked = gradient_scores(lively, batches, removed)
         lively.remove(removed)
         sliced = gradient_scores(lively, batches)
-        for criterion in CRITERIA:
+        for criterion in SOURCES:
             assert all(masked[criterion][head] == sliced[criterion][head] == 0 for head in removed)
             close(sliced[criterion], masked[criterion], rel=1e-3)
         assert masked["gradient-example"] != full["gradient-example"]

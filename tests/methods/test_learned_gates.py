@@ -1,18 +1,91 @@
-"""Sources of gates: how they start, what they keep, what they refuse."""
+"""Sources of gates: hard-concrete distributions, exactly K, what is learned and kept, and gates of sites."""
+
+import math
 
 import pytest
 import torch
 from headroom.core.heads import Head, Site, all_heads
 from headroom.methods.learned_gates import (
+    COLDEST,
     COOLING,
+    HOTTEST,
     ExactGates,
+    FixedGates,
     HardConcreteGates,
     by_site,
-    fixed,
+    gumbel,
+    hard_top_k,
     profile_of,
+    soft_top_k,
+    temperature,
+    top_k,
 )
 
 SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
+SCORES = torch.tensor([0.3, -1.0, 2.0, 0.3, 0.0, 0.3, -1.0])
+
+
+def located(*log_alpha):
+    """Return hard-concrete gates with these locations, in float64."""
+    gates = HardConcreteGates(heads=len(log_alpha), strength=0.1, seed=1)
+    gates.log_alpha = torch.tensor(log_alpha, dtype=torch.float64, requires_grad=True)
+    return gates
+
+
+class TestHardConcreteDistribution:
+    def test_probabilities_by_hand(self):
+        # P(g = 0) = sigmoid(0.33 * log((0 - -0.1) / (1.1 - 0))) = sigmoid(0.33 * log(1 / 11)) = 1 / (1 + 11 ** 0.33)
+        # and at 2: sigmoid(-0.791305 - 2) and 1 - sigmoid(0.791305 - 2)
+        gates = located(0.0, 2.0)
+        closed = [0.311889, 1 / (1 + math.exp(2.791305))]
+        assert gates.closed().tolist() == pytest.approx(closed, abs=1e-6)
+        assert gates.opened().tolist() == pytest.approx([0.311889, 1 / (1 + math.exp(-1.208695))], abs=1e-6)
+        assert gates.expected_open().item() == pytest.approx(2 - sum(closed), abs=1e-6)
+
+    @pytest.mark.parametrize("log_alpha", [-1.0, 0.0, 1.5])
+    def test_samples_fall_where_the_probabilities_say(self, log_alpha):
+        gates = located(log_alpha)
+        uniform = torch.rand(200_000, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+        drawn = gates.sample(uniform)
+        for value, probability in ((0, gates.closed()), (1, gates.opened())):
+            assert float((drawn == value).double().mean()) == pytest.approx(float(probability), abs=0.005)
+
+    def density(self, x, log_alpha, step=1e-6):
+        above, below = (located(log_alpha).cumulative(x + shift) for shift in (step, -step))
+        return float(above - below) / (2 * step)
+
+    def test_density_by_hand_in_the_middle(self):
+        # at the middle of the stretched interval the binary concrete density is the temperature: 0.33 / 1.2
+        assert self.density(0.5, 0.0) == pytest.approx(0.275, rel=1e-6)
+
+    @pytest.mark.parametrize("x", [0.05, 0.3, 0.9])
+    def test_density_by_the_formula_of_louizos(self, x):
+        log_alpha, temperature = 0.7, 0.33
+        alpha, s = math.exp(log_alpha), (x + 0.1) / 1.2
+        above = temperature * alpha * (s * (1 - s)) ** (-temperature - 1)
+        below = (alpha * s**-temperature + (1 - s) ** -temperature) ** 2
+        assert self.density(x, log_alpha) == pytest.approx(above / below / 1.2, rel=1e-5)
+
+    @pytest.mark.parametrize("place", [-3.0, -0.5, 0.0, 1.0, 4.0])
+    def test_the_gradient_of_the_penalty_is_the_numeric_one(self, place):
+        gates = located(place)
+        (found,) = torch.autograd.grad(gates.expected_open(), gates.log_alpha)
+        above, below = (float(located(place + shift).expected_open()) for shift in (1e-6, -1e-6))
+        assert float(found) == pytest.approx((above - below) / 2e-6, rel=1e-6)
+
+    def test_the_gradient_of_a_sample_is_the_numeric_one(self):
+        gates, uniform = located(0.2), torch.tensor([0.45], dtype=torch.float64)
+        (found,) = torch.autograd.grad(gates.sample(uniform).sum(), gates.log_alpha)
+        above, below = (float(located(0.2 + shift).sample(uniform)) for shift in (1e-6, -1e-6))
+        assert 0 < above < 1
+        assert float(found) == pytest.approx((above - below) / 2e-6, rel=1e-6)
+
+    def test_soft_gates_by_hand(self):
+        # sigmoid(0) * 1.2 - 0.1 = 0.5; far from zero the clip holds
+        assert located(0.0, 20.0, -20.0).soft().tolist() == pytest.approx([0.5, 1.0, 0.0])
+
+    def test_extreme_uniform_numbers_stay_finite(self):
+        assert torch.isfinite(located(0.0, 0.0).sample(torch.tensor([0.0, 1.0]))).all()
 
 
 class TestHardConcreteGates:
@@ -21,15 +94,14 @@ class TestHardConcreteGates:
         assert float(gates.draw(0.0).detach().mean()) > 0.9
         assert gates.kept().sum() == 50
 
-    def test_they_are_drawn_anew_for_every_batch_and_alike_for_equal_seeds(self):
+    def test_they_are_drawn_for_every_batch_and_alike_for_equal_seeds(self):
         one, other = (HardConcreteGates(heads=50, strength=0.1, seed=3) for _ in range(2))
         first, second = one.draw(0.0), one.draw(0.0)
         assert not torch.equal(first, second)
         assert torch.equal(first, other.draw(0.0))
 
     def test_zero_or_one_whichever_is_likelier(self):
-        gates = HardConcreteGates(heads=4, strength=0.1, seed=1)
-        gates.log_alpha = torch.tensor([-5.0, -0.01, 0.01, 5.0])
+        gates = located(-5.0, -0.01, 0.01, 5.0)
         assert gates.kept().tolist() == [0, 0, 1, 1]
         assert gates.undecided() == 2
 
@@ -42,6 +114,49 @@ class TestHardConcreteGates:
     def test_lambda_must_be_positive(self, strength):
         with pytest.raises(ValueError, match="lambda must be above 0"):
             HardConcreteGates(heads=3, strength=strength, seed=1)
+
+
+class TestTopK:
+    @pytest.mark.parametrize("scores", [SCORES, torch.zeros(7)], ids=["some ties", "all tied"])
+    @pytest.mark.parametrize("k", range(8))
+    def test_exactly_k_whatever_the_ties(self, scores, k):
+        gates = top_k(scores, k)
+        assert gates.sum() == k
+        assert set(gates.tolist()) <= {0.0, 1.0}
+
+    def test_of_equal_scores_the_first(self):
+        assert top_k(SCORES, 3).tolist() == [1, 0, 1, 1, 0, 0, 0]
+
+    @pytest.mark.parametrize("k", range(8))
+    @pytest.mark.parametrize("heat", [HOTTEST, COLDEST, 1e-3])
+    def test_soft_ones_add_up_to_k(self, k, heat):
+        assert float(soft_top_k(SCORES, k, heat).sum()) == pytest.approx(k, abs=1e-5)
+
+    def test_soft_ones_by_hand(self):
+        # p1 = softmax(log 1, log 3) = (1/4, 3/4); r <- r + log(1 - p1) makes the odds 3/4 : 3/4; p2 = (1/2, 1/2)
+        gates = soft_top_k(torch.tensor([0.0, torch.log(torch.tensor(3.0))]), 2, 1.0)
+        assert gates.tolist() == pytest.approx([0.75, 1.25])
+
+    @pytest.mark.parametrize("k", range(1, 7))
+    def test_cold_soft_ones_are_the_k_largest(self, k):
+        distinct = torch.tensor([0.3, -1.0, 2.0, 0.5, 0.0, 0.4, -1.2])
+        assert soft_top_k(distinct, k, 1e-8).tolist() == pytest.approx(top_k(distinct, k).tolist(), abs=1e-6)
+
+    @pytest.mark.parametrize("heat", [HOTTEST, 1e-4, 1e-8])
+    def test_gradients_stay_finite(self, heat):
+        scores = SCORES.clone().requires_grad_(True)
+        (found,) = torch.autograd.grad((soft_top_k(scores, 3, heat) * torch.arange(7.0)).sum(), scores)
+        assert torch.isfinite(found).all()
+
+    def test_straight_through_is_hard_forward_and_soft_backward(self):
+        scores = torch.tensor([0.1, 0.4, -0.2], requires_grad=True)
+        weights = torch.tensor([1.0, -2.0, 3.0])
+        gates = hard_top_k(scores, 1, 0.5)
+        assert gates.tolist() == [0, 1, 0]
+        (found,) = torch.autograd.grad((gates * weights).sum(), scores)
+        (soft,) = torch.autograd.grad((soft_top_k(scores, 1, 0.5) * weights).sum(), scores)
+        assert torch.equal(found, soft)
+        assert soft.abs().sum() > 0.1
 
 
 class TestExactGates:
@@ -62,6 +177,15 @@ class TestExactGates:
     def test_k_out_of_range(self, k):
         with pytest.raises(ValueError, match=f"cannot keep {k} of 6 heads"):
             ExactGates(heads=6, k=k, straight_through=False, seed=1)
+
+    def test_the_temperature_falls_log_linearly(self):
+        expected = [HOTTEST, (HOTTEST * COLDEST) ** 0.5, COLDEST]
+        assert [temperature(progress) for progress in (0.0, 0.5, 1.0)] == pytest.approx(expected)
+
+    def test_gumbel_noise_has_the_right_mean(self):
+        drawn = gumbel(torch.rand(200_000, generator=torch.Generator().manual_seed(0)))
+        assert float(drawn.mean()) == pytest.approx(0.5772, abs=0.01)  # Euler's constant
+        assert torch.isfinite(gumbel(torch.tensor([0.0, 1.0]))).all()
 
 
 WORTH = torch.tensor([0.02, 0.5, 0.01, 0.9, 0.4, 0.03, 0.6, 0.01])
@@ -92,20 +216,15 @@ def test_hard_concrete_gates_that_are_worth_more_than_lambda_stay_open():
 
 
 def test_gates_go_to_their_sites():
-    heads = all_heads(SITES, "all")
-    gates = by_site(torch.arange(6.0), heads, SITES)
+    gates = by_site(torch.arange(6.0), all_heads(SITES), SITES)
     assert {str(site): gate.tolist() for site, gate in gates.items()} == {"E1": [0, 1], "A1": [2, 3], "D1": [4, 5]}
-
-
-def test_sites_out_of_scope_get_none():
-    heads = all_heads(SITES, "E")
-    assert list(map(str, by_site(torch.ones(2), heads, SITES))) == ["E1"]
+    assert list(map(str, by_site(torch.ones(2), all_heads(SITES, "E"), SITES))) == ["E1"]
 
 
 def test_a_profile_and_its_gates():
-    heads = all_heads(SITES, "all")
+    heads = all_heads(SITES)
     removed = frozenset({Head("A", 1, 2), Head("E", 1, 1)})
-    gates = fixed(removed, heads)
+    gates = FixedGates(removed, heads)
     assert gates.draw(0.5).tolist() == [0, 1, 1, 0, 1, 1]
     assert profile_of(gates.kept(), heads) == removed
     assert gates.parameters() == []

@@ -10,7 +10,6 @@ from headroom.methods.orders import (
     read_scores,
     removed_first,
     rescored_order,
-    reverse,
     step_sizes,
 )
 from written_tables import write_rows
@@ -67,10 +66,6 @@ def test_negative_scores_go_first():
 def test_a_head_without_a_score_is_named():
     with pytest.raises(HeadroomError, match="head D1:2 has no score"):
         least_important_first(dict.fromkeys(HEADS[:-1], 1.0), HEADS)
-
-
-def test_reverse_is_the_order_turned_around():
-    assert names(reverse(HEADS)) == "D1:2 D1:1 A1:2 A1:1 E1:2 E1:1"
 
 
 def test_random_orders_depend_on_the_seed_alone():

@@ -3,10 +3,21 @@
 from dataclasses import replace
 from itertools import permutations
 
+import numpy
 import pytest
 import torch
 from headroom.core.heads import Head, Site
-from headroom.methods.pointing import OFFSETS, RarePieces, piece_pointing
+from headroom.data.trees import ParsedSentence, Word
+from headroom.methods.pointing import (
+    OFFSETS,
+    RarePieces,
+    between_units,
+    measured,
+    membership,
+    piece_pointing,
+    unit_of_pieces,
+    units,
+)
 from planted import batch_of, names, tree
 
 SITE = Site("E", 1, 2)
@@ -123,3 +134,91 @@ def test_decoder_and_cross_attention_have_what_makes_sense_there():
     found = look([batch], sites, frequencies=FREQUENCIES, frequent=2)
     measures = {kind: {key[0] for key in found if key[1].kind == kind} for kind in "EAD"}
     assert measures == {"E": {"confidence", "offset", "rare"}, "A": {"confidence"}, "D": {"confidence", "offset"}}
+
+
+# I don't go: do and n't stand at one place
+DONT = ParsedSentence(
+    "I don't go",
+    (
+        Word("I", 0, 1, 3, "nsubj"),
+        Word("do", 2, 7, 3, "aux"),
+        Word("n't", 2, 7, 3, "advmod"),
+        Word("go", 8, 10, None, ""),
+    ),
+)
+
+
+def test_words_of_a_multiword_token_are_one_unit():
+    of_word, ends = units(DONT)
+    assert of_word == [0, 1, 1, 2]
+    assert ends.tolist() == [1, 7, 10]
+
+
+def test_a_piece_belongs_to_the_unit_in_which_it_begins_or_before_which_it_stands():
+    ends = numpy.array([1, 7, 10])
+    # CLS, I, a lone mark before don't, don, 't go (two words), o, the end mark, white space at the end
+    spans = numpy.array([(-1, -1), (0, 1), (1, 2), (2, 5), (5, 9), (9, 10), (-1, -1), (10, 10)])
+    assert unit_of_pieces(spans, ends).tolist() == [-1, 0, 1, 1, 1, 2, -1, -1]
+
+
+def test_attention_to_a_word_is_the_sum_and_from_a_word_the_mean_over_its_pieces():
+    # pieces: special, a1, a2, b, special; units a (two pieces), b, and c, which has none
+    member = membership([numpy.array([-1, 0, 0, 1, -1])], [3], 5)
+    weights = torch.tensor(
+        [
+            [0.2, 0.2, 0.2, 0.2, 0.2],
+            [0.1, 0.2, 0.3, 0.4, 0.0],
+            [0.3, 0.1, 0.1, 0.2, 0.3],
+            [0.0, 0.5, 0.1, 0.4, 0.0],
+            [0.2, 0.2, 0.2, 0.2, 0.2],
+        ]
+    )[None, None]
+    expected = [[(0.2 + 0.3 + 0.1 + 0.1) / 2, (0.4 + 0.2) / 2, 0.0], [0.5 + 0.1, 0.4, 0.0], [0.0, 0.0, 0.0]]
+    torch.testing.assert_close(between_units(weights, member)[0, 0], torch.tensor(expected))
+
+
+def test_sentences_of_a_batch_do_not_mix():
+    member = membership([numpy.array([0, 1]), numpy.array([0, -1])], [2, 1], 2)
+    weights = torch.arange(8.0).reshape(2, 1, 2, 2)
+    found = between_units(weights, member)
+    assert found[0, 0].tolist() == [[0, 1], [2, 3]]
+    assert found[1, 0].tolist() == [[4, 0], [0, 0]]
+
+
+HEADS = [Head("E", 1, 1), Head("E", 1, 2)]
+
+
+def test_a_share_is_of_all_that_is_asked_and_not_a_mean_over_sentences():
+    found, chance = numpy.array([[1.0, 3.0], [0.0, 1.0]]), numpy.array([1.0, 0.0])
+    rows = measured(HEADS, ("rare", "x", "", "all"), found, numpy.array([4.0, 1.0]), resamples=10, baseline=chance)
+    assert [(one.value, one.baseline) for one in rows] == [(0.2, 0.2), (0.8, 0.2)]
+
+
+def test_the_interval_is_that_of_the_paired_difference():
+    """A head that is right exactly where its baseline is, and once more in every sentence, is surely better."""
+    random = numpy.random.default_rng(0)
+    baseline = random.integers(0, 2, 200).astype(float)
+    found, asked = numpy.stack([baseline + 1, baseline], axis=1), numpy.full(200, 2.0)
+    name = ("rare", "x", "", "all")
+    for one, expected in zip(measured(HEADS, name, found, asked, resamples=200, baseline=baseline), (0.5, 0.0)):
+        assert (one.low, one.high) == pytest.approx((expected, expected))
+    for one in measured(HEADS, name, found, asked, resamples=200):
+        assert one.low < one.value < one.high
+
+
+def test_halves_are_every_second_sentence():
+    found = numpy.arange(10.0).reshape(5, 2)
+    asked = numpy.array([10.0, 20.0, 10.0, 20.0, 10.0])
+    by_half = {
+        half: measured(HEADS, ("relation", "x", "gold", half), found, asked, resamples=5)
+        for half in ("choose", "score")
+    }
+    assert [(one.value, one.count) for one in by_half["choose"]] == [(12 / 30, 30), (15 / 30, 30)]
+    assert [(one.value, one.count) for one in by_half["score"]] == [(8 / 40, 40), (10 / 40, 40)]
+    assert by_half["score"][1].head == HEADS[1]
+
+
+def test_where_nothing_is_asked_there_is_no_share():
+    found, asked = numpy.zeros((3, 2)), numpy.array([1.0, 0.0, 1.0])
+    assert measured(HEADS, ("rare", "rarest", "", "score"), found, asked, resamples=5) == []
+    assert len(measured(HEADS, ("rare", "rarest", "", "choose"), found, asked, resamples=50)) == 2

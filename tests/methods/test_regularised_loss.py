@@ -17,6 +17,12 @@ def data(tmp_path_factory):
     return write_data(tmp_path_factory.mktemp("toy"))
 
 
+@pytest.fixture(scope="module")
+def plain(data):
+    """Gradients of an update of the baseline."""
+    return gradients(step(trainer_of(data, BaselineArm()), range(8)))
+
+
 def trainer_of(data, arm, *extra, seed=1):
     return make_trainer(data, *arm_arguments(arm, seed), *NO_DROPOUT, *extra)
 
@@ -27,16 +33,14 @@ def step(trainer, *rows):
 
 
 @pytest.mark.parametrize("method", PENALTIES)
-def test_weight_zero_is_the_baseline(data, method):
-    plain = gradients(step(trainer_of(data, BaselineArm()), range(8)))
+def test_weight_zero_is_the_baseline(data, plain, method):
     found = gradients(step(trainer_of(data, ARMS[method](weight=0)), range(8)))
     for name, gradient in found.items():
         torch.testing.assert_close(gradient, plain[name], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", PENALTIES)
-def test_a_penalty_changes_gradients_in_proportion_to_its_weight(data, method):
-    plain = gradients(step(trainer_of(data, BaselineArm()), range(8)))
+def test_a_penalty_changes_gradients_in_proportion_to_its_weight(data, plain, method):
     once, twice = (gradients(step(trainer_of(data, ARMS[method](weight=w)), range(8))) for w in (1.0, 2.0))
     changed = 0
     for name, gradient in plain.items():
@@ -85,8 +89,7 @@ def test_accumulated_batches_weigh_the_term_by_targets(data):
         torch.testing.assert_close(found[name] - plain[name], wanted, rtol=5e-3, atol=2e-6)
 
 
-def test_sites_that_the_arm_leaves_alone_have_no_term(data):
-    plain = gradients(step(trainer_of(data, BaselineArm()), range(8)))
+def test_sites_that_the_arm_leaves_alone_have_no_term(data, plain):
     found = gradients(step(trainer_of(data, DisagreementOutputArm(weight=1.0, sites=("E1",))), range(8)))
     decoder = "decoder.layers.1.self_attn.v_proj.weight"
     torch.testing.assert_close(found[decoder], plain[decoder], rtol=1e-5, atol=1e-8)

@@ -1,7 +1,7 @@
 import pandas
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word, plain_sentence
-from headroom.methods.traces import entry, nearest_to_roles, sentences_to_trace, shown, word_maps
+from headroom.methods.traces import entry, nearest_to_roles, sentences_to_trace, word_maps
 from planted import batch_of, tree
 
 FIVE = tree(("a", None, "root"), ("b", 0, "x"), ("c", 0, "x"))
@@ -28,7 +28,8 @@ def test_maps_are_between_words_and_written_to_two_decimals():
 
 def test_a_multiword_token_is_shown_once_as_it_is_written():
     words = (Word("do", 0, 5, 2, "aux"), Word("n't", 0, 5, 2, "advmod"), Word("go", 6, 8, None, "root"))
-    assert shown(ParsedSentence("don't go", words)) == ["don't", "go"]
+    found = entry((Head("E", 1, 1), "", "-1"), 1, ParsedSentence("don't go", words), [])
+    assert found["queries"] == found["keys"] == ["don't", "go"]
 
 
 def test_without_trees_the_most_positional_head_is_shown_alone():

@@ -1,13 +1,18 @@
-"""The ablate stage on a tiny run."""
+"""The sweeps on a tiny run: every head removed alone, also on halves of a set, and one head kept per site."""
 
 import pytest
 from headroom.core import tables
-from headroom.core.heads import Head, all_heads
+from headroom.core.heads import Head, Site, all_heads
+from headroom.core.interventions import Intervention
+from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import METRICS, TranslatedSet
 from headroom.engines.translation.model import TranslationModel
+from headroom.methods.criteria.gradient import gradient_scores
+from headroom.methods.judging import Judge
 from headroom.settings.experiments import DecodingSettings
-from headroom.stages import ablation
+from headroom.stages import ablation, keep_one
+from headroom.stages.ablation import effects_on_halves
 from stages.stage_arguments import QUICK, looking_at
 
 
@@ -56,3 +61,74 @@ def test_all_heads_cost_one_decoding_each(toy, lively_checkpoint, tmp_path, monk
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
     ablation.main([*given, "--output", str(tmp_path / "ablation.csv")])
     assert (len(loads), len(decodings)) == (1, 25)
+
+
+LIMITS = DecodingSettings(length_factor=0, length_offset=8)
+
+
+def every_second(texts, start):
+    return [side[start::2] for side in texts]
+
+
+@pytest.mark.parametrize("half", [0, 1])
+def test_gradients_of_a_half_are_those_of_its_examples_alone(lively, texts, half):
+    batches = lively.batches(*texts, sentences=5)
+    alone = lively.batches(*every_second(texts, half), sentences=5)
+    found, expected = gradient_scores(lively, batches, half=half), gradient_scores(lively, alone)
+    for criterion in ("gradient-token", "gradient-example", "gradient-squared"):
+        for head, value in expected[criterion].items():
+            assert found[criterion][head] == pytest.approx(value, rel=1e-4)
+
+
+def test_ablation_of_a_half_is_that_of_its_examples_alone(lively, texts):
+    heads = all_heads(lively.sites)[:3]
+
+    def judge(sources, references):
+        judged = TranslatedSet(name="choose", pairs=ParallelText(sources, references), settings=LIMITS, resamples=2)
+        return Judge(lively, judged)
+
+    found = {(row["head"], row["half"]): row["value"] for row in effects_on_halves(judge(*texts), heads)}
+    assert len(found) == 6
+    for start, half in enumerate(("choose", "score")):
+        alone = judge(*every_second(texts, start))
+        for head in heads:
+            without = alone.outcome(Intervention.without(head)).scores["bleu"]
+            assert found[head.head, half] == pytest.approx(alone.full.scores["bleu"] - without, abs=1e-6)
+    assert any(found.values())
+
+
+@pytest.fixture(scope="module")
+def kept(toy, lively_checkpoint, tmp_path_factory):
+    output = tmp_path_factory.mktemp("keep") / "keep.csv"
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check", "far"]
+    keep_one.main([*given, "--output", str(output)])
+    return tables.KEEP_ONE.read(output)
+
+
+def test_all_heads_on_every_set(kept):
+    assert len(kept) == 2 * 24 * len(METRICS)
+    assert set(kept["chosen_on"]) <= {"", "check", "far", "check far"}
+
+
+@pytest.mark.parametrize("name", ["check", "far"])
+def test_the_chosen_head_has_the_highest_bleu_of_its_site(kept, name):
+    rows = kept[kept["set"] == name]
+    chosen = rows["chosen_on"].str.split().map(lambda names: name in names)
+    assert chosen.sum() == 6 * len(METRICS)
+    for (_, _), site in rows.assign(chosen=chosen).groupby(["kind", "layer"]):
+        bleu, loss = (site[site["metric"] == metric].set_index("head") for metric in ("bleu", "loss"))
+        (best,) = bleu.index[bleu["chosen"]]
+        assert bleu["value"][best] == bleu["value"].max()
+        tied = bleu.index[bleu["value"] == bleu["value"].max()]
+        assert loss["value"][best] == loss["value"][tied].min()
+
+
+def test_who_was_chosen_is_told_in_the_rows_of_every_set(kept):
+    named = kept.groupby(["kind", "layer", "head"])["chosen_on"].nunique()
+    assert (named == 1).all()
+
+
+def test_all_but_one():
+    sites = [Site("E", 1, 3), Site("A", 1, 2)]
+    assert keep_one.all_but(Head("E", 1, 2), sites[0]).removed == {Head("E", 1, 1), Head("E", 1, 3)}
+    assert keep_one.all_but(Head("A", 1, 1), sites[1]).removed == {Head("A", 1, 2)}

@@ -1,6 +1,7 @@
-"""Every stage that looks at a trained model, on a tiny classifier of one's own: a directory and TSV files."""
+"""Every stage of a classifier: one of our own in a directory, and a self-attentive one that is made by stages."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from headroom.core import tables
@@ -10,12 +11,27 @@ from headroom.core.heads import parse_profile
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
 from headroom.stages import ablation as ablation_stage
-from headroom.stages import evaluation, keep_one, parameters, pruning, removal, timing
+from headroom.stages import (
+    agreement,
+    encoder,
+    evaluation,
+    gates,
+    keep_one,
+    parameters,
+    pruning,
+    rank_correlation,
+    removal,
+    settling,
+    timing,
+    training,
+)
 from headroom.stages import scores as scores_stage
 from toy_encoder import toy_text, write_encoder
+from toy_fine_tuning import write_corpus
 
 LABELS = ("contradiction", "entailment", "neutral")
 METRICS = ["accuracy", "loss"]
+RUN = ["--study", "own", "--run", "own.baseline.seed1"]
 QUICK = ["--resamples", "20"]
 
 
@@ -24,132 +40,182 @@ def write_tsv(path: Path, text: LabelledText) -> None:
     write_lines(path, rows)
 
 
-@pytest.fixture(scope="module")
-def own(tmp_path_factory):
+def own_encoder(place):
     """A directory with a classifier and labelled text, as a user would bring it: no corpus.json."""
-    place = tmp_path_factory.mktemp("own")
     write_encoder(place / "epoch3", labels=LABELS)
     (place / "corpus").mkdir()
-    for name, examples in (("choose", 24), ("test", 30)):
+    for name, examples in (("choose", 24), ("test", 30), ("check", 8), ("train", 72)):
         write_tsv(place / "corpus" / f"{name}.tsv", toy_text(examples=examples, labels=LABELS))
-    return place
+    return SimpleNamespace(place=place, epochs=[place / "epoch3"], sites=["E1", "E2"], heads=8)
 
 
-def arguments(own, output, *more, several=False):
-    named = ["--task", "classification", "--study", "own", "--run", "own.baseline.seed1"]
-    where = ["--checkpoints" if several else "--checkpoint", str(own / "epoch3"), "--corpus", str(own / "corpus")]
-    return [*named, *where, "--device", "cpu", "--output", str(output), *more]
+def self_attentive(place):
+    """A corpus, an encoder and a classifier of two epochs, each made by its stage."""
+    corpus = write_corpus(place / "corpus", pairs=True)
+    shape = ["--embedding", "8", "--hidden", "4", "--attention", "6", "--hops", "4", "--fully-connected", "8"]
+    source = ["--source", "self-attentive", *shape, "--vocabulary", "120", "--penalty", "0.1"]
+    encoder.main(["--corpus", str(corpus), "--output", str(place / "encoder"), *source])
+    where = ["--corpus", str(corpus), "--encoder", str(place / "encoder"), "--work", str(place / "work")]
+    written = ["--checkpoints", str(place / "run"), "--output", str(place / "training.csv"), "--device", "cpu"]
+    few = ["--epochs", "2", "--learning-rate", "0.01", "--batch-size", "8", "--max-length", "600"]
+    training.main(["--task", "classification", *RUN, *where, *written, *few])
+    epochs = [place / "run" / f"epoch{epoch}" for epoch in (1, 2)]
+    return SimpleNamespace(place=place, epochs=epochs, sites=["E1"], heads=4)
 
 
-@pytest.fixture(scope="module")
-def scores(own, tmp_path_factory):
-    path = tmp_path_factory.mktemp("scores") / "scores.csv"
-    scores_stage.main(arguments(own, path, "--batch-examples", "5", several=True))
-    return path
+@pytest.fixture(scope="module", params=[own_encoder, self_attentive], ids=["own", "self-attentive"])
+def made(request, tmp_path_factory):
+    """A classifier and what its stages wrote: tables of scores and ablation, each with its halves."""
+    found = request.param(tmp_path_factory.mktemp("made"))
+    for stage, name, several in ((scores_stage, "scores", True), (ablation_stage, "ablation", False)):
+        halves = ["--halves", str(found.place / f"{name}.halves.csv"), *([] if several else QUICK)]
+        stage.main(arguments(found, found.place / f"{name}.csv", *halves, several=several))
+    found.scores = ["--scores", str(found.place / "scores.csv")]
+    found.ablation = ["--ablation", str(found.place / "ablation.csv")]
+    return found
 
 
-@pytest.fixture(scope="module")
-def ablation(own, tmp_path_factory):
-    path = tmp_path_factory.mktemp("ablation") / "ablation.csv"
-    ablation_stage.main(arguments(own, path, *QUICK))
-    return path
+def arguments(made, output, *more, several=False):
+    epochs = ["--checkpoints", *map(str, made.epochs)] if several else ["--checkpoint", str(made.epochs[-1])]
+    corpus = ["--corpus", str(made.place / "corpus")]
+    return ["--task", "classification", *RUN, *epochs, *corpus, "--device", "cpu", "--output", str(output), *more]
 
 
-def test_scores_of_every_head_and_criterion(scores):
-    table = tables.SCORES.read(scores)
-    assert len(table) == 8 * 4 * 2
-    assert set(table["epoch"]) == {3}
+def test_a_self_attentive_classifier_has_one_site(made):
+    model = ClassificationModel.load(made.epochs[-1], "cpu")
+    assert [str(site) for site in model.sites] == made.sites
+    if made.heads == 4:
+        assert [str(head) for head in model.live_sites[0].kept_heads()] == ["E1:1", "E1:2", "E1:3", "E1:4"]
+        assert model.longest == 600  # more than the positions of a BERT
+
+
+def test_scores_settling_and_agreement(made, tmp_path):
+    table = tables.SCORES.read(made.scores[1])
+    assert len(table) == len(made.epochs) * 4 * made.heads * 2  # epochs, criteria, heads, raw and normalised
+    assert set(table["epoch"]) == {int(path.name[-1]) for path in made.epochs}
     assert (table["value"] > 0).all()
     assert "loss:cross-entropy" in table["signature"][0]
+    settling.main([*RUN, *made.scores, "--output", str(tmp_path / "settling.csv")])
+    agreement.main([*RUN, *made.ablation, "--output", str(tmp_path / "agreement.csv")])
 
 
-def test_the_ablation_is_that_of_the_sliced_model(own, ablation, tmp_path):
-    table = tables.ABLATION.read(ablation)
-    assert len(table) == 2 * 8 * len(METRICS)
-    model = ClassificationModel.load(own / "epoch3", "cpu")
-    model.remove(parse_profile("E2:3", model.sites))
-    model.save(tmp_path / "epoch3")
-    evaluation.main([*arguments(own, tmp_path / "sliced.csv", *QUICK), "--checkpoint", str(tmp_path / "epoch3")])
+def test_the_ablation_is_that_of_the_sliced_model(made, tmp_path):
+    table = tables.ABLATION.read(made.ablation[1])
+    assert len(table) == 2 * made.heads * len(METRICS)
+    model = ClassificationModel.load(made.epochs[-1], "cpu")
+    model.remove(parse_profile(f"{made.sites[-1]}:3", model.sites))
+    model.save(tmp_path / "sliced")
+    evaluation.main([*arguments(made, tmp_path / "sliced.csv", *QUICK), "--checkpoint", str(tmp_path / "sliced")])
     expected = tables.EVALUATION.read(tmp_path / "sliced.csv").set_index("metric")["value"]
-    rows = table[(table["set"] == "test") & (table["layer"] == 2) & (table["head"] == 3)].set_index("metric")
-    assert rows["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
+    rows = table[(table["set"] == "test") & (table["layer"] == len(made.sites)) & (table["head"] == 3)]
+    assert rows.set_index("metric")["value"].to_dict() == pytest.approx(expected.to_dict(), rel=1e-5)
 
 
-def test_final_scores_of_every_metric_asked_for(own, tmp_path):
-    given = arguments(own, tmp_path / "table.csv", *QUICK, "--sets", "choose", "test")
-    evaluation.main([*given, "--metrics", "matthews", "f1", "accuracy"])
+def test_criteria_are_compared_without_where_heads_point_and_relevance(made, tmp_path):
+    halves = [str(made.place / f"{name}.halves.csv") for name in ("scores", "ablation")]
+    more = [*made.scores, *made.ablation, "--gates", "--halves", *halves]
+    rank_correlation.main([*RUN, *more, "--output", str(tmp_path / "criteria.csv")])
+    table = tables.RANK_CORRELATION.read(tmp_path / "criteria.csv")
+    assert {*table["first"], *table["second"]} == {"gradient-example", "gradient-token", "ablation"}
+
+
+def test_final_scores_of_every_metric_asked_for(made, tmp_path):
+    given = arguments(made, tmp_path / "table.csv", *QUICK, "--sets", "choose", "test")
+    metrics = ["matthews", "f1", "accuracy"]
+    evaluation.main([*given, "--metrics", *metrics])
     table = tables.EVALUATION.read(tmp_path / "table.csv")
-    assert table["metric"].tolist() == ["matthews", "f1", "accuracy", "loss"] * 2
+    assert table["metric"].tolist() == [*metrics, "loss"] * 2
     assert set(table["decoding"]) == {"argmax"}
 
 
-def test_one_head_kept_in_every_layer(own, tmp_path):
-    keep_one.main(arguments(own, tmp_path / "keep.csv", *QUICK))
+def test_one_head_kept_in_every_site(made, tmp_path):
+    keep_one.main(arguments(made, tmp_path / "keep.csv", *QUICK))
     table = tables.KEEP_ONE.read(tmp_path / "keep.csv")
-    assert len(table) == 2 * 8 * len(METRICS)
+    assert len(table) == 2 * made.heads * len(METRICS)
     chosen = table[(table["set"] == "test") & table["chosen_on"].str.contains("choose")]
-    assert sorted(set(chosen["layer"])) == [1, 2]
+    assert [f"E{layer}" for layer in sorted(set(chosen["layer"]))] == made.sites
 
 
-def test_curves_by_every_order_and_within_layers(own, scores, ablation, tmp_path):
-    given = arguments(own, tmp_path / "curves.csv", *QUICK, "--scores", str(scores), "--step", "0.5", several=True)
-    pruning.main([*given, "--ablation", str(ablation), "--random-draws", "1", "--test-examples", "20"])
+def test_curves_by_every_order_and_within_sites(made, tmp_path):
+    last = SimpleNamespace(place=made.place, epochs=made.epochs[-1:])  # ablation is of the last epoch
+    given = arguments(last, tmp_path / "curves.csv", *QUICK, *made.scores, "--step", "0.5", several=True)
+    pruning.main([*given, *made.ablation, "--random-draws", "1", "--test-examples", "20"])
     table = tables.PRUNING.read(tmp_path / "curves.csv")
     assert len(table) == (4 * 3 + 3) * 3 * len(METRICS)
     assert set(table["scope"]) == {"all"}
+    assert table["heads_removed"].max() == made.heads
     pruning.main([*given, "--only-main", "true", "--scopes", "sites"])
     table = tables.PRUNING.read(tmp_path / "curves.csv")
-    assert set(table["scope"]) == {"E1", "E2"}
+    assert [*dict.fromkeys(table["scope"])] == made.sites
     assert set(table["heads_total"]) == {4}
 
 
-def test_a_sliced_classifier_labels_as_the_masked_one(own, scores, tmp_path):
-    given = arguments(own, tmp_path / "removal.csv", *QUICK, "--scores", str(scores))
+def test_a_sliced_classifier_labels_as_the_masked_one(made, tmp_path):
+    given = arguments(made, tmp_path / "removal.csv", *QUICK, *made.scores)
     removal.main([*given, "--sliced", str(tmp_path / "sliced")])
     checks = tables.REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
     assert checks["identical_outputs"] == 1
     assert checks["largest_logit_difference"] < 1e-5
-    assert sum(len(live.kept) for live in ClassificationModel.load(tmp_path / "sliced", "cpu").live_sites) == 4
+    left = sum(len(live.kept) for live in ClassificationModel.load(tmp_path / "sliced", "cpu").live_sites)
+    assert left == made.heads // 2
 
 
-def test_timing_of_the_whole_model(own, scores, tmp_path):
+def test_timing_of_full_masked_and_sliced(made, tmp_path):
     few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
-    given = arguments(own, tmp_path / "timing.csv", "--scores", str(scores), "--samples", str(tmp_path / "samples.csv"))
-    timing.main([*given, *few])
+    timing.main(arguments(made, tmp_path / "timing.csv", *made.scores, "--samples", str(tmp_path / "all.csv"), *few))
     table = tables.TIMING.read(tmp_path / "timing.csv")
     assert set(table["part"]) == {"model"}
     assert len(table) == 3 * 2
     assert "length:" in table["signature"][0]
 
 
-def test_counts_by_hand(own, tmp_path):
-    parameters.main(arguments(own, tmp_path / "parameters.csv"))
+def test_counts_by_hand(made, tmp_path):
+    parameters.main(arguments(made, tmp_path / "parameters.csv"))
     table = tables.PARAMETERS.read(tmp_path / "parameters.csv")
-    assert table[["kind", "layer", "heads"]].values.tolist() == [["E", 1, 4], ["E", 2, 4]]
-    assert set(table["attention_parameters"]) == {4 * (16 * 16 + 16)}
-    assert set(table["head_parameters"]) == {4 * 16 * 4 + 3 * 4}  # the output's bias stays
-    model = ClassificationModel.load(own / "epoch3", "cpu")
+    assert table[["kind", "layer", "heads"]].values.tolist() == [["E", int(site[1]), 4] for site in made.sites]
+    if made.heads == 8:
+        of_head, rest = 4 * 16 * 4 + 3 * 4, 16  # the output's bias stays
+    else:
+        of_head, rest = 6 + 8 * 8, 8  # a row of W_s2, what the fully connected layer reads of it; that layer's bias
+    assert set(table["head_parameters"]) == {of_head}
+    assert set(table["attention_parameters"]) == {4 * of_head + rest}
+    model = ClassificationModel.load(made.epochs[-1], "cpu")
     assert set(table["model_parameters"]) == {sum(p.numel() for p in model.model.parameters())}
+
+
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["--method", "hard-concrete", "--penalties", "0.01", "1"],
+        ["--method", "exact", "--kept-shares", "0.25"],
+        ["--method", "exact-straight-through", "--kept-heads", "2"],
+        ["--method", "controls", "--kept-shares", "0.5", "--random-draws", "1"],
+    ],
+    ids=lambda way: way[1],
+)
+def test_learned_gates_and_their_controls(made, tmp_path, way):
+    brief = ["--updates", "6", "--batch-examples", "12", "--judge-on", "check", "--test-examples", "8", *QUICK]
+    more = made.scores if "controls" in way else ["--models", str(tmp_path / "models")]
+    gates.main(arguments(made, tmp_path / "pruned.csv", *brief, *way, *more))
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    assert set(table["heads"]) == {made.heads}
+    for path in (tmp_path / "models").glob("*/epoch?"):
+        model = ClassificationModel.load(path, "cpu")
+        assert sum(len(live.kept) for live in model.live_sites) in set(table["kept"])
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        (
-            "the dog\ta cat\tmaybe",
-            r"test\.tsv, line 32: the label 'maybe' is not among the declared ones: contradiction",
-        ),
+        ("the dog\ta cat\tmaybe", r"test\.tsv, line 32: the label 'maybe' is not among the declared ones: contradict"),
         ("the dog\tneutral", r"test\.tsv, line 32 has 2 columns"),
         ("the dog\t\tneutral", r"test\.tsv, line 32: a sentence is empty"),
     ],
 )
-def test_mistakes_in_the_text_are_named(own, tmp_path, line, message):
-    corpus = tmp_path / "corpus"
-    corpus.mkdir()
-    for name in ("choose", "test"):
-        (corpus / f"{name}.tsv").write_text((own / "corpus" / f"{name}.tsv").read_text())
-    with open(corpus / "test.tsv", "a") as stream:
+def test_mistakes_in_the_text_are_named(tmp_path, line, message):
+    own = own_encoder(tmp_path)
+    with open(own.place / "corpus" / "test.tsv", "a") as stream:
         stream.write(f"{line}\n")
     with pytest.raises(HeadroomError, match=message):
-        ablation_stage.main([*arguments(own, tmp_path / "table.csv", *QUICK), "--corpus", str(corpus)])
+        ablation_stage.main(arguments(own, tmp_path / "table.csv", *QUICK))
     assert not (tmp_path / "table.csv").exists()

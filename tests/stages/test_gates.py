@@ -1,13 +1,13 @@
 """The gate stage on tiny runs of both tasks: tables, pruned models that load, warnings and errors."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
-from headroom.core.heads import parse_profile
-from headroom.engines.classification.model import ClassificationModel
+from headroom.core.heads import Site, parse_profile
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
@@ -15,7 +15,6 @@ from headroom.settings.experiments import DecodingSettings
 from headroom.stages import from_scratch, gates, training
 from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
-from toy_fine_tuning import write_corpus, write_toy_encoder
 from toy_run import SHAPE
 
 BRIEF = ["--updates", "6", "--batch-examples", "12", "--judge-on", "check", "--test-examples", "8"]
@@ -163,44 +162,7 @@ def test_what_cannot_be_run_is_told_first(toy, lively_checkpoint, tmp_path, more
     assert not (tmp_path / "pruned.csv").exists()
 
 
-def test_models_of_two_shapes_cannot_be_contrasted(toy, lively_checkpoint, tmp_path):
-    small = list(SHAPE)
-    small[small.index("--encoder-layers") + 1] = "1"
-    training.main(
-        [
-            *("--data", str(toy.data), "--work", str(tmp_path / "work"), "--checkpoints", str(tmp_path / "small")),
-            *("--output", str(tmp_path / "training.csv"), "--device", "cpu", "--epochs", "1", *small),
-        ]
-    )
-    flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--judge-on", "check", "--output", str(tmp_path / "x.csv")]
-    with pytest.raises(HeadroomError, match="give two models of one shape"):
-        from_scratch.main([*flags, "--other", str(tmp_path / "small" / "epoch1.pt")])
-
-
-def test_classifiers_learn_gates_too(tmp_path):
-    corpus, encoder = write_corpus(tmp_path / "corpus"), write_toy_encoder(tmp_path / "encoder")
-    training.main(
-        [
-            *(
-                "--task",
-                "classification",
-                "--corpus",
-                str(corpus),
-                "--encoder",
-                str(encoder),
-                "--work",
-                str(tmp_path / "work"),
-            ),
-            *("--checkpoints", str(tmp_path / "run"), "--output", str(tmp_path / "training.csv"), "--device", "cpu"),
-            *("--epochs", "1", "--learning-rate", "0.01"),
-        ]
-    )
-    named = ["--task", "classification", "--checkpoint", str(tmp_path / "run" / "epoch1"), "--corpus", str(corpus)]
-    more = ["--method", "exact-straight-through", "--kept-shares", "0.25", "--models", str(tmp_path / "models")]
-    gates.main(
-        [*named, *BRIEF, "--device", "cpu", "--resamples", "10", "--output", str(tmp_path / "pruned.csv"), *more]
-    )
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
-    assert set(table["kept"]) == {1}
-    model = ClassificationModel.load(tmp_path / "models" / "0.25" / "epoch1", "cpu")
-    assert sum(len(live.kept) for live in model.live_sites) == 1
+def test_models_of_two_shapes_cannot_be_compared():
+    full, other = (SimpleNamespace(sites=[Site("E", layer + 1, 4) for layer in range(layers)]) for layers in (2, 1))
+    with pytest.raises(HeadroomError, match="--other has the sites E1, --checkpoint E1 E2: give two models of one sh"):
+        from_scratch.removed_from(other, full)

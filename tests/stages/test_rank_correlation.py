@@ -11,7 +11,6 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
 from headroom.methods.criteria import criterion
-from headroom.methods.scores import criterion_rows
 from headroom.stages import rank_correlation
 from headroom.stages.rank_correlation import Head, Scored
 from scipy.stats import spearmanr
@@ -121,7 +120,7 @@ def test_what_ablation_harms_more_is_more_important_on_the_set_that_chooses(tmp_
 
 
 def test_survival_is_the_share_of_settings_at_which_a_head_stays(tmp_path: Path) -> None:
-    rows = criterion_rows(criterion("gates"), Path(gates(tmp_path)[1]))
+    rows = criterion("gates").read(gates(tmp_path)[1])
     assert list(rows["value"]) == pytest.approx([0] * 3 + [1 / 3] * 3 + [2 / 3] * 4 + [1] * 2)
     assert set(rows["signature"]) == {"set:x|method:hard-concrete|settings:0.01,0.03,0.1"}
 

@@ -5,9 +5,9 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import all_heads
-from headroom.methods.importance import CRITERIA, gradient_scores
+from headroom.methods.criteria import normalised_by_layer
+from headroom.methods.criteria.gradient import SOURCES, gradient_scores
 from headroom.methods.orders import read_scores
-from headroom.methods.scores import normalised_by_layer
 from headroom.stages import scores
 from stages.stage_arguments import looking_at
 
@@ -20,13 +20,13 @@ def arguments(toy, output, *more):
 def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
     scores.main(arguments(toy, tmp_path / "scores.csv"))
     table = tables.SCORES.read(tmp_path / "scores.csv")
-    assert len(table) == 2 * len(CRITERIA) * 2 * 24
+    assert len(table) == 2 * len(SOURCES) * 2 * 24
     assert set(table["epoch"]) == {1, 2}
     assert set(table["run"]) == {"translation.baseline.seed1"}
     assert set(table["signature"]) == {"loss:token-sum|set:check|examples:7|batch:3"}
     texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]
     expected = gradient_scores(model, model.batches(*texts, sentences=3))
-    for criterion in CRITERIA:
+    for criterion in SOURCES:
         found = read_scores(str(tmp_path / "scores.csv"), epoch=2, criterion=criterion)
         assert list(found) == all_heads(model.sites)
         assert found == pytest.approx(expected[criterion], rel=1e-6)
@@ -37,7 +37,7 @@ def test_every_head_epoch_criterion_and_normalisation(toy, model, tmp_path):
 def test_halves_of_the_last_epoch(toy, model, tmp_path):
     scores.main(arguments(toy, tmp_path / "scores.csv", "--halves", str(tmp_path / "halves.csv")))
     table = tables.SCORES_HALVES.read(tmp_path / "halves.csv")
-    assert len(table) == 2 * len(CRITERIA) * 24
+    assert len(table) == 2 * len(SOURCES) * 24
     assert set(table["epoch"]) == {2}
     texts = [read_lines(toy.corpus / f"check.{side}")[1:7:2] for side in ("source", "target")]
     expected = gradient_scores(model, model.batches(*texts, sentences=3))["gradient-example"]

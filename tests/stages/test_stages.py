@@ -1,94 +1,48 @@
-"""What all stages have in common: help that lists every setting, and wrong values refused in one line."""
+"""What all stages have in common: a quick start, help that lists every setting, wrong values refused in one line."""
 
-import argparse
 import importlib
+import inspect
+import os
 import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import headroom.stages
 import pytest
+from headroom.__main__ import STAGES
 from headroom.core.command import run
 from headroom.engines.engine import ENGINES, engine_for
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import (
-    AblationSettings,
-    AttentionMapsSettings,
-    AttentionStatsSettings,
-    DecodingSettings,
-    DiversitySettings,
-    EvaluationSettings,
-    GateSettings,
-    KeepOneSettings,
-    LabellingSettings,
-    PruningSettings,
-    RelevanceSettings,
-    RemovalSettings,
-    RoleSettings,
-    ScoreSettings,
-    TimingSettings,
-    UpdateCostSettings,
-)
-from headroom.settings.models import ModelSettings, TrainingSettings
+from headroom.settings.experiments import LabellingSettings
 
 MODULES = {
     name: importlib.import_module(f"headroom.stages.{name}")
     for name in (module.name for module in pkgutil.iter_modules(headroom.stages.__path__))
 }
-ON_TASKS = (
-    *(
-        "ablation",
-        "relevance",
-        "from_scratch",
-        "parameters",
-        "diversity",
-        "evaluation",
-        "gates",
-        "keep_one",
-        "attention_stats",
-        "pruning",
-    ),
-    *("removal", "scores", "timing", "attention_maps", "training", "released"),
-)
+TAKES = {name: [*inspect.signature(module.build_parser).parameters] for name, module in MODULES.items()}
+ON_TASKS = [name for name, takes in TAKES.items() if takes in (["engine"], ["task"])]
 """Stages whose flags depend on `--task`."""
 
-SETTINGS = {
-    "ablation": (AblationSettings, DecodingSettings, SamplingSettings),
-    "relevance": (RelevanceSettings,),
-    "from_scratch": (DecodingSettings, SamplingSettings),
-    "update_cost": (ModelSettings, TrainingSettings, UpdateCostSettings),
-    "diversity": (DiversitySettings,),
-    "evaluation": (EvaluationSettings, DecodingSettings, SamplingSettings),
-    "gates": (GateSettings, DecodingSettings, SamplingSettings),
-    "keep_one": (KeepOneSettings, DecodingSettings, SamplingSettings),
-    "roles": (RoleSettings,),
-    "attention_stats": (AttentionStatsSettings, SamplingSettings),
-    "pruning": (PruningSettings, ScoreSettings, DecodingSettings, SamplingSettings),
-    "removal": (RemovalSettings, DecodingSettings, SamplingSettings),
-    "scores": (ScoreSettings,),
-    "timing": (TimingSettings,),
-    "attention_maps": (AttentionMapsSettings,),
-    "training": (ModelSettings, TrainingSettings),
-}
-
-NUMBERS = [
-    (stage, "--" + name.replace("_", "-"))
-    for stage, models in SETTINGS.items()
-    if stage != "update_cost"  # its arms are read first
-    for model in models
-    for name, field in model.model_fields.items()
-    if "int" in str(field.annotation) or "float" in str(field.annotation)
-    if "Literal" not in str(field.annotation)
-]
+HEAVY = ("torch", "pandas", "scipy", "fairseq", "transformers", "sacrebleu", "seaborn", "matplotlib")
+EVERY_PARSER = f"""
+import importlib, inspect, sys
+from headroom.__main__ import STAGES
+from headroom.engines.engine import ENGINES, engine_for
+for name in STAGES:
+    place = "headroom.report.__main__" if name == "report" else "headroom.stages." + name
+    build = importlib.import_module(place).build_parser
+    (takes,) = [*inspect.signature(build).parameters] or [""]
+    for given in {{"engine": map(engine_for, ENGINES), "task": ENGINES}}.get(takes, [None]):
+        build(*[given] * bool(takes)).format_help()
+    print(name, *[module for module in {HEAVY} if module in sys.modules])
+"""
 
 
 def parser_of(name, task="translation"):
-    module = MODULES[name]
-    if name in ("training", "released"):
-        return module.build_parser(task)
-    return module.build_parser(engine_for(task)) if name in ON_TASKS else module.build_parser()
-
-
-def flags(model):
-    return ["--" + name.replace("_", "-") for name in model.model_fields]
+    build, takes = MODULES[name].build_parser, TAKES[name]
+    return build({"engine": engine_for(task), "task": task}.get(takes[0])) if takes else build()
 
 
 def required(parser):
@@ -96,87 +50,74 @@ def required(parser):
     return [text for action in parser._actions if action.required for text in (action.option_strings[0], "x")]
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_help_says_what_every_flag_means(name, capsys):
+def settings_of(name):
+    """Return the flags of a stage that are keys of the configuration."""
+    return [action for action in parser_of(name)._actions if "." in action.dest]
+
+
+NUMBERS = [
+    (name, action.option_strings[0])
+    for name in MODULES
+    if name != "update_cost"  # its arms are read first
+    for action in settings_of(name)
+    if not action.dest.startswith(("arm.", "encoder.", "released.", "ablation.far_sets"))  # variants, and texts
+    if action.choices is None and re.search(r"\(default: (null|none|\d[\d. e-]*)\)$", action.help)
+]
+REFUSING = sorted({name for name, _ in NUMBERS})
+
+
+def refused(name, *arguments, capsys):
     with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, ["--help"])
+        run(MODULES[name].main, [*arguments])
+    assert caught.value.code == 2
+    return capsys.readouterr().err
+
+
+def test_command_lines_wait_for_no_heavy_library():
+    """All parsers in one process: what one of them imports shows."""
+    inside = {**os.environ, "PYTHONPATH": str(Path(headroom.stages.__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", EVERY_PARSER], env=inside, capture_output=True, text=True, check=True)
+    assert set(done.stdout.splitlines()) == set(STAGES)
+
+
+@pytest.mark.parametrize(
+    ("name", "task"), [(name, task) for name in MODULES for task in (ENGINES if name in ON_TASKS else ENGINES[-1:])]
+)
+def test_help_says_what_every_flag_means(name, task, capsys):
+    with pytest.raises(SystemExit) as caught:
+        run(MODULES[name].main, [*(["--task", task] if name in ON_TASKS else []), "--help"])
     assert caught.value.code == 0
     text = capsys.readouterr().out
     assert text.startswith(f"usage: python -m headroom {name} ")
-    for action in parser_of(name)._actions:
-        assert action.option_strings[-1] in text
-        assert action.help is not None
-    if name in SETTINGS:
-        assert [flag for model in SETTINGS[name] for flag in flags(model) if f"{flag} " not in text] == []
-
-
-@pytest.mark.parametrize("task", ENGINES)
-@pytest.mark.parametrize("name", ON_TASKS)
-def test_help_is_that_of_the_task(name, task, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, ["--task", task, "--help"])
-    assert caught.value.code == 0
-    text = capsys.readouterr().out
-    assert ("--vocabulary" in text or "--data" in text) == (task == "translation")
     for action in parser_of(name, task)._actions:
         assert action.option_strings[-1] in text
-    judges = name not in (
-        "relevance",
-        "parameters",
-        "diversity",
-        "attention_stats",
-        "scores",
-        "timing",
-        "attention_maps",
-        "training",
-        "released",
-    )
-    if task == "classification" and judges:
-        wanted = [*flags(LabellingSettings), *flags(SamplingSettings)]
-        assert [flag for flag in wanted if flag not in text] == []
+        assert action.help is not None
+    if name in ON_TASKS:
+        assert ("--vocabulary" in text or "--data" in text) == (task == "translation")
+    if task == "classification" and "judging" in getattr(MODULES[name], "USES", ()):
+        wanted = [*LabellingSettings.model_fields, *SamplingSettings.model_fields]
+        assert [key for key in wanted if f"--{key.replace('_', '-')} " not in text] == []
 
 
 def test_an_unknown_task_is_named_with_the_tasks(capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(MODULES["scores"].main, ["--task", "parsing"])
-    assert caught.value.code == 2
-    last = capsys.readouterr().err.split("\n")[-2]
-    assert "'parsing'" in last
-    assert all(task in last for task in ENGINES)
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_no_flag_means_two_things(name):
-    """argparse would refuse them when the parser is built."""
-    assert isinstance(parser_of(name), argparse.ArgumentParser)
+    last = refused("scores", "--task", "parsing", capsys=capsys).split("\n")[-2]
+    assert all(word in last for word in ("'parsing'", *ENGINES))
 
 
 @pytest.mark.parametrize(("name", "flag"), NUMBERS)
 def test_a_wrong_value_is_named_in_one_line_before_any_work(name, flag, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*required(parser_of(name)), flag, "many"])
-    assert caught.value.code == 2
-    text = capsys.readouterr().err
+    text = refused(name, *required(parser_of(name)), flag, "many", capsys=capsys)
     assert text.startswith(f"error: {flag} many: ")
     assert text.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("name", sorted(SETTINGS))
-def test_a_flag_that_does_not_exist_is_named(name, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*required(parser_of(name)), "--beem", "5"])
-    assert caught.value.code == 2
-    assert "--beem" in capsys.readouterr().err.split("\n")[-2]
-
-
-@pytest.mark.parametrize("name", sorted(SETTINGS))
-def test_a_flag_that_is_needed_is_named(name, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [])
-    assert caught.value.code == 2
-    assert "required: --" in capsys.readouterr().err
+@pytest.mark.parametrize("name", REFUSING)
+def test_flags_that_do_not_exist_and_flags_that_are_missing_are_named(name, capsys):
+    text = refused(name, *required(parser_of(name)), "--beem", "5", capsys=capsys)
+    assert "--beem" in text.split("\n")[-2]
+    assert "required: --" in refused(name, capsys=capsys)
 
 
 @pytest.mark.parametrize(
@@ -189,9 +130,6 @@ def test_a_flag_that_is_needed_is_named(name, capsys):
     ],
 )
 def test_an_unknown_choice_is_named_with_the_choices(name, flag, value, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*required(parser_of(name)), flag, value])
-    assert caught.value.code == 2
-    last = capsys.readouterr().err.split("\n")[-2]
+    last = refused(name, *required(parser_of(name)), flag, value, capsys=capsys).split("\n")[-2]
     assert flag in last
     assert f"'{value}'" in last

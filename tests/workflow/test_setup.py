@@ -110,7 +110,7 @@ def import_graph() -> grimp.ImportGraph:
     """Return the imports; a criterion imports what computes its scores when the stage `scores` asks for them."""
     options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
     graph = grimp.build_graph("headroom", cache_dir=None, **options)
-    graph.remove_import(importer="headroom.methods.criteria.gradient", imported="headroom.methods.importance")
+    graph.remove_import(importer="headroom.methods.criteria.gradient", imported="torch")
     return graph
 
 

@@ -5,10 +5,10 @@ import random
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
-from headroom.methods.importance import CRITERIA, gate_gradients, gradient_scores
+from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 
 FAMILIES = ["bert", "roberta", "distilbert", "deberta-v2"]
-INVARIANT = [criterion for criterion in CRITERIA if criterion != "gradient-batch"]
+INVARIANT = [criterion for criterion in SOURCES if criterion != "gradient-batch"]
 
 
 def close(found, expected, rel=1e-5):
@@ -135,7 +135,7 @@ def test_removed_heads_score_nothing_masked_or_sliced_alike(exact, pairs, family
     masked = gradient_scores(model, batches, removed)
     model.remove(removed)
     sliced = gradient_scores(model, batches)
-    for criterion in CRITERIA:
+    for criterion in SOURCES:
         assert all(masked[criterion][head] == sliced[criterion][head] == 0 for head in removed)
         close(sliced[criterion], masked[criterion], rel=1e-6)
     assert all(value > 0 for head, value in masked["gradient-example"].items() if head not in removed)

@@ -15,7 +15,7 @@ from headroom.engines.classification.sites import attention_maps, find_sites, lo
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import fold, remove_heads
 from headroom.engines.sites import site_names
-from headroom.methods.importance import CRITERIA, gate_gradients, gradient_scores
+from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 from known_replacements import drawn_replacements, of_every_form
 from toy_encoder import toy_model
 from toy_self_attentive import (
@@ -194,7 +194,7 @@ class TestScores:
         masked = gradient_scores(exact, batches, removed)
         exact.remove(removed)
         sliced = gradient_scores(exact, batches)
-        for criterion in CRITERIA:
+        for criterion in SOURCES:
             for head, value in masked[criterion].items():
                 assert (value == 0) == (head in removed)
                 assert sliced[criterion][head] == pytest.approx(value, rel=1e-9)

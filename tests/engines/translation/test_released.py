@@ -12,7 +12,7 @@ from headroom.data.subwords import write_moses
 from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.model import TranslationModel
 from headroom.engines.translation.released import adopt, read_dictionary
-from headroom.methods.importance import gradient_scores
+from headroom.methods.criteria.gradient import gradient_scores
 from headroom.settings.experiments import DecodingSettings
 from headroom.settings.models import MosesSettings
 from toy_released import SHAPE, TRAINED_WITH, old_checkpoint, write_release

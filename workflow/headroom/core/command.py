@@ -26,8 +26,8 @@ FULL_DISK = 28
 """Exit status of a stage that had no space left, of which its log may say nothing: it is on the same disk."""
 
 
-def stage_parser(stage: str, description: str) -> argparse.ArgumentParser:
-    """Return the parser of one stage, e.g. `stage_parser("scores", "Score ...")`."""
+def stage_parser(stage: str, description: str | None) -> argparse.ArgumentParser:
+    """Return the parser of one stage, e.g. `stage_parser("scores", __doc__)`."""
     return argparse.ArgumentParser(
         prog=f"python -m headroom {stage}",
         description=description,
@@ -80,6 +80,11 @@ def epoch_of(checkpoint: str) -> int:
     """Return the epoch in a checkpoint's name (`epoch8.pt`, `checkpoint8.pt`, `epoch8/`), 0 if it has none."""
     found = re.search(r"(?:(\d+)\.pt|\bepoch(\d+)/?)$", checkpoint)
     return int(found[1] or found[2]) if found else 0
+
+
+def leading_columns(given: argparse.Namespace, checkpoint: str | None = None) -> dict[str, Any]:
+    """Return the first columns of tables: study, run, and the epoch of a checkpoint, by default of `--checkpoint`."""
+    return {"study": given.study, "run": given.run, "epoch": epoch_of(checkpoint or given.checkpoint)}
 
 
 def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:

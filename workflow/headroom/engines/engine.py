@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 
 if TYPE_CHECKING:
@@ -195,6 +196,26 @@ def add_task(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", choices=ENGINES, default="translation", help="what the model does; other flags depend on it"
     )
+
+
+def model_parser(
+    stage: str, description: str | None, engine: type[Engine], *, several: bool = False
+) -> argparse.ArgumentParser:
+    """Return the parser of a stage that loads a trained model, or one per epoch, with the flags that name it."""
+    parser = stage_parser(stage, description)
+    add_run(parser)
+    add_task(parser)
+    engine.add_model(parser, several=several)
+    return parser
+
+
+def given_engine(
+    build_parser: Callable[[type[Engine]], argparse.ArgumentParser], arguments: Sequence[str] | None
+) -> tuple[Engine, argparse.Namespace]:
+    """Return the engine that `--task` names, and the command line parsed with the parser that is built for it."""
+    engine = chosen_engine(arguments)
+    given = build_parser(engine).parse_args(arguments)
+    return engine(given), given
 
 
 def chosen_task(arguments: Sequence[str] | None) -> str:

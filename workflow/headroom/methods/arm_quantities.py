@@ -1,29 +1,28 @@
 """What arms are compared by: quality, curves, concentration of importance and diversity."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
-import pandas
 from numpy import ndarray
 
 from headroom.core import tables
 from headroom.core.bootstrap import LOWER_IS_BETTER
 from headroom.methods.arm_tables import by_arm, groups, joint_signature, last_epoch, main_scores
 
+if TYPE_CHECKING:
+    import pandas
+
 
 def gini(scores: ndarray) -> float:
-    """Return the Gini coefficient of importance scores: sum over i, j of |x_i - x_j| / (2 n² mean(x)).
+    """Return the Gini coefficient of (n,) scores: sum over i, j of |x_i - x_j| / (2 n² mean(x)).
 
-    From 0 (all heads alike) to (n - 1) / n (one head has everything), so always below 1. Computed from the
-    scores in rising order, x_(1) ... x_(n): sum over i of (2 i - n - 1) x_(i) / (n sum(x)), which is the same.
-
-    Args:
-        scores: (n,) scores of heads; negative ones count as 0.
-
-    Returns:
-        The coefficient; NaN without any score above 0.
+    From 0 (all heads alike) to (n - 1) / n (one head has everything). Computed from the scores in rising order,
+    x_(1) ... x_(n): sum over i of (2 i - n - 1) x_(i) / (n sum(x)), which is the same. Negative scores count as 0; NaN
+    without any score above 0.
     """
     values = numpy.sort(_shares(scores))  # (n,), sum 1
     count = len(values)
@@ -32,15 +31,10 @@ def gini(scores: ndarray) -> float:
 
 
 def entropy(scores: ndarray) -> float:
-    """Return the entropy of importance as a share of the largest: -sum p_i log p_i / log n, with p = x / sum(x).
+    """Return the entropy of (n,) scores as a share of the largest: -sum p_i log p_i / log n, with p = x / sum(x).
 
-    From 0 (one head has everything) to 1 (all heads alike); also called the evenness (Pielou 1966).
-
-    Args:
-        scores: (n,) scores of heads; negative ones count as 0.
-
-    Returns:
-        The share; NaN without any score above 0, and for fewer than two heads.
+    From 0 (one head has everything) to 1 (all heads alike); also called the evenness (Pielou 1966). Negative scores
+    count as 0; NaN without any score above 0, and for fewer than two heads.
     """
     shares = _shares(scores)
     if len(shares) < 2 or numpy.isnan(shares).any():
@@ -51,7 +45,6 @@ def entropy(scores: ndarray) -> float:
 
 
 def _shares(scores: ndarray) -> ndarray:
-    """Return what part of all importance each head has, (n,); NaN without any."""
     positive = numpy.maximum(scores, 0.0)
     total = positive.sum()
     return positive / total if total > 0 else numpy.full(len(positive), numpy.nan)
@@ -71,12 +64,8 @@ def above_chance(curves: pandas.DataFrame) -> pandas.DataFrame:
     """Return curves with `value` and `full` less what the model scores without skill: without any of its heads.
 
     A translation model without heads scores next to nothing, and its scores stay as they are. A classifier still
-    labels every example, and is right as often as chance is; what it has learned begins there. Chance is measured,
-    not assumed: by run, epoch, set and metric the mean of the points where no head is left.
-
-    Args:
-        curves: Rows over all kinds of heads with task, run, epoch, set, metric, `heads_removed`, `heads_total`,
-            `value` and `full`. A classifier without a point where no head is left keeps its scores.
+    labels every example, and is right as often as chance is; what it has learned begins there. Chance is measured: by
+    run, epoch, set and metric the mean of the points where no head is left; scores without such a point stay.
     """
     no_heads_left = (curves["heads_removed"] == curves["heads_total"]) & (curves["task"] != "translation")
     ends = curves["value"].where(no_heads_left)  # (rows,)
@@ -89,13 +78,8 @@ def curve_area(curve: pandas.DataFrame) -> float:
     """Return the area under one curve: the metric as a share of the full model's, over the share removed.
 
     A model that loses nothing until all heads are gone has area 1; one whose metric falls in a straight
-    line to zero has 0.5. The area is divided by the share of heads that the curve reaches.
-
-    Args:
-        curve: Rows of one curve, with `heads_removed`, `heads_total`, `value` and `full`.
-
-    Returns:
-        The area; NaN if the full score is below `LEAST_SCORE`, of which there are no shares.
+    line to zero has 0.5. The area is divided by the share of heads that the curve reaches. NaN if the full score is
+    below `LEAST_SCORE`, of which there are no shares.
     """
     points = curve.sort_values("heads_removed")
     if not (points["full"] >= LEAST_SCORE).all():
@@ -112,13 +96,7 @@ def curve_area(curve: pandas.DataFrame) -> float:
 def removable_share(curve: pandas.DataFrame) -> float:
     """Return the largest share of heads that can go with every step up to it at 99 % of the full score or more.
 
-    A curve that falls below and comes back counts up to the fall: whoever removes heads step by step stops there.
-
-    Args:
-        curve: As of `curve_area`.
-
-    Returns:
-        The share, 0 if the first step already costs too much; NaN if the full score is below `LEAST_SCORE`.
+    A curve that falls below and comes back counts up to the fall. NaN if the full score is below `LEAST_SCORE`.
     """
     points = curve.sort_values("heads_removed")
     removed = (points["heads_removed"] / points["heads_total"]).to_numpy()  # (points,)
@@ -147,35 +125,24 @@ CONCENTRATIONS = {"gini": gini, "entropy": entropy}
 
 @dataclass(frozen=True)
 class Replicates:
-    """One quantity in every run of a task.
-
-    Attributes:
-        statistic: Name of its mean in the table.
-        difference: Name of its difference between arms.
-        set: Evaluation set, "" if it is of none.
-        metric: Metric, "" if it is of none.
-        by_arm: By arm (seeds,) values, indexed by seed.
-        signature: How they were measured.
-        within_run: By arm the interval of its value over examples, where the arm has one run.
-    """
+    """One quantity in every run of a task."""
 
     statistic: str
+    """Name of its mean in the table."""
     difference: str
+    """Name of its difference between arms."""
     set: str
     metric: str
-    by_arm: Mapping[str, "pandas.Series[Any]"]
+    """Evaluation set and metric, "" if it is of none."""
+    by_arm: Mapping[str, pandas.Series[Any]]
+    """By arm (seeds,) values, indexed by seed."""
     signature: str
     within_run: Mapping[str, tuple[float, float]]
+    """By arm the interval of its value over examples, where the arm has one run."""
 
 
 def all_quantities(found: Mapping[str, pandas.DataFrame], main: str) -> Iterator[Replicates]:
-    """Yield every quantity of one task.
-
-    Args:
-        found: By the names of `INPUTS`, the rows of all runs of the task as `read_runs` gives them.
-            A table without rows gives no quantity.
-        main: The task's main criterion.
-    """
+    """Yield every quantity of one task from the rows of its runs, by the names of `INPUTS`, and its main criterion."""
     yield from evaluation_quantities(found["evaluation"])
     yield from curve_quantities(found["curves"], main)
     yield from removal_quantities(found["curves"], main)
@@ -214,6 +181,8 @@ def removal_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicate
 
 def importance_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicates]:
     """Yield how unequally the last epoch's importance is spread over all heads of the model."""
+    import pandas  # late: command lines do not wait for it
+
     rows = main_scores(table, main)
     for name, concentration in CONCENTRATIONS.items() if len(rows) else ():
         values = [
@@ -239,7 +208,7 @@ def gradient_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
 def _replicates(
     quantity: str,
     rows: pandas.DataFrame,
-    values: Mapping[str, "pandas.Series[Any]"],
+    values: Mapping[str, pandas.Series[Any]],
     name: str = "",
     metric: str = "",
 ) -> Replicates:
@@ -255,10 +224,10 @@ def _whole_curves(table: pandas.DataFrame) -> pandas.DataFrame:
     return above_chance(rows[(rows["scope"] == "all") & ~rows["metric"].isin(LOWER_IS_BETTER)])
 
 
-def _summaries(
-    curve: pandas.DataFrame, summary: Callable[[pandas.DataFrame], float]
-) -> dict[str, "pandas.Series[Any]"]:
+def _summaries(curve: pandas.DataFrame, summary: Callable[[pandas.DataFrame], float]) -> dict[str, pandas.Series[Any]]:
     """Return a number per curve, by arm and seed, draws averaged within a run."""
+    import pandas
+
     draws = [
         {"arm": arm, "seed": int(seed), "value": summary(draw)}
         for (arm, seed, _), draw in groups(curve, "arm", "seed", "draw")
@@ -267,7 +236,7 @@ def _summaries(
 
 
 def _mean_by_seed(rows: pandas.DataFrame) -> pandas.DataFrame:
-    return pandas.DataFrame(rows.groupby(["arm", "seed"])["value"].mean().reset_index())
+    return rows.groupby(["arm", "seed"])[["value"]].mean().reset_index()
 
 
 def _curve_suffix(order: str, normalised: str, ranking: str, main: str) -> str:

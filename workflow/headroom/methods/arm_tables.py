@@ -1,16 +1,19 @@
 """Tables of many runs read as one, with the task, the arm and the seed that the name of each run tells."""
 
+from __future__ import annotations
+
 import argparse
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
 from headroom.settings.experiments import MainSettings
+
+if TYPE_CHECKING:
+    import pandas
 
 _RUN = r"^(?P<task>[^.]+)\.(?P<arm>[^.]+)\.seed(?P<seed>\d+)$"
 
@@ -32,10 +35,7 @@ def arms_by_task(given: Iterable[Sequence[str]]) -> dict[str, list[str]]:
 
 
 def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
-    """Read tables of many runs into one.
-
-    Returns:
-        The rows of all tables, with columns `task`, `arm` and `seed`.
+    """Read tables of many runs into one, with columns `task`, `arm` and `seed`.
 
     Raises:
         HeadroomError: If a table cannot be read, or has a run that is not named `<task>.<arm>.seed<number>`.
@@ -51,11 +51,7 @@ def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
 
 
 def check_arms(table: pandas.DataFrame, arms: Mapping[str, Sequence[str]]) -> None:
-    """Check that every run of a table is of an arm of its task.
-
-    Raises:
-        HeadroomError: Naming the first run that is not.
-    """
+    """Raise HeadroomError, naming the first run, if a run of a table is of no arm of its task."""
     for _, (run, task, arm) in table[["run", "task", "arm"]].drop_duplicates().iterrows():
         if task not in arms:
             raise HeadroomError(f"run '{run}' is of none of the tasks {', '.join(arms)}; give its arms with --arms")
@@ -92,13 +88,8 @@ def main_criteria(given: Iterable[Sequence[str]]) -> dict[str, str]:
     return defaultdict(lambda: MainSettings().main, pairs)
 
 
-def main_scores(table: pandas.DataFrame, main: "str | pandas.Series[str]") -> pandas.DataFrame:
-    """Return those rows of score tables by which arms are compared: raw, by the main criterion, at the last epoch.
-
-    Args:
-        table: Rows of score tables.
-        main: The main criterion, of all rows or of each.
-    """
+def main_scores(table: pandas.DataFrame, main: str | pandas.Series[str]) -> pandas.DataFrame:
+    """Return those rows of score tables by which arms are compared: raw, by the main criterion, at the last epoch."""
     return last_epoch(table[(table["criterion"] == main) & (table["normalised"] == "raw")])
 
 
@@ -108,7 +99,7 @@ def groups(rows: pandas.DataFrame, *columns: str) -> Iterator[tuple[tuple[str, .
         yield tuple(str(value) for value in values), group
 
 
-def by_arm(rows: pandas.DataFrame) -> dict[str, "pandas.Series[Any]"]:
+def by_arm(rows: pandas.DataFrame) -> dict[str, pandas.Series[Any]]:
     """Return the column `value` by arm, (seeds,), indexed by seed; one row per arm and seed."""
     return {str(arm): group.set_index("seed")["value"] for arm, group in rows.groupby("arm")}
 

@@ -14,12 +14,7 @@ from headroom.settings.arms import Arm, BaselineArm, DisagreementPositionArm, Fo
 
 
 def changes_of(arm: Arm, seed: int) -> Changes:
-    """Return what an arm changes in a fine-tuning.
-
-    Args:
-        arm: The arm.
-        seed: Of what the arm draws at random.
-    """
+    """Return what an arm changes in a fine-tuning."""
     given = {"num_attention_heads": arm.heads, "attention_probs_dropout_prob": arm.attention_dropout}
     configuration = {name: value for name, value in given.items() if value is not None}
     if isinstance(arm, GradientArm):

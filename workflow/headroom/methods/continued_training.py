@@ -1,4 +1,4 @@
-"""Training a model further while gates decide which heads stay (Voita et al. 2019, section 6.1).
+"""Training a model further while gates decide which heads stay (Voita et al. 2019, section 6.1), and its controls.
 
 The same loop serves learned gates, heads that are gone from the start, and plain training: so that all of them
 have the same updates, batches and learning rates, and differ in their gates alone.
@@ -7,17 +7,21 @@ have the same updates, batches and learning rates, and differ in their gates alo
 import logging
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from headroom.core.bootstrap import paired_difference
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
-from headroom.methods.learned_gates import GateSource, by_site
-from headroom.settings.experiments import GateTrainingSettings
+from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
+from headroom.methods.orders import least_important_first, random_order, removed_first
+from headroom.settings.experiments import GateSettings, GateTrainingSettings
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +46,7 @@ def continue_training(
 
     Args:
         model: A trained model.
-        batches: Training batches; drawn anew in a random order whenever all were used.
+        batches: Training batches, shuffled whenever all were used.
         source: Where the gates of each batch come from.
         heads: The heads that have a gate, in the order of the source's values.
         scope: `all` trains all weights, `E` those of the encoder alone.
@@ -50,7 +54,7 @@ def continue_training(
         seed: Of the order of batches and of dropout.
 
     Raises:
-        HeadroomError: If the loss is no number any more.
+        HeadroomError: If the loss is NaN.
     """
     weights = model.trainable(scope)
     optimizer = torch.optim.Adam(
@@ -71,7 +75,10 @@ def continue_training(
         for update, batch in enumerate(_drawn(batches, settings.updates, seed)):
             gates = source.draw(update / settings.updates)
             loss = _step(model, batch, by_site(gates.to(model.device), heads, model.sites), source.penalty(), optimizer)
-            _check(loss, update)
+            if loss != loss:
+                raise HeadroomError(
+                    f"the loss is no number after {update + 1} updates: lower the learning rate of the gates"
+                )
             schedule.step()
             if time.monotonic() - said > _EVERY:
                 said = time.monotonic()
@@ -109,6 +116,70 @@ def _drawn(batches: Sequence[Any], updates: int, seed: int) -> Iterator[Any]:
         yield left.pop()
 
 
-def _check(loss: float, update: int) -> None:
-    if loss != loss:
-        raise HeadroomError(f"the loss is no number after {update + 1} updates: lower the learning rate of the gates")
+@dataclass(frozen=True)
+class FurtherTraining:
+    """One further training."""
+
+    method: str
+    """How its gates come about."""
+    setting: float
+    """Lambda, or the number of heads kept."""
+    draw: int
+    """Which random layout, from 1; 0 for none."""
+    source: GateSource
+    name: str
+    """Directory of its model: the configured lambda or share."""
+
+
+def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
+    """Return the numbers of heads to keep, each with a name: those of the shares, then those named as numbers."""
+    if wrong := [count for count in settings.kept_heads if count > heads]:
+        raise HeadroomError(f"--kept-heads {wrong[0]}: there are {heads} heads in scope; keep at most so many")
+    shares = [(f"{share:g}", round(share * heads)) for share in settings.kept_shares]
+    return [*shares, *((f"{count}-heads", count) for count in settings.kept_heads)]
+
+
+def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
+    """Yield the further trainings of a way to learn gates, for a number of heads in scope."""
+    for strength in settings.penalties if method == "hard-concrete" else ():
+        gates = HardConcreteGates(heads=heads, strength=strength, seed=seed)
+        yield FurtherTraining(method, strength, 0, gates, f"{strength:g}")
+    for name, k in kept_counts(settings, heads) if method != "hard-concrete" else ():
+        exact = ExactGates(heads=heads, k=k, straight_through=method == "exact-straight-through", seed=seed)
+        yield FurtherTraining(method, k, 0, exact, name)
+
+
+def continued(heads: Sequence[Head]) -> FurtherTraining:
+    """Return the control that keeps every head and trains on."""
+    return FurtherTraining("continued", len(heads), 0, FixedGates(frozenset(), heads), "all")
+
+
+def controls(
+    settings: GateSettings, heads: Sequence[Head], scores: Mapping[Head, float], seed: int
+) -> Iterator[FurtherTraining]:
+    """Yield what learned gates are compared with: all heads, the best by a criterion, random ones.
+
+    All are trained further like the learned ones, so that what differs is which heads stay (Prasanna et al. 2020
+    retrain random layouts; Voita et al. 2019 have no such control).
+    """
+    yield continued(heads)
+    for name, k in kept_counts(settings, len(heads)):
+        gone = removed_first(least_important_first(scores, heads), len(heads) - k)
+        yield FurtherTraining("gradient", k, 0, FixedGates(gone, heads), f"gradient-{name}")
+        for draw in range(1, settings.random_draws + 1):
+            gone = removed_first(random_order(heads, 1000 * seed + draw), len(heads) - k)
+            yield FurtherTraining("random", k, draw, FixedGates(gone, heads), f"random{draw}-{name}")
+
+
+def compared(judged: EvaluationSet, full: Outcome, after: Outcome, about: str) -> Iterator[dict[str, Any]]:
+    """Yield, per metric, the columns from `set` to `p` and the signature of a model compared with the full one."""
+    for metric in judged.metrics:
+        difference = after.scores[metric] - full.scores[metric]
+        yield {
+            "set": judged.name,
+            "metric": metric,
+            "value": after.scores[metric],
+            "full": full.scores[metric],
+            **paired_difference(full.resampled[metric], after.resampled[metric], difference)._asdict(),
+            "signature": f"{judged.signature(metric)}|{about}",
+        }

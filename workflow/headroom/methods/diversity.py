@@ -85,24 +85,23 @@ def particle_likeness(particles: Particles) -> Found:
 
 
 def particle_steps(before: Particles, after: Particles) -> dict[Site, float]:
-    """Return how far all weights of every site went together: the Euclidean length of the way.
+    """Return the Euclidean length of the way that all weights of every site went together.
 
-    Unlike the gradient this is what training really did, after whatever the optimizer made of it.
+    Unlike the gradient this is what training did, after the optimizer.
 
     Raises:
         HeadroomError: If the two are not of models of one shape.
     """
-    shapes = [
-        {site: [system.shape for system in systems] for site, systems in each.items()} for each in (before, after)
-    ]
-    if shapes[0] != shapes[1]:
+    first, second = (
+        {site: [one.shape for one in systems] for site, systems in each.items()} for each in (before, after)
+    )
+    if first != second:
         raise HeadroomError("these checkpoints are of models of different shapes: give those of one run")
-    return {
-        site: torch.stack([(new.double() - old.double()).norm() for old, new in zip(before[site], systems)])
-        .norm()
-        .item()
+    steps = {
+        site: torch.stack([(to.double() - start.double()).norm() for start, to in zip(before[site], systems)])
         for site, systems in after.items()
     }
+    return {site: lengths.norm().item() for site, lengths in steps.items()}
 
 
 class OutputMoments:
@@ -171,12 +170,7 @@ class TextLikeness:
 
 @torch.inference_mode()
 def text_likeness(model: HeadModel, batches: Sequence[MapBatch]) -> Found:
-    """Compare the heads of every comparable site on text, with one forward pass per batch.
-
-    Args:
-        model: A model that shows attention weights.
-        batches: Examples, teacher-forced where there is a decoder.
-    """
+    """Compare the heads of every comparable site of a model that shows its maps, with one forward pass per batch."""
     likeness = TextLikeness(comparable(model))
     for batch in batches:
         likeness.look(model, batch)

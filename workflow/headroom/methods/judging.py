@@ -1,28 +1,38 @@
-"""Judging models on evaluation sets: every intervention once, each compared with the full model by example."""
+"""Judging models on evaluation sets: every intervention once, each compared with the full model by example.
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+A sweep over interventions can be cut into shards: each job judges its share, and one more merges them into the table.
+Every intervention is judged by itself: a sweep in shards gives the table of the sweep in one job, byte for byte.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+from zipfile import BadZipFile
+
+import numpy
 
 from headroom.core import significance
 from headroom.core.bootstrap import Sample, paired_difference, tail_p
 from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path
 from headroom.core.interventions import PLAIN, Intervention
 from headroom.core.significance import benjamini_hochberg, holm
-from headroom.engines.engine import EvaluationSet, Outcome, Statistics
-from headroom.engines.gates import Replacements
+
+if TYPE_CHECKING:
+    from headroom.core.heads import Site
+    from headroom.engines.engine import EvaluationSet, Outcome, Statistics
+    from headroom.engines.gates import Replacements
+    from headroom.engines.head_model import HeadModel
 
 
 class Judge:
-    """A model on one set: every intervention is judged once, however many orders come to it.
-
-    Args:
-        model: The model.
-        evaluation_set: The set.
-        known: The statistics of interventions that were judged before.
-        replacements: What stands in for removed heads, for interventions that need it.
-    """
+    """A model on one set: every intervention is judged once; `known` are statistics of those judged before."""
 
     def __init__(
         self,
@@ -78,17 +88,10 @@ class Judge:
 
 
 def comparisons(judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention]]) -> list[dict[str, Any]]:
-    """Compare interventions with the full model; corrections are over all of them, per metric.
+    """Compare interventions, each with the leading columns of its rows, with the full model: a row per metric.
 
-    p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts
-    above any level, so p_holm and p_bh correct p-values from the bootstrap's standard error instead.
-
-    Args:
-        judge: The model on a set.
-        cases: Interventions, each with the leading columns of its rows.
-
-    Returns:
-        A row per intervention and metric: the leading columns, those of a comparison, `signature`.
+    p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts above any level,
+    so p_holm and p_bh correct p-values from the bootstrap's standard error instead, over all interventions, per metric.
     """
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
@@ -113,3 +116,104 @@ def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float
         "p_mcnemar": significance.mcnemar_p(before, after),
         "p_unpaired": significance.unpaired_p(before, after),
     }
+
+
+Judged = Mapping[Intervention, Mapping[str, numpy.ndarray]]
+"""By intervention, what each example of a set adds to each metric: {metric: (examples, k)}."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several equal shares of the interventions of a sweep; `number` counts from 1."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2/4`.
+
+        Raises:
+            HeadroomError: If it is no number from 1 to the count, a slash and the count.
+        """
+        found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
+        if not found or int(found[1]) > int(found[2]):
+            raise HeadroomError(f"--shard {text}: give a number from 1 to the count and the count, e.g. 2/4")
+        return cls(int(found[1]), int(found[2]))
+
+    def share(self, interventions: Iterable[Intervention]) -> list[Intervention]:
+        """Return every `count`th of the distinct interventions, so that cheap and dear ones are spread evenly."""
+        return list(dict.fromkeys(interventions))[self.number - 1 :: self.count]
+
+
+def add_shards(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a sweep that can be cut into shards."""
+    parser.add_argument(
+        "--shard",
+        type=Shard.parse,
+        metavar="K/N",
+        help="judge the Kth of N shares of the interventions alone; --output is then a file for --merge, and no table",
+    )
+    parser.add_argument(
+        "--merge", nargs="*", default=[], metavar="FILE", help="what jobs with --shard wrote and is not judged again"
+    )
+
+
+def judges_of(
+    model: HeadModel,
+    sets: Sequence[EvaluationSet],
+    given: argparse.Namespace,
+    tried: Callable[[list[Site]], list[Intervention]],
+) -> list[Judge]:
+    """Return a judge per set, with what the shards given know; with `--shard` judge and write that share at once.
+
+    `tried` returns the interventions that are judged on every set, from the sites of the model.
+    """
+    known = read_shards(given.merge)
+    judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]
+    if given.shard:
+        shares = {judge.set.name: judged_share(judge, tried(model.sites), given.shard) for judge in judges}
+        write_shard(given.output, shares)
+    return judges
+
+
+def judged_share(judge: Judge, interventions: Iterable[Intervention], shard: Shard) -> Judged:
+    """Judge a shard's share of the interventions. The plain model, which every job needs, is in no shard."""
+    return {one: judge.outcome(one).sample.statistics for one in shard.share(filter(None, interventions))}
+
+
+def write_shard(path: Path | str, judged: Mapping[str, Judged]) -> None:
+    """Write what a shard judged, by the name of the judge (a set or an epoch), as `.npz`, whole or not at all."""
+    arrays = {}
+    for name, mine in judged.items():
+        arrays[f"{name}/interventions"] = numpy.array([str(intervention) for intervention in mine], dtype=str)
+        for metric in next(iter(mine.values()), ()):
+            arrays[f"{name}/{metric}"] = numpy.stack([statistics[metric] for statistics in mine.values()])
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        numpy.savez(stream, **arrays)  # type: ignore[arg-type]
+
+
+def read_shards(paths: Sequence[Path | str]) -> Mapping[str, Judged]:
+    """Read what all shards judged, by the name of the judge.
+
+    Raises:
+        HeadroomError: If a file is none that `write_shard` wrote.
+    """
+    known: dict[str, dict[Intervention, Statistics]] = {}
+    for path in paths:
+        arrays = _arrays(path)
+        for key in (key for key in arrays if key.endswith("/interventions")):
+            name = key.removesuffix("/interventions")
+            own = {other: arrays[other] for other in arrays if other.startswith(f"{name}/") and other != key}
+            for row, written in enumerate(arrays[key]):
+                statistics = {other.removeprefix(f"{name}/"): stored[row] for other, stored in own.items()}
+                known.setdefault(name, {})[Intervention.parse(str(written))] = statistics
+    return known
+
+
+def _arrays(path: Path | str) -> dict[str, numpy.ndarray]:
+    try:
+        with numpy.load(path, allow_pickle=False) as stored:
+            return dict(stored)
+    except (OSError, EOFError, ValueError, BadZipFile) as error:
+        raise HeadroomError(f"cannot read {path} as a shard of a sweep: delete it and run its job again") from error

@@ -1,89 +1,100 @@
-"""Learned gates: what is learned, how, and what it is compared with."""
+"""Gates of heads while a model trains further: learned by hard-concrete or exact selection, or fixed."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
-from headroom.methods import hard_concrete, subset_selection
-from headroom.methods.orders import least_important_first, random_order, removed_first
-from headroom.settings.experiments import GateSettings
+
+DECIDED = 0.95
+"""A gate is decided if it is zero, or one, with at least this probability."""
 
 COOLING = 0.4
 """Share of the updates in which exact selection draws noise and cools down, while the weights stay as they are; then
 its K largest stay and the weights are trained: the "pipelined" form of Li et al. (2021). Random subsets of heads
 would undo in a few hundred updates what the weights had learned."""
 
-METHODS = ("hard-concrete", "exact", "exact-straight-through")
-"""Ways to learn which heads stay."""
+HOTTEST, COLDEST = 1.0, 0.1
+"""Temperatures while scores are learned. Li et al. cool down to 1e-8 over 15,000 updates; below 0.1 hardly any
+gradient is left, so with hundreds of updates it is better to stop there and then to take the K largest."""
+
+TEMPERATURE = 0.33
+LOW, HIGH = -0.1, 1.1
+"""Temperature and stretch of the hard-concrete distribution in Voita et al.'s released code."""
+
+_OPEN = 2.5  # log alpha at the start: open with a probability of 0.96, so that training starts at the trained model
+_MARGIN = 1e-6  # uniform numbers of hard-concrete samples are kept this far from 0 and 1
+_SMALLEST = torch.finfo(torch.float32).tiny  # what is left of a probability of one
 
 
-class GateSource(Protocol):
+class GateSource:
     """Where the gates of a training batch come from. All tensors have one value per head in scope, (N,).
 
     Attributes:
         alone: Share of the updates, from the first, in which gates are learned while the weights stay as they are.
     """
 
-    alone: float
+    alone = 0.0
 
     def parameters(self) -> list[Tensor]:
         """Return what the optimizer moves; none for fixed gates."""
-
-    def draw(self, progress: float) -> Tensor:
-        """Return the gates of a batch; `progress` is the share of the updates done."""
-
-    def penalty(self) -> Tensor:
-        """Return what is added to the loss, a scalar."""
-
-    def kept(self) -> Tensor:
-        """Return the final gates, 0 or 1."""
-
-
-class FixedGates:
-    """Heads that stay as they are: kept or removed from the start."""
-
-    alone = 0.0
-
-    def __init__(self, gates: Tensor) -> None:
-        self._gates = gates
-
-    def parameters(self) -> list[Tensor]:
-        """Return nothing."""
         return []
 
     def draw(self, progress: float) -> Tensor:  # noqa: ARG002
-        """Return the gates given."""
-        return self._gates
+        """Return the gates of a batch; `progress` is the share of the updates done."""
+        return self.kept()
 
     def penalty(self) -> Tensor:
-        """Return zero."""
+        """Return what is added to the loss, a scalar."""
         return torch.zeros(())
 
     def kept(self) -> Tensor:
-        """Return the gates given."""
+        """Return the final gates, 0 or 1."""
+        raise NotImplementedError
+
+    def soft(self) -> Tensor | None:
+        """Return the gates of evaluation before they are made hard; None if they are hard already."""
+        return None
+
+    def undecided(self) -> int:
+        """Return the number of gates that are neither zero nor one with a probability of `DECIDED`."""
+        return 0
+
+    def scored(self) -> list[tuple[float, float | str, float | str]]:
+        """Return the score of every gate that is learned, with P(g = 0) and P(g = 1) if it is drawn."""
+        return []
+
+
+class FixedGates(GateSource):
+    """Heads that are kept or removed from the start."""
+
+    def __init__(self, removed: frozenset[Head], heads: Sequence[Head]) -> None:
+        self._gates = torch.tensor([float(head not in removed) for head in heads])
+
+    def kept(self) -> Tensor:
+        """Return 0 at the heads removed."""
         return self._gates
 
 
-class HardConcreteGates:
-    """Hard-concrete gates under an L0 penalty (Voita et al. 2019); resampled for every batch."""
+class HardConcreteGates(GateSource):
+    """Hard-concrete gates under an L0 penalty (Louizos et al. 2018; Voita et al. 2019, section 6.1).
 
-    alone = 0.0
+    A binary concrete sample on (0, 1) is stretched to (LOW, HIGH) and clipped to [0, 1]:
+
+        s = sigmoid((log u - log(1 - u) + log_alpha) / TEMPERATURE),  g = clip(s * (HIGH - LOW) + LOW, 0, 1)
+
+    so that a gate is exactly 0 or exactly 1 with a probability that `log_alpha` moves, and gradients flow in between.
+    """
 
     def __init__(self, *, heads: int, strength: float, seed: int) -> None:
-        """Start with all gates almost surely open.
+        """Start with all N gates almost surely open.
 
         Args:
-            heads: Gates, N.
-            strength: Lambda: nats per expected open gate that are added to the mean loss of a target.
+            heads: N.
+            strength: Lambda, above 0: nats per expected open gate that are added to the mean loss of a target.
             seed: Of the noise.
-
-        Raises:
-            ValueError: If the strength is not above zero.
         """
         if strength <= 0:
             raise ValueError(f"the penalty lambda must be above 0, found {strength}")
@@ -97,56 +108,76 @@ class HardConcreteGates:
 
     def draw(self, progress: float) -> Tensor:  # noqa: ARG002
         """Return a new sample."""
-        return hard_concrete.sample(self.log_alpha, torch.rand(len(self.log_alpha), generator=self._noise))
+        return self.sample(torch.rand(len(self.log_alpha), generator=self._noise))
 
     def penalty(self) -> Tensor:
         """Return lambda times the expected number of open gates."""
-        return self._strength * hard_concrete.expected_open(self.log_alpha)
+        return self._strength * self.expected_open()
 
-    def settled(self) -> Tensor:
-        """Return the gates of evaluation before they are made hard."""
-        return hard_concrete.settled(self.log_alpha.detach())
-
+    @torch.no_grad()
     def kept(self) -> Tensor:
         """Return 0 or 1, whichever of P(g = 0) and P(g = 1) is larger; 0 if they are equal."""
         return (self.opened() > self.closed()).float()
 
+    def sample(self, uniform: Tensor) -> Tensor:
+        """Return gates (N,), differentiable in log alpha, from uniform numbers of (0, 1), (N,)."""
+        uniform = uniform.clamp(_MARGIN, 1 - _MARGIN)
+        return _stretched(torch.sigmoid((torch.logit(uniform) + self.log_alpha) / TEMPERATURE))
+
+    @torch.no_grad()
+    def soft(self) -> Tensor:
+        """Return the gates without noise: clip(sigmoid(log_alpha) * (HIGH - LOW) + LOW, 0, 1)."""
+        return _stretched(torch.sigmoid(self.log_alpha))
+
+    def cumulative(self, value: float) -> Tensor:
+        """Return P(stretched sample <= value) before clipping, for LOW < value < HIGH."""
+        place = (value - LOW) / (HIGH - LOW)
+        return torch.sigmoid(TEMPERATURE * math.log(place / (1 - place)) - self.log_alpha)
+
     def closed(self) -> Tensor:
         """Return P(g = 0) of every gate."""
-        return hard_concrete.closed(self.log_alpha.detach())
+        return self.cumulative(0.0)
 
     def opened(self) -> Tensor:
         """Return P(g = 1) of every gate."""
-        return hard_concrete.opened(self.log_alpha.detach())
+        return 1 - self.cumulative(1.0)
+
+    def expected_open(self) -> Tensor:
+        """Return the expected number of gates that are not zero: L_C = sum of 1 - P(g = 0), a scalar."""
+        return (1 - self.closed()).sum()
 
     def undecided(self) -> int:
-        """Return the number of gates that are neither zero nor one with a probability of `DECIDED`."""
+        """Return their number."""
         return int((torch.maximum(self.closed(), self.opened()) < DECIDED).sum())
 
+    def scored(self) -> list[tuple[float, float | str, float | str]]:
+        """Return log alpha, P(g = 0) and P(g = 1)."""
+        return list(zip(self.log_alpha.tolist(), self.closed().tolist(), self.opened().tolist()))
 
-class ExactGates:
+
+def _stretched(concrete: Tensor) -> Tensor:
+    return (concrete * (HIGH - LOW) + LOW).clamp(0, 1)
+
+
+class ExactGates(GateSource):
     """Exactly K gates open, chosen by differentiable subset pruning (Li, Cotterell and Sachan 2021)."""
 
     alone = COOLING
 
     def __init__(self, *, heads: int, k: int, straight_through: bool, seed: int) -> None:
-        """Start with equal scores.
+        """Start with equal scores of N gates, of which K stay open.
 
         Args:
-            heads: Gates, N.
-            k: How many stay open.
+            heads: N.
+            k: K.
             straight_through: Hard gates forward and the soft gradient backward, instead of soft gates.
             seed: Of the noise.
-
-        Raises:
-            ValueError: If K is not between 0 and N.
         """
-        if not 0 <= k <= heads:
-            raise ValueError(f"cannot keep {k} of {heads} heads")
         self.scores = torch.zeros(heads, requires_grad=True)
         self._k = k
-        self._choose = subset_selection.straight_through if straight_through else subset_selection.soft_top_k
+        self._choose = hard_top_k if straight_through else soft_top_k
         self._noise = torch.Generator().manual_seed(seed)
+        self.kept()
 
     def parameters(self) -> list[Tensor]:
         """Return the scores w."""
@@ -156,16 +187,64 @@ class ExactGates:
         """Return gates for perturbed scores while cooling down, then the K largest."""
         if progress >= COOLING:
             return self.kept()
-        noise = subset_selection.gumbel(torch.rand(len(self.scores), generator=self._noise))
-        return self._choose(self.scores + noise, self._k, subset_selection.temperature(progress / COOLING))
-
-    def penalty(self) -> Tensor:
-        """Return zero: K is exact without one."""
-        return torch.zeros(())
+        noise = gumbel(torch.rand(len(self.scores), generator=self._noise))
+        return self._choose(self.scores + noise, self._k, temperature(progress / COOLING))
 
     def kept(self) -> Tensor:
         """Return one at the K largest scores."""
-        return subset_selection.top_k(self.scores.detach(), self._k)
+        return top_k(self.scores.detach(), self._k)
+
+    def scored(self) -> list[tuple[float, float | str, float | str]]:
+        """Return the scores w."""
+        return [(score, "", "") for score in self.scores.tolist()]
+
+
+def top_k(scores: Tensor, k: int) -> Tensor:
+    """Return 0/1 gates, shape (N,), that are one at exactly the K largest scores; of equal ones the first.
+
+    Raises:
+        ValueError: If K is not between 0 and N.
+    """
+    if not 0 <= k <= len(scores):
+        raise ValueError(f"cannot keep {k} of {len(scores)} heads")
+    chosen = torch.sort(scores, descending=True, stable=True).indices[:k]
+    return torch.zeros_like(scores).index_fill(0, chosen, 1)
+
+
+def soft_top_k(scores: Tensor, k: int, temperature: float) -> Tensor:
+    """Return gates in [0, 1], shape (N,), that add up to K; differentiable in the scores.
+
+    Gumbel soft top-K (Xie and Ermon 2019): K softmaxes in a row, each with what was chosen before taken away:
+    p = softmax(r / temperature), r <- r + log(1 - p). As the temperature falls their sum becomes `top_k`.
+
+    Args:
+        scores: Perturbed scores r = w + Gumbel noise, (N,).
+        k: How many to choose.
+        temperature: Above zero.
+    """
+    rest = scores.double()
+    chosen = torch.zeros_like(rest)
+    for _ in range(k):
+        share = torch.softmax(rest / temperature, dim=0)
+        chosen = chosen + share
+        rest = rest + torch.log((1 - share).clamp(min=_SMALLEST))
+    return chosen.to(scores.dtype)
+
+
+def hard_top_k(scores: Tensor, k: int, temperature: float) -> Tensor:
+    """Return the gates of `top_k` with the gradient of `soft_top_k`."""
+    soft = soft_top_k(scores, k, temperature)
+    return top_k(scores.detach(), k) + (soft - soft.detach())
+
+
+def gumbel(uniform: Tensor) -> Tensor:
+    """Return standard Gumbel noise from uniform numbers of (0, 1)."""
+    return -torch.log(-torch.log(uniform.clamp(_SMALLEST, 1 - 1e-7)))
+
+
+def temperature(progress: float) -> float:
+    """Return the temperature at a share of the cooling, log-linearly from `HOTTEST` to `COLDEST`."""
+    return float(HOTTEST ** (1 - progress) * COLDEST**progress)
 
 
 def by_site(values: Tensor, heads: Sequence[Head], sites: Sequence[Site]) -> dict[Site, Tensor]:
@@ -178,84 +257,6 @@ def by_site(values: Tensor, heads: Sequence[Head], sites: Sequence[Site]) -> dic
     }
 
 
-def fixed(removed: frozenset[Head], heads: Sequence[Head]) -> FixedGates:
-    """Return gates that remove a profile."""
-    return FixedGates(torch.tensor([float(head not in removed) for head in heads]))
-
-
 def profile_of(kept: Tensor, heads: Sequence[Head]) -> frozenset[Head]:
     """Return the heads whose gate (N,) is zero."""
     return frozenset(head for head, gate in zip(heads, kept.tolist()) if not gate)
-
-
-@dataclass(frozen=True)
-class FurtherTraining:
-    """One further training.
-
-    Attributes:
-        method: How its gates come about.
-        setting: Lambda, or the number of heads kept.
-        draw: Which random layout, from 1; 0 for none.
-        source: Its gates.
-        name: Directory of its model: the configured lambda or share.
-    """
-
-    method: str
-    setting: float
-    draw: int
-    source: GateSource
-    name: str
-
-
-def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
-    """Return the numbers of heads to keep, each with a name: those of the shares, then those named as numbers.
-
-    Raises:
-        HeadroomError: If a number is larger than the number of heads in scope.
-    """
-    if wrong := [count for count in settings.kept_heads if count > heads]:
-        raise HeadroomError(f"--kept-heads {wrong[0]}: there are {heads} heads in scope; keep at most so many")
-    shares = [(f"{share:g}", round(share * heads)) for share in settings.kept_shares]
-    return [*shares, *((f"{count}-heads", count) for count in settings.kept_heads)]
-
-
-def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
-    """Yield the further trainings of one of `METHODS`, for a number of heads in scope."""
-    if method == "hard-concrete":
-        for strength in settings.penalties:
-            gates = HardConcreteGates(heads=heads, strength=strength, seed=seed)
-            yield FurtherTraining(method, strength, 0, gates, f"{strength:g}")
-        return
-    hard = method == "exact-straight-through"
-    for name, k in kept_counts(settings, heads):
-        exact = ExactGates(heads=heads, k=k, straight_through=hard, seed=seed)
-        yield FurtherTraining(method, k, 0, exact, name)
-
-
-def continued(heads: Sequence[Head]) -> FurtherTraining:
-    """Return the control that keeps every head and trains on."""
-    return FurtherTraining("continued", len(heads), 0, fixed(frozenset(), heads), "all")
-
-
-def controls(
-    settings: GateSettings, heads: Sequence[Head], scores: Mapping[Head, float], seed: int
-) -> Iterator[FurtherTraining]:
-    """Yield what learned gates are compared with: all heads, the best by a criterion, random ones.
-
-    All are trained further like the learned ones, so that what differs is which heads stay (Prasanna et al. 2020
-    retrain random layouts; Voita et al. 2019 have no such control).
-    """
-    yield continued(heads)
-    for name, k in kept_counts(settings, len(heads)):
-        gone = removed_first(least_important_first(scores, heads), len(heads) - k)
-        yield FurtherTraining("gradient", k, 0, fixed(gone, heads), f"gradient-{name}")
-        for draw in range(1, settings.random_draws + 1):
-            gone = removed_first(random_order(heads, 1000 * seed + draw), len(heads) - k)
-            yield FurtherTraining("random", k, draw, fixed(gone, heads), f"random{draw}-{name}")
-
-
-DECIDED = 0.95
-"""A gate is decided if it is zero, or one, with at least this probability."""
-
-
-_OPEN = 2.5  # log alpha at the start: open with a probability of 0.96, so that training starts at the trained model

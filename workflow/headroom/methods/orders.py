@@ -1,13 +1,17 @@
 """Removal orders and the profiles along a curve."""
 
+from __future__ import annotations
+
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-
-import pandas
+from typing import TYPE_CHECKING
 
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+
+if TYPE_CHECKING:
+    import pandas
 
 
 def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:
@@ -45,11 +49,6 @@ def least_important_first(scores: Mapping[Head, float], heads: Sequence[Head]) -
     return sorted(heads, key=lambda head: (scores[head], head))
 
 
-def reverse(order: Sequence[Head]) -> list[Head]:
-    """Return the most important heads first: the control that should be worst."""
-    return list(reversed(order))
-
-
 def random_order(heads: Sequence[Head], seed: int) -> list[Head]:
     """Return heads in a random order that depends on the seed and the heads alone."""
     return random.Random(f"order {seed}").sample(sorted(heads), len(heads))
@@ -67,12 +66,9 @@ def step_sizes(heads: int, step: float) -> list[int]:
 def rescored_order(
     heads: Sequence[Head], sizes: Sequence[int], scores: Callable[[frozenset[Head]], Mapping[Head, float]]
 ) -> list[Head]:
-    """Return the order in which heads go when the rest is scored anew after every step.
+    """Return the order in which heads go when the rest is scored again after every step.
 
-    Args:
-        heads: The heads that compete.
-        sizes: How many are gone at each point, from `step_sizes`.
-        scores: Scores of all heads while a profile is removed.
+    `sizes` are how many are gone at each point, from `step_sizes`; `scores` scores all heads under a profile.
     """
     order: list[Head] = []
     for size in sizes[1:]:

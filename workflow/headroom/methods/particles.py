@@ -1,5 +1,15 @@
-"""Heads as particles: kernels, and the updates by which they repel each other (An et al. 2020)."""
+"""Heads as particles: the kernel between them, and the updates by which they repel each other.
 
+A *system* is a set of particles that see each other: one projection (Q, K or V) of one site, or all three. A particle
+is one head, i.e. its rows of the projection's weight, flattened. Functions of tensors take many systems at once, shape
+(systems, heads, parameters).
+
+Sources: Liu & Wang 2016; An et al. 2020, section 3 and their released code, which takes the median over all
+entries of the distance matrix, the zeros of its diagonal among them (`with-diagonal`). Unlike there a particle
+is a contiguous block of rows, i.e. really a head.
+"""
+
+import math
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +19,6 @@ from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.sites import Projections
-from headroom.methods.repulsion import bandwidth, kernel, repulsion, squared_distances
 from headroom.settings.arms import GradientArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm
 
 
@@ -17,16 +26,15 @@ class GradientRewriter:
     """Rewrites the gradients of projections as an arm says."""
 
     def __init__(self, projections: Projections, arm: GradientArm, *, seed: int) -> None:
-        """Choose the projections.
+        """Choose the projections of the sites that the arm acts on.
 
         Args:
             projections: Of all sites of the model.
-            arm: The method, its settings, and the sites that it acts on.
-            seed: Of methods with noise, which is a function of seed and update: a resumed training sees the same, and
-                so does every process of those that train together.
+            arm: The method, its settings and sites.
+            seed: Noise is a function of seed and update: a resumed training sees the same, and so does every process.
 
         Raises:
-            HeadroomError: If there are none, weights are not float32, or cannot be cut into heads.
+            HeadroomError: If there are no projections, weights are not float32, or cannot be cut into heads.
         """
         self.arm = arm
         self.seed = seed
@@ -37,10 +45,7 @@ class GradientRewriter:
     def rewrite(self, update: int) -> None:
         """Replace the gradients, which are those of a whole update, unscaled and not clipped yet.
 
-        Projections without a gradient are passed over; joined ones, if any of the three lacks it.
-
-        Args:
-            update: Number of updates before this one.
+        Projections without a gradient are skipped; joined ones, if any of the three lacks it. `update` counts from 0.
         """
         stacks: dict[tuple[int, tuple[torch.Size, ...]], list[list[nn.Parameter]]] = defaultdict(list)
         for site, found in self.projections.items():
@@ -97,16 +102,13 @@ Noise = Callable[[Tensor], Tensor]
 
 @torch.no_grad()
 def rewritten(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise) -> Tensor:
-    """Return what the optimizer is handed.
+    """Return what the optimizer gets: linearly between gradients and the arm's update, by its `strength`.
 
     Args:
         gradients: Gradients of the loss, (systems, heads, parameters).
         particles: The parameters themselves, same shape.
-        arm: The method and its settings; `strength` interpolates linearly between gradients and update.
+        arm: The method and its settings.
         noise: Where methods with noise take it from.
-
-    Returns:
-        (systems, heads, parameters); `gradients` as they are with strength 0.
     """
     if arm.strength == 0:
         return gradients
@@ -170,3 +172,60 @@ def _update(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise
     if isinstance(arm, ScaledArm):
         return along(update, gradients)
     return in_random_direction(update, gradients, noise) if isinstance(arm, NoiseArm) else update
+
+
+def squared_distances(particles: Tensor) -> Tensor:
+    """Return the squared Euclidean distance of every pair of particles, (systems, heads, heads).
+
+    Differences are formed before squaring: equal particles get zero and not the rounding error of their norms.
+    """
+    return torch.cdist(particles, particles, compute_mode="donot_use_mm_for_euclid_dist").square()
+
+
+def bandwidth(squared: Tensor, median: str = "pairs") -> Tensor:
+    """Return the squared bandwidth h^2 = 0.5 * median(d^2) / log(heads + 1) by the median heuristic, (systems,).
+
+    Zero for a system of one head, when more than half of the distances are zero, or if h^2 is too small a number for
+    its inverse.
+
+    Args:
+        squared: Squared distances, (systems, heads, heads).
+        median: `pairs`: over the off-diagonal pairs; `with-diagonal`: over all entries, as in the released code.
+            Of an even number of distances it is the mean of the two middle ones.
+    """
+    heads = squared.shape[-1]
+    if heads < 2:
+        return squared.new_zeros(squared.shape[0])
+    rows, columns = torch.triu_indices(heads, heads, offset=1, device=squared.device)
+    distances = squared.flatten(1) if median == "with-diagonal" else squared[:, rows, columns]
+    ordered = distances.sort(dim=-1).values  # (systems, distances)
+    count = ordered.shape[-1]
+    middle = (ordered[:, (count - 1) // 2] + ordered[:, count // 2]) / 2
+    width = 0.5 * middle / math.log(heads + 1)
+    return torch.where(width < torch.finfo(width.dtype).tiny, 0, width)
+
+
+def kernel(squared: Tensor, width: Tensor) -> Tensor:
+    """Return the RBF kernel exp(-d^2 / (2 h^2)), (systems, heads, heads), from d^2 and h^2, (systems,).
+
+    Where h^2 is 0 the kernel is its limit: 1 for coinciding particles and 0 for others.
+    """
+    safe = torch.where(width > 0, 2 * width, 1)[:, None, None]
+    limit = (squared == 0).to(squared.dtype)
+    return torch.where((width > 0)[:, None, None], torch.exp(-squared / safe), limit)
+
+
+def repulsion(particles: Tensor, weights: Tensor, width: Tensor) -> Tensor:
+    """Return the sum of the kernel's gradients: for particle i, sum_j k_ij (x_i - x_j) / h^2.
+
+    This is sum_j of the gradient of k(x_j, x_i) with respect to x_j; it points away from the others. Where h^2 is 0
+    there is no direction to move in, and the result is 0.
+
+    Args:
+        particles: (systems, heads, parameters), as the result.
+        weights: The kernel, (systems, heads, heads).
+        width: Squared bandwidths h^2, (systems,).
+    """
+    centred = particles - particles.mean(dim=1, keepdim=True)  # keeps rounding relative to the spread
+    inverse = torch.where(width > 0, 1 / torch.where(width > 0, width, 1), 0)[:, None, None]
+    return (weights.sum(dim=-1, keepdim=True) * centred - weights @ centred) * inverse  # last: it may be huge

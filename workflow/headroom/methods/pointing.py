@@ -2,16 +2,76 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy
 import torch
 from numpy import ndarray
 from torch import Tensor
 
+from headroom.core.bootstrap import resampled_indices, resampling_weights
 from headroom.core.heads import HALVES, Head, Site
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
-from headroom.methods.shares import Measured, measured
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One number about where a head points; the fields are columns of the table of that name.
+
+    `low` and `high` are the 95 % interval of `value` or, if there is a baseline, of `value` - `baseline`.
+    """
+
+    head: Head
+    measure: str
+    target: str
+    trees: str
+    half: str
+    value: float
+    baseline: float | None
+    low: float | None
+    high: float | None
+    count: int
+
+
+def measured(
+    heads: Sequence[Head],
+    name: tuple[str, str, str, str],
+    found: ndarray,
+    asked: ndarray,
+    *,
+    resamples: int,
+    baseline: ndarray | None = None,
+) -> list[Measured]:
+    """Return what part of what was asked each head finds, on the half that the name says; none if nothing is asked.
+
+    Sentences are resampled, the same ones for a head and its baseline.
+
+    Args:
+        heads: The H heads.
+        name: Measure, target, trees, half.
+        found: By sentence and head, (N, H).
+        asked: By sentence, (N,).
+        resamples: Bootstrap samples.
+        baseline: What is found without a head, by sentence, (N,).
+    """
+    rows = HALVES[name[3]]
+    found, asked = found[rows], asked[rows]
+    if not asked.sum():
+        return []
+    expected = numpy.zeros(len(asked)) if baseline is None else baseline[rows]
+    weights = _weights(len(asked), resamples)  # (samples, N)
+    total = weights @ asked
+    drawn = (weights @ (found - expected[:, None]))[total > 0] / total[total > 0, None]  # (samples, H)
+    low, high = numpy.quantile(drawn, (0.025, 0.975), axis=0)
+    without = None if baseline is None else float(expected.sum() / asked.sum())
+    shares = zip(heads, (found.sum(0) / asked.sum()).tolist(), low.tolist(), high.tolist())
+    return [Measured(head, *name, share, without, least, most, int(asked.sum())) for head, share, least, most in shares]
+
+
+@lru_cache(maxsize=8)
+def _weights(sentences: int, resamples: int) -> ndarray:
+    return resampling_weights(resampled_indices(sentences, resamples))
 
 
 def units(sentence: ParsedSentence) -> tuple[list[int], ndarray]:
@@ -26,24 +86,13 @@ def units(sentence: ParsedSentence) -> tuple[list[int], ndarray]:
 
 
 def unit_of_pieces(spans: ndarray, ends: ndarray) -> ndarray:
-    """Return the unit of every piece, (T,), -1 for those of none.
-
-    Args:
-        spans: Where the pieces begin and end in the text, (T, 2); -1 for special pieces.
-        ends: Where the units end, (U,), increasing.
-    """
+    """Return the unit of every piece, (T,), -1 for none, by its span in the text, (T, 2), and the ends of units."""
     found = numpy.searchsorted(ends, spans[:, 0], side="right")
     return numpy.where((spans[:, 0] < 0) | (found == len(ends)), -1, found)
 
 
 def membership(of_pieces: Sequence[ndarray], sizes: Sequence[int], length: int) -> Tensor:
-    """Return which pieces are which unit's, (B, U, T) of 0 and 1.
-
-    Args:
-        of_pieces: The unit of each of the T pieces of every sentence, -1 for none.
-        sizes: The number of units of every sentence.
-        length: T.
-    """
+    """Return which pieces are which unit's, (B, U, T) of 0 and 1, from the unit of every piece and numbers of units."""
     member = torch.zeros(len(of_pieces), max(sizes), length)
     for row, found in enumerate(of_pieces):
         places = numpy.flatnonzero(found >= 0)
@@ -52,14 +101,11 @@ def membership(of_pieces: Sequence[ndarray], sizes: Sequence[int], length: int) 
 
 
 def between_units(weights: Tensor, member: Tensor) -> Tensor:
-    """Return the attention between units.
+    """Return the attention between units, (B, H, U, U): 0 from and to units without a piece.
 
     Args:
         weights: Attention between pieces, (B, H, T, T), rows are queries.
         member: From `membership`, (B, U, T).
-
-    Returns:
-        (B, H, U, U); 0 from and to units without a piece.
     """
     member = member.to(weights)[:, None]  # (B, 1, U, T)
     pieces = member.sum(-1, keepdim=True).clamp(min=1)
@@ -80,25 +126,16 @@ Heads = Mapping[Site, Sequence[Head]]
 
 @dataclass(frozen=True)
 class RarePieces:
-    """Which pieces of a batch are rare; sentences that do not count have no query.
-
-    Attributes:
-        right: The rarest, and the two rarest, (2, B, T).
-        asked: Which queries count, (B, T).
-    """
+    """Which pieces of a batch are rare; sentences that do not count have no query."""
 
     right: Tensor
+    """The rarest, and the two rarest, (2, B, T)."""
     asked: Tensor
+    """Which queries count, (B, T)."""
 
     @classmethod
     def of(cls, batch: MapBatch, frequencies: Tensor, frequent: int) -> "RarePieces":
-        """Find them.
-
-        Args:
-            batch: The batch.
-            frequencies: How often each piece occurs in the training text, (V,).
-            frequent: How many most frequent pieces there are; of equally frequent ones the first of the vocabulary.
-        """
+        """Find them; of equally frequent pieces the first of the vocabulary is the more frequent one."""
         ordinary = batch.ordinary["E"][0]  # (B, T)
         rank = torch.empty_like(frequencies)
         rank[frequencies.argsort(descending=True, stable=True)] = torch.arange(len(frequencies)).to(frequencies)
@@ -158,11 +195,11 @@ class PieceCounts:
 def piece_pointing(
     batches: Sequence[MapBatch], heads: Heads, *, frequencies: Tensor | None, frequent: int, resamples: int
 ) -> list[Measured]:
-    """Measure confidence, offsets and rare pieces of every head.
+    """Measure confidence, offsets and rare pieces of every head, on a set.
 
     Args:
-        batches: A set, each example once.
-        heads: The heads to look at, by site.
+        batches: The set, each example once.
+        heads: By site.
         frequencies: How often each piece occurs in the training text, (V,); None leaves rare pieces out.
         frequent: A sentence counts for rare pieces if its rarest is not among this many most frequent ones.
         resamples: Bootstrap samples.
@@ -179,36 +216,22 @@ def piece_pointing(
         for half in HALVES:
             found += measured(names, ("confidence", "", "", half), largest, tokens, resamples=resamples)
         if kind in SELF:
-            offsets = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1)
-            found += _offsets(names, offsets, int(tokens.sum()))
+            count = int(tokens.sum())
+            shares = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1) / max(count, 1)
+            for head, own in zip(names, shares.T.tolist()):
+                for offset, share in zip(OFFSETS, own):
+                    target = f"{offset:+d}" if offset else "0"
+                    found.append(Measured(head, "offset", target, "", "all", share, None, None, None, count))
         if kind == "E" and frequencies is not None:
             right = numpy.concatenate([counts.rare[site] for site in sites], axis=-1)
-            found += _rare(names, right, counts, resamples)
+            for target, hits, chance in zip(RARE, right, counts.rare_chance):
+                name = ("rare", target, "", "all")
+                found += measured(names, name, hits, counts.rare_asked, resamples=resamples, baseline=chance)
     return found
 
 
-def _rare(names: Sequence[Head], right: ndarray, counts: PieceCounts, resamples: int) -> list[Measured]:
-    return [
-        one
-        for which, target in enumerate(RARE)
-        for one in measured(
-            names,
-            ("rare", target, "", "all"),
-            right[which],
-            counts.rare_asked,
-            resamples=resamples,
-            baseline=counts.rare_chance[which],
-        )
-    ]
-
-
 def _offset_counts(place: Tensor, asked: Tensor) -> Tensor:
-    """Return how many tokens point to each of `OFFSETS`, (offsets, H).
-
-    Args:
-        place: Where each query points, (B, H, T).
-        asked: Which queries count, (B, 1, T).
-    """
+    """Return how many tokens asked, (B, 1, T), point to each of `OFFSETS`, (offsets, H), by `place` (B, H, T)."""
     heads, farthest = place.shape[1], OFFSETS[-1] + 1
     offset = place - torch.arange(place.shape[-1], device=place.device)
     column = offset.clamp(-farthest, farthest) + farthest  # the first and the last: farther than any wanted
@@ -216,14 +239,6 @@ def _offset_counts(place: Tensor, asked: Tensor) -> Tensor:
     cell = column + width * torch.arange(heads, device=place.device)[:, None]
     counts = torch.bincount(cell[asked.expand_as(cell)], minlength=heads * width)
     return counts.view(heads, width)[:, 1:-1].T
-
-
-def _offsets(names: Sequence[Head], counts: ndarray, tokens: int) -> list[Measured]:
-    return [
-        Measured(head, "offset", f"{offset:+d}" if offset else "0", "", "all", share, None, None, None, tokens)
-        for place, head in enumerate(names)
-        for offset, share in zip(OFFSETS, (counts[:, place] / max(tokens, 1)).tolist())
-    ]
 
 
 def _array(values: Tensor) -> ndarray:

@@ -6,6 +6,7 @@ projections, outputs at z, where heads are dropped too. Nothing is added to the 
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -36,14 +37,9 @@ Maps = Callable[[Sequence[AttentionSite], MapObserver], AbstractContextManager[N
 def regulariser(
     arm: ForwardArm, sites: Sequence[AttentionSite], maps: Maps, *, seed: int, batch_first: bool
 ) -> Regulariser:
-    """Return what an arm does to the forward pass.
+    """Return what an arm does to the forward pass of a model with these sites; hooks are put on those that it acts on.
 
-    Args:
-        arm: The arm.
-        sites: Live sites of the model in training; hooks are put on those that the arm acts on.
-        maps: Shows their attention weights.
-        seed: Of heads dropped at random.
-        batch_first: Whether the engine has (B, T, ...) rather than (T, B, ...).
+    `batch_first` tells whether the engine has (B, T, ...) rather than (T, B, ...).
 
     Raises:
         HeadroomError: If no site is left to act on: penalties need at least two heads.
@@ -55,89 +51,85 @@ def regulariser(
     without = [live.site for live in chosen if not has_values(live)]
     if isinstance(arm, DisagreementSubspaceArm) and without:
         raise HeadroomError(f"{arm.method}: the heads of {without[0]} have no values of their own")
+    for live in chosen:
+        if isinstance(arm, HeadMaskArm) and arm.masked >= len(live.kept):
+            raise HeadroomError(f"headmask: {arm.masked} of the {len(live.kept)} heads of {live.site} leave none")
     gates = Gates(sites=chosen, batch_first=batch_first)
     if isinstance(arm, PenaltyArm):
-        return Penalty(arm, chosen, gates, maps, batch_first=batch_first)
-    return HeadDropping(arm, chosen, gates, seed=seed)
+        return Penalty(arm, chosen, gates, maps, batch_first)
+    return HeadDropping(arm, chosen, gates, seed)
 
 
+@dataclass(frozen=True)
 class Penalty:
     """The mean over sites of how alike their heads are, times a weight."""
 
-    def __init__(
-        self, arm: PenaltyArm, sites: Sequence[AttentionSite], gates: Gates, maps: Maps, *, batch_first: bool
-    ) -> None:
-        self._arm = arm
-        self._sites = sites
-        self._gates = gates
-        self._maps = maps
-        self._batch_first = batch_first
+    arm: PenaltyArm
+    sites: Sequence[AttentionSite]
+    gates: Gates
+    maps: Maps
+    batch_first: bool
 
     def __call__(self, forward: Callable[[], Any], real: RealPositions, **when: int) -> tuple[Any, Any]:  # noqa: ARG002
         """Run the forward pass and return the term with it; see `Regulariser`."""
         terms: list[Tensor] = []
         with self._watching(real, terms):
             result = forward()
-        return result, self._arm.weight * torch.stack(terms).mean()
+        return result, self.arm.weight * torch.stack(terms).mean()
 
     def _watching(self, real: RealPositions, terms: list[Tensor]) -> AbstractContextManager[None]:
         """Collect the term of every site within a block: a mean over real positions."""
-        if isinstance(self._arm, DisagreementPositionArm):
+        if isinstance(self.arm, DisagreementPositionArm):
 
             def see_maps(site: Site, maps: Tensor) -> None:
                 terms.append(map_products(maps, *real[site.kind]).mean())
 
-            return self._maps(self._sites, see_maps)
-        if isinstance(self._arm, DisagreementSubspaceArm):
+            return self.maps(self.sites, see_maps)
+        if isinstance(self.arm, DisagreementSubspaceArm):
 
             def see_values(site: Site, values: Tensor) -> None:
                 terms.append(cosines_at(values, real[site.kind][1]).mean())
 
-            return shown_values(self._sites, see_values, batch_first=self._batch_first)
-        measure = kernels_at if isinstance(self._arm, RepulsionLossArm) else cosines_at
+            return shown_values(self.sites, see_values, batch_first=self.batch_first)
+        measure = kernels_at if isinstance(self.arm, RepulsionLossArm) else cosines_at
 
         def see_outputs(site: Site, z: Tensor) -> None:
             terms.append(measure(z, real[site.kind][0]).mean())
 
-        return self._gates.observed(see_outputs)
+        return self.gates.observed(see_outputs)
 
 
+@dataclass(frozen=True)
 class HeadDropping:
-    """HeadMask and DropHead: gates on z that are drawn anew for every batch, from their own generator.
+    """HeadMask and DropHead: gates on z that are drawn for every batch, from their own generator.
 
     HeadMask's are those of a whole batch, whichever part of it this is; DropHead's are of each example.
     """
 
-    def __init__(self, arm: HeadMaskArm | DropHeadArm, sites: Sequence[AttentionSite], gates: Gates, *, seed: int):
-        for live in sites:
-            if isinstance(arm, HeadMaskArm) and arm.masked >= len(live.kept):
-                raise HeadroomError(f"headmask: {arm.masked} of the {len(live.kept)} heads of {live.site} leave none")
-        self._arm = arm
-        self._sites = sites
-        self._gates = gates
-        self._seed = seed
+    arm: HeadMaskArm | DropHeadArm
+    sites: Sequence[AttentionSite]
+    gates: Gates
+    seed: int
 
     def __call__(
         self, forward: Callable[[], Any], real: RealPositions, *, update: int, batch: int, part: int = 0
     ) -> tuple[Any, Any]:
         """Run the forward pass without some heads; see `Regulariser`."""
-        seed = (self._seed * 1_000_003 + update) * 1_009 + batch
-        generator = torch.Generator().manual_seed(own_seed(seed, part if isinstance(self._arm, DropHeadArm) else 0))
+        seed = (self.seed * 1_000_003 + update) * 1_009 + batch
+        generator = torch.Generator().manual_seed(own_seed(seed, part if isinstance(self.arm, DropHeadArm) else 0))
         gates = {}
-        for live in self._sites:
+        for live in self.sites:
             examples = len(real[live.site.kind][0])
-            drawn = self._draw(live, examples, generator)
+            if isinstance(self.arm, HeadMaskArm):
+                drawn = masked_heads(live.site.heads, self.arm.masked, generator)
+            else:
+                drawn = dropped_heads(examples, live.site.heads, self.arm.rate, generator)
             gates[live.site] = drawn.to(real[live.site.kind][0].device)
-        self._gates.set(gates)
+        self.gates.set(gates)
         try:
             return forward(), 0.0
         finally:
-            self._gates.clear()
-
-    def _draw(self, live: AttentionSite, examples: int, generator: torch.Generator) -> Tensor:
-        if isinstance(self._arm, HeadMaskArm):
-            return masked_heads(live.site.heads, self._arm.masked, generator)
-        return dropped_heads(examples, live.site.heads, self._arm.rate, generator)
+            self.gates.clear()
 
 
 def masked_heads(heads: int, masked: int, generator: torch.Generator) -> Tensor:

@@ -26,11 +26,7 @@ class LinearRules(TorchFunctionMode):
     """
 
     def __init__(self, *, epsilon: float) -> None:
-        """Prepare a block.
-
-        Args:
-            epsilon: Added to the size of a linear layer's outputs: what is small beside it gets no relevance.
-        """
+        """`epsilon` is added to the size of a linear layer's outputs: what is small beside it gets no relevance."""
         super().__init__()
         self.inputs: list[Tensor] = []
         self._epsilon = epsilon
@@ -39,7 +35,7 @@ class LinearRules(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Compute a function by its rule; torch calls this, and no rule applies to what it calls in turn."""
+        """Compute a function by its rule; torch calls this. No rule applies to what it calls in turn."""
         rule = self._rules.get(function)
         given = kwargs or {}
         return function(*args, **given) if rule is None else rule(function, *args, **given)
@@ -161,11 +157,7 @@ def relevances(
 ) -> Relevances:
     """Return the relevance of all heads for the likeliest output at every step of a set.
 
-    Args:
-        model: A model in eval mode whose parameters need no gradient.
-        batches: Batches with references, a whole set.
-        epsilon: See `LinearRules`.
-        removed: Heads masked meanwhile; they have no relevance, as those sliced out of the model.
+    The model is in eval mode, and its parameters need no gradient. Heads removed, masked or sliced, have no relevance.
     """
     found = [(batch.positions, _batch_relevance(model, batch, epsilon, removed)) for batch in batches]
     order = numpy.argsort([position for positions, _ in found for position in positions])
@@ -246,11 +238,9 @@ def _explained(
 
 
 def _propagated(explained: Tensor, seen: dict[Site, Tensor], inputs: list[Tensor]) -> tuple[dict[Site, Tensor], float]:
-    """Propagate logits of some of the examples back.
+    """Propagate logits of some of the examples back to the heads of every site, (B, K).
 
-    Returns:
-        The relevance of every site's heads (B, K), and how far those of all inputs are from the logits, as a share
-        of the logits' sizes.
+    Returned too is how far the relevances of all inputs are from the logits, as a share of the logits' sizes.
     """
     tensors = [*seen.values(), *inputs]
     gradients = torch.autograd.grad(explained.sum(), tensors, retain_graph=True, allow_unused=True)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headroom.methods.repulsion import bandwidth, kernel, squared_distances
+from headroom.methods.particles import bandwidth, kernel, squared_distances
 
 _SHORTEST = 1e-8
 """Vectors shorter than this have no direction: what dropout leaves of a head is rounding."""
@@ -28,14 +28,9 @@ def mean_over_pairs(square: Tensor) -> Tensor:
 
 
 def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
-    """Return the mean cosine over all pairs of heads.
+    """Return the mean cosine over all pairs of heads, (..., heads, features) to (...).
 
-    Args:
-        vectors: One vector per head, (..., heads, features). A head of zeros (shorter than 1e-8) has cosine 0 with any
-            other, and gets no gradient.
-
-    Returns:
-        (...).
+    A head of zeros (shorter than 1e-8) has cosine 0 with any other, and gets no gradient.
     """
     heads = vectors.shape[-2]
     if heads < 2:
@@ -53,31 +48,17 @@ def mean_pairwise_distance(vectors: Tensor) -> Tensor:
 
 
 def mean_kernel(vectors: Tensor) -> Tensor:
-    """Return the mean value of the kernel by which heads repel each other, over all pairs.
+    """Return the mean of the kernel by which heads repel each other, (systems, heads, features) to (systems,).
 
     The median heuristic fits its width to the heads, so that it falls to no fixed value however far they are apart;
-    no gradient flows through the width. Heads that are all the same have 1.
-
-    Args:
-        vectors: (systems, heads, features).
-
-    Returns:
-        (systems,).
+    no gradient flows through the width.
     """
     squared = squared_distances(vectors)
     return mean_over_pairs(kernel(squared, bandwidth(squared.detach())))
 
 
 def cosines_at(vectors: Tensor, real: Tensor) -> Tensor:
-    """Return the mean cosine between heads at each real position: of outputs z, or of values.
-
-    Args:
-        vectors: (T, B, H, d).
-        real: Which positions count, (B, T).
-
-    Returns:
-        (positions,).
-    """
+    """Return the mean cosine between heads at each real position, (T, B, H, d) and (B, T) to (positions,)."""
     return mean_pairwise_cosine(vectors[real.T])
 
 
@@ -87,15 +68,12 @@ def kernels_at(vectors: Tensor, real: Tensor) -> Tensor:
 
 
 def map_cosines(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
-    """Return the mean cosine between the heads' attention maps of each example.
+    """Return the mean cosine between the heads' attention maps of each example, (B,).
 
     Args:
         maps: Attention weights, (B, H, T, S).
         queries: Which query positions are real, (B, T).
         keys: Which key positions are real, (B, S).
-
-    Returns:
-        (B,).
     """
     real = (queries[:, :, None] & keys[:, None, :])[:, None]  # (B, 1, T, S)
     return mean_pairwise_cosine((maps * real).flatten(2))
@@ -104,33 +82,24 @@ def map_cosines(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
 def map_products(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     """Return the mean over pairs of heads of the summed product of their attention weights, at each real query.
 
-    Args:
-        maps: Attention weights, (B, H, T, S).
-        queries: Which query positions are real, (B, T).
-        keys: Which key positions are real, (B, S).
-
-    Returns:
-        (queries,), from 0 to 1.
+    From 0 to 1, (queries,); arguments as of `map_cosines`.
     """
     weights = (maps * keys[:, None, None, :]).transpose(1, 2)[queries]  # (queries, H, S)
     return mean_over_pairs(weights @ weights.transpose(1, 2))
 
 
 def linear_cka(products: Tensor, sums: Tensor, count: int) -> Tensor:
-    """Return the mean over pairs of heads of the linear CKA of their outputs.
+    """Return the mean over pairs of heads of the linear CKA of their outputs, ().
 
     With Z_i the outputs of head i, tokens in rows and columns centred, CKA is
-    ||Z_i' Z_j||^2 / (||Z_i' Z_i|| ||Z_j' Z_j||) in Frobenius norms, from 0 to 1. It does not mind what a linear layer
-    after the head undoes: rotations, reflections, a common factor and a shift. The fewer tokens there are for each
-    feature of a head, the nearer it is to 1 whatever the heads do.
+    ||Z_i' Z_j||^2 / (||Z_i' Z_i|| ||Z_j' Z_j||) in Frobenius norms, from 0 to 1: invariant to rotations, reflections, a
+    common factor and a shift. The fewer tokens there are for each feature of a head, the nearer it is to 1 whatever the
+    heads do. A head whose outputs are the same for every token is like no other.
 
     Args:
         products: Sums over tokens of the products of any two features of any two heads, (H, d, H, d), in float64.
         sums: Sums over tokens, (H, d), in float64.
         count: Number of tokens.
-
-    Returns:
-        (). A head whose outputs are the same for every token is like no other.
     """
     centred = products - torch.einsum("id,je->idje", sums, sums) / count  # (H, d, H, d)
     squares = centred.square().sum((1, 3))  # (H, H), squared norms

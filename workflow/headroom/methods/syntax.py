@@ -12,8 +12,7 @@ from torch import Tensor
 from headroom.core.heads import HALVES, Site
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
-from headroom.methods.pointing import Heads, between_units, membership, unit_of_pieces, units
-from headroom.methods.shares import Measured, measured
+from headroom.methods.pointing import Heads, Measured, between_units, measured, membership, unit_of_pieces, units
 
 DIRECTIONS = ("to-dependent", "to-governor")
 
@@ -29,13 +28,9 @@ def targets(relations: Sequence[str]) -> list[str]:
 
 
 def arcs_of(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[int, frozenset[int]]:
-    """Return the arcs of a relation in one direction.
+    """Return the arcs of a relation in one direction, e.g. `nsubj:to-dependent`, except those within a unit.
 
-    Args:
-        sentence: The sentence with its tree.
-        target: Relation and direction, e.g. `nsubj:to-dependent`.
-        present: The units that the model has pieces of; others are neither asked nor right. Arcs within a unit are
-            left out, too.
+    Units that the model has no pieces of, i.e. that are not `present`, are neither asked nor right.
     """
     relation, _, direction = target.rpartition(":")
     related = [(number, word.governor) for number, word in enumerate(sentence.words) if word.relation == relation]
@@ -56,11 +51,6 @@ def moved(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, froze
     The control for syntax: words and order stay, and so does the distribution of relative positions, on which the
     baseline rests; only which words are related is chance. (Trees exchanged among sentences of equal length would not
     do for generated text, in which such sentences are often built alike.) An arc that fits nowhere else is left out.
-
-    Args:
-        arcs: The arcs of one relation in one direction.
-        present: The units that an arc can be moved to.
-        draw: Where chance comes from.
     """
     found: dict[int, frozenset[int]] = {}
     for asked, right in arcs.items():
@@ -107,12 +97,7 @@ def relation_pointing(
 ) -> list[Measured]:
     """Measure the accuracy of every encoder head for relations in both directions, on gold and on shuffled trees.
 
-    Args:
-        batches: The sentences of the treebank, each once, with the spans of their pieces.
-        treebank: The sentences.
-        heads: The heads to look at, by site.
-        relations: Names of relations that the treebank has.
-        resamples: Bootstrap samples.
+    The batches have the sentences of the treebank, each once, with the spans of their pieces.
     """
     of_pieces = pieces_to_units(batches, treebank)
     arcs = arc_sets(treebank, of_pieces, relations)

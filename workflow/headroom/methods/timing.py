@@ -2,24 +2,22 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy
-import torch
 
 Action = Callable[[], Any]
+Name = TypeVar("Name")
 
 
-def interleaved(actions: Mapping[str, Action], *, warmup: int, repeats: int) -> dict[str, list[float]]:
+def interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) -> dict[Name, list[float]]:
     """Time actions in rounds, each round running every action once, every other round backwards.
 
-    A drift of the machine's speed then falls on all of them alike, and ratios within a round hold.
-
-    Returns:
-        Seconds of each counted round, by action.
+    A drift of the machine's speed then falls on all of them alike, and ratios within a round hold. Returned are the
+    seconds of each counted round, by action.
     """
     names = list(actions)
-    seconds: dict[str, list[float]] = {name: [] for name in names}
+    seconds: dict[Name, list[float]] = {name: [] for name in names}
     for turn in range(warmup + repeats):
         for name in names if turn % 2 else reversed(names):
             elapsed = _timed(actions[name])
@@ -43,13 +41,11 @@ def quartiles(seconds: list[float]) -> tuple[float, float, float]:
 
 
 def _timed(action: Action) -> float:
-    _synchronise()
+    import torch  # late: command lines do not wait for it
+
+    synchronise = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
+    synchronise()
     start = time.perf_counter()
     action()
-    _synchronise()
+    synchronise()
     return time.perf_counter() - start
-
-
-def _synchronise() -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()

@@ -18,13 +18,10 @@ WORDS = range(6, 15)
 
 
 def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
-    """Return one encoder head of the trained model per role and target, with both.
+    """Return one encoder head of the trained model per role and target, with both, from the table of roles of one run.
 
     For a relation it is the best head, or, if that one holds no role, the most accurate that does; for a relative
     position and for rare words the one that points there most often.
-
-    Args:
-        roles: The table of roles of one run.
     """
     mine = roles[(roles["model"] == "trained") & (roles["trees"] != "shuffled") & (roles["kind"] == "E")]
     ordered = mine.sort_values(["best", "value"], ascending=False, kind="stable")
@@ -38,11 +35,7 @@ def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
 def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
     """Return, per relation (in its better direction), the encoder head that finds it best, and the most positional one.
 
-    They are chosen as roles are, on the half `choose`, but need not hold one: their role is empty. To be looked at
-    where no head holds the role.
-
-    Args:
-        pointing: The table `attention_stats` of one run.
+    They are chosen as roles are, on the half `choose`, but need not hold one: their role is empty.
     """
     mine = pointing[(pointing["model"] == "trained") & (pointing["kind"] == "E")]
     relations = mine[(mine["measure"] == "relation") & (mine["trees"] == "gold") & (mine["half"] == "choose")]
@@ -65,13 +58,7 @@ def sentences_to_trace(sentences: Sequence[ParsedSentence], count: int) -> list[
 def word_maps(
     batches: Sequence[MapBatch], sentences: Sequence[ParsedSentence], heads: Mapping[Site, Sequence[Head]]
 ) -> dict[tuple[Head, int], list[list[float]]]:
-    """Return the attention between the units of every sentence, rows are queries, by head and place of the sentence.
-
-    Args:
-        batches: The sentences, with the spans of their pieces.
-        sentences: The sentences.
-        heads: The heads still there, by site.
-    """
+    """Return the attention between the units of every sentence, rows are queries, by head and place of the sentence."""
     of_pieces = pieces_to_units(batches, sentences)
     found: dict[tuple[Head, int], list[list[float]]] = {}
     for batch in batches:
@@ -91,16 +78,11 @@ def word_maps(
     return found
 
 
-def shown(sentence: ParsedSentence) -> list[str]:
-    """Return the units of a sentence as they stand in its text."""
-    spans = dict.fromkeys((word.start, word.end) for word in sentence.words)
-    return [sentence.text[start:end] for start, end in spans]
-
-
 def entry(role: tuple[Head, str, str], number: int, sentence: ParsedSentence, weights: Any) -> dict[str, Any]:
     """Return one map as it is written: who, what for, on which sentence, words and weights to two decimals."""
     head, name, target = role
-    words = shown(sentence)
+    spans = dict.fromkeys((word.start, word.end) for word in sentence.words)
+    words = [sentence.text[start:end] for start, end in spans]
     return {
         "head": str(head),
         "role": name,

@@ -139,12 +139,7 @@ def _rewriter(projections: Projections, arm: Any, seed: int) -> GradientRewriter
 
 
 def arm_arguments(arm: Arm, seed: int) -> list[str]:
-    """Return the fairseq arguments that choose optimizer and criterion of an arm; they come after all others.
-
-    Args:
-        arm: The arm; its heads and attention dropout are the model's business.
-        seed: Of what the arm draws at random.
-    """
+    """Return the fairseq arguments that choose optimizer and criterion of an arm; they come after all others."""
     written = arm.model_dump_json(exclude={"heads", "attention_dropout"})
     if arm.method == "baseline":
         return ["--optimizer", "adam"]

@@ -1,22 +1,19 @@
 """Write the report of a study: `python -m headroom report`."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from headroom.core.command import run, stage_parser
 from headroom.core.files import atomic_path
-from headroom.report.cautions import cautions
-from headroom.report.claims import evaluate_claims, findings
-from headroom.report.configuration import arms_in, mains_in, read_configuration
-from headroom.report.exhibits import Section
-from headroom.report.page import render, sections
-from headroom.report.paper_index import PaperIndex, paper_index
-from headroom.report.provenance import provenance
-from headroom.report.sections.scores import motif
-from headroom.report.standalone import standalone
-from headroom.report.study_tables import StudyTables
-from headroom.report.voita_index import VOITA_ENTRIES
+
+if TYPE_CHECKING:
+    from headroom.report.exhibits import Section
+    from headroom.report.paper_index import PaperIndex
+    from headroom.report.study_tables import StudyTables
 
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
@@ -52,6 +49,14 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
+    from headroom.report.cautions import cautions
+    from headroom.report.claims import evaluate_claims, findings
+    from headroom.report.configuration import arms_in, mains_in, read_configuration
+    from headroom.report.page import render, sections
+    from headroom.report.provenance import provenance
+    from headroom.report.sections.scores import motif
+    from headroom.report.study_tables import StudyTables
+
     configured = read_configuration(given.configuration)
     tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))
     made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
@@ -74,6 +79,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def indices(tables: StudyTables, parts: Sequence[Section]) -> list[PaperIndex]:
     """Return the exhibits of both papers."""
+    from headroom.report.paper_index import PaperIndex, paper_index
+    from headroom.report.voita_index import VOITA_ENTRIES
+
     return [
         PaperIndex("Michel, Levy and Neubig, 2019", paper_index(tables, parts)),
         PaperIndex("Voita et al., 2019", paper_index(tables, parts, VOITA_ENTRIES)),
@@ -82,6 +90,8 @@ def indices(tables: StudyTables, parts: Sequence[Section]) -> list[PaperIndex]:
 
 def write_figures(parts: Sequence[Section], directory: Path) -> None:
     """Write every figure as a file of its own; one whose experiment was not run says so."""
+    from headroom.report.standalone import standalone
+
     told = [one for part in parts for one in (part, *part.parts)]
     drawn = {exhibit.name: exhibit for part in told for exhibit in part.exhibits if exhibit.rows}
     for name in FIGURES:

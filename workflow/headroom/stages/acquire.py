@@ -8,7 +8,7 @@ from typing import Annotated, Any, Union, get_args
 
 from pydantic import Field
 
-from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.core.command import add_settings, settings_from, stage_parser
 from headroom.data.corpora import Request
 from headroom.data.providers import Kind, provide
 from headroom.settings.labelled import CatalogueTreebank, GeneratedTreebank, LabelledCorpus, TreebankFile
@@ -53,7 +53,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     request = Request(place / "downloads", given.mirror, given.catalogue, **trees)
     count = provide(given.kind, settings, request).write(given.output, settings, request)
     _log.info("wrote %d examples to %s", count, given.output)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -1,18 +1,21 @@
 """Do the same heads matter elsewhere? Agreement of single-head ablation effects between evaluation sets."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED, harm
-from headroom.core.command import add_run, run, stage_parser
+from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
 from headroom.core.table import signature
+
+if TYPE_CHECKING:
+    import pandas
 
 NEAR_SETS = ("choose", "check", "test")
 LEFT_OUT = ("exact",)
@@ -24,7 +27,7 @@ OVERLAP_SIZES = (5, 10, 20)
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("agreement", "Compare ablation effects of all heads between evaluation sets.")
+    parser = stage_parser("agreement", __doc__)
     add_run(parser)
     parser.add_argument("--ablation", required=True, type=Path, help="ablation table of this run")
     parser.add_argument("--output", required=True, type=Path, help="agreement table to write")
@@ -36,16 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = build_parser().parse_args(arguments)
     ablation = tables.ABLATION.read(given.ablation)
     named = {"study": given.study, "run": given.run}
-    rows = [named | row for row in agreement_rows(ablation, source=str(given.ablation))]
-    tables.AGREEMENT.write(given.output, rows)
+    rows = agreement_rows(ablation, source=str(given.ablation))
+    tables.AGREEMENT.write(given.output, [named | row for row in rows])
 
 
 def agreement_rows(ablation: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
-    """Yield the agreement of every pair of sets, for all kinds together and each kind alone.
-
-    Args:
-        ablation: Rows of an ablation table; `delta` is the effect of removing one head.
-        source: What to call the table in an error.
+    """Yield the agreement of every pair of sets of an ablation table, for all kinds together and each kind alone.
 
     Raises:
         HeadroomError: If no two sets can be compared, or a head has an effect on one set only.
@@ -102,17 +101,9 @@ def _kind_rows(effects: pandas.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _row(effects: pandas.DataFrame, found: ranks.Agreement, **values: Any) -> dict[str, Any]:
+    """Return a row; its signature is that of the first set, what is different in the second marked `b-`."""
     first = effects.iloc[0]
     made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED, heads=len(effects))
-    both = _joined(first["signature_a"], first["signature_b"])
-    return {"epoch": first["epoch"], **values, **found._asdict(), "signature": f"{both}|{made}"}
-
-
-def _joined(first: str, second: str) -> str:
-    """Return the first signature followed by what is different in the second, marked `b-`."""
-    known = first.split("|")
-    return "|".join([*known, *(f"b-{part}" for part in second.split("|") if part not in known)])
-
-
-if __name__ == "__main__":
-    run(main)
+    known = first["signature_a"].split("|")
+    other = [f"b-{part}" for part in first["signature_b"].split("|") if part not in known]
+    return {"epoch": first["epoch"], **values, **found._asdict(), "signature": "|".join([*known, *other, made])}

@@ -1,24 +1,27 @@
 """What does an arm change? Quality, prunability and head diversity of every arm against the first of its task."""
 
+from __future__ import annotations
+
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
-import pandas
-from scipy import stats
 
 from headroom.core import tables
-from headroom.core.command import run, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.table import signature
 from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
 from headroom.methods.arm_tables import add_main, arms_by_task, check_arms, main_criteria, read_runs
 
+if TYPE_CHECKING:
+    import pandas
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("arms", "Compare the arms of every task, paired over seeds, with the first.")
+    parser = stage_parser("arms", __doc__)
     parser.add_argument("--study", required=True, help="name of the study, a column of the table")
     parser.add_argument(
         "--arms",
@@ -42,12 +45,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = {name: read_runs(getattr(given, name), table) for name, table in INPUTS.items()}
     for table in found.values():
         check_arms(table, arms)
-    rows = [
-        {"study": given.study, "task": task} | row
-        for task, own in arms.items()
-        for quantity in all_quantities(_of_task(found, task), mains[task])
-        for row in comparison_rows(quantity, own)
-    ]
+    rows: list[dict[str, Any]] = []
+    for task, own in arms.items():
+        frames = {name: frame[frame["task"] == task] for name, frame in found.items()}
+        for quantity in all_quantities(frames, mains[task]):
+            rows += [{"study": given.study, "task": task} | row for row in comparison_rows(quantity, own)]
     tables.ARMS.write(given.output, rows)
 
 
@@ -72,6 +74,8 @@ def mean_interval(values: numpy.ndarray) -> tuple[float, float, float]:
 
     NaN for fewer than two values; equal values have an interval of no width.
     """
+    from scipy import stats  # late: command lines do not wait for it
+
     if len(values) < 2:
         return float("nan"), float("nan"), float("nan")
     mean = float(values.mean())
@@ -87,7 +91,7 @@ def _row(
     statistic: str,
     arm: str,
     baseline: str,
-    values: "pandas.Series[Any]",
+    values: pandas.Series[Any],
     *,
     within: tuple[float, float] | None,
 ) -> dict[str, Any]:
@@ -95,12 +99,8 @@ def _row(
     source = "t-seeds" if len(values) > 1 else "none"
     if within is not None and len(values) == 1:
         (low, high), source = within, "bootstrap-sentences"
-    return {
-        "statistic": statistic,
-        "set": found.set,
-        "metric": found.metric,
-        "arm": arm,
-        "baseline": baseline,
+    about = {"statistic": statistic, "set": found.set, "metric": found.metric, "arm": arm, "baseline": baseline}
+    return about | {
         "value": float(values.mean()),
         "low": low,
         "high": high,
@@ -108,11 +108,3 @@ def _row(
         "seeds": " ".join(str(seed) for seed in sorted(values.index)),
         "signature": f"{found.signature}|{signature(interval=source)}",
     }
-
-
-def _of_task(frames: Mapping[str, pandas.DataFrame], task: str) -> dict[str, pandas.DataFrame]:
-    return {name: frame[frame["task"] == task] for name, frame in frames.items()}
-
-
-if __name__ == "__main__":
-    run(main)

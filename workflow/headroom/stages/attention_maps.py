@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.command import add_settings, epoch_of, settings_from
 from headroom.core.files import write_lines
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
-from headroom.engines.engine import Engine, add_task, chosen_engine
-from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
+from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.experiments import AttentionMapsSettings
 
 logger = logging.getLogger("headroom.stages.attention_maps")
@@ -21,10 +20,7 @@ USES = ("model", "observing")
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("attention_maps", __doc__ or "")
-    add_run(parser)
-    add_task(parser)
-    engine.add_model(parser)
+    parser = model_parser("attention_maps", __doc__, engine)
     parser.add_argument("--roles", required=True, help="table of the roles of this model's heads")
     parser.add_argument("--pointing", help="table of where they point: shows who comes nearest to a role nobody holds")
     parser.add_argument("--treebank", help="sentences in CoNLL-U; without it those of the set")
@@ -36,9 +32,9 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the model on a few sentences and write the maps, sentence by sentence for every head."""
-    kind = chosen_engine(arguments)
-    given = build_parser(kind).parse_args(arguments)
-    engine = kind(given)
+    engine, given = given_engine(build_parser, arguments)
+    from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
+
     settings = settings_from(given, "attention_maps", AttentionMapsSettings)
     chosen = heads_to_trace(tables.ROLES.read(given.roles))
     if given.pointing:
@@ -65,7 +61,3 @@ def _sentences(engine: Engine, given: argparse.Namespace) -> list[ParsedSentence
     if given.treebank:
         return read_trees(given.treebank)
     return [plain_sentence(text) for text in engine.sentences(engine.examples(given.set))]
-
-
-if __name__ == "__main__":
-    run(main)

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from headroom.core import tables
-from headroom.core.command import run, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 from headroom.core.table import Column, Table
@@ -92,22 +92,14 @@ def _columns(columns: Sequence[Column], known: Sequence[Column] = ()) -> Iterato
 
 
 def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
-    """Yield the table of a section's own keys, then the sections within it.
-
-    Args:
-        section: The schema of the section.
-        root: The whole schema.
-        example: The section with its defaults.
-        prefix: What its keys begin with, e.g. `translation.`
-        level: Depth of its heading.
-    """
+    """Yield the table of a section's own keys, then the sections within it; `example` has its defaults."""
     own_first = sorted(
         section["properties"], key=lambda name: name not in vars(type(example)).get("__annotations__", ())
     )
     parts = {name: (entry := section["properties"][name], _resolve(entry, root)) for name in own_first}
     own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner)}
     if own:
-        yield from ["", *_table(_rows({"properties": own}, root, prefix))]
+        yield from ["", *_rows({"properties": own}, root, prefix)]
     for name, (entry, inner) in parts.items():
         if _is_section(inner):
             yield from ["", f"{'#' * (level + 1)} `{prefix}{name}`", ""]
@@ -132,10 +124,11 @@ def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, 
     ):
         yield from ["", f"Forms and keys are those of `translation.{twin}`."]
         return
-    for value, reference in sorted(inner["discriminator"]["mapping"].items(), key=lambda form: _place(form[1], inner)):
-        form = _resolve({"$ref": reference}, root)
+    values = {reference: value for value, reference in inner["discriminator"]["mapping"].items()}
+    for reference in (option["$ref"] for option in inner["oneOf"]):  # as the typed model lists them
+        form, value = _resolve({"$ref": reference}, root), values[reference]
         yield from ["", f"{'#' * (level + 1)} `{path}.{key}: {value}`", "", _plain(form.get("description", "")), ""]
-        yield from _table(_rows(form, root, f"{path}."))
+        yield from _rows(form, root, f"{path}.")
 
 
 def _twin(path: str) -> str:
@@ -150,23 +143,24 @@ def _forms(entry: Schema) -> Schema | None:
     return (values if isinstance(values, dict) else entry).get("discriminator")
 
 
-def _place(reference: str, inner: Schema) -> int:
-    """Return the place of a form as the typed model lists it; the mapping is in alphabetical order."""
-    return [option["$ref"] for option in inner["oneOf"]].index(reference)
+def _rows(section: Schema, root: Schema, prefix: str) -> Iterator[str]:
+    """Yield the table of every key below a section, depth first."""
+    yield from ["| key | type | default | meaning |", "|---|---|---|---|"]
+    yield from _cells(section, root, prefix)
 
 
-def _rows(section: Schema, root: Schema, prefix: str = "") -> Iterator[tuple[str, str, str, str]]:
-    """Yield (dotted path, type, default, meaning) of every key below a section, depth first."""
+def _cells(section: Schema, root: Schema, prefix: str) -> Iterator[str]:
     for name, entry in section["properties"].items():
         resolved, path = _resolve(entry, root), f"{prefix}{name}"
         values = resolved.get("additionalProperties")
         if isinstance(values, dict):
             resolved, path = _resolve(values, root), f"{path}.<name>"
         if "properties" in resolved:
-            yield from _rows(resolved, root, f"{path}.")
+            yield from _cells(resolved, root, f"{path}.")
         else:
             default = _literal(entry["default"]) if "default" in entry else "*required*"
-            yield path, _type(resolved, root), default, _plain(entry.get("description", "")).removesuffix(".")
+            meaning = _plain(entry.get("description", "")).removesuffix(".")
+            yield f"| `{path}` | {_type(resolved, root)} | {default} | {meaning} |"
 
 
 def _resolve(entry: Schema, root: Schema) -> Schema:
@@ -192,17 +186,9 @@ def _type(entry: Schema, root: Schema) -> str:
     if entry.get("type") == "array":
         return f"list of {_type(entry.get('items', {}), root)}"
     kind = str(entry.get("type", "any"))
-    bounds = [f"{sign} {_bound(entry[key])}" for key, sign in BOUNDS.items() if key in entry]
+    shown = {key: entry[key] if isinstance(entry[key], int) else f"{entry[key]:g}" for key in BOUNDS if key in entry}
+    bounds = [f"{BOUNDS[key]} {bound}" for key, bound in shown.items()]
     return " ".join(["none" if kind == "null" else kind, *bounds])
-
-
-def _bound(number: float) -> str:
-    return str(number) if isinstance(number, int) else f"{number:g}"
-
-
-def _table(rows: Iterator[tuple[str, str, str, str]]) -> list[str]:
-    head = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    return head + [f"| `{path}` | {kind} | {default} | {meaning} |" for path, kind, default, meaning in rows]
 
 
 def _literal(value: Any) -> str:
@@ -238,11 +224,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write all files, or check them.
-
-    Raises:
-        HeadroomError: With `--check`, if a file differs from what would be written.
-    """
+    """Write all files, or with `--check` raise HeadroomError if one differs from what would be written."""
     options = build_parser().parse_args(arguments)
     made = ((options.schema, schema_text()), (options.table, table_text()), (options.tables, tables_text()))
     for path, text in made:
@@ -253,7 +235,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
             with atomic_path(path) as temporary:
                 temporary.write_text(text, encoding="utf-8", newline="\n")
             logging.info("wrote %s", path)
-
-
-if __name__ == "__main__":
-    run(main)

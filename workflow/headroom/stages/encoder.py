@@ -1,30 +1,27 @@
 """Make the encoder that classifiers of a corpus start from: one directory in the Hub's format, whatever its source."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.core.command import add_settings, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.data.labelled import read_labelled, read_labelled_record
-from headroom.engines.classification.encoder import (
-    StartingPoint,
-    new_encoder,
-    pretrained_encoder,
-    self_attentive_start,
-    write_encoder,
-)
-from headroom.engines.classification.sources import locate
 from headroom.settings.encoder import Encoder, NewEncoder, SelfAttentiveEncoder
+
+if TYPE_CHECKING:
+    from headroom.engines.classification.encoder import StartingPoint
 
 _log = logging.getLogger(__name__)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("encoder", __doc__ or "")
+    parser = stage_parser("encoder", __doc__)
     parser.add_argument("--corpus", type=Path, required=True, help="directory of the labelled corpus")
     parser.add_argument("--output", type=Path, required=True, help="directory of the encoder")
     add_settings(parser, encoder=Encoder)
@@ -34,6 +31,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write config.json, tokenizer.json, tokenizer_config.json and, if it is pretrained, model.safetensors."""
     given = build_parser().parse_args(arguments)
+    from headroom.engines.classification.encoder import write_encoder
+
     settings = settings_from(given, "encoder", cast("type[Encoder]", Encoder))
     start = starting_point(settings, given.corpus)
     write_encoder(start, given.output)
@@ -46,6 +45,9 @@ def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
     Raises:
         HeadroomError: If the corpus or the encoder is not sound.
     """
+    from headroom.engines.classification.encoder import new_encoder, pretrained_encoder, self_attentive_start
+    from headroom.engines.classification.sources import locate
+
     labels = read_labelled_record(corpus)["labels"]
     if len(labels) < 2:
         raise HeadroomError(f"{corpus / 'corpus.json'}: a classifier needs two labels or more, found {len(labels)}")
@@ -56,7 +58,3 @@ def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
     if isinstance(settings, SelfAttentiveEncoder):
         return self_attentive_start(settings, sentences, labels)
     return new_encoder(settings, sentences, labels)
-
-
-if __name__ == "__main__":
-    run(main)

@@ -1,41 +1,35 @@
 """Learn which heads stay while a trained model trains on, or fix them; judge what is left."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.command import add_settings, epoch_of, leading_columns, settings_from
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, EvaluationSet, Outcome, add_task, chosen_engine
-from headroom.engines.head_model import HeadModel
-from headroom.methods.continued_training import continue_training
-from headroom.methods.learned_gates import (
-    METHODS,
-    ExactGates,
-    FurtherTraining,
-    GateSource,
-    HardConcreteGates,
-    by_site,
-    continued,
-    controls,
-    learned,
-    profile_of,
-)
+from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import read_scores
-from headroom.methods.pruned_models import compared
 from headroom.settings.experiments import GateSettings, MainSettings
+
+if TYPE_CHECKING:
+    from headroom.engines.engine import EvaluationSet, Outcome
+    from headroom.engines.head_model import HeadModel
+    from headroom.methods.continued_training import FurtherTraining
 
 logger = logging.getLogger("headroom.stages.gates")
 
-
 USES = ("model", "judging")
 
+METHODS = ("hard-concrete", "exact", "exact-straight-through")
+"""Ways to learn which heads stay."""
 
 CONTROLS = "controls"
 FALLING = 0.02
@@ -44,10 +38,7 @@ FALLING = 0.02
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("gates", __doc__ or "")
-    add_run(parser)
-    add_task(parser)
-    engine.add_model(parser)
+    parser = model_parser("gates", __doc__, engine)
     parser.add_argument(
         "--method",
         choices=[*METHODS, CONTROLS],
@@ -69,9 +60,10 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train under each setting from the same trained model, and write the tables."""
-    kind = chosen_engine(arguments)
-    given = build_parser(kind).parse_args(arguments)
-    engine = kind(given)
+    engine, given = given_engine(build_parser, arguments)
+    from headroom.methods.continued_training import compared, continue_training
+    from headroom.methods.learned_gates import by_site, profile_of
+
     settings = settings_from(given, "gates", GateSettings)
     start = start_of(given.training)
     judged = engine.judged_set(given.judge_on, settings.test_examples)
@@ -82,27 +74,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
     full = judged.judge(model)
     batches = engine.batches(model, examples, settings.batch_examples)
+    about = signature_of(given, settings)
     rows: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     for training in trainings:
+        source = training.source
         model.model.load_state_dict(trained)
-        continue_training(
-            model,
-            batches=batches,
-            source=training.source,
-            heads=heads,
-            scope=given.scope,
-            settings=settings,
-            seed=given.seed,
-        )
-        removed = profile_of(training.source.kept(), heads)
+        way = {"heads": heads, "scope": given.scope, "settings": settings, "seed": given.seed}
+        continue_training(model, batches=batches, source=source, **way)
+        removed = profile_of(source.kept(), heads)
         tell(training, len(heads) - len(removed), len(heads), start)
-        leading, about = leading_columns(given, training), signature_of(given, settings)
-        state = state_columns(training, heads, removed, start)
-        for form, outcome in outcomes(model, judged, training.source, heads, removed):
-            measured = compared(judged, full, outcome, about)
-            rows += [{**leading, **state, "gates": form, "updates": settings.updates, **row} for row in measured]
-        gates += [{**leading, **row, "signature": about} for row in gate_columns(training.source, heads)]
+        named = {"method": training.method, "scope": given.scope, "setting": training.setting}
+        leading = leading_columns(given) | named
+        state = leading | {
+            "draw": training.draw,
+            "kept": len(heads) - len(removed),
+            "heads": len(heads),
+            "undecided": "" if source.soft() is None else source.undecided(),
+            "start": start,
+            "removed": format_profile(removed),
+            "updates": settings.updates,
+        }
+        soft = source.soft()
+        forms = {"soft": by_site(soft.to(model.device), heads, model.sites)} if soft is not None else {}
+        for form, outcome in outcomes(model, judged, removed, forms):
+            rows += [state | {"gates": form} | row for row in compared(judged, full, outcome, about)]
+        for head, values, kept in zip(heads, source.scored(), source.kept().int().tolist()):
+            found = dict(zip(("score", "p_closed", "p_open"), values))
+            gates.append(leading | asdict(head) | found | {"kept": kept, "signature": about})
         if given.models and training.method == given.method:
             fresh = engine.load(given.checkpoint)
             save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
@@ -140,6 +139,8 @@ def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[H
     Raises:
         HeadroomError: If the control `gradient` has no scores.
     """
+    from headroom.methods.continued_training import continued, controls, learned
+
     if given.method != CONTROLS:
         found = list(learned(given.method, settings, len(heads), given.seed))
         # with the decoder frozen, the controls, which train all weights, do not tell what training on alone changes
@@ -154,75 +155,27 @@ def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[H
 def tell(training: FurtherTraining, kept: int, heads: int, start: str) -> None:
     """Log what came out, and warn of what makes it doubtful."""
     logger.info("%s %g: %d of %d heads stay", training.method, training.setting, kept, heads)
-    if isinstance(training.source, HardConcreteGates) and training.source.undecided():
+    if undecided := training.source.undecided():
         logger.warning(
             "%d gates are neither 0 nor 1 yet: more updates, or a higher gate-learning-rate, would decide them",
-            training.source.undecided(),
+            undecided,
         )
     if start == "falling":
         logger.warning("the model was still improving when its training ended: gates should start from a converged one")
 
 
 def outcomes(
-    model: HeadModel, judged: EvaluationSet, source: GateSource, heads: Sequence[Head], removed: frozenset[Head]
+    model: HeadModel, judged: EvaluationSet, removed: frozenset[Head], soft: dict[str, Any]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield how the model does with hard gates and, where there are soft ones, with these."""
+    """Yield how the model does without the heads removed and, by their name, under softer gates by site."""
     with model.gates.masked(removed):
         yield "hard", judged.judge(model)
-    if isinstance(source, HardConcreteGates):
-        model.gates.set(by_site(source.settled().to(model.device), heads, model.sites))
+    for form, gates in soft.items():
+        model.gates.set(gates)
         try:
-            yield "soft", judged.judge(model)
+            yield form, judged.judge(model)
         finally:
             model.gates.clear()
-
-
-def leading_columns(given: argparse.Namespace, training: FurtherTraining) -> dict[str, Any]:
-    """Return the columns that say which further training this is."""
-    return {
-        "study": given.study,
-        "run": given.run,
-        "epoch": epoch_of(given.checkpoint),
-        "method": training.method,
-        "scope": given.scope,
-        "setting": training.setting,
-    }
-
-
-def state_columns(
-    training: FurtherTraining, heads: Sequence[Head], removed: frozenset[Head], start: str
-) -> dict[str, Any]:
-    """Return the columns that say what is left of the heads."""
-    source = training.source
-    return {
-        "draw": training.draw,
-        "kept": len(heads) - len(removed),
-        "heads": len(heads),
-        "undecided": source.undecided() if isinstance(source, HardConcreteGates) else "",
-        "start": start,
-        "removed": format_profile(removed),
-    }
-
-
-def gate_columns(source: GateSource, heads: Sequence[Head]) -> Iterator[dict[str, Any]]:
-    """Yield a row per head of learned gates; nothing for fixed ones."""
-    if isinstance(source, HardConcreteGates):
-        closed, opened = source.closed().tolist(), source.opened().tolist()
-        values = list(zip(source.log_alpha.tolist(), closed, opened))
-    elif isinstance(source, ExactGates):
-        values = [(score, "", "") for score in source.scores.tolist()]
-    else:
-        return
-    for head, (score, p_closed, p_open), kept in zip(heads, values, source.kept().int().tolist()):
-        yield {
-            "kind": head.kind,
-            "layer": head.layer,
-            "head": head.head,
-            "score": score,
-            "p_closed": p_closed,
-            "p_open": p_open,
-            "kept": kept,
-        }
 
 
 def save(fresh: HeadModel, trained: HeadModel, removed: frozenset[Head], place: Path) -> None:
@@ -239,7 +192,3 @@ def save(fresh: HeadModel, trained: HeadModel, removed: frozenset[Head], place: 
     place.parent.mkdir(parents=True, exist_ok=True)
     fresh.save(place)
     write_lines(place.parent / "profile.txt", [format_profile(removed)])
-
-
-if __name__ == "__main__":
-    run(main)

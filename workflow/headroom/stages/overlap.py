@@ -1,20 +1,23 @@
 """Do two runs find the same heads important? Common heads among the most important ones, between seeds and arms."""
 
+from __future__ import annotations
+
 import argparse
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks, tables
-from headroom.core.command import run, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.heads import Head
 from headroom.core.table import signature
 from headroom.methods.arm_tables import add_main, groups, joint_signature, main_criteria, main_scores, read_runs
 from headroom.methods.orders import by_head, least_important_first
+
+if TYPE_CHECKING:
+    import pandas
 
 SHARES = (0.25, 0.5)
 """Sizes of the sets of heads kept, as shares of all heads."""
@@ -35,7 +38,7 @@ class Ranked:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("overlap", "Compare the most important heads of runs that differ in seed or arm.")
+    parser = stage_parser("overlap", __doc__)
     parser.add_argument("--study", required=True, help="name of the study, a column of the table")
     parser.add_argument("--scores", required=True, nargs="+", type=Path, help="score tables, one per run")
     add_main(parser)
@@ -54,10 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def ranked_runs(scores: pandas.DataFrame, mains: Mapping[str, str]) -> list[Ranked]:
     """Return the heads of every run by their importance at its last epoch, in the order of the table's runs."""
     chosen = main_scores(scores, scores["task"].map(mains))
-    return [
-        Ranked(name, task, arm, int(seed), mains[task], _order(rows), _signature(rows))
-        for (name, task, arm, seed), rows in groups(chosen, "run", "task", "arm", "seed")
-    ]
+    found = []
+    for (name, task, arm, seed), rows in groups(chosen, "run", "task", "arm", "seed"):
+        important = by_head(rows, rows["value"])
+        about = signature(normalised="raw", epoch=rows["epoch"].iloc[0], heads=len(rows))
+        about = f"{joint_signature(rows['signature'].astype(str))}|{about}"
+        order = least_important_first(important, list(important))
+        found.append(Ranked(name, task, arm, int(seed), mains[task], order, about))
+    return found
 
 
 def pairs(runs: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
@@ -87,17 +94,3 @@ def overlap_rows(first: Ranked, second: Ranked) -> Iterator[dict[str, Any]]:
             "chance": ranks.chance_overlap(heads, kept),
             "signature": joint_signature([first.signature, second.signature]),
         }
-
-
-def _order(rows: pandas.DataFrame) -> list[Head]:
-    scores = by_head(rows, rows["value"])
-    return least_important_first(scores, list(scores))
-
-
-def _signature(rows: pandas.DataFrame) -> str:
-    about = signature(normalised="raw", epoch=rows["epoch"].iloc[0], heads=len(rows))
-    return f"{joint_signature(rows['signature'].astype(str))}|{about}"
-
-
-if __name__ == "__main__":
-    run(main)

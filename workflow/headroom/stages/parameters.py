@@ -1,43 +1,41 @@
 """Count parameters: of a head, of its attention site, of the whole model (Michel et al. 2019, section 4.3)."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Sequence
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, epoch_of, run, stage_parser
+from headroom.core.command import leading_columns
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, add_task, chosen_engine
-from headroom.engines.head_model import HeadModel
-from headroom.engines.sites import AttentionSite
+from headroom.engines.engine import Engine, given_engine, model_parser
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
+    from headroom.engines.sites import AttentionSite
 
 USES = ("model",)
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("parameters", __doc__ or "")
-    add_run(parser)
-    add_task(parser)
-    engine.add_model(parser)
+    parser = model_parser("parameters", __doc__, engine)
     parser.add_argument("--output", required=True, help="table of counts")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Count and write the table."""
-    kind = chosen_engine(arguments)
-    given = build_parser(kind).parse_args(arguments)
-    engine = kind(given)
-    leading = {"study": given.study, "run": given.run, "epoch": epoch_of(given.checkpoint)}
-    rows = [{**leading, **row} for row in counts(engine.load(given.checkpoint))]
+    engine, given = given_engine(build_parser, arguments)
+    rows = [leading_columns(given) | row for row in counts(engine.load(given.checkpoint))]
     tables.PARAMETERS.write(given.output, rows)
 
 
 def counts(model: HeadModel) -> Iterator[dict[str, Any]]:
     """Yield the counts of every site that has heads left."""
+    import torch
+
     whole = sum(parameter.numel() for parameter in model.model.parameters())
     for live in model.live_sites:
         if live.kept:
@@ -62,7 +60,3 @@ def head_parameters(live: AttentionSite) -> int:
 def projections(live: AttentionSite) -> list[Any]:
     """Return the query, key, value and output projection of a site."""
     return [*(getattr(live.attention, name) for name in live.inputs), live.output]
-
-
-if __name__ == "__main__":
-    run(main)

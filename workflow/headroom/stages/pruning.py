@@ -1,39 +1,38 @@
 """Pruning curves: the metric against the number of heads removed, by every order and its controls."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.command import add_settings, epoch_of, settings_from
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Head, Site, all_heads, format_profile
+from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention
-from headroom.engines.engine import Engine, add_task, chosen_engine
-from headroom.engines.head_model import HeadModel
-from headroom.methods.criteria import SCORES, Scores, criteria, criterion, scored
-from headroom.methods.judging import Judge, comparisons
+from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
+from headroom.methods.judging import Judge, Judged, add_shards, comparisons, judged_share, read_shards, write_shard
 from headroom.methods.orders import (
     least_important_first,
     random_order,
     read_scores,
     removed_first,
     rescored_order,
-    reverse,
     step_sizes,
 )
-from headroom.methods.scores import criterion_scores
-from headroom.methods.shards import Judged, add_shards, judged_share, read_shards, write_shard
 from headroom.settings.experiments import PruningSettings, ScoreSettings
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
 
 logger = logging.getLogger("headroom.stages.pruning")
 
-
 USES = ("model", "judging")
-
 
 Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
 """From a criterion to a function from a profile to the raw scores under it."""
@@ -52,10 +51,7 @@ class Order:
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("pruning", __doc__ or "")
-    add_run(parser)
-    add_task(parser)
-    engine.add_model(parser, several=True)
+    parser = model_parser("pruning", __doc__, engine, several=True)
     parser.add_argument("--scores", required=True, help="table written by headroom scores")
     for table in dict.fromkeys(one.table for one in criteria().values() if one.table != SCORES):
         names = ", ".join(name for name, one in criteria().items() if one.table == table)
@@ -86,9 +82,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
-    kind = chosen_engine(arguments)
-    given = build_parser(kind).parse_args(arguments)
-    engine = kind(given)
+    engine, given = given_engine(build_parser, arguments)
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
     check_criteria(pruning)
     judged = engine.judged_set(given.judge_on, pruning.test_examples)
@@ -102,7 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rescore = rescorer(engine, given, scoring, model)
         found = {  # all of them first, so that mistakes in tables show before anything is judged
             scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
-            for scope in scopes(given.scopes, model.sites)
+            for name in given.scopes
+            for scope in (map(str, model.sites) if name == "sites" else [name])
         }
         if given.shard:
             curves = [order for own in found.values() for order in own]
@@ -126,17 +121,8 @@ def check_criteria(pruning: PruningSettings) -> None:
             raise HeadroomError(f"{flag}: there is no criterion '{unknown[0]}'; use one of {', '.join(criteria())}")
 
 
-def scopes(named: Sequence[str], sites: Sequence[Site]) -> list[str]:
-    """Return the scopes named, with every single site in place of `sites`."""
-    return [scope for name in named for scope in (map(str, sites) if name == "sites" else [name])]
-
-
 def orders(
-    given: argparse.Namespace,
-    pruning: PruningSettings,
-    epoch: int,
-    heads: list[Head],
-    rescore: Rescore,
+    given: argparse.Namespace, pruning: PruningSettings, epoch: int, heads: list[Head], rescore: Rescore
 ) -> Iterator[Order]:
     """Yield the removal orders of some heads: by each criterion, by ablation, and the controls."""
     main_scores = read_scores(given.scores, epoch=epoch, criterion=pruning.main)
@@ -151,16 +137,12 @@ def orders(
         yield Order(name, order, "raw", "rescored")
     always = ["ablation"] if given.ablation else []
     for name in dict.fromkeys(name for name in [*always, *pruning.criteria] if criterion(name).table != SCORES):
-        scores = criterion_scores(name, _tables_of(given, name), epoch=epoch, chosen_on=given.score_on)
+        paths: list[str] = getattr(given, criterion(name).table)
+        scores = criterion_scores(name, paths, epoch=epoch, chosen_on=given.score_on)
         yield Order(name, least_important_first(scores, heads))
     for draw in range(pruning.random_draws):
         yield Order("random", random_order(heads, draw), draw=draw)
-    yield Order("reverse", reverse(least_important_first(main_scores, heads)))
-
-
-def _tables_of(given: argparse.Namespace, name: str) -> list[str]:
-    found: list[str] = getattr(given, criterion(name).table)
-    return found
+    yield Order("reverse", least_important_first(main_scores, heads)[::-1])
 
 
 def steps(order: Order, step: float) -> list[frozenset[Head]]:
@@ -171,22 +153,12 @@ def steps(order: Order, step: float) -> list[frozenset[Head]]:
 def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
     """Return one curve; corrections are over its steps, per metric."""
     total = len(order.heads)
-    name = {
-        "order": order.order,
-        "normalised": order.normalised,
-        "ranking": order.ranking,
-        "draw": order.draw,
-    }
-    return comparisons(
-        judge,
-        [
-            (
-                {**name, "heads_removed": len(gone), "heads_total": total, "removed": format_profile(gone)},
-                Intervention(gone),
-            )
-            for gone in steps(order, step)
-        ],
-    )
+    named = {name: value for name, value in vars(order).items() if name != "heads"} | {"heads_total": total}
+    cases = [
+        (named | {"heads_removed": len(gone), "removed": format_profile(gone)}, Intervention(gone))
+        for gone in steps(order, step)
+    ]
+    return comparisons(judge, cases)
 
 
 def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
@@ -197,18 +169,5 @@ def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings,
     batches = cache(
         lambda: engine.batches(model, engine.examples(given.score_on, settings.examples), settings.batch_examples)
     )
-    known: dict[frozenset[Head], dict[str, Scores]] = {}
-
-    def under(name: str) -> Callable[[frozenset[Head]], Scores]:
-        def scores(removed: frozenset[Head]) -> Scores:
-            if removed not in known:
-                known[removed] = scored(model, batches(), removed)
-            return known[removed][name]
-
-        return scores
-
-    return under
-
-
-if __name__ == "__main__":
-    run(main)
+    under = cache(lambda removed: scored(model, batches(), removed))
+    return lambda name: lambda removed: under(removed)[name]

@@ -5,26 +5,29 @@ estimated from scores on two halves of the examples, whose correlation r_half is
 is 2 r_half / (1 + r_half) (Spearman-Brown). Criteria without scores on halves have none.
 """
 
+from __future__ import annotations
+
 import argparse
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
-import pandas
 
 from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED
-from headroom.core.command import add_run, add_settings, run, settings_from, stage_parser
+from headroom.core.command import add_run, add_settings, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import KINDS, Head
+from headroom.core.heads import Head
 from headroom.core.table import signature
 from headroom.methods.criteria import criteria, criterion
 from headroom.methods.orders import by_head
-from headroom.methods.scores import criterion_rows
 from headroom.settings.experiments import MainSettings
+
+if TYPE_CHECKING:
+    import pandas
 
 STATISTIC = "spearman"
 ORDER = ("scores", "ablation", "attention_stats", "relevance", "gates")
@@ -32,40 +35,29 @@ ORDER = ("scores", "ablation", "attention_stats", "relevance", "gates")
 
 
 class Scored(NamedTuple):
-    """The heads of a run by one criterion.
-
-    Attributes:
-        name: Its name in the table.
-        scores: Of every head that it scores.
-        halves: Scores on the two halves of the examples; none if they are not known.
-        signature: What its scores depend on.
-        source: The file they come from.
-        place: Run and epoch that they are of.
-    """
+    """The heads of a run by one criterion."""
 
     name: str
     scores: Mapping[Head, float]
     halves: tuple[Mapping[Head, float], Mapping[Head, float]] | None
+    """Scores on the two halves of the examples, if they are known."""
     signature: str
     source: str
+    """The file that the scores come from."""
     place: tuple[str, int]
+    """Run and epoch that they are of."""
 
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("rank_correlation", __doc__ or "")
+    parser = stage_parser("rank_correlation", __doc__)
     add_run(parser)
     add_settings(parser, pruning=MainSettings)
     for table, names in compared_by_table().items():
         flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
         parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
-    parser.add_argument(
-        "--halves",
-        type=Path,
-        nargs="*",
-        default=[],
-        help="tables of scores on halves, from headroom scores and ablate",
-    )
+    help_ = "tables of scores on halves, from headroom scores and ablate"
+    parser.add_argument("--halves", type=Path, nargs="*", default=[], help=help_)
     parser.add_argument("--output", required=True, type=Path, help="table of agreement to write")
     return parser
 
@@ -105,10 +97,9 @@ def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
         raise HeadroomError("nothing to compare; give tables with two criteria or more, e.g. --scores and --ablation")
     _check_same(found)
     heads = sorted(found[0].scores)
-    scopes = ["all", *(kind for kind in KINDS if kind in {head.kind for head in heads})]
-    scopes += list(dict.fromkeys(_site(head) for head in heads))
-    for scope in scopes:
-        chosen = [head for head in heads if scope in ("all", head.kind, _site(head))]
+    sites = {head: f"{head.kind}{head.layer}" for head in heads}
+    for scope in dict.fromkeys(["all", *(head.kind for head in heads), *sites.values()]):
+        chosen = [head for head in heads if scope in ("all", head.kind, sites[head])]
         for first, second in itertools.combinations(found, 2):
             if len(chosen) >= ranks.FEWEST_HEADS:
                 yield {"epoch": found[0].place[1], "scope": scope} | _row(first, second, chosen)
@@ -139,10 +130,6 @@ def _marked(mark: str, scored: Scored) -> list[str]:
     return [f"{mark}-{part}" for part in scored.signature.split("|")]
 
 
-def _site(head: Head) -> str:
-    return f"{head.kind}{head.layer}"
-
-
 def _check_same(found: Sequence[Scored]) -> None:
     first = found[0]
     for other in found[1:]:
@@ -167,10 +154,10 @@ def compared_by_table(main: str = "") -> dict[str, list[str]]:
 def _scored_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
     """Yield the heads by each criterion of a table; gates are learned in some ways only, and on some heads."""
     for name in names:
-        rows = criterion_rows(criterion(name), path)
+        rows = criterion(name).read(path)
         if rows.empty and criterion(name).needs == "training":
             continue
-        yield _with_halves(name, rows[rows["epoch"] == rows["epoch"].max()], path)
+        yield _scored(name, rows[rows["epoch"] == rows["epoch"].max()], path)
 
 
 def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]]:
@@ -179,23 +166,16 @@ def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]
     if table.empty:
         raise HeadroomError(f"{path}: the table has no row; write it again")
     table = table[table["epoch"] == table["epoch"].max()]
-    found = {}
-    for name, rows in table.groupby("criterion", sort=False):
-        first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
-        found[str(name)] = (by_head(first, first["value"]), by_head(second, second["value"]))
-    return found
+    return {str(name): _both(rows) for name, rows in table.groupby("criterion", sort=False)}
 
 
-def _with_halves(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
-    whole = _scored(name, rows[rows["half"] == "all"], path)
+def _both(rows: pandas.DataFrame) -> tuple[dict[Head, float], dict[Head, float]]:
     first, second = (rows[rows["half"] == half] for half in ("choose", "score"))
-    halves = (by_head(first, first["value"]), by_head(second, second["value"]))
-    if set(halves[0]) != set(whole.scores) or set(halves[1]) != set(whole.scores):
-        return whole
-    return whole._replace(halves=halves)
+    return by_head(first, first["value"]), by_head(second, second["value"])
 
 
-def _scored(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
+def _scored(name: str, found: pandas.DataFrame, path: Path) -> Scored:
+    rows, halves = found[found["half"] == "all"], _both(found)
     if rows.empty:
         raise HeadroomError(f"{path}: no score by {name}; write this table again")
     places = sorted(set(zip(rows["run"], rows["epoch"])))
@@ -204,8 +184,5 @@ def _scored(name: str, rows: pandas.DataFrame, path: Path) -> Scored:
     scores = by_head(rows, rows["value"])
     if len(scores) < len(rows):
         raise HeadroomError(f"{path}: a head has several scores by {name}; write this table again")
-    return Scored(name, scores, None, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))
-
-
-if __name__ == "__main__":
-    run(main)
+    known = halves if set(halves[0]) == set(halves[1]) == set(scores) else None
+    return Scored(name, scores, known, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))

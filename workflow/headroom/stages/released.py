@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.core.command import add_settings, settings_from, stage_parser
 from headroom.engines.engine import add_task, chosen_task
 from headroom.settings.models import ReleasedClassifier, ReleasedModel
 
@@ -17,7 +17,7 @@ _MODELS: dict[str, Any] = {"translation": ReleasedModel, "classification": Relea
 
 def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     """Return the command line for a task."""
-    parser = stage_parser("released", __doc__ or "")
+    parser = stage_parser("released", __doc__)
     add_task(parser)
     parser.add_argument("--checkpoint", type=Path, required=True, help="where the model goes: epoch1.pt or epoch1/")
     if task == "translation":
@@ -41,7 +41,3 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, "released", _MODELS[given.task])
     places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
     _log.info("wrote %s: %s", given.checkpoint, take(settings, checkpoint=given.checkpoint, **places))
-
-
-if __name__ == "__main__":
-    run(main)

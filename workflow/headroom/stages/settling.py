@@ -1,18 +1,21 @@
 """When do important heads settle? Agreement of every epoch's head scores with those of the last epoch."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED
-from headroom.core.command import add_run, run, stage_parser
+from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
 from headroom.core.table import signature
+
+if TYPE_CHECKING:
+    import pandas
 
 OVERLAP_SHARES = (0.25, 0.5)
 """Sizes of the top lists, as shares of the heads of a kind."""
@@ -20,7 +23,7 @@ OVERLAP_SHARES = (0.25, 0.5)
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line of this stage."""
-    parser = stage_parser("settling", "Compare the head scores of every epoch with the last epoch's.")
+    parser = stage_parser("settling", __doc__)
     add_run(parser)
     parser.add_argument("--scores", required=True, type=Path, help="score table of this run, all epochs")
     parser.add_argument("--output", required=True, type=Path, help="settling table to write")
@@ -39,10 +42,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def settling_rows(scores: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
     """Yield the agreement of every epoch before the last with the last, for every criterion and kind.
 
-    Args:
-        scores: Rows of a score table. A study with one epoch gives no row.
-        source: What to call the table in an error.
-
     Raises:
         HeadroomError: If there are no scores, or epochs differ in the heads they score.
     """
@@ -55,7 +54,8 @@ def settling_rows(scores: pandas.DataFrame, *, source: str) -> Iterator[dict[str
                 continue
             named = {"kind": kind, "criterion": criterion, "normalised": normalised}
             table = _by_epoch(chosen, f"{source}, criterion {criterion}")
-            made = f"{rows['signature'].iloc[0]}|{_signature(table)}"
+            sampled = {"interval": "bootstrap-heads", "bs": ranks.RESAMPLES, "seed": SEED, "heads": len(table)}
+            made = f"{rows['signature'].iloc[0]}|{signature(last_epoch=max(table.columns), **sampled)}"
             yield from (named | row | {"signature": made} for row in _epoch_rows(table))
 
 
@@ -88,12 +88,3 @@ def _epoch_rows(table: pandas.DataFrame) -> Iterator[dict[str, Any]]:
 def overlap_sizes(heads: int) -> list[int]:
     """Return the sizes of the top lists for a number of heads: a quarter and a half, at least 1."""
     return sorted({max(1, round(share * heads)) for share in OVERLAP_SHARES})
-
-
-def _signature(table: pandas.DataFrame) -> str:
-    last = max(table.columns)
-    return signature(last_epoch=last, interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED, heads=len(table))
-
-
-if __name__ == "__main__":
-    run(main)

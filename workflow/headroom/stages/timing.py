@@ -1,39 +1,38 @@
 """Time the full, the masked and the really sliced model (Michel et al. 2019, Table 4)."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 import platform
-from collections.abc import Iterator, Sequence
-from typing import Any
-
-import torch
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, add_settings, epoch_of, run, settings_from, stage_parser
+from headroom.core.command import add_settings, epoch_of, settings_from
 from headroom.core.heads import all_heads
 from headroom.core.table import signature
-from headroom.engines.engine import Engine, Workload, add_task, chosen_engine
-from headroom.engines.head_model import HeadModel
+from headroom.engines.engine import Engine, Workload, given_engine, model_parser
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
 from headroom.settings.experiments import MainSettings, TimingSettings
 
-logger = logging.getLogger("headroom.stages.timing")
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
 
+logger = logging.getLogger("headroom.stages.timing")
 
 USES = ("model", "timing")
 
-
-Models = dict[tuple[str, float], HeadModel]
+Models = dict[tuple[str, float], "HeadModel"]
 """The models timed side by side, by (full, masked or sliced; share of heads removed)."""
+
+FULL = ("full", 0.0)
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("timing", __doc__ or "")
-    add_run(parser)
-    add_task(parser)
-    engine.add_model(parser)
+    parser = model_parser("timing", __doc__, engine)
     parser.add_argument("--scores", required=True, help="table written by headroom scores: what goes first")
     parser.add_argument("--set", default="test", help="set that examples are taken from")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
@@ -42,25 +41,27 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     return parser
 
 
-@torch.inference_mode()
 def main(arguments: Sequence[str] | None = None) -> None:
     """Time every model, part and batch size, write both tables."""
-    kind = chosen_engine(arguments)
-    given = build_parser(kind).parse_args(arguments)
-    engine = kind(given)
+    engine, given = given_engine(build_parser, arguments)
+    import torch
+
     settings = settings_from(given, "timing", TimingSettings)
     torch.set_num_threads(settings.threads)
-    examples = engine.examples(given.set)
-    models = build_models(engine, given, settings)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
-    works = {size: engine.workload(_full(models), examples, size) for size in settings.batch_sizes}
-    for size, work in works.items():
-        for part in work.parts:
-            seconds, added = measure(given, settings, models, part, work, size)
-            samples += seconds
-            rows += added
-        logger.info("timed batches of %d", size)
+    with torch.inference_mode():
+        examples = engine.examples(given.set)
+        models = build_models(engine, given, settings)
+        works = {size: engine.workload(models[FULL], examples, size) for size in settings.batch_sizes}
+        for size, work in works.items():
+            processor = (platform.processor() or platform.machine()).replace("|", "/")
+            about = signature(torch=torch.__version__, processor=processor, warmup=settings.warmup, **work.shape)
+            for part in work.parts:
+                seconds, added = measure(given, settings, models, part, work, size)
+                samples += [row | {"signature": about} for row in seconds]
+                rows += [row | {"signature": about} for row in added]
+            logger.info("timed batches of %d", size)
     tables.TIMING_SAMPLES.write(given.samples, samples)
     tables.TIMING.write(given.output, rows)
 
@@ -71,10 +72,10 @@ def build_models(engine: Engine, given: argparse.Namespace, settings: TimingSett
     def load() -> HeadModel:
         return engine.load(given.checkpoint)
 
-    models: Models = {("full", 0.0): load()}
+    models: Models = {FULL: load()}
     main = settings_from(given, "pruning", MainSettings).main
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
-    order = least_important_first(scores, all_heads(_full(models).sites))
+    order = least_important_first(scores, all_heads(models[FULL].sites))
     for share in settings.shares:
         gone = removed_first(order, round(share * len(order)))
         masked, sliced = load(), load()
@@ -88,31 +89,25 @@ def measure(
     given: argparse.Namespace, settings: TimingSettings, models: Models, part: str, work: Workload, size: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return raw samples and summaries of one part at one batch size."""
-    names = {f"{model} {share}": (model, share) for model, share in models}
-    actions = {name: work.action(models[key], part) for name, key in names.items()}
+    actions = {key: work.action(model, part) for key, model in models.items()}
     seconds = interleaved(actions, warmup=settings.warmup, repeats=settings.repeats)
-    by_key = {names[name]: values for name, values in seconds.items()}
     place = {"study": given.study, "run": given.run, "part": part, "batch_size": size}
-    about = _signature(settings, work)
     samples = [
-        {**place, "model": model, "share_removed": share, "repeat": i, "seconds": value, "signature": about}
-        for (model, share), values in by_key.items()
+        {**place, "model": model, "share_removed": share, "repeat": i, "seconds": value}
+        for (model, share), values in seconds.items()
         for i, value in enumerate(values)
     ]
-    full_cost = work.multiply_adds(_full(models), part)
-    rows = [
-        {**place, **row, "signature": about, "threads": settings.threads, "device": str(_full(models).device)}
-        for row in _summaries(models, by_key, work, part, full_cost)
-    ]
-    return samples, rows
+    about = place | {"threads": settings.threads, "device": str(models[FULL].device)}
+    return samples, [about | row for row in _summaries(models, seconds, work, part)]
 
 
 def _summaries(
-    models: Models, seconds: dict[tuple[str, float], list[float]], work: Workload, part: str, full_cost: int
+    models: Models, seconds: Mapping[tuple[str, float], list[float]], work: Workload, part: str
 ) -> Iterator[dict[str, Any]]:
+    full_cost = work.multiply_adds(models[FULL], part)
     for (name, share), model in models.items():
         median, low, high = quartiles(seconds[name, share])
-        speedup, speedup_low, speedup_high = ratio_summary(seconds["full", 0.0], seconds[name, share])
+        speedup, speedup_low, speedup_high = ratio_summary(seconds[FULL], seconds[name, share])
         cost = work.multiply_adds(model, part)
         heads = sum(site.heads for site in model.sites)
         yield {
@@ -130,20 +125,3 @@ def _summaries(
             "multiply_adds": cost,
             "parameters": sum(parameter.numel() for parameter in model.model.parameters()),
         }
-
-
-def _full(models: Models) -> HeadModel:
-    return models["full", 0.0]
-
-
-def _signature(settings: TimingSettings, work: Workload) -> str:
-    return signature(
-        torch=torch.__version__,
-        processor=(platform.processor() or platform.machine()).replace("|", "/"),
-        warmup=settings.warmup,
-        **work.shape,
-    )
-
-
-if __name__ == "__main__":
-    run(main)

@@ -1,18 +1,22 @@
 """Train one run, a checkpoint per epoch, resumable at any moment: a translation model or a classifier."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, add_settings, add_until, run, settings_from, stage_parser
+from headroom.core.command import add_run, add_settings, add_until, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.engines.engine import add_task, chosen_task
-from headroom.engines.training import Training, carry_out, epoch_rows
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
+
+if TYPE_CHECKING:
+    from headroom.engines.training import Training
 
 logger = logging.getLogger("headroom.stages.training")
 
@@ -25,7 +29,7 @@ _SECTIONS: dict[str, dict[str, Any]] = {
 
 def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     """Return the command line for a task."""
-    parser = stage_parser("training", __doc__ or "")
+    parser = stage_parser("training", __doc__)
     add_task(parser)
     add_run(parser)
     for name, needed, text in _inputs(task):
@@ -37,12 +41,8 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
-    parser.add_argument(
-        "--processes",
-        type=int,
-        default=1,
-        help="processes that share the work of every update, on CUDA each on a GPU of its own",
-    )
+    help_ = "processes that share the work of every update, on CUDA each on a GPU of its own"
+    parser.add_argument("--processes", type=int, default=1, help=help_)
     add_until(parser)
     parser.add_argument("--arm", help="name of the way to train, which the table shows; its method unless given")
     add_settings(parser, **_SECTIONS[task], arm=ArmSettings)
@@ -53,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then hand over checkpoints and table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
+    from headroom.engines.training import carry_out, epoch_rows
+
     training = training_of(given)
     if not given.until and not given.checkpoints:
         raise HeadroomError("--checkpoints: give the directory that they go to, or --until the epoch to end at")
@@ -86,7 +88,3 @@ def _inputs(task: str) -> list[tuple[str, bool, str]]:
         ("corpus", True, "directory of the labelled corpus"),
         ("encoder", True, "directory written by headroom encoder"),
     ]
-
-
-if __name__ == "__main__":
-    run(main)

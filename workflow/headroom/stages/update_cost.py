@@ -3,6 +3,8 @@
 The arms are the section `arms` of --settings, by name: {"arms": {"plain": {"method": "baseline"}, ...}}.
 """
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,15 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, cast
 
-import torch
-
 from headroom.core import tables
-from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.core.command import add_settings, settings_from, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.table import signature
-from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.methods.translation_arms import training
 from headroom.settings.arms import Arm, ArmSettings
 from headroom.settings.experiments import UpdateCostSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
@@ -29,7 +27,7 @@ logger = logging.getLogger("headroom.stages.update_cost")
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("update_cost", __doc__ or "")
+    parser = stage_parser("update_cost", __doc__)
     parser.add_argument("--study", default="study", help="name of the study, a column of the table")
     parser.add_argument("--data", required=True, help="directory written by headroom vocabulary")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
@@ -46,6 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arms = arms_from(given)
     if not Path(given.data, "dict.source.txt").is_file():
         raise HeadroomError(f"no training data in {given.data}: give the directory that headroom vocabulary wrote")
+    import torch
+
     torch.set_num_threads(settings.threads)
     updates, setting = prepare_updates(given, arms)
     seconds = interleaved(updates, warmup=settings.warmup, repeats=settings.repeats)
@@ -57,11 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
-    """Return the arms of the section `arms` of `--settings`, by name; the first is what the others are divided by.
-
-    Raises:
-        HeadroomError: If there is none, or one is not sound.
-    """
+    """Return the arms of the section `arms` of `--settings`, by name; the first is what the others are divided by."""
     arms = given.settings.get("arms")
     if not arms:
         raise HeadroomError('--settings: no arms; give e.g. {"arms": {"plain": {"method": "baseline"}}}')
@@ -79,9 +75,13 @@ def prepare_updates(
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, Any]]:
     """Build a trainer per arm, all of equal weights, and take one update's batches for all of them.
 
-    Returns:
-        A function per arm that makes one whole update, and what the timing depends on.
+    Returned are a function per arm that makes one whole update, and what the timing depends on.
     """
+    import torch
+
+    from headroom.engines.translation.trainer import build_trainer, configuration
+    from headroom.methods.translation_arms import training
+
     run_of = partial(
         training,
         data=Path(given.data),
@@ -102,25 +102,11 @@ def prepare_updates(
         "pieces": sum(int(sample["ntokens"]) for sample in samples),
         "parameters": sum(parameter.numel() for parameter in first.model.parameters()),
     }
-    return {name: _update(trainer, samples) for name, trainer in trainers.items()}, about
-
-
-def _update(trainer: Any, samples: list[dict[str, Any]]) -> Callable[[], Any]:
-    return lambda: trainer.train_step(samples)
+    return {name: partial(trainer.train_step, samples) for name, trainer in trainers.items()}, about
 
 
 def _rows(study: str, seconds: Mapping[str, Sequence[float]], first: str, about: str) -> Iterator[dict[str, Any]]:
     for arm, values in seconds.items():
         for repeat, (value, base) in enumerate(zip(values, seconds[first])):
-            yield {
-                "study": study,
-                "arm": arm,
-                "repeat": repeat,
-                "seconds": value,
-                "ratio": value / base,
-                "signature": about,
-            }
-
-
-if __name__ == "__main__":
-    run(main)
+            row = {"study": study, "arm": arm, "repeat": repeat, "seconds": value, "ratio": value / base}
+            yield row | {"signature": about}

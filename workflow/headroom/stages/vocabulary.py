@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.core.command import add_settings, run, settings_from, stage_parser
+from headroom.core.command import add_settings, settings_from, stage_parser
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import atomic_path, cannot_write, read_lines, sha256, write_lines
 from headroom.data.corpora import read_corpus_record
@@ -118,7 +118,3 @@ def _unknown_shares(output: str) -> dict[str, float]:
     """Return the share of unknown pieces per split and side, as fairseq-preprocess reports it."""
     found = re.findall(r"/(train|valid)\.(source|target): .*?, ([\d.]+)% replaced", output)
     return {f"{split}.{side}": float(percent) / 100 for split, side, percent in found}
-
-
-if __name__ == "__main__":
-    run(main)

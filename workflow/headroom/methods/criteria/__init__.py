@@ -12,10 +12,13 @@ import pkgutil
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.methods.orders import by_head
 
 if TYPE_CHECKING:
     import pandas
@@ -31,34 +34,41 @@ SCORES = "scores"
 """The table of the criteria that the stage of this name computes, at every epoch of every run."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Criterion:
-    """One way to score heads.
+NORMALISATIONS = ("raw", "layer")
+"""Scores as they are, or divided by the l2 norm over the heads of their site."""
 
-    Attributes:
-        name: In settings, tables and orders.
-        needs: What it costs: forward passes, backward passes too, a sweep over heads, or further training.
-        labels: Whether it needs references.
-        source: Where it is defined.
-        table: The experiment whose table its scores are in.
-        rows: From that table, and the name of the set that heads are chosen on, to rows with the columns run, epoch,
-            kind, layer, head, half (`all`, and `choose` and `score` where they are known), value and signature; None
-            for criteria of the table `scores`, whose raw scores are read.
-        score: What computes it, for criteria of the table `scores`; one function may serve several criteria.
-        compared: Whether its ranks are compared with those of other criteria.
-    """
+
+@dataclass(frozen=True)
+class Criterion:
+    """One way to score heads."""
 
     name: str
     needs: Literal["forward", "backward", "sweep", "training"]
+    """What it costs: forward passes, backward passes too, a sweep over heads, or further training."""
     labels: bool
+    """Whether it needs references."""
     source: str
+    """Where it is defined."""
     table: str = SCORES
+    """The experiment whose table its scores are in."""
     rows: Callable[[pandas.DataFrame, str], pandas.DataFrame] | None = None
+    """From that table, and the name of the set that heads are chosen on, to rows with the columns run, epoch, kind,
+    layer, head, half (`all`, and `choose` and `score` where they are known), value and signature; None for criteria of
+    the table `scores`, whose raw scores are read."""
     score: Score | None = None
+    """What computes it, for criteria of the table `scores`; one function may serve several criteria."""
     compared: bool = True
+    """Whether its ranks are compared with those of other criteria."""
 
-    def read(self, table: pandas.DataFrame, chosen_on: str = "choose") -> pandas.DataFrame:
-        """Return this criterion's rows of its table, as `rows` does."""
+    def read(self, path: Path | str, chosen_on: str = "choose") -> pandas.DataFrame:
+        """Return this criterion's rows of its experiment's table, as `rows` does.
+
+        Raises:
+            HeadroomError: If the table is not one of that experiment, or has no row.
+        """
+        table = tables.ALL.by_name[self.table].read(path)
+        if table.empty:
+            raise HeadroomError(f"{path}: the table has no row; write it again")
         if self.rows:
             return self.rows(table, chosen_on)
         mine = table[(table["criterion"] == self.name) & (table["normalised"] == "raw")]
@@ -73,11 +83,7 @@ def criteria() -> dict[str, Criterion]:
 
 
 def criterion(name: str) -> Criterion:
-    """Return a criterion.
-
-    Raises:
-        HeadroomError: If there is none of this name; says which there are.
-    """
+    """Return the criterion of this name; raise HeadroomError if there is none."""
     if name not in criteria():
         raise HeadroomError(f"there is no criterion '{name}'; use one of {', '.join(criteria())}")
     return criteria()[name]
@@ -86,26 +92,37 @@ def criterion(name: str) -> Criterion:
 def scored(
     model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, Scores]:
-    """Score all heads by every criterion that the stage `scores` computes.
-
-    Args:
-        model: A model in eval mode whose parameters need no gradient.
-        batches: Batches with references, a whole set.
-        removed: Heads masked meanwhile.
-        half: 0 or 1: only examples at even, or odd, positions of their set. None for all.
-    """
+    """Score all heads by every criterion that the stage `scores` computes; see `Score`."""
     functions = dict.fromkeys(one.score for one in criteria().values() if one.score)
     return {name: own for score in functions for name, own in score(model, batches, removed, half=half).items()}
 
 
-def check(place: str, named: Sequence[str], main: str) -> list[str]:
-    """Return what is wrong with the criteria of a task's settings, a line for each mistake with its key.
+def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
+    """Divide each score by the l2 norm of the scores of its site (Michel et al. 2019, section 4.1)."""
+    squares: dict[tuple[str, int], float] = {}
+    for head, score in scores.items():
+        squares[head.kind, head.layer] = squares.get((head.kind, head.layer), 0.0) + score**2
+    return {head: score / (squares[head.kind, head.layer] ** 0.5) if score else 0.0 for head, score in scores.items()}
 
-    Args:
-        place: The task's place in the configuration, e.g. `translation`.
-        named: Its `pruning.criteria`.
-        main: Its `pruning.main`.
-    """
+
+def criterion_scores(
+    name: str, paths: Sequence[Path | str], *, epoch: int, chosen_on: str = "choose"
+) -> dict[Head, float]:
+    """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them."""
+    one = criterion(name)
+    if not paths:
+        raise HeadroomError(f"criterion {name}: its scores are missing; give --{one.table.replace('_', '-')} TABLE")
+    for path in paths:
+        rows = one.read(path, chosen_on)
+        rows = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
+        if len(rows):
+            return by_head(rows, rows["value"])
+    named = ", ".join(map(str, paths))
+    raise HeadroomError(f"{named} has no scores by {name} at epoch {epoch}, chosen on {chosen_on}; write it again")
+
+
+def check(place: str, named: Sequence[str], main: str) -> list[str]:
+    """Return what is wrong with the criteria of a task's settings, a line for each mistake with its key."""
     key, known = f"configuration, key {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
     unknown = [name for name in named if name not in known]

@@ -1,0 +1,57 @@
+"""Criteria whose scores are in the tables of other experiments, from which they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from headroom.core.table import signature
+from headroom.methods.criteria import Criterion
+
+if TYPE_CHECKING:
+    import pandas
+
+
+def ablation(table: pandas.DataFrame, chosen_on: str) -> pandas.DataFrame:
+    """Return the harm to the main metric, the table's first, that removing a head does on the set that chooses."""
+    from headroom.core.bootstrap import harm  # late: names are known without numpy
+
+    metric = table["metric"].iloc[0]
+    mine = table[(table["set"] == chosen_on) & (table["metric"] == metric)]
+    return mine.assign(value=harm(metric, mine["delta"].to_numpy()), half="all")
+
+
+def confidence(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
+    """Return the mean of each head's largest attention weight, of the trained model."""
+    return table[(table["model"] == "trained") & (table["measure"] == "confidence")]
+
+
+def relevance(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
+    """Return the shares of relevance within a site."""
+    return table[table["measure"] == "relevance"]
+
+
+def survival(method: str) -> Callable[[pandas.DataFrame, str], pandas.DataFrame]:
+    """Return how the share of settings of a method at which a head stays is read; no scores of gates on some kinds."""
+
+    def rows(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
+        mine = table[(table["method"] == method) & (table["scope"] == "all")]
+        places = ["run", "epoch", "kind", "layer", "head"]
+        kept = mine.assign(value=mine["kept"]).groupby(places, as_index=False, sort=False)
+        shares = kept.agg({"value": "mean", "signature": "first"})
+        settings = signature(method=method, settings=",".join(map(str, dict.fromkeys(mine["setting"]))))
+        return shares.assign(signature=shares["signature"] + "|" + settings, half="all")
+
+    return rows
+
+
+_VOITA, _LI = "Voita et al. 2019, section", "Li, Cotterell and Sachan 2021"
+
+CRITERIA = (
+    Criterion("ablation", "sweep", True, "Michel et al. 2019, section 3.2", "ablation", ablation),
+    Criterion("confidence", "forward", False, f"{_VOITA} 4", "attention_stats", confidence),
+    Criterion("gates", "training", True, f"{_VOITA} 6.1", "gates", survival("hard-concrete")),
+    Criterion("gates-exact", "training", True, _LI, "gates", survival("exact")),
+    Criterion("gates-exact-straight-through", "training", True, _LI, "gates", survival("exact-straight-through")),
+    Criterion("relevance", "backward", False, f"{_VOITA} 4", "relevance", relevance),
+)
