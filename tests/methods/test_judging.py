@@ -6,13 +6,13 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
-from headroom.core.interventions import PLAIN, Intervention
+from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpaired_p
 from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import METRICS, TranslatedSet
-from headroom.methods.judging import Judge, Shard, comparisons, read_shards, write_shard
+from headroom.methods.judging import Judge, comparisons, read_shards, write_shard
 from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 

@@ -1,6 +1,8 @@
 """Interventions: what is done to a model's heads without training. The key of every judgement."""
 
+import argparse
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self, get_args
@@ -96,6 +98,43 @@ class Intervention:
 
 PLAIN = Intervention()
 """The model as it was trained."""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One of several equal shares of the interventions of a sweep; `number` counts from 1."""
+
+    number: int
+    count: int
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read `2/4`.
+
+        Raises:
+            HeadroomError: If it is no number from 1 to the count, a slash and the count.
+        """
+        found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
+        if not found or int(found[1]) > int(found[2]):
+            raise HeadroomError(f"--shard {text}: give a number from 1 to the count and the count, e.g. 2/4")
+        return cls(int(found[1]), int(found[2]))
+
+    def share(self, interventions: Iterable[Intervention]) -> list[Intervention]:
+        """Return every `count`th of the distinct interventions, so that cheap and dear ones are spread evenly."""
+        return list(dict.fromkeys(interventions))[self.number - 1 :: self.count]
+
+
+def add_shards(parser: argparse.ArgumentParser) -> None:
+    """Add the flags of a sweep that can be cut into shards."""
+    parser.add_argument(
+        "--shard",
+        type=Shard.parse,
+        metavar="K/N",
+        help="judge the Kth of N shares of the interventions alone; --output is then a file for --merge, and no table",
+    )
+    parser.add_argument(
+        "--merge", nargs="*", default=[], metavar="FILE", help="what jobs with --shard wrote and is not judged again"
+    )
 
 
 def _factor(text: str, whole: str) -> float:

@@ -7,12 +7,11 @@ Every intervention is judged by itself: a sweep in shards gives the table of the
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy
@@ -21,7 +20,7 @@ from headroom.core import significance
 from headroom.core.bootstrap import Sample, paired_difference, tail_p
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
-from headroom.core.interventions import PLAIN, Intervention
+from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.significance import benjamini_hochberg, holm
 
 if TYPE_CHECKING:
@@ -120,43 +119,6 @@ def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float
 
 Judged = Mapping[Intervention, Mapping[str, numpy.ndarray]]
 """By intervention, what each example of a set adds to each metric: {metric: (examples, k)}."""
-
-
-@dataclass(frozen=True)
-class Shard:
-    """One of several equal shares of the interventions of a sweep; `number` counts from 1."""
-
-    number: int
-    count: int
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read `2/4`.
-
-        Raises:
-            HeadroomError: If it is no number from 1 to the count, a slash and the count.
-        """
-        found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
-        if not found or int(found[1]) > int(found[2]):
-            raise HeadroomError(f"--shard {text}: give a number from 1 to the count and the count, e.g. 2/4")
-        return cls(int(found[1]), int(found[2]))
-
-    def share(self, interventions: Iterable[Intervention]) -> list[Intervention]:
-        """Return every `count`th of the distinct interventions, so that cheap and dear ones are spread evenly."""
-        return list(dict.fromkeys(interventions))[self.number - 1 :: self.count]
-
-
-def add_shards(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a sweep that can be cut into shards."""
-    parser.add_argument(
-        "--shard",
-        type=Shard.parse,
-        metavar="K/N",
-        help="judge the Kth of N shares of the interventions alone; --output is then a file for --merge, and no table",
-    )
-    parser.add_argument(
-        "--merge", nargs="*", default=[], metavar="FILE", help="what jobs with --shard wrote and is not judged again"
-    )
 
 
 def judges_of(

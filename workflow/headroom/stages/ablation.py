@@ -1,22 +1,23 @@
 """Remove each head alone and see what it costs, on every set given (Michel et al. 2019, section 3.2)."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
-
-import numpy
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.bootstrap import harm
 from headroom.core.command import add_settings, leading_columns, settings_from
 from headroom.core.heads import HALVES, Head, Site, all_heads
-from headroom.core.interventions import Intervention
+from headroom.core.interventions import Intervention, add_shards
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.methods.judging import Judge, add_shards, comparisons, judges_of
 from headroom.settings.experiments import AblationSettings
+
+if TYPE_CHECKING:
+    from headroom.methods.judging import Judge
 
 logger = logging.getLogger("headroom.stages.ablation")
 
@@ -38,6 +39,8 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
     engine, given = given_engine(build_parser, arguments)
+    from headroom.methods.judging import judges_of
+
     examples = settings_from(given, "ablation", AblationSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
     judges = judges_of(engine.load(given.checkpoint), sets, given, tried)
@@ -61,11 +64,17 @@ def tried(sites: Sequence[Site]) -> list[Intervention]:
 
 def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:
     """Return what removing each head alone does; corrections are over the heads, per metric."""
+    from headroom.methods.judging import comparisons
+
     return comparisons(judge, [(asdict(head), Intervention.without(head)) for head in heads])
 
 
 def effects_on_halves(judge: Judge, heads: Sequence[Head]) -> Iterator[dict[str, Any]]:
     """Yield, for each half of the judge's set, how much worse the main metric is without each head."""
+    import numpy
+
+    from headroom.core.bootstrap import harm
+
     metric = judge.set.metrics[0]
     about = signature(metric=metric, set=judge.set.name)
     halves = ("choose", "score")

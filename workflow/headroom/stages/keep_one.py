@@ -1,18 +1,22 @@
 """Keep one head per site: chosen on one set or another, judged on one (Michel et al. 2019, Tables 2, 3, 5 and 6)."""
 
+from __future__ import annotations
+
 import argparse
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
 from headroom.core.command import add_settings, leading_columns, settings_from
 from headroom.core.heads import Head, Site
-from headroom.core.interventions import Intervention
+from headroom.core.interventions import Intervention, add_shards
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.methods.judging import Judge, add_shards, comparisons, judges_of
 from headroom.settings.experiments import KeepOneSettings
+
+if TYPE_CHECKING:
+    from headroom.methods.judging import Judge
 
 logger = logging.getLogger("headroom.stages.keep_one")
 
@@ -35,6 +39,8 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Try every head as its site's only one on every set, find which was best where, write the table."""
     engine, given = given_engine(build_parser, arguments)
+    from headroom.methods.judging import judges_of
+
     examples = settings_from(given, "keep_one", KeepOneSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
     judges = judges_of(engine.load(given.checkpoint), sets, given, tried)
@@ -78,6 +84,8 @@ def effects(judge: Judge, sites: Sequence[Site], chosen: dict[str, list[Head]]) 
         sites: The model's sites.
         chosen: The best head of every site, by the set that chose.
     """
+    from headroom.methods.judging import comparisons
+
     cases = []
     for head, own in ((head, site) for site in sites for head in site.head_names()):
         chosen_on = " ".join(name for name, best in chosen.items() if head in best)

@@ -13,10 +13,9 @@ from headroom.core import tables
 from headroom.core.command import add_settings, epoch_of, settings_from
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, format_profile
-from headroom.core.interventions import Intervention
+from headroom.core.interventions import Intervention, add_shards
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
-from headroom.methods.judging import Judge, Judged, add_shards, comparisons, judged_share, read_shards, write_shard
 from headroom.methods.orders import (
     least_important_first,
     random_order,
@@ -29,6 +28,7 @@ from headroom.settings.experiments import PruningSettings, ScoreSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
+    from headroom.methods.judging import Judge, Judged
 
 logger = logging.getLogger("headroom.stages.pruning")
 
@@ -83,6 +83,8 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
     engine, given = given_engine(build_parser, arguments)
+    from headroom.methods.judging import Judge, judged_share, read_shards, write_shard
+
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
     check_criteria(pruning)
     judged = engine.judged_set(given.judge_on, pruning.test_examples)
@@ -152,6 +154,8 @@ def steps(order: Order, step: float) -> list[frozenset[Head]]:
 
 def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
     """Return one curve; corrections are over its steps, per metric."""
+    from headroom.methods.judging import comparisons
+
     total = len(order.heads)
     named = {name: value for name, value in vars(order).items() if name != "heads"} | {"heads_total": total}
     cases = [
