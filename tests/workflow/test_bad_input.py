@@ -7,6 +7,7 @@ import yaml
 from commands import Ended
 from headroom.core.errors import HeadroomError
 from headroom.data.catalogue import Dataset, read_entries
+from headroom.missing import missing_files, wrong_criteria
 from headroom.plan import Plan
 from headroom.settings.study import load_study
 from whole_project import Project, new_project
@@ -120,8 +121,8 @@ class TestConfiguration:
     def test_is_checked(self, bare: Project, changes: str, message: str) -> None:
         study = yaml.safe_load((bare.root / bare.configure(yaml.safe_load(f"{{{changes}}}"))).read_text())
         try:
-            plan = Plan(load_study(study))
-            mistakes = "\n".join([*plan.missing_files(), *plan.wrong_criteria()])
+            found = load_study(study)
+            mistakes = "\n".join([*missing_files(found), *wrong_criteria(Plan(found))])
         except HeadroomError as error:
             mistakes = str(error)
         is_told(mistakes, "configuration", *message.split(" … "))
