@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from headroom.data.labelled import LabelledText, write_labelled_corpus
 from headroom.engines.classification.encoder import StartingPoint, new_encoder, write_encoder
-from headroom.settings.encoder import NewEncoder
+from headroom.settings.models import NewEncoder
 
 LABELS = ["neutral", "bad", "good"]
 SHAPE = {"layers": 2, "heads": 2, "width": 16, "feed_forward": 32, "vocabulary": 120}

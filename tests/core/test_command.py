@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Union
 
 import pytest
-from headroom.core import command
+from headroom.core import command, flags
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import Settings
 from pydantic import Field, PositiveInt
@@ -29,8 +29,8 @@ class ExampleSettings(Settings):
 
 def parsed(*arguments: str) -> ExampleSettings:
     parser = command.stage_parser("example", "An example.")
-    command.add_settings(parser, example=ExampleSettings)
-    return command.settings_from(parser.parse_args(arguments), "example", ExampleSettings)
+    flags.add_settings(parser, example=ExampleSettings)
+    return flags.settings_from(parser.parse_args(arguments), "example", ExampleSettings)
 
 
 def test_without_flags_the_defaults_hold() -> None:
@@ -78,7 +78,7 @@ def test_unknown_values_and_flags_show_the_usage(
 
 def test_help_shows_descriptions_and_defaults() -> None:
     parser = command.stage_parser("example", "An example.")
-    command.add_settings(parser, example=ExampleSettings)
+    flags.add_settings(parser, example=ExampleSettings)
     shown = " ".join(parser.format_help().split())
     assert "step size, 100 % of it (default: 0.5)" in shown
     assert "sizes (default: 1 4)" in shown
@@ -144,8 +144,8 @@ def test_what_a_variant_lacks_or_does_not_take(arguments: tuple[str, ...], messa
 
 def shape_from(*arguments: str) -> Settings:
     parser = command.stage_parser("example", "An example.")
-    command.add_settings(parser, shape=Shape)
-    return command.settings_from(parser.parse_args(arguments), "shape", Shape)
+    flags.add_settings(parser, shape=Shape)
+    return flags.settings_from(parser.parse_args(arguments), "shape", Shape)
 
 
 OUT_OF_MEMORY = "error: out of memory: give the job more memory or a smaller batch\n"

@@ -3,8 +3,8 @@
 import argparse
 
 import pytest
-from headroom.core.command import add_settings, settings_from
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Site
 from headroom.settings.arms import (
     ARMS,

@@ -3,9 +3,9 @@
 import argparse
 
 import pytest
-from headroom.core.command import add_settings, settings_from
 from headroom.core.errors import HeadroomError
-from headroom.settings.encoder import (
+from headroom.core.flags import add_settings, settings_from
+from headroom.settings.models import (
     DirectoryEncoder,
     Encoder,
     HubEncoder,

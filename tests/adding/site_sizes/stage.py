@@ -4,7 +4,8 @@ import argparse
 from collections.abc import Sequence
 
 from headroom.core import tables
-from headroom.core.command import add_settings, leading_columns, settings_from
+from headroom.core.command import leading_columns
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.experiments import SiteSizesSettings

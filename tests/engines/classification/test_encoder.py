@@ -12,7 +12,7 @@ from headroom.core.files import sha256
 from headroom.engines.classification.encoder import new_encoder, pretrained_encoder, write_encoder
 from headroom.engines.classification.sites import longest_input
 from headroom.engines.classification.sources import locate
-from headroom.settings.encoder import DirectoryEncoder, HubEncoder, NewEncoder, PackageEncoder
+from headroom.settings.models import DirectoryEncoder, HubEncoder, NewEncoder, PackageEncoder
 from safetensors.torch import load_file, save_file
 from toy_encoder import write_encoder as write_pretrained
 from toy_fine_tuning import LABELS, examples, same, toy_encoder

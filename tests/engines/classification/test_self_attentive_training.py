@@ -11,8 +11,7 @@ from headroom.engines.classification.encoder import pretrained_encoder, self_att
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.self_attentive import trains_in_bfloat16
 from headroom.engines.classification.trainer import load_tokenizer
-from headroom.settings.encoder import SelfAttentiveEncoder
-from headroom.settings.models import FineTuningSettings
+from headroom.settings.models import FineTuningSettings, SelfAttentiveEncoder
 from safetensors.torch import load_file
 from toy_fine_tuning import LABELS, examples, same
 from toy_self_attentive import write_self_attentive

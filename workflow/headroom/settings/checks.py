@@ -7,9 +7,9 @@ from headroom.core.heads import Site
 from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
 from headroom.settings.base import Settings
 from headroom.settings.config_errors import one_line
-from headroom.settings.encoder import NewEncoder
 from headroom.settings.experiments import AblationSettings, ScoreSettings, TimingSettings
 from headroom.settings.labelled import GeneratedPairs, check_treebank
+from headroom.settings.models import NewEncoder
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 

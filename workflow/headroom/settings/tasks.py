@@ -4,7 +4,6 @@ from pydantic import Field, PositiveInt
 
 from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
-from headroom.settings.encoder import Encoder, NewEncoder
 from headroom.settings.experiments import (
     AblationSettings,
     AttentionMapsSettings,
@@ -27,8 +26,10 @@ from headroom.settings.experiments import (
 )
 from headroom.settings.labelled import GeneratedPairs, LabelledCorpus, Treebank, default_treebank
 from headroom.settings.models import (
+    Encoder,
     FineTuningSettings,
     ModelSettings,
+    NewEncoder,
     ReleasedClassifier,
     ReleasedModel,
     TrainingSettings,

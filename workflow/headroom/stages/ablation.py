@@ -9,7 +9,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, leading_columns, settings_from
+from headroom.core.command import leading_columns
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import HALVES, Head, Site, all_heads
 from headroom.core.interventions import Intervention, add_shards
 from headroom.core.table import signature

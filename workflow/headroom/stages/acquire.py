@@ -8,7 +8,8 @@ from typing import Annotated, Any, Union, get_args
 
 from pydantic import Field
 
-from headroom.core.command import add_settings, settings_from, stage_parser
+from headroom.core.command import stage_parser
+from headroom.core.flags import add_settings, settings_from
 from headroom.data.corpora import Request
 from headroom.data.providers import Kind, provide
 from headroom.settings.labelled import CatalogueTreebank, GeneratedTreebank, LabelledCorpus, TreebankFile

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, epoch_of, settings_from
+from headroom.core.command import epoch_of
 from headroom.core.files import write_lines
+from headroom.core.flags import add_settings, settings_from
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.experiments import AttentionMapsSettings

@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, leading_columns, settings_from
+from headroom.core.command import leading_columns
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
 from headroom.engines.engine import Engine, given_engine, model_parser

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, epoch_of, leading_columns, settings_from
+from headroom.core.command import epoch_of, leading_columns
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.experiments import DiversitySettings

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from headroom.core.command import add_settings, settings_from, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.data.labelled import read_labelled, read_labelled_record
-from headroom.settings.encoder import Encoder, NewEncoder, SelfAttentiveEncoder
+from headroom.settings.models import Encoder, NewEncoder, SelfAttentiveEncoder
 
 if TYPE_CHECKING:
     from headroom.engines.classification.encoder import StartingPoint

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, epoch_of, leading_columns, settings_from
+from headroom.core.command import epoch_of, leading_columns
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser

@@ -10,8 +10,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, epoch_of, settings_from
+from headroom.core.command import epoch_of
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention, add_shards
 from headroom.engines.engine import Engine, given_engine, model_parser

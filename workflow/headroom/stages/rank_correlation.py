@@ -18,8 +18,9 @@ import numpy
 
 from headroom.core import ranks, tables
 from headroom.core.bootstrap import SEED
-from headroom.core.command import add_run, add_settings, settings_from, stage_parser
+from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head
 from headroom.core.table import signature
 from headroom.methods.criteria import criteria, criterion

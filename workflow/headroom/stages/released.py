@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headroom.core.command import add_settings, settings_from, stage_parser
+from headroom.core.command import stage_parser
+from headroom.core.flags import add_settings, settings_from
 from headroom.engines.engine import add_task, chosen_task
 from headroom.settings.models import ReleasedClassifier, ReleasedModel
 

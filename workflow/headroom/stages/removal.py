@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from headroom.core import tables
-from headroom.core.command import add_settings, epoch_of, leading_columns, settings_from
+from headroom.core.command import epoch_of, leading_columns
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser

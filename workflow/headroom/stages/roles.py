@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, settings_from, stage_parser
+from headroom.core.command import stage_parser
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.settings.experiments import RoleSettings
 

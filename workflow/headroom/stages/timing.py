@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_settings, epoch_of, settings_from
+from headroom.core.command import epoch_of
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import all_heads
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, Workload, given_engine, model_parser

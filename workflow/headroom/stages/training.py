@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
-from headroom.core.command import add_run, add_settings, add_until, settings_from, stage_parser
+from headroom.core.command import add_run, add_until, stage_parser
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.engines.engine import add_task, chosen_task
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings

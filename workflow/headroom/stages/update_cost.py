@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from headroom.core import tables
-from headroom.core.command import add_settings, settings_from, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.arms import Arm, ArmSettings

@@ -12,9 +12,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from headroom.core.command import add_settings, settings_from, stage_parser
+from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError, disk_is_full
 from headroom.core.files import atomic_path, cannot_write, read_lines, sha256, write_lines
+from headroom.core.flags import add_settings, settings_from
 from headroom.data.corpora import read_corpus_record
 from headroom.data.parallel import SIDES, ParallelText, read_parallel
 from headroom.data.pieces import Pieces, train_pieces

@@ -37,7 +37,7 @@ from headroom.engines.classification.sites import (
     plain,
     writing,
 )
-from headroom.settings.encoder import NewEncoder, SelfAttentiveEncoder
+from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
 
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
 _LEAST_COVERED = 0.9  # share of the embedding's rows that have a piece; all known encoders have more than 0.99

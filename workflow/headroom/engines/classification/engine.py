@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headroom.core.command import add_checkpoints, add_settings, settings_from
+from headroom.core.command import add_checkpoints
+from headroom.core.flags import add_settings, settings_from
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings

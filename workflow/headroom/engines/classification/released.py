@@ -9,8 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.data.labelled import read_labelled_record
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.classification.sources import locate
-from headroom.settings.encoder import DirectoryEncoder, HubEncoder
-from headroom.settings.models import ReleasedClassifier
+from headroom.settings.models import DirectoryEncoder, HubEncoder, ReleasedClassifier
 
 _UNNAMED = re.compile(r"LABEL_[0-9]+")
 """What transformers calls labels that nobody named."""

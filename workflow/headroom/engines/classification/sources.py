@@ -11,7 +11,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.classification.sites import first_line
-from headroom.settings.encoder import DirectoryEncoder, HubEncoder, PackageEncoder
+from headroom.settings.models import DirectoryEncoder, HubEncoder, PackageEncoder
 
 SECONDS = 10
 """How long to wait for the Hub to answer."""

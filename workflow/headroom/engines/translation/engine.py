@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headroom.core.command import add_settings, add_translation_model, settings_from
+from headroom.core.command import add_translation_model
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
+from headroom.core.flags import add_settings, settings_from
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings
