@@ -144,7 +144,7 @@ def _reason(errors: list[Exception], codes: list[int], failed: int) -> Exception
         end = "was killed (for want of memory?)" if killed else f"was ended by {signal.Signals(-codes[first]).name}"
     ended = HeadroomError(
         f"process {first + 1} of {len(codes)} that train together {end}, and so all were ended; "
-        "run the same command again: it goes on after the last whole epoch"
+        "run the same command again: it resumes after the last whole epoch"
     )
     expected = [error for error in errors if not isinstance(error, RuntimeError)]
     return [*expected, *([ended] if codes[first] < 0 else errors), ended][0]
