@@ -5,6 +5,7 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import all_heads, parse_profile
 from headroom.engines.translation.judging import METRICS
+from headroom.methods import judging
 from headroom.methods.orders import by_head, least_important_first, read_scores
 from headroom.stages import ablation as ablation_stage
 from headroom.stages import pruning
@@ -104,7 +105,7 @@ def test_only_the_main_order_at_every_epoch(toy, inputs, lively_checkpoint, tmp_
 def test_an_ablation_of_another_set_is_refused_before_any_decoding(
     toy, inputs, lively_checkpoint, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(pruning, "comparisons", lambda *_: pytest.fail("decoded"))
+    monkeypatch.setattr(judging, "comparisons", lambda *_: pytest.fail("decoded"))
     given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
     with pytest.raises(HeadroomError, match=r"ablation\.csv has no scores by ablation at epoch 2, chosen on far"):
         pruning.main([*given, "--ablation", str(inputs / "ablation.csv"), "--score-on", "far"])
