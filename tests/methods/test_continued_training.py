@@ -100,7 +100,7 @@ def test_exact_gates_are_learned_first_and_the_weights_then(lively, texts):
 def test_a_loss_that_is_no_number_is_told(lively, texts):
     with torch.no_grad():
         next(lively.model.parameters()).fill_(float("nan"))
-    with pytest.raises(HeadroomError, match="the loss is no number after 1 updates"):
+    with pytest.raises(HeadroomError, match="the loss is NaN after 1 updates"):
         train(lively, texts, no_gates)
     assert not lively.model.training
 

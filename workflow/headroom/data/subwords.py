@@ -1,4 +1,4 @@
-"""The subword pieces of a vocabulary, of whatever kind it is, and where they stand in the plain text. No torch.
+"""The subword pieces of a vocabulary, of any kind, and where they are in the plain text. No torch.
 
 Vocabularies of released models are Moses tokens cut by byte-pair codes.
 """
@@ -26,7 +26,7 @@ CODES = "bpecodes"
 MOSES = "moses.json"
 """The file of the settings; a directory that has it is a vocabulary of this kind."""
 
-_SPACE, _CONTINUED = "▁", "@@"  # SentencePiece's mark of a space; subword-nmt's of a word that goes on
+_SPACE, _CONTINUED = "▁", "@@"  # SentencePiece's mark of a space; subword-nmt's of a word that continues
 _VERSIONS = ("#version: 0.1", "#version: 0.2")
 
 
@@ -98,7 +98,7 @@ def read_moses(directory: Path | str) -> MosesSettings:
     try:
         return MosesSettings.model_validate_json("\n".join(read_lines(path)))
     except ValidationError as error:
-        raise HeadroomError(f"{path} is damaged: {error.errors()[0]['msg']}; adopt the model anew") from error
+        raise HeadroomError(f"{path} is damaged: {error.errors()[0]['msg']}; adopt the model again") from error
 
 
 def _code_lines(path: Path | str) -> list[str]:

@@ -76,9 +76,7 @@ def continue_training(
             gates = source.draw(update / settings.updates)
             loss = _step(model, batch, by_site(gates.to(model.device), heads, model.sites), source.penalty(), optimizer)
             if loss != loss:
-                raise HeadroomError(
-                    f"the loss is no number after {update + 1} updates: lower the learning rate of the gates"
-                )
+                raise HeadroomError(f"the loss is NaN after {update + 1} updates: lower the learning rate of the gates")
             schedule.step()
             if time.monotonic() - said > _EVERY:
                 said = time.monotonic()

@@ -39,7 +39,7 @@ def regulariser(
 ) -> Regulariser:
     """Return what an arm does to the forward pass of a model with these sites; hooks are put on those that it acts on.
 
-    `batch_first` tells whether the engine has (B, T, ...) rather than (T, B, ...).
+    `batch_first`: whether the engine has (B, T, ...) rather than (T, B, ...).
 
     Raises:
         HeadroomError: If no site is left to act on: penalties need at least two heads.

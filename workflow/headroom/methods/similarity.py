@@ -93,8 +93,8 @@ def linear_cka(products: Tensor, sums: Tensor, count: int) -> Tensor:
 
     With Z_i the outputs of head i, tokens in rows and columns centred, CKA is
     ||Z_i' Z_j||^2 / (||Z_i' Z_i|| ||Z_j' Z_j||) in Frobenius norms, from 0 to 1: invariant to rotations, reflections, a
-    common factor and a shift. The fewer tokens there are for each feature of a head, the nearer it is to 1 whatever the
-    heads do. A head whose outputs are the same for every token is like no other.
+    common factor and a shift. The fewer tokens there are for each feature of a head, the nearer it is to 1 for any
+    heads. A head whose outputs are the same for every token is like no other.
 
     Args:
         products: Sums over tokens of the products of any two features of any two heads, (H, d, H, d), in float64.

@@ -51,7 +51,7 @@ def _is_known(sentence: Sentence) -> bool:
 
 
 def _has_one_event(sentence: Sentence) -> bool:
-    """Return whether a sentence tells of one event of known things: nothing that is possible or happens often."""
+    """Return whether a sentence reports one event of known things: nothing that is possible or happens often."""
     clause = sentence.clause
     possible = clause.modal is not None and clause.modal.word == "can"
     return _is_known(sentence) and not possible and clause.adverb is None and not isinstance(sentence.fronted, Plain)

@@ -2,7 +2,7 @@
 
 One entry is `english=stem`, and after a dot what the translation needs to know besides: the gender of a
 noun (m, f, n) or the case that a transitive verb governs (acc, dat). The stems are made up; nothing in the
-English word tells its stem, gender or government. Persons are subjects of any verb, animals not of verbs of saying
+English word gives its stem, gender or government. Persons are subjects of any verb, animals not of verbs of saying
 (clausal); things are seen, given and described; places are where things happen.
 """
 

@@ -105,7 +105,7 @@ def _training_flags(training: TrainingSettings) -> dict[str, Any]:
         "warmup-updates": training.warmup_updates,
         "warmup-init-lr": 1e-7,
         "max-tokens": training.max_tokens,
-        # Cut each epoch into batches anew, by seed and epoch alone: fairseq keeps the cut of the epoch that a
+        # Cut each epoch into batches by seed and epoch alone: fairseq keeps the cut of the epoch that a
         # process began with, so that a resumed training would see other batches than an uninterrupted one.
         "update-epoch-batch-itr": True,
         "num-workers": 0,
