@@ -18,8 +18,10 @@ SCORES = f"results/tiny/scores/{RUN}.csv"
 
 
 def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Popen[bytes]":
-    """Start Snakemake with the profile; what it says goes to `said`."""
-    command = ["snakemake", *targets, "--profile", PROFILE, "--configfile", study]
+    """Start Snakemake with the profile; what it says goes to `said`, and once it asks for a job there is `asked`."""
+    (project.root / "asked").unlink(missing_ok=True)
+    ask = ("--cluster-generic-status-cmd", f"touch asked; {PROFILE}/status")
+    command = ["snakemake", *targets, "--profile", PROFILE, *ask, "--configfile", study]
     with open(project.root / "said", "w") as stream:
         return subprocess.Popen(
             command,
@@ -78,12 +80,16 @@ def generating(project: Project) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
-    """Start Snakemake on a study's text and what is made of it, and return when the text is being generated."""
+    """Start Snakemake on a study's text and what is made of it, and return when the text is being generated.
+
+    Snakemake knows the job by then: an interrupt between a job's beginning and that would cancel nothing.
+    """
     shutil.rmtree(project.root / "work", ignore_errors=True)
     log = project.root / "logs" / name / "translation" / "parallel_text.log"
     log.unlink(missing_ok=True)
     running = submit(project, binarised(name), study=f"{name}.yaml")
-    wait_until(lambda: log.exists() or running.poll() is not None, "the job begins")
+    begun = (log, project.root / "asked")
+    wait_until(lambda: all(path.exists() for path in begun) or running.poll() is not None, "the job begins")
     assert running.poll() is None, (project.root / "said").read_text()
     return running
 
