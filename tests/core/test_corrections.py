@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from headroom.core.significance import benjamini_hochberg, holm
+from headroom.core.statistics import benjamini_hochberg, holm
 from scipy import stats
 
 

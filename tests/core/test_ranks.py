@@ -3,7 +3,7 @@
 import numpy
 import pytest
 from headroom.core import ranks
-from headroom.core.bootstrap import resampled_indices
+from headroom.core.statistics import resampled_indices
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy import stats

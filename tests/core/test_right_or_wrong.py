@@ -2,7 +2,7 @@
 
 import numpy
 import pytest
-from headroom.core.significance import mcnemar, mcnemar_p, unpaired_p
+from headroom.core.statistics import mcnemar, mcnemar_p, unpaired_p
 from scipy.stats import t
 
 

@@ -10,7 +10,6 @@ from headroom.methods import arm_quantities
 from headroom.methods.arm_quantities import (
     INPUTS,
     Replicates,
-    above_chance,
     all_quantities,
     curve_area,
     entropy,
@@ -26,7 +25,7 @@ LEAD = {"run": "sst2.baseline.seed1", "task": "sst2", "arm": "baseline", "seed":
 def curve_rows(values: list[float], **changes: Any) -> list[dict[str, Any]]:
     fixed = LEAD | {
         "scope": "all", "order": "gradient-example", "normalised": "raw", "ranking": "fixed", "draw": 0,
-        "heads_total": 4, "set": "test", "metric": "accuracy", "full": 20.0,
+        "heads_total": 4, "set": "test", "metric": "accuracy", "full": 20.0, "chance": 0.0,
     } | changes  # fmt: skip
     return [fixed | {"heads_removed": removed, "value": value} for removed, value in enumerate(values)]
 
@@ -58,7 +57,7 @@ def test_losses_and_single_kinds_have_no_area_and_no_share() -> None:
 
 
 def test_only_the_main_order_has_a_removable_share() -> None:
-    falling = [20.0, 20.0, 5.0, 4.0, 3.0]
+    falling = [20.0, 20.0, 0.0, 0.0, 0.0]  # 97 % are left at 0.03 of the next quarter
     rows = [
         *curve_rows(falling),
         *curve_rows(falling, set="far", metric="f1"),
@@ -68,7 +67,7 @@ def test_only_the_main_order_has_a_removable_share() -> None:
         *curve_rows([20.0] * 5, epoch=2),
     ]
     found = named(list(arm_quantities.removal_quantities(pandas.DataFrame(rows), MAIN)))
-    assert found == {"removable_share_mean test accuracy": 0.25, "removable_share_mean far f1": 0.25}
+    assert found == {"removable_share_mean test accuracy": 0.2575, "removable_share_mean far f1": 0.2575}
 
 
 def test_every_measure_of_diversity_is_taken() -> None:
@@ -139,10 +138,18 @@ def test_a_single_head_has_no_entropy_to_speak_of() -> None:
     assert math.isnan(entropy(numpy.array([2.0])))
 
 
-def curve(values: list[float], *, full: float = 20.0, removed: list[int] | None = None) -> pandas.DataFrame:
+def curve(
+    values: list[float],
+    *,
+    full: float = 20.0,
+    removed: list[int] | None = None,
+    chance: float = 0.0,
+    task: str = "sst2",
+) -> pandas.DataFrame:
     """Return the curve of a model with four heads."""
     steps = range(len(values)) if removed is None else removed
-    return pandas.DataFrame({"heads_removed": steps, "heads_total": 4, "value": values, "full": full})
+    columns = {"task": task, "heads_removed": steps, "heads_total": 4, "value": values, "full": full, "chance": chance}
+    return pandas.DataFrame(columns)
 
 
 def test_area_of_a_straight_line_and_of_a_cliff() -> None:
@@ -157,63 +164,31 @@ def test_a_curve_that_stops_early_or_starts_late_is_a_share_of_what_it_covers() 
 def test_steps_come_in_any_order() -> None:
     rows = curve([20.0, 19.9, 10, 5, 0])
     assert curve_area(rows[::-1]) == curve_area(rows)
-    assert removable_share(rows[::-1]) == 0.25
+    assert removable_share(rows[::-1]) == removable_share(rows)
 
 
 @pytest.mark.parametrize(
-    ("values", "share"),
+    ("task", "values", "share"),
     [
-        ([20.0, 19.9, 19.8, 19.7, 0.0], 0.5),  # 99.5 %, 99 %, 98.5 %
-        ([20.0, 19.0, 20.0, 20.0, 20.0], 0.0),  # what comes back after the fall does not count
-        ([20.0, 21.0, 19.9, 12.0, 19.9], 0.5),
-        ([20.0, 20.0, 20.0, 20.0, 20.0], 1.0),
+        ("translation", [20.0, 19.6, 0.0, 0.0, 0.0], 0.25),  # 98 % are left of a quarter less
+        ("translation", [20.0, 19.4, 0.0, 0.0, 0.0], 0.25 * 0.4 / 0.6),  # 97 %
+        ("sst2", [20.0, 19.4, 0.0, 0.0, 0.0], 0.25),
+        ("translation", [20.0, 19.0, 20.2, 20.0, 0.0], 0.75 + 0.25 * (59.2 / 3 - 19.6) / (59.2 / 3)),
+        ("translation", [20.0] * 5, 1.0),
     ],
 )
-def test_what_can_be_removed(values: list[float], share: float) -> None:
-    assert removable_share(curve(values)) == share
+def test_what_can_be_removed(task: str, values: list[float], share: float) -> None:
+    assert removable_share(curve(values, task=task)) == pytest.approx(share)
 
 
-@pytest.mark.parametrize("full", [30.0, 70.0, 13.0, 33.3333333])
-def test_exactly_one_percent_may_be_lost(full: float) -> None:
-    at_the_bound = float(f"{0.99 * full:.9g}")  # as tables have it
-    assert removable_share(curve([full, at_the_bound, 0], full=full)) == 0.25
-    assert removable_share(curve([full, 0.9899 * full, 0], full=full)) == 0
+def test_shares_of_a_classifier_begin_at_chance() -> None:
+    rows = curve([90.0, 80, 50, 50, 50], full=90.0, chance=50.0)
+    assert curve_area(rows) == pytest.approx(0.25 * (0.5 + 0.75 + 0))
+    assert removable_share(rows) == pytest.approx(0.25 * 0.03 / 0.25)
 
 
-def test_a_curve_may_start_with_heads_gone() -> None:
-    assert removable_share(curve([19.9, 5.0], removed=[1, 2])) == 0.25
-    assert removable_share(curve([5.0, 19.9], removed=[1, 2])) == 0
-
-
-@pytest.mark.parametrize("full", [0.0, -4.0, 0.99, float("nan")])
-def test_a_model_without_a_score_has_no_share(full: float) -> None:
-    assert math.isnan(removable_share(curve([full, full, full], full=full)))
-    assert math.isnan(curve_area(curve([full, full, full], full=full)))
-
-
-def of_run(task: str, values: list[float], **names: object) -> pandas.DataFrame:
-    fixed = {"task": task, "run": f"{task}.baseline.seed1", "epoch": 3, "set": "test", "metric": "accuracy"}
-    return curve(values, full=values[0]).assign(**fixed | names)
-
-
-def test_chance_is_what_a_classifier_scores_without_heads() -> None:
-    rows = pandas.concat([of_run("sst2", [90.0, 80, 50, 50, 50]), of_run("sst2", [90.0, 50, 60, 60, 60], set="far")])
-    found = above_chance(rows)
-    assert list(found["value"]) == [40, 30, 0, 0, 0, 30, -10, 0, 0, 0]
-    assert list(found["full"]) == [40] * 5 + [30] * 5
-
-
-def test_draws_share_their_chance() -> None:
-    rows = pandas.concat([of_run("sst2", [90.0, 80, 50, 50, 52]), of_run("sst2", [90.0, 80, 50, 50, 48])])
-    assert set(above_chance(rows)["full"]) == {40}
-
-
-def test_translations_and_curves_that_keep_heads_stay_as_they_are() -> None:
-    for rows in (of_run("translation", [30.0, 20, 2, 1, 1]), of_run("sst2", [90.0, 80, 50])):
-        assert above_chance(rows).equals(rows)
-
-
-def test_a_classifier_at_chance_has_nothing_to_remove() -> None:
-    rows = above_chance(of_run("sst2", [50.5, 50, 51, 50, 50]))
+@pytest.mark.parametrize(("full", "chance"), [(0.0, 0.0), (0.99, 0.0), (50.5, 50.0), (float("nan"), 0.0)])
+def test_a_model_without_a_score_has_no_share(full: float, chance: float) -> None:
+    rows = curve([full, full, full], full=full, chance=chance)
     assert math.isnan(removable_share(rows))
     assert math.isnan(curve_area(rows))

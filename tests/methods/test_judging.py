@@ -7,7 +7,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import PLAIN, Intervention, Shard
-from headroom.core.significance import benjamini_hochberg, holm, mcnemar_p, unpaired_p
+from headroom.core.statistics import benjamini_hochberg, holm, mcnemar_p, unpaired_p
 from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs

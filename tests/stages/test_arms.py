@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pandas
 import pytest
 from headroom.core import tables
@@ -33,7 +32,7 @@ def curve(arm: str, seed: int, values: list[float], **changes: Any) -> Rows:
     fixed = {
         "run": name(arm, seed), "epoch": 8, "scope": "all", "order": "gradient-example", "normalised": "raw",
         "ranking": "fixed", "draw": 0, "heads_total": 4, "set": "test", "metric": "bleu",
-        "full": 20.0, "signature": "beam:1",
+        "full": 20.0, "chance": 0.0, "signature": "beam:1",
     } | changes  # fmt: skip
     return [fixed | {"heads_removed": removed, "value": value} for removed, value in enumerate(values)]
 
@@ -144,13 +143,15 @@ def test_areas_of_curves(tmp_path: Path) -> None:
 
 def test_shares_of_heads_that_can_go(tmp_path: Path) -> None:
     runs = {("baseline", 1): 1, ("baseline", 2): 2, ("svgd", 1): 2, ("svgd", 2): 4}
-    rows = [curve(*key, [20.0] + [19.8] * fine + [3.0] * (4 - fine)) for key, fine in runs.items()]
+    rows = [curve(*key, [20.0] * (fine + 1) + [0.0] * (4 - fine)) for key, fine in runs.items()]
     table = compared(tmp_path, curves=rows)
-    assert value(table, "removable_share_mean", "baseline", set="test", metric="bleu") == pytest.approx(1.5 / 4)
+    assert value(table, "removable_share_mean", "baseline", set="test", metric="bleu") == pytest.approx(
+        1.52 / 4
+    )  # 2 % of the way down
     difference = one(table, "removable_share_difference")
-    # a quarter and a half more: mean 3/8, standard error 1/8
-    assert float(difference["value"]) == pytest.approx(3 / 8)
-    assert float(difference["high"]) == pytest.approx(3 / 8 + 12.7062 / 8, abs=1e-4)
+    # a quarter and a half less 0.005 more: mean 0.3725, standard error 0.1225
+    assert float(difference["value"]) == pytest.approx(0.3725)
+    assert float(difference["high"]) == pytest.approx(0.3725 + 12.7062 * 0.1225, abs=1e-4)
     assert difference["signature"] == "beam:1|interval:t-seeds"
 
 
@@ -219,8 +220,3 @@ def test_a_run_of_no_known_arm_is_named(tmp_path: Path) -> None:
 def test_a_run_of_no_known_task_is_named(tmp_path: Path) -> None:
     with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1' is of none of the tasks translation"):
         compared(tmp_path, evaluation=[evaluation("svgd", 1, task="sst2")])
-
-
-def test_intervals_of_equal_values_have_no_width() -> None:
-    assert arms_stage.mean_interval(numpy.array([2.0, 2.0])) == (2, 2, 0)
-    assert arms_stage.mean_interval(numpy.array([0.0, 0.0])) == (0, 0, 1)

@@ -6,7 +6,8 @@ rule pruning:
         scores=f"{RESULTS}/scores/{{run}}.csv",
         shards=plan.shards("pruning/{run}.{scope}"),
     output:
-        f"{RESULTS}/pruning/{{run}}.{{scope}}.csv",
+        table=f"{RESULTS}/pruning/{{run}}.{{scope}}.csv",
+        resamples=f"{RESULTS}/pruning/{{run}}.{{scope}}.npz",
     log:
         f"{LOGS}/pruning/{{run}}.{{scope}}.log",
     benchmark:
@@ -54,7 +55,8 @@ rule pruning_sites:
         scores=f"{RESULTS}/scores/{{run}}.csv",
         shards=plan.shards("pruning/{run}.sites"),
     output:
-        f"{RESULTS}/pruning/{{run}}.sites.csv",
+        table=f"{RESULTS}/pruning/{{run}}.sites.csv",
+        resamples=f"{RESULTS}/pruning/{{run}}.sites.npz",
     log:
         f"{LOGS}/pruning/{{run}}.sites.log",
     benchmark:
@@ -99,7 +101,8 @@ rule pruning_epochs:
         scores=f"{RESULTS}/scores/{{run}}.csv",
         shards=plan.shards("pruning_epochs/{run}"),
     output:
-        f"{RESULTS}/pruning_epochs/{{run}}.csv",
+        table=f"{RESULTS}/pruning_epochs/{{run}}.csv",
+        resamples=f"{RESULTS}/pruning_epochs/{{run}}.npz",
     log:
         f"{LOGS}/pruning_epochs/{{run}}.log",
     benchmark:

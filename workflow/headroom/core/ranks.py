@@ -1,6 +1,6 @@
 """Agreement between two rankings of the same heads, with bootstrap intervals over heads.
 
-A resample of the heads is a row of counts, as in `headroom.core.bootstrap`; ranks and concordances of all
+A resample of the heads is a row of counts, as in `headroom.core.statistics`; ranks and concordances of all
 resamples are then matrix products, and no statistic is computed in a loop.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy
 from numpy import ndarray
 
-from headroom.core.bootstrap import resampled_indices, resampling_weights
+from headroom.core.statistics import resampled_indices, resampling_weights
 
 RESAMPLES = 1000
 """Bootstrap samples of heads."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy
     from torch import Tensor
 
-    from headroom.core.bootstrap import Sample
     from headroom.core.interventions import Intervention
+    from headroom.core.statistics import Sample
     from headroom.engines.gates import Replacements
     from headroom.engines.head_model import HeadModel
     from headroom.engines.maps import MapBatch
@@ -82,6 +82,10 @@ class EvaluationSet(Protocol):
     def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
         """Return answers and what they add to the metrics with the scores, also on every resample."""
         return Outcome(answers, sample, sample.scores(), sample.resampled(self.weights))
+
+    def chance(self, metric: str) -> float:  # noqa: ARG002
+        """Return the best score of a model that gives every example the same answer; 0 in translation."""
+        return 0.0
 
     def signature(self, metric: str) -> str:
         """Return what affects a number measured on this set."""

@@ -10,7 +10,8 @@ import numpy
 from numpy import ndarray
 
 from headroom.core import tables
-from headroom.core.bootstrap import LOWER_IS_BETTER
+from headroom.core.curves import MARGINS, MEASURABLE, area, removable, share_kept
+from headroom.core.statistics import LOWER_IS_BETTER
 from headroom.methods.arm_tables import by_arm, groups, joint_signature, last_epoch, main_scores
 
 if TYPE_CHECKING:
@@ -50,62 +51,27 @@ def _shares(scores: ndarray) -> ndarray:
     return positive / total if total > 0 else numpy.full(len(positive), numpy.nan)
 
 
-TOLERATED_LOSS = 0.01
-"""Share of its own full score that a model may lose for its heads to count as removable."""
+def shares_of(curve: pandas.DataFrame) -> tuple[ndarray, ndarray]:
+    """Return the shares of heads removed and of the score kept along one curve, (points,) each.
 
-LEAST_SCORE = 1.0
-"""A full score (less chance) below this, in BLEU, % or points, is of a model that learned nothing: it has no shares."""
-
-_ROUNDING = 1e-8
-"""Tables have nine significant digits: a score of exactly 99 % of the full one counts as reached."""
-
-
-def above_chance(curves: pandas.DataFrame) -> pandas.DataFrame:
-    """Return curves with `value` and `full` less what the model scores without skill: without any of its heads.
-
-    A translation model without heads scores next to nothing, and its scores stay as they are. A classifier still
-    labels every example, and is right as often as chance is; what it has learned begins there. Chance is measured: by
-    run, epoch, set and metric the mean of the points where no head is left; scores without such a point stay.
+    NaN is kept of a full score that is not `MEASURABLE` above chance: there are no shares of it.
     """
-    no_heads_left = (curves["heads_removed"] == curves["heads_total"]) & (curves["task"] != "translation")
-    ends = curves["value"].where(no_heads_left)  # (rows,)
-    keys = [curves[name] for name in ("run", "epoch", "set", "metric")]
-    chance = ends.groupby(keys).transform("mean").fillna(0.0)
-    return curves.assign(value=curves["value"] - chance, full=curves["full"] - chance)
+    points = curve.sort_values("heads_removed")
+    removed = (points["heads_removed"] / points["heads_total"]).to_numpy(dtype=float)
+    value, full, chance = (points[name].to_numpy(dtype=float) for name in ("value", "full", "chance"))
+    kept = share_kept(value, full, chance[0])
+    return removed, numpy.where((full - chance >= MEASURABLE).all(), kept, numpy.nan)
 
 
 def curve_area(curve: pandas.DataFrame) -> float:
-    """Return the area under one curve: the metric as a share of the full model's, over the share removed.
-
-    A model that loses nothing until all heads are gone has area 1; one whose metric falls in a straight
-    line to zero has 0.5. The area is divided by the share of heads that the curve reaches. NaN if the full score is
-    below `LEAST_SCORE`, of which there are no shares.
-    """
-    points = curve.sort_values("heads_removed")
-    if not (points["full"] >= LEAST_SCORE).all():
-        return float("nan")
-    removed = (points["heads_removed"] / points["heads_total"]).to_numpy()  # (points,)
-    kept = (points["value"] / points["full"]).to_numpy()  # (points,)
-    if removed[0] > 0:
-        removed, kept = numpy.r_[0.0, removed], numpy.r_[1.0, kept]
-    if removed[-1] == 0:
-        return float("nan")
-    return float(numpy.trapezoid(kept, removed) / removed[-1])
+    """Return the area under one curve; see `core.curves.area`."""
+    return float(area(*shares_of(curve)))
 
 
 def removable_share(curve: pandas.DataFrame) -> float:
-    """Return the largest share of heads that can go with every step up to it at 99 % of the full score or more.
-
-    A curve that falls below and comes back counts up to the fall. NaN if the full score is below `LEAST_SCORE`.
-    """
-    points = curve.sort_values("heads_removed")
-    removed = (points["heads_removed"] / points["heads_total"]).to_numpy()  # (points,)
-    value, full = points["value"].to_numpy(dtype=float), points["full"].to_numpy(dtype=float)  # (points,)
-    if not (full >= LEAST_SCORE).all():
-        return float("nan")
-    fine = value / full >= 1 - TOLERATED_LOSS - _ROUNDING
-    before_the_fall = numpy.logical_and.accumulate(fine)
-    return float(removed[before_the_fall].max(initial=0.0))
+    """Return the share of heads that can go along one curve before the loss is noticeable; see `core.curves`."""
+    kind = "translation" if (curve["task"] == "translation").all() else "classification"
+    return removable(*shares_of(curve), MARGINS[kind])
 
 
 INPUTS = {
@@ -216,12 +182,12 @@ def _replicates(
 
 
 def _whole_curves(table: pandas.DataFrame) -> pandas.DataFrame:
-    """Return the last epoch's curves over all kinds of heads, scores of classifiers above chance.
+    """Return the last epoch's curves over all kinds of heads.
 
     Left out are metrics of which less is better: a share of the full model's loss has no ceiling.
     """
     rows = last_epoch(table)
-    return above_chance(rows[(rows["scope"] == "all") & ~rows["metric"].isin(LOWER_IS_BETTER)])
+    return rows[(rows["scope"] == "all") & ~rows["metric"].isin(LOWER_IS_BETTER)]
 
 
 def _summaries(curve: pandas.DataFrame, summary: Callable[[pandas.DataFrame], float]) -> dict[str, pandas.Series[Any]]:

@@ -14,11 +14,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headroom.core.bootstrap import paired_difference
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
+from headroom.methods.judging import difference
 from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, removed_first
 from headroom.settings.experiments import GateSettings, GateTrainingSettings
@@ -170,14 +170,7 @@ def controls(
 
 
 def compared(judged: EvaluationSet, full: Outcome, after: Outcome, about: str) -> Iterator[dict[str, Any]]:
-    """Yield, per metric, the columns from `set` to `p` and the signature of a model compared with the full one."""
+    """Yield, per metric, the columns from `set` to `p_sacrebleu` and the signature of a model beside the full one."""
     for metric in judged.metrics:
-        difference = after.scores[metric] - full.scores[metric]
-        yield {
-            "set": judged.name,
-            "metric": metric,
-            "value": after.scores[metric],
-            "full": full.scores[metric],
-            **paired_difference(full.resampled[metric], after.resampled[metric], difference)._asdict(),
-            "signature": f"{judged.signature(metric)}|{about}",
-        }
+        columns, _ = difference(judged, metric, full, after)
+        yield columns | {"signature": f"{judged.signature(metric)}|{about}"}

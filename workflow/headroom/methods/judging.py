@@ -16,15 +16,27 @@ from zipfile import BadZipFile
 
 import numpy
 
-from headroom.core import significance
-from headroom.core.bootstrap import Sample, paired_difference, tail_p
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 from headroom.core.interventions import PLAIN, Intervention, Shard
-from headroom.core.significance import benjamini_hochberg, holm
+from headroom.core.statistics import (
+    RIGHT_OR_WRONG,
+    Sample,
+    benjamini_hochberg,
+    exchanged,
+    exchanges,
+    holm,
+    interval,
+    mcnemar_p,
+    randomisation_p,
+    sacrebleu_p,
+    tail_p,
+    unpaired_p,
+)
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
+    from headroom.core.resamples import Resamples
     from headroom.engines.engine import EvaluationSet, Outcome, Statistics
     from headroom.engines.gates import Replacements
     from headroom.engines.head_model import HeadModel
@@ -53,22 +65,11 @@ class Judge:
         return self.outcome(PLAIN)
 
     def compared(self, intervention: Intervention) -> Iterator[tuple[dict[str, Any], float]]:
-        """Yield, per metric, the columns of an intervention from `metric` to `p_unpaired`, and p without a floor."""
+        """Yield, per metric, the columns of an intervention from `set` to `p_unpaired`, and p without a floor."""
         full, other = self.full, self.outcome(intervention)
         for metric in self.set.metrics:
-            value = other.scores[metric]
-            difference = value - full.scores[metric]
-            before, after = full.resampled[metric], other.resampled[metric]
-            compared = paired_difference(before, after, difference)
-            columns = {
-                "set": self.set.name,
-                "metric": metric,
-                "value": value,
-                "full": full.scores[metric],
-                **compared._asdict(),
-                **_right_or_wrong(metric, full.sample, other.sample),
-            }
-            yield columns, tail_p(before, after, difference)
+            columns, tail = difference(self.set, metric, full, other)
+            yield columns | _right_or_wrong(metric, full.sample, other.sample), tail
 
     def _outcome(self, intervention: Intervention) -> Outcome:
         if intervention in self.known:
@@ -86,18 +87,56 @@ class Judge:
         return known
 
 
-def comparisons(judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention]]) -> list[dict[str, Any]]:
+def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome) -> tuple[dict[str, Any], float]:
+    """Return a model's score beside the full model's, the columns from `set` to `p_sacrebleu`, and p without a floor.
+
+    The interval is the paired bootstrap's, p is that of approximate randomisation: centred bootstraps reject too often.
+    """
+    value, before, after = other.scores[metric], full.resampled[metric], other.resampled[metric]
+    delta = value - full.scores[metric]
+    how = full.sample.metrics[metric]
+    drawn = _exchanges(*judged.weights.shape)
+    null = exchanged(full.sample.statistics[metric], other.sample.statistics[metric], how, drawn)
+    low, high = interval(after - before)
+    columns = {
+        "set": judged.name,
+        "metric": metric,
+        "value": value,
+        "full": full.scores[metric],
+        "chance": judged.chance(metric),
+        "delta": delta,
+        "low": low,
+        "high": high,
+        "p": randomisation_p(null, delta),
+        "p_sacrebleu": sacrebleu_p(before, after, delta),
+    }
+    return columns, tail_p(null, delta)
+
+
+@cache
+def _exchanges(samples: int, examples: int) -> numpy.ndarray:
+    return exchanges(examples, samples)
+
+
+def comparisons(
+    judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention]], resamples: Resamples | None = None
+) -> list[dict[str, Any]]:
     """Compare interventions, each with the leading columns of its rows, with the full model: a row per metric.
 
-    p is the paired bootstrap's. Sampled p-values have a floor that a correction over many heads lifts above any level,
-    so p_holm and p_bh correct p-values from the bootstrap's standard error instead, over all interventions, per metric.
+    Sampled p-values have a floor that a correction over many heads lifts above any level, so p_holm and p_bh correct
+    p-values from the standard error of exchanged differences instead, over all interventions, per metric. The scores of
+    the main metric on the set's resamples are added to `resamples`.
     """
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
+    main = judge.set.metrics[0]
     for leading, intervention in cases:
         for columns, tail in judge.compared(intervention):
             rows.append({**leading, **columns, "signature": judge.set.signature(columns["metric"])})
             tails.append(tail)
+            if resamples is not None:
+                kept = (judge.outcome(intervention), judge.full) if columns["metric"] == main else ()
+                resamples.add(*(outcome.resampled[main] for outcome in kept))
     for metric in judge.set.metrics:
         mine = [index for index, row in enumerate(rows) if row["metric"] == metric]
         uncorrected = [tails[index] for index in mine]
@@ -108,12 +147,12 @@ def comparisons(judge: Judge, cases: Sequence[tuple[dict[str, Any], Intervention
 
 def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float | str]:
     """Return the tests for metrics that are a share of right answers; empty cells for others."""
-    if metric not in significance.METRICS:
+    if metric not in RIGHT_OR_WRONG:
         return {"p_mcnemar": "", "p_unpaired": ""}
     before, after = (sample.statistics[metric][:, 0] for sample in (full, other))
     return {
-        "p_mcnemar": significance.mcnemar_p(before, after),
-        "p_unpaired": significance.unpaired_p(before, after),
+        "p_mcnemar": mcnemar_p(before, after),
+        "p_unpaired": unpaired_p(before, after),
     }
 
 

@@ -9,8 +9,8 @@ import torch
 from numpy import ndarray
 from torch import Tensor
 
-from headroom.core.bootstrap import resampled_indices, resampling_weights
 from headroom.core.heads import HALVES, Head, Site
+from headroom.core.statistics import resampled_indices, resampling_weights
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from headroom.core import bootstrap
+from headroom.core import statistics
 from headroom.core.heads import HALVES, Head, Site
 from headroom.engines.head_model import HeadModel
 
@@ -182,14 +182,14 @@ def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate
     """
     rows = HALVES[half]
     steps = found.steps[rows]
-    weights = bootstrap.resampling_weights(bootstrap.resampled_indices(len(steps)))  # (resamples, examples)
+    weights = statistics.resampling_weights(statistics.resampled_indices(len(steps)))  # (resamples, examples)
     resampled_steps = (weights @ steps)[:, None]
     estimated: dict[Head, Estimate] = {}
     for site, sums in found.sums[measure].items():
         resampled = weights @ sums[rows] / resampled_steps  # (resamples, H)
         values = sums[rows].sum(axis=0) / steps.sum()
         for column, head in enumerate(site.head_names()):
-            interval = bootstrap.interval(resampled[:, column])
+            interval = statistics.interval(resampled[:, column])
             estimated[head] = Estimate(float(values[column]), *interval, int(steps.sum()))
     return estimated
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy
 import pandas
 
-from headroom.core.significance import benjamini_hochberg, holm
+from headroom.core.statistics import benjamini_hochberg, holm
 from headroom.report.selection import last_epochs, main_metric, main_set, rows_where
 
 SCREENING = 0.01

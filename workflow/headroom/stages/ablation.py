@@ -74,7 +74,7 @@ def effects_on_halves(judge: Judge, heads: Sequence[Head]) -> Iterator[dict[str,
     """Yield, for each half of the judge's set, how much worse the main metric is without each head."""
     import numpy
 
-    from headroom.core.bootstrap import harm
+    from headroom.core.statistics import harm
 
     metric = judge.set.metrics[0]
     about = signature(metric=metric, set=judge.set.name)

@@ -11,6 +11,7 @@ import numpy
 
 from headroom.core import tables
 from headroom.core.command import stage_parser
+from headroom.core.statistics import mean_of, mean_p
 from headroom.core.table import signature
 from headroom.methods.arm_quantities import INPUTS, Replicates, all_quantities
 from headroom.methods.arm_tables import add_main, arms_by_task, check_arms, main_criteria, read_runs
@@ -69,23 +70,6 @@ def comparison_rows(found: Replicates, arms: Sequence[str]) -> Iterator[dict[str
             yield _row(found, found.difference, arm, baseline, paired, within=None)
 
 
-def mean_interval(values: numpy.ndarray) -> tuple[float, float, float]:
-    """Return the 95 % t-interval of the mean of (n,) values and the p of the mean being zero.
-
-    NaN for fewer than two values; equal values have an interval of no width.
-    """
-    from scipy import stats  # late: command lines do not wait for it
-
-    if len(values) < 2:
-        return float("nan"), float("nan"), float("nan")
-    mean = float(values.mean())
-    error = float(values.std(ddof=1) / numpy.sqrt(len(values)))
-    if error == 0:
-        return mean, mean, 1.0 if mean == 0 else 0.0
-    width = float(stats.t.ppf(0.975, len(values) - 1)) * error
-    return mean - width, mean + width, float(2 * stats.t.sf(abs(mean) / error, len(values) - 1))
-
-
 def _row(
     found: Replicates,
     statistic: str,
@@ -95,16 +79,16 @@ def _row(
     *,
     within: tuple[float, float] | None,
 ) -> dict[str, Any]:
-    low, high, p = mean_interval(values.to_numpy(dtype=numpy.float64))
+    mean, low, high = mean_of(values.to_numpy(dtype=numpy.float64))
     source = "t-seeds" if len(values) > 1 else "none"
     if within is not None and len(values) == 1:
         (low, high), source = within, "bootstrap-sentences"
     about = {"statistic": statistic, "set": found.set, "metric": found.metric, "arm": arm, "baseline": baseline}
     return about | {
-        "value": float(values.mean()),
+        "value": mean,
         "low": low,
         "high": high,
-        "p": p if baseline else float("nan"),
+        "p": mean_p(values.to_numpy(dtype=numpy.float64)) if baseline else float("nan"),
         "seeds": " ".join(str(seed) for seed in sorted(values.index)),
         "signature": f"{found.signature}|{signature(interval=source)}",
     }

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from headroom.core import tables
-from headroom.core.bootstrap import interval
 from headroom.core.command import leading_columns
+from headroom.core.statistics import interval
 from headroom.engines.engine import Engine, given_engine, model_parser
 
 USES = ("model", "judging")

@@ -28,6 +28,7 @@ from headroom.methods.orders import (
 from headroom.settings.experiments import PruningSettings, ScoreSettings
 
 if TYPE_CHECKING:
+    from headroom.core.resamples import Resamples
     from headroom.engines.head_model import HeadModel
     from headroom.methods.judging import Judge, Judged
 
@@ -73,7 +74,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
         default="false",
         help="only the fixed raw order of the main criterion, without controls (for curves at every epoch)",
     )
-    parser.add_argument("--output", required=True, help="table of curves")
+    parser.add_argument("--output", required=True, help="table of curves; their resampled scores go beside it, as .npz")
     add_shards(parser)
     add_settings(parser, pruning=PruningSettings)
     add_settings(parser, scores=ScoreSettings)
@@ -84,6 +85,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
     engine, given = given_engine(build_parser, arguments)
+    from headroom.core.resamples import Resamples, resamples_beside
     from headroom.methods.judging import Judge, judged_share, read_shards, write_shard
 
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
@@ -92,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     known = read_shards(given.merge)
     judged_by_epoch: dict[str, Judged] = {}
     rows: list[dict[str, Any]] = []
+    resamples = Resamples()
     for checkpoint in given.checkpoints:
         model = engine.load(checkpoint)
         epoch = epoch_of(checkpoint)
@@ -109,12 +112,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         for scope, own in found.items():
             leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
-            rows += [{**leading, **row} for order in own for row in curve(judge, order, pruning.step)]
+            rows += [{**leading, **row} for order in own for row in curve(judge, order, pruning.step, resamples)]
             logger.info("epoch %d, scope %s: done", epoch, scope)
     if given.shard:
         write_shard(given.output, judged_by_epoch)
     else:
         tables.PRUNING.write(given.output, rows)
+        resamples.write(resamples_beside(given.output))
 
 
 def check_criteria(pruning: PruningSettings) -> None:
@@ -153,7 +157,7 @@ def steps(order: Order, step: float) -> list[frozenset[Head]]:
     return [removed_first(order.heads, count) for count in step_sizes(len(order.heads), step)]
 
 
-def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
+def curve(judge: Judge, order: Order, step: float, resamples: Resamples) -> list[dict[str, Any]]:
     """Return one curve; corrections are over its steps, per metric."""
     from headroom.methods.judging import comparisons
 
@@ -163,7 +167,7 @@ def curve(judge: Judge, order: Order, step: float) -> list[dict[str, Any]]:
         (named | {"heads_removed": len(gone), "removed": format_profile(gone)}, Intervention(gone))
         for gone in steps(order, step)
     ]
-    return comparisons(judge, cases)
+    return comparisons(judge, cases, resamples)
 
 
 def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 
 from headroom.core import ranks, tables
-from headroom.core.bootstrap import SEED
 from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head
+from headroom.core.statistics import SEED
 from headroom.core.table import signature
 from headroom.methods.criteria import criteria, criterion
 from headroom.methods.orders import by_head

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import ranks, tables
-from headroom.core.bootstrap import SEED
 from headroom.core.command import add_run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import KINDS
+from headroom.core.statistics import SEED
 from headroom.core.table import signature
 
 if TYPE_CHECKING:

@@ -62,20 +62,29 @@ LOW = Column(
 )
 HIGH = Column("high", "number", "upper end of the same interval")
 INTERVAL = (LOW, HIGH)
-P = Column(
-    "p",
-    "number",
-    'two-sided p of "no difference": paired bootstrap over sentences as sacrebleu computes it, never below'
-    " 1 / (samples + 1)",
-)
+P = Column("p", "number", 'two-sided p of "no difference"')
 DIFFERENCE = (
     SET,
     METRIC,
     VALUE,
     FULL,
+    Column(
+        "chance",
+        "number",
+        "the best score of giving every example of the set the same answer, from which shares of a score begin: 0 in"
+        " translation and for losses",
+    ),
     Column("delta", "number", "`value` - `full`: negative BLEU and positive loss mean harm"),
     *INTERVAL,
-    P,
+    P.means(
+        'two-sided p of "no difference": approximate randomisation over sentences with ties counted half, never below'
+        " 0.5 / (samples + 1)"
+    ),
+    Column(
+        "p_sacrebleu",
+        "number",
+        "what sacrebleu's paired bootstrap would call p; under the null it rejects about twice as often as it says",
+    ),
 )
 """The columns of a model judged against another on the same examples."""
 
@@ -84,8 +93,8 @@ COMPARISON = (
     Column(
         "p_holm",
         "number",
-        "p from the bootstrap's standard error (which has no such floor), corrected by Holm over the rows of one set"
-        " and metric: all heads, or all steps of one curve",
+        "p from the standard error of exchanged differences (which has no such floor), corrected by Holm over the rows"
+        " of one set and metric: all heads, or all steps of one curve",
     ),
     Column("p_bh", "number", "the same p, corrected by Benjamini and Hochberg over the same rows"),
     Column(

@@ -194,12 +194,12 @@ for the study, with the tasks that have more than one arm.
 | `metric_mean`, `metric_difference` | a metric of `evaluation` |
 | `curve_area`, `curve_area_difference` | area under the pruning curve of `pruning_epochs` at the last epoch, over all \
 heads by the main order: the metric as a share of the full model's over the share of heads removed (1: \
-nothing is lost until the end), of classifiers above chance, which is what the model scores without any head; followed \
+nothing is lost until the end), of classifiers above `chance`; followed \
 by `_<order>` and what else differs, e.g. `_gradient-token.layer.rescored`, for the other curves. Of metrics of which \
 more is better; not defined where the full score (above chance) is below 1 |
-| `removable_share_mean`, `removable_share_difference` | the largest share of heads that can go along the same curve \
-with every step up to it at 99 % of the run's own full score or more, of classifiers above chance; not defined where \
-that is below 1 |
+| `removable_share_mean`, `removable_share_difference` | the share of heads that can go along the same curve, made \
+monotone, before it falls below 98 % of the run's own full score (classifiers: 97 % of what it scores above `chance`); \
+not defined where that is below 1 |
 | `importance_gini_mean`, `importance_gini_difference` | Gini coefficient of the n raw main scores x of \
 all heads at the last epoch, Σᵢⱼ \\|xᵢ - xⱼ\\| / (2 n² x̄): 0 if all heads are alike, (n - 1) / n if one has \
 everything. Negative scores would count as 0 |

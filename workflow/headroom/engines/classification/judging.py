@@ -7,8 +7,8 @@ import numpy
 import torch
 from numpy import ndarray
 
-from headroom.core.bootstrap import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
 from headroom.core.interventions import Intervention
+from headroom.core.statistics import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import Batch, ClassificationModel
@@ -79,6 +79,12 @@ class LabelSet:
         }
         return Sample({name: statistics[name] for name in self.metrics}, self.metrics)
 
+    def chance(self, metric: str) -> float:
+        """Return the best score of giving every example the same label: of accuracy the share of the largest class."""
+        nats = numpy.zeros(len(self.gold))
+        same = (numpy.full(len(self.gold), label) for label in range(self.classes))
+        return max(self.sample(labels, nats).scores()[metric] for labels in same)
+
 
 def metric_signature(metric: str, classes: int) -> str:
     """Return what affects a metric."""
@@ -117,6 +123,10 @@ class LabelledSet(EvaluationSet):
             self._labels = self._label_set(model.labels)
             self._batched_for = model
         return self._batches
+
+    def chance(self, metric: str) -> float:
+        """Return the best score of giving every example the same label; 0 for the loss, whose shares mean nothing."""
+        return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
 
     @torch.inference_mode()
     def judge(self, model: ClassificationModel) -> Outcome:

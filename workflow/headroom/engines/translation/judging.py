@@ -9,8 +9,8 @@ import torch
 from numpy import ndarray
 from sacrebleu.metrics import BLEU, CHRF
 
-from headroom.core.bootstrap import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
 from headroom.core.interventions import Intervention
+from headroom.core.statistics import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import EvaluationSet, Outcome

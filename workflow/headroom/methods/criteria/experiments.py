@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def ablation(table: pandas.DataFrame, chosen_on: str) -> pandas.DataFrame:
     """Return the harm to the main metric, the table's first, that removing a head does on the set that chooses."""
-    from headroom.core.bootstrap import harm  # late: names are known without numpy
+    from headroom.core.statistics import harm  # late: names are known without numpy
 
     metric = table["metric"].iloc[0]
     mine = table[(table["set"] == chosen_on) & (table["metric"] == metric)]

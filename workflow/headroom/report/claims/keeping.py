@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas
 
-from headroom.core.significance import holm
+from headroom.core.statistics import holm
 from headroom.report.claims.evidence import estimate_in, readings, safe, task_kind
 from headroom.report.claims.removing import MOST, by_other_tests
 from headroom.report.claims.verdict import LEVEL, Claim, Estimate, Measured, Reading, above

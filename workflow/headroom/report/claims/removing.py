@@ -3,7 +3,7 @@
 import numpy
 import pandas
 
-from headroom.core.significance import holm
+from headroom.core.statistics import holm
 from headroom.report.claims.evidence import judged, readings, safe, task_kind
 from headroom.report.claims.verdict import FAILS, HOLDS, LEVEL, UNDECIDED, Claim, Estimate, Measured, Reading, above
 from headroom.report.selection import last_epochs, main_metric, rows_where

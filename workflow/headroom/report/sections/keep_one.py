@@ -6,7 +6,7 @@ from dataclasses import replace
 import pandas
 
 from headroom.core.heads import KINDS
-from headroom.core.significance import holm
+from headroom.core.statistics import holm
 from headroom.report import palette
 from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Section, Table, grid_table

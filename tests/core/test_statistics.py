@@ -1,4 +1,4 @@
-"""The paired bootstrap equals sacrebleu's, and its corpus metrics equal sacrebleu's."""
+"""Resamples and corpus metrics equal sacrebleu's; p-values and intervals worked by hand, or by slow loops."""
 
 import math
 import random
@@ -6,7 +6,7 @@ import time
 
 import numpy
 import pytest
-from headroom.core import bootstrap
+from headroom.core import statistics
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation import judging as metrics
 from sacrebleu.metrics import BLEU, CHRF
@@ -50,12 +50,12 @@ def statistics_of(metric: BLEU | CHRF, hypotheses: list[str], references: list[s
     return numpy.array(metric._extract_corpus_statistics(hypotheses, [references]))
 
 
-def score(metric: str, statistics: numpy.ndarray) -> float:
-    return bootstrap.Sample({metric: statistics}, {metric: metrics.METRICS[metric]}).scores()[metric]
+def score(metric: str, table: numpy.ndarray) -> float:
+    return statistics.Sample({metric: table}, {metric: metrics.METRICS[metric]}).scores()[metric]
 
 
-def resampled_scores(metric: str, statistics: numpy.ndarray, weights: numpy.ndarray) -> numpy.ndarray:
-    sample = bootstrap.Sample({metric: statistics}, {metric: metrics.METRICS[metric]})
+def resampled_scores(metric: str, table: numpy.ndarray, weights: numpy.ndarray) -> numpy.ndarray:
+    sample = statistics.Sample({metric: table}, {metric: metrics.METRICS[metric]})
     return sample.resampled(weights)[metric]
 
 
@@ -114,13 +114,13 @@ def test_means_are_of_totals_not_of_sentences() -> None:
 
 def test_weights_count_the_drawn_sentences() -> None:
     indices = numpy.array([[0, 0, 2], [1, 2, 2]])
-    assert bootstrap.resampling_weights(indices).tolist() == [[2, 0, 1], [0, 1, 2]]
+    assert statistics.resampling_weights(indices).tolist() == [[2, 0, 1], [0, 1, 2]]
 
 
 def test_resampled_scores_equal_scores_of_resampled_sentences(references: list[str]) -> None:
     table = statistics_of(CHRF(), corrupted(references, 0.3, seed=3), references)
-    indices = bootstrap.resampled_indices(len(references), samples=5)
-    found = resampled_scores("chrf", table, bootstrap.resampling_weights(indices))
+    indices = statistics.resampled_indices(len(references), samples=5)
+    found = resampled_scores("chrf", table, statistics.resampling_weights(indices))
     assert found == pytest.approx([score("chrf", table[row]) for row in indices], rel=1e-12)
 
 
@@ -132,47 +132,75 @@ def test_p_equals_sacrebleu(references: list[str], first: float, second: float, 
     _, results = PairedTest(
         [("full", full), ("other", other)], metrics, references=None, test_type="bs", n_samples=samples
     )()
-    weights = bootstrap.resampling_weights(bootstrap.resampled_indices(len(references), samples))
+    weights = statistics.resampling_weights(statistics.resampled_indices(len(references), samples))
     for name, metric, key in (("bleu", BLEU(), "BLEU"), ("chrf", CHRF(), "chrF2")):
         tables = [statistics_of(metric, lines, references) for lines in (full, other)]
         scores = [score(name, table) for table in tables]
         resampled = [resampled_scores(name, table, weights) for table in tables]
-        found = bootstrap.paired_difference(*resampled, scores[1] - scores[0])
-        assert found.p == results[key][1].p_value
-        assert found.delta == pytest.approx(results[key][1].score - results[key][0].score)
-        assert found.low < found.delta < found.high
+        found = statistics.sacrebleu_p(*resampled, scores[1] - scores[0])
+        assert found == results[key][1].p_value
 
 
-def test_p_and_interval_worked_by_hand() -> None:
+def test_the_p_of_sacrebleu_worked_by_hand() -> None:
     full = numpy.zeros(4)
     other = numpy.array([1.0, 3.0, -1.0, 3.0])  # sizes 1 3 1 3, mean 2: centred -1 1 -1 1
-    found = bootstrap.paired_difference(full, other, 0.5)
-    assert found.p == pytest.approx((2 + 1) / (4 + 1))
-    assert found[:3] == pytest.approx((0.5, -1 + 0.075 * 2, 3.0))
-    assert bootstrap.paired_difference(full, other, -1.0).p == pytest.approx(1 / 5)
+    assert statistics.sacrebleu_p(full, other, 0.5) == pytest.approx((2 + 1) / (4 + 1))
+    assert statistics.sacrebleu_p(full, other, -1.0) == pytest.approx(1 / 5)
+    assert statistics.sacrebleu_p(full, full, 0.0) == 1.0
 
 
-def test_identical_systems_do_not_differ() -> None:
-    same = numpy.array([1.0, 2.0, 3.0])
-    assert bootstrap.paired_difference(same, same, 0.0) == (0.0, 0.0, 0.0, 1.0)
-    assert bootstrap.tail_p(same, same, 0.0) == 1.0
+def test_exchanged_differences_equal_those_of_exchanged_sentences(references: list[str]) -> None:
+    """The slow way: swap the outputs of the drawn sentences, and score both corpora."""
+    full, other = (statistics_of(BLEU(), corrupted(references, 0.2, seed), references) for seed in (4, 5))
+    drawn = statistics.exchanges(len(references), samples=6)
+    found = statistics.exchanged(full, other, metrics.METRICS["bleu"], drawn)
+    for row, difference in zip(drawn.astype(bool), found):
+        first, second = full.copy(), other.copy()
+        first[row], second[row] = other[row], full[row]
+        assert difference == pytest.approx(score("bleu", second) - score("bleu", first), abs=1e-9)
+
+
+def test_half_of_the_sentences_are_exchanged() -> None:
+    drawn = statistics.exchanges(500, samples=200)
+    assert set(numpy.unique(drawn)) == {0.0, 1.0}
+    assert drawn.mean() == pytest.approx(0.5, abs=0.01)
+
+
+def test_the_p_of_randomisation_worked_by_hand() -> None:
+    null = numpy.array([-2.0, -1.0, 0.0, 1.0, 2.0, 1.0, -3.0])
+    # of size above 1.5: 3 of 7, none equal but the observed one, counted half
+    assert statistics.randomisation_p(null, 1.5) == pytest.approx((3 + 0.5) / 8)
+    # of size 2: one above, two equal and the observed one counted half
+    assert statistics.randomisation_p(null, -2.0) == pytest.approx((1 + 0.5 * 3) / 8)
+    assert statistics.randomisation_p(null, 0.0) == 1.0
+
+
+def test_systems_alike_do_not_differ() -> None:
+    assert statistics.randomisation_p(numpy.zeros(9), 0.0) == 1.0
+    assert statistics.tail_p(numpy.zeros(9), 0.0) == 1.0
 
 
 def test_tail_p_is_that_of_the_normal_distribution() -> None:
-    differences = numpy.array([-1.0, 0.0, 1.0])  # standard error 1
-    assert bootstrap.tail_p(numpy.zeros(3), differences, 1.959964) == pytest.approx(0.05, abs=1e-6)
-    assert bootstrap.tail_p(numpy.zeros(3), differences, 6.0) < 1 / 1001 / 72
+    null = numpy.array([-1.0, 1.0])  # standard error 1
+    assert statistics.tail_p(null, 1.959964) == pytest.approx(0.05, abs=1e-6)
+    assert statistics.tail_p(null, 6.0) < 1 / 1001 / 72
+
+
+def test_an_estimate_in_another_unit() -> None:
+    assert -statistics.Estimate(1.0, 0.0, 3.0) == (-1.0, -3.0, 0.0)
+    assert statistics.Estimate(1.0, 0.0, 3.0).times(2) == (2.0, 0.0, 6.0)
+    assert statistics.Estimate(1.0, 0.0, 3.0).plus(1) == (2.0, 1.0, 4.0)
 
 
 def test_interval_has_the_level_asked_for() -> None:
-    assert bootstrap.interval(numpy.arange(101.0)) == pytest.approx((2.5, 97.5))
-    assert bootstrap.interval(numpy.arange(101.0), level=0.8) == pytest.approx((10, 90))
+    assert statistics.interval(numpy.arange(101.0)) == pytest.approx((2.5, 97.5))
+    assert statistics.interval(numpy.arange(101.0), level=0.8) == pytest.approx((10, 90))
 
 
 def test_a_sample_scores_all_its_metrics() -> None:
-    metrics = {"exact": bootstrap.percentage, "loss": bootstrap.mean}
+    metrics = {"exact": statistics.percentage, "loss": statistics.mean}
     tables = {"exact": numpy.array([[1, 1], [0, 1]]), "loss": numpy.array([[3.0, 2], [1.0, 2]])}
-    sample = bootstrap.Sample(tables, metrics)
+    sample = statistics.Sample(tables, metrics)
     assert sample.scores() == {"exact": 50.0, "loss": 1.0}
     resampled = sample.resampled(numpy.array([[2.0, 0.0], [0.0, 2.0]]))
     assert resampled["exact"].tolist() == [100.0, 0.0]
@@ -181,15 +209,15 @@ def test_a_sample_scores_all_its_metrics() -> None:
 
 def test_an_empty_set_is_a_clear_error() -> None:
     with pytest.raises(HeadroomError, match="without sentences"):
-        bootstrap.resampled_indices(0)
+        statistics.resampled_indices(0)
 
 
 def test_a_thousand_resamples_of_all_metrics_take_milliseconds() -> None:
     generator = numpy.random.default_rng(0)
     tables = {"bleu": 10, "chrf": 18, "exact": 2, "loss": 2}
     drawn = {name: generator.integers(1, 9, (500, k)) for name, k in tables.items()}
-    sample = bootstrap.Sample(drawn, metrics.METRICS)
-    weights = bootstrap.resampling_weights(bootstrap.resampled_indices(500))
+    sample = statistics.Sample(drawn, metrics.METRICS)
+    weights = statistics.resampling_weights(statistics.resampled_indices(500))
     sample.resampled(weights)
     started = time.perf_counter()
     for _ in range(10):

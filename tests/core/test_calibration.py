@@ -1,0 +1,212 @@
+"""Tests reject under the null as often as they say, and intervals contain the truth as often: by simulation."""
+
+from collections.abc import Callable
+
+import numpy
+import pytest
+from headroom.core import curves
+from headroom.core.statistics import (
+    Sample,
+    exchanged,
+    exchanges,
+    interval,
+    mean,
+    mean_of,
+    mean_p,
+    over_runs,
+    percentage,
+    randomisation_p,
+    resampled_indices,
+    resampling_weights,
+    tail_p,
+    welch,
+)
+from headroom.engines.translation.judging import METRICS
+from numpy import ndarray
+
+pytestmark = pytest.mark.long
+
+DRAWS = 2000
+SAMPLES = 1000
+Two = tuple[ndarray, ndarray]
+
+
+def answers(random: numpy.random.Generator, examples: int, right: float = 0.8, discordant: float = 0.1) -> Two:
+    """Return right answers of two classifiers that are equally good and differ on some examples, (examples, 2)."""
+    base = (random.random(examples) < right).astype(float)
+    differ, first = random.random(examples) < discordant, random.random(examples) < 0.5
+    own = (numpy.where(differ, first, base), numpy.where(differ, ~first, base))
+    return own[0], own[1]
+
+
+def classified(random: numpy.random.Generator, examples: int) -> Two:
+    one, other = (numpy.stack([right, numpy.ones(examples)], axis=1) for right in answers(random, examples))
+    return one, other
+
+
+def lossy(random: numpy.random.Generator, examples: int) -> Two:
+    """Return summed nats and numbers of targets of two models with the same expected loss on every sentence."""
+    targets = random.integers(5, 30, examples).astype(float)
+    base = random.gamma(2.0, 1.0, examples) * targets
+    one, other = (numpy.stack([base + random.normal(0, targets**0.5, examples), targets], axis=1) for _ in range(2))
+    return one, other
+
+
+def translated(random: numpy.random.Generator, examples: int) -> Two:
+    """Return BLEU statistics (lengths, matches, totals) of two systems, with half of the sentences in common."""
+    lengths = random.integers(6, 20, examples)
+
+    def system() -> ndarray:
+        quality = random.beta(6, 3, examples)
+        totals = [lengths - order for order in range(4)]
+        matches = [random.binomial(total, quality ** (order + 1)) for order, total in enumerate(totals)]
+        return numpy.stack([lengths, lengths, *matches, *totals], axis=1).astype(float)
+
+    one, other = system(), system()
+    common = random.random(examples) < 0.5
+    other[common] = one[common]
+    return one, other
+
+
+NULLS: list[tuple[str, Callable[[numpy.random.Generator, int], Two], str]] = [
+    ("accuracy", classified, "exact"),
+    ("loss", lossy, "loss"),
+    ("BLEU", translated, "bleu"),
+]
+
+
+@pytest.mark.parametrize("examples", [300, 1000])
+@pytest.mark.parametrize(("draw", "metric"), [null[1:] for null in NULLS], ids=[null[0] for null in NULLS])
+@pytest.mark.parametrize("test", ["randomisation", "tail"])
+def test_two_systems_alike_are_rarely_told_apart(
+    examples: int, draw: Callable[[numpy.random.Generator, int], Two], metric: str, test: str
+) -> None:
+    random = numpy.random.default_rng(examples)
+    how = {"exact": percentage, "loss": mean, "bleu": METRICS["bleu"]}[metric]
+    drawn = exchanges(examples, SAMPLES)
+    found = []
+    for _ in range(DRAWS):
+        full, other = draw(random, examples)
+        observed = float(how(other.sum(axis=0)) - how(full.sum(axis=0)))
+        null = exchanged(full, other, how, drawn)
+        found.append(randomisation_p(null, observed) if test == "randomisation" else tail_p(null, observed))
+    assert (numpy.array(found) < 0.05).mean() == pytest.approx(0.05, abs=0.01)
+    assert (numpy.array(found) < 0.01).mean() == pytest.approx(0.01, abs=0.004)
+
+
+@pytest.mark.parametrize("runs", [3, 5])
+def test_a_mean_of_nothing_is_rarely_significant(runs: int) -> None:
+    random = numpy.random.default_rng(runs)
+    found = numpy.array([mean_p(random.normal(size=runs)) for _ in range(4 * DRAWS)])
+    assert (found < 0.05).mean() == pytest.approx(0.05, abs=0.01)
+    assert (found < 0.01).mean() == pytest.approx(0.01, abs=0.004)
+
+
+@pytest.mark.parametrize("examples", [300, 1000])
+@pytest.mark.parametrize(("draw", "metric"), [null[1:] for null in NULLS], ids=[null[0] for null in NULLS])
+def test_intervals_of_differences_contain_the_truth(
+    examples: int, draw: Callable[[numpy.random.Generator, int], Two], metric: str
+) -> None:
+    random = numpy.random.default_rng(examples)
+    how = {"exact": percentage, "loss": mean, "bleu": METRICS["bleu"]}[metric]
+    weights = resampling_weights(resampled_indices(examples, SAMPLES))
+    covered = 0
+    for _ in range(DRAWS):
+        full, other = (
+            Sample({metric: table}, {metric: how}).resampled(weights)[metric] for table in draw(random, examples)
+        )
+        low, high = interval(other - full)
+        covered += low <= 0 <= high
+    assert covered / DRAWS == pytest.approx(0.95, abs=0.015)
+
+
+def test_intervals_over_runs_contain_the_truth() -> None:
+    random = numpy.random.default_rng(0)
+    means, differences = 0, 0
+    for _ in range(4 * DRAWS):
+        first, second = random.normal(1.0, 1.0, 3), random.normal(0.0, 2.0, 5)
+        low, high = mean_of(first)[1:]
+        means += low <= 1 <= high
+        low, high = welch(first.tolist(), second.tolist())[1:]
+        differences += low <= 1 <= high
+    assert means / (4 * DRAWS) == pytest.approx(0.95, abs=0.015)
+    assert differences / (4 * DRAWS) == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize(("between", "own"), [(0.3, 0.3), (1.0, 0.3), (0.1, 1.0)])
+@pytest.mark.parametrize("runs", [2, 3, 5])
+def test_intervals_over_runs_and_sentences_contain_the_truth(runs: int, between: float, own: float) -> None:
+    """Runs differ, sentences are harder or easier for all of them, and every run has its own luck with each."""
+    random, sentences = numpy.random.default_rng(runs), 200
+    weights = resampling_weights(resampled_indices(sentences, 300)) / sentences
+    covered = 0
+    for _ in range(DRAWS):
+        table = (
+            between * random.normal(size=(runs, 1))
+            + random.normal(size=(1, sentences))
+            + own * 10 * random.normal(size=(runs, sentences))
+        )
+        low, high = over_runs(table.mean(axis=1), table @ weights.T)[1:]
+        covered += low <= 0 <= high
+    assert covered / DRAWS == pytest.approx(0.95, abs=0.03 if runs == 2 else 0.02)
+
+
+FLAT, STRAIGHT, BENT = "flat, then falling", "straight down", "falling faster and faster"
+SHARES = numpy.arange(11) / 10
+
+
+def known_curve(shape: str, at: float) -> ndarray:
+    """Return what is kept at every tenth removed."""
+    if shape == FLAT:
+        return numpy.clip(1 - numpy.maximum(SHARES - at, 0) / 0.3, 0, 1)
+    return 1 - SHARES if shape == STRAIGHT else 1 - SHARES**2
+
+
+def simulated(random: numpy.random.Generator, kept: ndarray, examples: int) -> ndarray:
+    """Return the shares kept of one simulated curve and of its resamples, (1 + samples, points).
+
+    A classifier of two classes that is right in 83 %; along the curve its answers change, some of them both ways, and
+    neighbouring steps change much the same ones.
+    """
+    right, chance, churn = 0.83, 0.5, 0.06
+    full = random.random(examples) < right
+    luck = random.random(examples)
+    rows = [full.astype(float)]
+    gained = min(churn / (1 - right) / 2, 0.9)
+    for share in kept[1:]:
+        lost = 1 - (chance + (right - chance) * share - (1 - right) * gained) / right
+        own = numpy.where(random.random(examples) < 0.5, luck, random.random(examples))
+        rows.append((own < numpy.where(full, 1 - lost, gained)).astype(float))
+    weights = resampling_weights(resampled_indices(examples, 400)) / examples
+    scores = numpy.stack(rows)  # (points, examples)
+    means = numpy.vstack([scores.mean(axis=1), weights @ scores.T])  # (1 + samples, points)
+    return curves.share_kept(means, means[:, :1], chance)
+
+
+@pytest.mark.parametrize("examples", [150, 300, 1000, 5000])
+@pytest.mark.parametrize(("shape", "at"), [(FLAT, 0.3), (FLAT, 0.6), (STRAIGHT, 0), (BENT, 0)])
+def test_removable_shares_are_near_the_truth_and_their_intervals_contain_it(
+    examples: int, shape: str, at: float
+) -> None:
+    random, kept = numpy.random.default_rng(examples), known_curve(shape, at)
+    truth = float(numpy.interp(0.97, kept[::-1] - 1e-12 * numpy.arange(11), SHARES[::-1]))
+    found = [curves.removable_share(SHARES, simulated(random, kept, examples), 0.03) for _ in range(400)]
+    assert numpy.median([abs(one.value - truth) for one in found]) <= 0.1
+    assert numpy.mean([one.low <= truth <= one.high for one in found]) >= 0.93
+
+
+@pytest.mark.parametrize("examples", [300, 1000])
+def test_areas_and_their_differences_have_intervals_that_contain_the_truth(examples: int) -> None:
+    random = numpy.random.default_rng(examples)
+    kept = known_curve(BENT, 0)
+    truth = float(curves.area(SHARES, kept))
+    covered, paired = 0, 0
+    for _ in range(DRAWS // 2):
+        first, second = (simulated(random, kept, examples) for _ in range(2))
+        found = curves.area_of(SHARES, first)
+        covered += found.low <= truth <= found.high
+        areas = curves.area(SHARES, first) - curves.area(SHARES, second)
+        low, high = interval(areas[1:])
+        paired += low <= 0 <= high
+    assert covered / (DRAWS // 2) == pytest.approx(0.95, abs=0.02)
+    assert paired / (DRAWS // 2) >= 0.94  # the two were drawn apart: pairing has nothing to gain, and loses nothing

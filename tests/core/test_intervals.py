@@ -1,0 +1,69 @@
+"""Intervals over runs: worked by hand, and against scipy."""
+
+import math
+
+import numpy
+import pytest
+from headroom.core.statistics import Estimate, mean_of, mean_p, median_of, over_runs, welch
+from scipy import stats
+
+
+def test_the_mean_of_runs_worked_by_hand() -> None:
+    # sd 1, error 1 / sqrt 3, t 4.3027 with two degrees of freedom
+    found = mean_of([1.0, 2.0, 3.0])
+    assert found == pytest.approx((2.0, 2 - 4.302653 / math.sqrt(3), 2 + 4.302653 / math.sqrt(3)))
+    assert mean_of([1.0, 1.0]) == (1.0, 1.0, 1.0)
+
+
+def test_a_single_run_has_no_interval() -> None:
+    assert mean_of([2.0])[0] == 2.0
+    assert all(map(math.isnan, mean_of([2.0])[1:]))
+    assert math.isnan(mean_p([2.0]))
+
+
+def test_several_intervals_at_once_are_wider() -> None:
+    quantile = stats.t.ppf(1 - 0.025 / 4, 2)
+    assert mean_of([1.0, 2.0, 3.0], comparisons=4).high == pytest.approx(2 + quantile / math.sqrt(3))
+
+
+def test_the_p_of_a_mean_is_that_of_scipy() -> None:
+    values = [0.3, -0.1, 0.5, 0.2]
+    assert mean_p(values) == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
+    assert (mean_p([1.0, 1.0]), mean_p([0.0, 0.0])) == (0.0, 1.0)
+
+
+def test_welch_is_that_of_scipy() -> None:
+    first, second = [3.0, 1.0, 4.0, 1.5], [2.0, 2.5]
+    low, high = stats.ttest_ind(first, second, equal_var=False).confidence_interval()
+    assert welch(first, second) == pytest.approx((numpy.mean(first) - numpy.mean(second), low, high))
+    assert welch([1.0, 1.0], [0.0, 0.0]) == (1.0, 1.0, 1.0)
+    assert math.isnan(welch([1.0], [0.0, 2.0]).low)
+
+
+def test_the_median_has_an_exact_interval() -> None:
+    assert median_of(range(1, 11)) == Estimate(5.5, 2.0, 9.0)  # 1 + 10 of 1024 ways below: 1.1 %
+    assert median_of(range(1, 7)) == Estimate(3.5, 1.0, 6.0)  # 1 of 64: 1.6 %
+    assert math.isnan(median_of(range(5)).low)
+
+
+def test_a_single_run_has_the_interval_over_sentences() -> None:
+    assert over_runs([3.0], [numpy.arange(101.0)]) == pytest.approx((3.0, 2.5, 97.5))
+
+
+def test_runs_without_noise_of_sentences_have_the_t_interval() -> None:
+    values = [1.0, 2.0, 4.0]
+    drawn = numpy.tile(numpy.array(values)[:, None], (1, 50))
+    assert over_runs(values, drawn) == pytest.approx(mean_of(values))
+
+
+def test_equal_runs_have_the_normal_interval_over_sentences() -> None:
+    noise = numpy.random.default_rng(0).normal(size=2000)
+    found = over_runs([1.0, 1.0], [1 + noise, 1 + noise])
+    assert found == pytest.approx((1.0, 1 - 1.96 * noise.std(), 1 + 1.96 * noise.std()), rel=1e-3)
+
+
+def test_noise_of_single_runs_is_counted_once() -> None:
+    """Two runs with sentence noise of their own: its variance is in that between runs already."""
+    noise = numpy.random.default_rng(1).normal(size=(2, 4000))
+    found = over_runs([-1.0, 1.0], noise)
+    assert found == pytest.approx(mean_of([-1.0, 1.0]), rel=0.05)

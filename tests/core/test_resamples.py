@@ -1,0 +1,46 @@
+"""Resampled scores beside a table."""
+
+from pathlib import Path
+
+import numpy
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.core.resamples import Resamples, read_resamples, resamples_beside
+
+
+def test_rows_come_back_with_their_own_full_model(tmp_path: Path) -> None:
+    path = tmp_path / "one.npz"
+    first, second = numpy.array([1.0, 2.0]), numpy.array([3.0, 5.0])
+    resamples = Resamples()
+    resamples.add(first, first)
+    resamples.add()
+    resamples.add(second, first)
+    resamples.add(second, second)
+    resamples.write(path)
+    found = read_resamples(path)
+    assert list(found) == [0, 2, 3]
+    assert [(value.tolist(), full.tolist()) for value, full in found.values()] == [
+        ([1, 2], [1, 2]),
+        ([3, 5], [1, 2]),
+        ([3, 5], [3, 5]),
+    ]
+
+
+def test_the_same_scores_are_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.npz", "b.npz"):
+        resamples = Resamples()
+        resamples.add(numpy.array([1.5]), numpy.array([2.5]))
+        resamples.write(tmp_path / name)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_they_lie_beside_their_table() -> None:
+    assert resamples_beside("results/a/pruning/r.seed1.all.csv") == Path("results/a/pruning/r.seed1.all.npz")
+
+
+@pytest.mark.parametrize("content", [b"", b"no archive"])
+def test_what_is_no_such_file_is_a_clear_error(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "bad.npz"
+    path.write_bytes(content)
+    with pytest.raises(HeadroomError, match=r"bad\.npz"):
+        read_resamples(path)

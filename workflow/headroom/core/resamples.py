@@ -1,0 +1,64 @@
+"""Resampled scores beside a table: what differences between curves, sets and models are paired by."""
+
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy
+from numpy import ndarray
+
+from headroom.core.errors import HeadroomError
+from headroom.core.files import atomic_path
+
+
+def resamples_beside(table: Path | str) -> Path:
+    """Return where the resamples of a table are: beside it, `.npz` instead of `.csv`."""
+    return Path(table).with_suffix(".npz")
+
+
+class Resamples:
+    """Scores on every resample of a set's examples, for some rows of a table: a `.npz` file beside it.
+
+    All models that are judged on the same examples share their resamples: the difference of two models, of one run or
+    of two, on resample i is the difference of their i-th numbers.
+    """
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._kept: list[int] = []
+        self._values: list[ndarray] = []
+        self._fulls: list[ndarray] = []
+        self._full_of: list[int] = []
+
+    def add(self, value: ndarray | None = None, full: ndarray | None = None) -> None:
+        """Note the next row of the table, with its (samples,) scores and those of the full model, or without any."""
+        if value is not None and full is not None:
+            if not self._fulls or not numpy.array_equal(full, self._fulls[-1]):
+                self._fulls.append(full)
+            self._kept.append(self._rows)
+            self._values.append(value)
+            self._full_of.append(len(self._fulls) - 1)
+        self._rows += 1
+
+    def write(self, path: Path | str) -> None:
+        """Write the file, whole or not at all: single precision, which is finer than any interval is written."""
+        stacks = {name: numpy.array(own, dtype=numpy.float32) for name, own in self._stacks().items()}
+        with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+            numpy.savez_compressed(stream, rows=numpy.array(self._kept), full_of=numpy.array(self._full_of), **stacks)
+
+    def _stacks(self) -> dict[str, list[ndarray]]:
+        return {"values": self._values, "fulls": self._fulls}
+
+
+def read_resamples(path: Path | str) -> dict[int, tuple[ndarray, ndarray]]:
+    """Return the (samples,) scores of a model and of the full model by the number of the row in the table, from 0.
+
+    Raises:
+        HeadroomError: If the file cannot be read.
+    """
+    try:
+        with numpy.load(path, allow_pickle=False) as stored:
+            values, fulls = stored["values"], stored["fulls"]
+            rows, full_of = stored["rows"].astype(int), stored["full_of"].astype(int)
+    except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
+        raise HeadroomError(f"cannot read the resamples {path}: delete the file and run its job again") from error
+    return {int(row): (values[place], fulls[full]) for place, (row, full) in enumerate(zip(rows, full_of))}

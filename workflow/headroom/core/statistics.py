@@ -1,0 +1,344 @@
+"""Statistics, each defined once: paired differences, p-values and their corrections, intervals over runs.
+
+A system is known by what each of its examples adds to a metric (a `Sample`). A resample of the examples is a row of
+counts, so that all resampled sums are one matrix product and the metric is computed on all of them at once. All systems
+on one set share its resamples: differences between them are paired. Sentences are drawn as sacrebleu's `PairedTest`
+draws them (Koehn 2004).
+
+Curves (areas, removable shares) are in `headroom.core.curves`, correlations of rankings in `headroom.core.ranks`.
+scipy.stats takes a second to import: functions that need it import it when they are called.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy
+from numpy import ndarray
+
+from headroom.core.errors import HeadroomError
+
+SEED = 12345
+"""sacrebleu's default seed."""
+
+LEVEL = 0.95
+"""The level of all intervals."""
+
+Metric = Callable[[ndarray], ndarray]
+"""From statistics summed over examples, (..., k), to scores (...)."""
+
+
+class Estimate(NamedTuple):
+    """A number with the ends of its interval, NaN if it has none."""
+
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+
+    def __neg__(self) -> "Estimate":
+        return Estimate(-self.value, -self.high, -self.low)
+
+    def times(self, factor: float) -> "Estimate":
+        """Return the estimate in another unit; the factor is positive."""
+        return Estimate(factor * self.value, factor * self.low, factor * self.high)
+
+    def plus(self, amount: float) -> "Estimate":
+        """Return the estimate moved by a known amount."""
+        return Estimate(self.value + amount, self.low + amount, self.high + amount)
+
+
+# Samples and resamples of one evaluation set
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One system on one evaluation set.
+
+    Attributes:
+        statistics: By metric, what each example adds to it, (examples, k).
+        metrics: By the same names, how the sums become a score. The first metric is the main one.
+    """
+
+    statistics: Mapping[str, ndarray]
+    metrics: Mapping[str, Metric]
+
+    def scores(self) -> dict[str, float]:
+        """Return every metric on the whole set."""
+        return {name: float(metric(self.statistics[name].sum(axis=0))) for name, metric in self.metrics.items()}
+
+    def resampled(self, weights: ndarray) -> dict[str, ndarray]:
+        """Return every metric on every resample, (samples,); `weights` as `resampling_weights` gives them."""
+        return {name: metric(weights @ self.statistics[name]) for name, metric in self.metrics.items()}
+
+
+def percentage(statistics: ndarray) -> ndarray:
+    """Return the share of examples that are right, in %, from (..., 2): right examples, examples."""
+    return 100.0 * statistics[..., 0] / statistics[..., 1]
+
+
+def mean(statistics: ndarray) -> ndarray:
+    """Return the loss in nats per target from (..., 2): summed nats, number of targets."""
+    return statistics[..., 0] / statistics[..., 1]
+
+
+LOWER_IS_BETTER = frozenset({"loss"})
+
+
+def harm(metric: str, delta: ndarray) -> ndarray:
+    """Return how much worse a difference in a metric is: positive for lower scores and for higher losses."""
+    return delta if metric in LOWER_IS_BETTER else -delta
+
+
+def resampled_indices(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
+    """Draw resamples of the sentences with replacement, as sacrebleu does.
+
+    Returns:
+        (samples, sentences) indices of sentences.
+
+    Raises:
+        HeadroomError: If there is no sentence.
+    """
+    if sentences < 1:
+        raise HeadroomError("cannot resample an evaluation set without sentences; check the set's text files")
+    return numpy.random.default_rng(seed).choice(sentences, size=(samples, sentences), replace=True)
+
+
+def resampling_weights(indices: ndarray) -> ndarray:
+    """Return how often each sentence occurs in each resample, (samples, sentences) as float64.
+
+    Computed once per evaluation set and shared by all systems: `weights @ statistics` are the sums.
+    """
+    samples, sentences = indices.shape
+    offsets = numpy.arange(samples)[:, None] * sentences
+    counts = numpy.bincount((indices + offsets).ravel(), minlength=samples * sentences)
+    return counts.reshape(samples, sentences).astype(numpy.float64)
+
+
+def interval(resampled: ndarray, level: float = LEVEL) -> tuple[float, float]:
+    """Return the percentile interval of resampled values."""
+    low, high = numpy.quantile(resampled, [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
+    return float(low), float(high)
+
+
+# Two systems on the same examples
+
+
+def exchanges(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
+    """Draw which sentences two systems exchange their outputs of, (samples, sentences) of 0 and 1 as float64."""
+    return numpy.random.default_rng(seed).integers(0, 2, size=(samples, sentences)).astype(numpy.float64)
+
+
+def exchanged(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> ndarray:
+    """Return differences as they would be if the two systems were alike: approximate randomisation.
+
+    If they are, it does not matter whose output of a sentence is whose (Noreen 1989; Riezler and Maxwell 2005).
+
+    Args:
+        full: (examples, k) statistics of the full model.
+        other: (examples, k) statistics of the other system.
+        metric: From summed statistics to a score.
+        drawn: As `exchanges` gives it, (samples, examples).
+
+    Returns:
+        (samples,) differences, other minus full, with the drawn outputs exchanged.
+    """
+    moved = drawn @ (other - full)  # (samples, k)
+    return metric(other.sum(axis=0) - moved) - metric(full.sum(axis=0) + moved)
+
+
+def randomisation_p(null: ndarray, observed: float) -> float:
+    """Return the two-sided p of an observed difference among (samples,) exchanged ones, ties counted half.
+
+    The observed one is one of the draws. Ties are common in shares of right answers; counted whole they make the test
+    reject too rarely (the mid-p value, Lancaster 1961). No difference at all has p = 1.
+    """
+    if observed == 0:
+        return 1.0
+    sizes, size = numpy.abs(null), abs(observed)
+    equal = numpy.isclose(sizes, size, rtol=1e-9, atol=1e-12)
+    above = (sizes > size) & ~equal
+    return float((above.sum() + 0.5 * (equal.sum() + 1)) / (len(null) + 1))
+
+
+def tail_p(null: ndarray, observed: float) -> float:
+    """Return a two-sided p without the floor of a sampled one, for corrections over many comparisons.
+
+    A sampled p is never below 0.5 / (samples + 1). Holm's correction over m comparisons multiplies the smallest by m:
+    1,000 samples could not make any of 72 heads significant at 0.01. Here the observed difference over the standard
+    error of (samples,) exchanged ones is referred to the normal distribution.
+    """
+    from scipy.special import ndtr
+
+    error = float(numpy.sqrt((null**2).mean()))
+    if error == 0:
+        return 1.0 if observed == 0 else 0.0
+    return float(2.0 * ndtr(-abs(observed) / error))
+
+
+def sacrebleu_p(full: ndarray, other: ndarray, observed: float) -> float:
+    """Return the p of sacrebleu's paired bootstrap from (samples,) scores of two systems on the same resamples.
+
+    It counts how often the absolute resampled difference, less its mean, exceeds the observed one; (count + 1) /
+    (samples + 1). Called two-sided, it rejects about twice as often as it says under the null: it is kept to compare
+    with published numbers. Systems without any difference have p = 1 (sacrebleu gives them its smallest p).
+    """
+    differences = other - full
+    if observed == 0 and not differences.any():
+        return 1.0
+    sizes = numpy.abs(differences)
+    exceeding = int((sizes - sizes.mean() > abs(observed)).sum())
+    return (exceeding + 1) / (len(sizes) + 1)
+
+
+RIGHT_OR_WRONG = ("accuracy", "exact")
+"""Metrics that are a share of right answers: their statistics begin with 1 (right) or 0."""
+
+
+def mcnemar_p(first: ndarray, second: ndarray) -> float:
+    """Return the exact two-sided p of McNemar's test on (examples,) of 0 and 1, paired by example."""
+    return mcnemar(only_first=int((first > second).sum()), only_second=int((second > first).sum()))
+
+
+def mcnemar(*, only_first: int, only_second: int) -> float:
+    """Return the exact two-sided p of McNemar's test, from how many items only one of two systems has right."""
+    from scipy.stats import binomtest
+
+    discordant = only_first + only_second
+    return float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
+
+
+def unpaired_p(first: ndarray, second: ndarray) -> float:
+    """Return the two-sided p of Student's t-test that takes (examples,) of 0 and 1 for independent samples.
+
+    Michel et al. 2019 report a t-test and do not say whether it is paired. Systems answer the same
+    examples, and mostly alike: the unpaired test misses many differences that McNemar's sees.
+    """
+    from scipy.stats import ttest_ind
+
+    if numpy.ptp(first) == 0 and numpy.ptp(second) == 0:  # no variance: t is not defined
+        return 1.0 if first[0] == second[0] else 0.0
+    return float(ttest_ind(first, second).pvalue)
+
+
+# Corrections for many tests
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected by Holm (1979), in the order given.
+
+    The smallest of m is multiplied by m, the next by m - 1, ...; never below an earlier one, at most 1.
+    A value below 0.05 keeps the chance of even one false alarm among all m below 5 %.
+    """
+    values = numpy.asarray(p_values, dtype=numpy.float64)
+    rising = numpy.argsort(values, kind="stable")
+    multiplied = values[rising] * numpy.arange(len(values), 0, -1)
+    corrected = numpy.empty_like(values)
+    corrected[rising] = numpy.minimum(1.0, numpy.maximum.accumulate(multiplied))
+    return [float(value) for value in corrected]
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Return p-values corrected by Benjamini and Hochberg (1995), in the order given.
+
+    Among all comparisons with a value below 0.05, at most 5 % are expected to be false alarms.
+    """
+    values = numpy.asarray(p_values, dtype=numpy.float64)  # scipy.stats has it too, and takes a second to import
+    rising = numpy.argsort(values, kind="stable")
+    multiplied = values[rising] * (len(values) / numpy.arange(1, len(values) + 1))
+    corrected = numpy.empty_like(values)
+    corrected[rising] = numpy.minimum(1.0, numpy.minimum.accumulate(multiplied[::-1])[::-1])
+    return [float(value) for value in corrected]
+
+
+# Means over runs
+
+
+def mean_of(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate:
+    """Return the mean of (n,) values with its t-interval; without one for a single value.
+
+    Args:
+        values: One number per run (or per head).
+        comparisons: How many such intervals are to hold at once: each is then wider, by Bonferroni's correction.
+    """
+    from scipy.stats import t
+
+    center = float(numpy.mean(values))
+    if len(values) < 2:
+        return Estimate(center)
+    quantile = t.ppf(1 - (1 - LEVEL) / 2 / comparisons, len(values) - 1)
+    half = float(quantile * numpy.std(values, ddof=1) / numpy.sqrt(len(values)))
+    return Estimate(center, center - half, center + half)
+
+
+def mean_p(values: Sequence[float] | ndarray) -> float:
+    """Return the two-sided p of a mean of (n,) values being 0, by Student's t; NaN for fewer than two values."""
+    from scipy.stats import t
+
+    if len(values) < 2:
+        return float("nan")
+    center, error = float(numpy.mean(values)), float(numpy.std(values, ddof=1) / numpy.sqrt(len(values)))
+    if error == 0:
+        return 1.0 if center == 0 else 0.0
+    return float(2 * t.sf(abs(center) / error, len(values) - 1))
+
+
+def welch(first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """Return the difference of two means with Welch's interval; without one if either has a single value."""
+    from scipy.stats import t
+
+    value = float(numpy.mean(first) - numpy.mean(second))
+    if min(len(first), len(second)) < 2:
+        return Estimate(value)
+    parts = [float(numpy.var(one, ddof=1)) / len(one) for one in (first, second)]
+    if sum(parts) == 0:
+        return Estimate(value, value, value)
+    freedom = sum(parts) ** 2 / sum(part**2 / (len(one) - 1) for part, one in zip(parts, (first, second)))
+    half = float(t.ppf((1 + LEVEL) / 2, freedom)) * sum(parts) ** 0.5
+    return Estimate(value, value - half, value + half)
+
+
+def median_of(values: Sequence[float] | ndarray) -> Estimate:
+    """Return the median of (n,) values with its interval from order statistics; without one for fewer than six.
+
+    The ends are the k-th smallest and the k-th largest value, with the largest k for which fewer than k of n
+    values fall below the median with a chance of at most 2.5 % (binomial, exact).
+    """
+    from scipy.stats import binom
+
+    ordered = numpy.sort(numpy.asarray(values, dtype=float))
+    place = int(binom.ppf((1 - LEVEL) / 2, len(ordered), 0.5)) if len(ordered) else 0
+    if not place:
+        return Estimate(float(numpy.median(ordered)) if len(ordered) else float("nan"))
+    return Estimate(float(numpy.median(ordered)), float(ordered[place - 1]), float(ordered[-place]))
+
+
+def over_runs(values: Sequence[float] | ndarray, resampled: Sequence[ndarray] | ndarray) -> Estimate:
+    """Return the mean over runs with an interval for other runs on other sentences.
+
+    Runs and sentences are crossed: all runs are judged on the same sentences. The variance of the mean is that
+    between runs over their number, plus that of the mean over resamples of the sentences, less what both contain: what
+    sentences do to single runs (estimated from the resamples of each run alone). Its degrees of freedom are
+    Satterthwaite's, since few runs tell little about their variance.
+
+    Args:
+        values: (runs,) numbers.
+        resampled: (runs, samples) the same numbers on resamples of the sentences that all runs share.
+
+    Returns:
+        The mean with its t-interval; of a single run the percentile interval over sentences.
+    """
+    from scipy.stats import t
+
+    runs, drawn = numpy.asarray(values, dtype=float), numpy.asarray(resampled, dtype=float)
+    center = float(runs.mean())
+    if len(runs) == 1:
+        return Estimate(center, *interval(drawn[0]))
+    between = float(runs.var(ddof=1)) / len(runs)
+    sentences = float(drawn.mean(axis=0).var(ddof=1))
+    both = max(0.0, (float(drawn.var(axis=1, ddof=1).mean()) - sentences) / (len(runs) - 1))
+    total = max(between + sentences - both, between, sentences)
+    if total == 0:
+        return Estimate(center, center, center)
+    freedom = total**2 / (between**2 / (len(runs) - 1)) if between else numpy.inf
+    half = float(t.ppf((1 + LEVEL) / 2, freedom)) * total**0.5
+    return Estimate(center, center - half, center + half)
