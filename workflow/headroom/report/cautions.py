@@ -57,7 +57,7 @@ def _weak_translation(tables: StudyTables) -> str:
 def _weak_classifier(tables: StudyTables) -> str:
     """Say that a classifier is hardly better with its heads than without any."""
     rows = last_epochs(tables.pruning if tables.has("pruning") else tables.pruning_epochs)
-    rows = with_scale(rows_where(rows, metric=main_metric(rows)), tables)
+    rows = with_scale(rows_where(rows, metric=main_metric(rows)))
     above = float(rows["scale"].max()) if len(rows) else math.nan
     if math.isnan(above) or above >= WEAK_ABOVE_CHANCE:
         return ""

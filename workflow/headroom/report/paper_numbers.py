@@ -24,7 +24,7 @@ def _first_run(tables: StudyTables, name: str) -> pandas.DataFrame:
     if frame.empty:
         return frame.assign(scale=0.0, chance=0.0)
     rows = rows_where(frame, run=main_run(frame, tables))
-    return with_scale(rows, tables) if "full" in rows else rows
+    return with_scale(rows) if "full" in rows else rows
 
 
 def _share(found: Estimate | None) -> str:

@@ -136,7 +136,7 @@ def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
     chosen = [rows_where(frame[frame["ranking"] != "rescored"], **order) for frame in frames]
     chosen[1:] = [frame[~frame["run"].isin(set(chosen[0]["run"]))] for frame in chosen[1:]]
     filled = [frame for frame in chosen if len(frame)]
-    return with_shares(pandas.concat(filled, ignore_index=True) if filled else chosen[0], tables)
+    return with_shares(pandas.concat(filled, ignore_index=True) if filled else chosen[0])
 
 
 def order_name(order: str, normalised: str = "", ranking: str = "fixed") -> str:

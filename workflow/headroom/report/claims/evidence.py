@@ -29,7 +29,7 @@ def by_run(frame: pandas.DataFrame) -> Iterator[pandas.DataFrame]:
 def scaled_by_run(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
     """Yield the rows of each run of the baseline in a table, with `chance` and `scale` where there are scores."""
     for rows in by_run(tables.frame(name)):
-        yield with_scale(rows, tables) if "full" in rows else rows
+        yield with_scale(rows) if "full" in rows else rows
 
 
 def readings(

@@ -61,7 +61,7 @@ def _rows(tables: StudyTables) -> pandas.DataFrame:
     rows = rows_where(last_epochs(tables.pruning), scope="all", metric=main_metric(tables.pruning))
     if rows.empty:
         return rows
-    rows = rows_where(with_shares(rows, tables), set=main_set(rows))
+    rows = rows_where(with_shares(rows), set=main_set(rows))
     return arm_rows(rows, arm_of(main_run(rows, tables)))
 
 

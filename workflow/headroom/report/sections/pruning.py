@@ -51,7 +51,7 @@ def section(tables: StudyTables) -> Section:
     """Return the section about removing more and more heads."""
     if not tables.has("pruning"):
         return Section("pruning", TITLE, missing="Pruning curves were not computed in this study.")
-    rows = with_shares(last_epochs(tables.pruning), tables)
+    rows = with_shares(last_epochs(tables.pruning))
     rows = rows_where(rows, metric=main_metric(rows))
     rows = rows_where(rows, set=main_set(rows))
     run = main_run(rows, tables)

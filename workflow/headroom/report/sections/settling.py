@@ -81,7 +81,7 @@ def _curves(tables: StudyTables, run: str) -> pandas.DataFrame:
         return rows
     criterion, normalised = main_gradient(rows)
     rows = rows_where(rows, order=criterion, normalised=normalised, metric=main_metric(rows))
-    return with_shares(rows_where(rows, set=main_set(rows)), tables)
+    return with_shares(rows_where(rows, set=main_set(rows)))
 
 
 def _ranks(tables: StudyTables, run: str) -> pandas.DataFrame:
