@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 import pytest
-from headroom.report.arms import ArmDescription
+from headroom.claims.arms import ArmDescription
 from headroom.report.claims.head_counts import heads_per_site, sweeps
 from headroom.report.claims.paired import compared as from_table
 from headroom.report.claims.paired import difference_of

@@ -6,7 +6,9 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.report import formatting
+from headroom.claims.selection import last_arm_curves
+from headroom.claims.study_tables import StudyTables
+from headroom.core import formatting
 from headroom.report.cautions import cautions
 from headroom.report.claims.verdict import Estimate, Measured
 from headroom.report.exhibits import Exhibit, Section
@@ -28,8 +30,6 @@ from headroom.report.sections import (
     roles,
     settling,
 )
-from headroom.report.selection import last_arm_curves
-from headroom.report.study_tables import StudyTables
 from report.claim_tables import (
     ENCODER,
     OTHER_RUN,

@@ -11,9 +11,9 @@ from headroom.core.command import run, stage_parser
 from headroom.core.files import atomic_path
 
 if TYPE_CHECKING:
+    from headroom.claims.study_tables import StudyTables
     from headroom.report.exhibits import Section
     from headroom.report.paper_index import PaperIndex
-    from headroom.report.study_tables import StudyTables
 
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
@@ -49,13 +49,13 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
+    from headroom.claims.configuration import arms_in, mains_in, read_configuration
+    from headroom.claims.study_tables import StudyTables
     from headroom.report.cautions import cautions
     from headroom.report.claims import evaluate_claims, findings
-    from headroom.report.configuration import arms_in, mains_in, read_configuration
     from headroom.report.page import render, sections
     from headroom.report.provenance import provenance
     from headroom.report.sections.scores import motif
-    from headroom.report.study_tables import StudyTables
 
     configured = read_configuration(given.configuration)
     tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))

@@ -11,11 +11,12 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
+from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import visible
+from headroom.core.formatting import listing
 from headroom.report import palette, svg
 from headroom.report.claims import PAPERS, ClaimVerdict
 from headroom.report.exhibits import Exhibit, Section, of_another_task
-from headroom.report.formatting import listing
 from headroom.report.paper_index import TITLE as INDEX_TITLE
 from headroom.report.paper_index import PaperIndex
 from headroom.report.provenance import Provenance
@@ -35,7 +36,6 @@ from headroom.report.sections import (
     timing,
     training,
 )
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import heading, task_name
 
 TEMPLATES = Path(__file__).parent / "templates"

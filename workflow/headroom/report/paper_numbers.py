@@ -4,15 +4,15 @@ import math
 
 import pandas
 
-from headroom.report.chance import measurable, with_scale
+from headroom.claims.chance import measurable, with_scale
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import chosen_heads, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.claims.significance import SCREENING
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import count, fixed, listing, number
 from headroom.report.claims.evidence import has_skill, judged, main_curve, order_curve, point_at
 from headroom.report.claims.speed import half_sliced
 from headroom.report.claims.verdict import Estimate, Measured
-from headroom.report.formatting import count, fixed, listing, number
-from headroom.report.metrics import metric_points
-from headroom.report.selection import chosen_heads, last_epochs, main_metric, main_run, main_set, rows_where
-from headroom.report.significance import SCREENING
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import words_of
 
 NO_SHARE = "the full model scores too little for shares of it"

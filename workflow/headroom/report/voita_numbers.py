@@ -2,19 +2,20 @@
 
 import pandas
 
+from headroom.claims.metrics import metric_points
+from headroom.claims.roles import MARGIN, ROLES, confidence, main_roles, relations_of, role_of
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import count, estimate, fixed, listing, number, percent, plural
 from headroom.report.claims.evidence import scaled_by_run
 from headroom.report.claims.gates import HALF, QUARTER, scratch_differences
 from headroom.report.claims.gating import HARD_CONCRETE, encoder_scope, hard, mean_of, models
 from headroom.report.claims.relevance import over_uniform
 from headroom.report.claims.seeds import functions_of_runs
 from headroom.report.claims.survival import decisive, survivors
-from headroom.report.formatting import count, estimate, fixed, listing, number, percent, plural
-from headroom.report.metrics import metric_points
-from headroom.report.role_names import ROLES, target_name
-from headroom.report.roles import MARGIN, confidence, main_roles, relations_of, role_of
+from headroom.report.names import run_name
+from headroom.report.role_names import target_name
 from headroom.report.sections.retention import kept, layer_groups
-from headroom.report.selection import heads_of, last_epochs, rows_where, run_name
-from headroom.report.study_tables import StudyTables
 
 PAPER_REMOVED = 60.0
 """Share (%) of all heads that is gone from the model with 58 of 144 heads."""

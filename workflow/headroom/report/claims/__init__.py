@@ -1,5 +1,6 @@
 """The papers' claims, each judged from the study's tables by a rule that stands beside it."""
 
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims import (
     controls,
     convergence,
@@ -25,7 +26,6 @@ from headroom.report.claims import (
 )
 from headroom.report.claims.findings import findings
 from headroom.report.claims.verdict import ClaimVerdict
-from headroom.report.study_tables import StudyTables
 
 __all__ = ["CLAIMS", "PAPERS", "ClaimVerdict", "evaluate_claims", "findings"]
 

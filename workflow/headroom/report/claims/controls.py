@@ -1,11 +1,11 @@
 """R7: whether a gain comes from repulsion, or from what svgd does besides: smoothing, scaling, noise."""
 
-from headroom.report.arms import ArmDescription
+from headroom.claims.arms import ArmDescription
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.diversity import LIKENESS, LIKENESS_WORDS
 from headroom.report.claims.paired import Pair, compared, difference_of, main_pair
 from headroom.report.claims.repulsion import gain_of, less
 from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading, above
-from headroom.report.study_tables import StudyTables
 
 CONTROLS = ("smoothing", "scaled", "noise")
 """Methods that do to gradients what svgd does, but for repulsion."""

@@ -2,12 +2,12 @@
 
 import pandas
 
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import judged, readings
 from headroom.report.claims.gating import HARD_CONCRETE
 from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading
-from headroom.report.metrics import metric_points
-from headroom.report.selection import rows_where
-from headroom.report.study_tables import StudyTables
 
 DECIDED = 0.95
 """Almost all gates."""

@@ -2,10 +2,10 @@
 
 import pandas
 
+from headroom.claims.selection import last_epochs
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import readings
 from headroom.report.claims.verdict import FAILS, HOLDS, Claim, Estimate, Measured, Reading
-from headroom.report.selection import last_epochs
-from headroom.report.study_tables import StudyTables
 
 THIRD = 1 / 3
 NEAR = 0.25

@@ -2,11 +2,11 @@
 
 import pandas
 
+from headroom.claims.selection import arm_rows, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.gating import mean_of
 from headroom.report.claims.paired import Pair, compared, main_pair
 from headroom.report.claims.verdict import Claim, Estimate, Measured, Reading, below
-from headroom.report.selection import arm_rows, rows_where
-from headroom.report.study_tables import StudyTables
 
 LIKENESS = "z_cka"
 """The measure that decides: outputs are what heads give to the model, and every head has them in a basis of its own."""

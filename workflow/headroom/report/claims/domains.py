@@ -2,10 +2,10 @@
 
 import pandas
 
+from headroom.claims.selection import last_epochs, main_metric, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import by_run, estimate_in
 from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Measured, Reading
-from headroom.report.selection import last_epochs, main_metric, rows_where
-from headroom.report.study_tables import StudyTables
 
 WEAK = 0.3
 """A correlation that explains less than a tenth of the variance."""

@@ -4,7 +4,9 @@ import math
 
 import pandas
 
-from headroom.report.chance import measurable
+from headroom.claims.chance import measurable
+from headroom.claims.selection import main_metric, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import (
     difference,
     estimate_in,
@@ -15,8 +17,6 @@ from headroom.report.claims.evidence import (
     readings,
 )
 from headroom.report.claims.verdict import Claim, Measured, Reading, above, all_of
-from headroom.report.selection import main_metric, rows_where
-from headroom.report.study_tables import StudyTables
 
 PLATEAU = 0.85
 """The paper keeps 85 to 90 % of the score with 40 % of heads removed."""

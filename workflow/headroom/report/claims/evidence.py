@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 import numpy
 import pandas
 
-from headroom.report.chance import measurable, with_scale
+from headroom.claims.chance import measurable, with_scale
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import last_epochs, main_criterion, main_metric, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of, task_of
 from headroom.report.claims.verdict import UNDECIDED, Estimate, Measured, Reading
-from headroom.report.metrics import metric_points
-from headroom.report.selection import last_epochs, main_criterion, main_metric, main_set, rows_where
-from headroom.report.study_tables import StudyTables, arm_of, task_of
-from headroom.report.tasks import kind_of, words_of
+from headroom.report.tasks import words_of
 
 MARGINS = {"translation": 0.02, "classification": 0.03}
 """Losing this share of the score (of the score above chance, in classification) is noticeable. The paper calls losses

@@ -8,6 +8,10 @@ from dataclasses import replace
 
 import pandas
 
+from headroom.claims.metrics import metric_word
+from headroom.claims.selection import chosen_heads, main_metric
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import listing
 from headroom.report.claims.evidence import (
     MARGINS,
     has_skill,
@@ -24,12 +28,8 @@ from headroom.report.claims.keeping import enough_share
 from headroom.report.claims.pruning import KIND_SHARE, mean_difference, removable_share
 from headroom.report.claims.removing import unchanged_share
 from headroom.report.claims.verdict import Estimate, Measured, mean_share
-from headroom.report.formatting import listing
-from headroom.report.metrics import metric_word
 from headroom.report.palette import KIND_NAMES
-from headroom.report.selection import chosen_heads, main_metric
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of, task_name
+from headroom.report.tasks import task_name
 
 UNSKILLED = "the models score no more with their heads than without"
 

@@ -2,14 +2,14 @@
 
 import pandas
 
+from headroom.claims.selection import rows_where
+from headroom.claims.significance import changed, right_or_wrong
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import listing, number, percent
 from headroom.report.claims.evidence import by_run, estimate_in
 from headroom.report.claims.speed import half_sliced
 from headroom.report.claims.verdict import mean_share
-from headroom.report.formatting import listing, number, percent
-from headroom.report.selection import rows_where
-from headroom.report.significance import changed, right_or_wrong
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of, task_name, words_of
+from headroom.report.tasks import task_name, words_of
 
 PART_NAMES = {
     "encoder": "the encoder",

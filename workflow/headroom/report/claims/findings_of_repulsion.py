@@ -1,12 +1,12 @@
 """The sentence that says whether training heads to repel each other changes the answer."""
 
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import listing
 from headroom.report.claims.diversity import LIKENESS
 from headroom.report.claims.paired import Pair, compared, difference_of, main_pair, points_on
 from headroom.report.claims.prunability import LESS, MORE, OPEN, SAME, Prunability, prunability
 from headroom.report.claims.update_cost import median_of, ratios
 from headroom.report.claims.verdict import Estimate, Measured, Unit
-from headroom.report.formatting import listing
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import task_name
 
 _OPENINGS = {

@@ -1,9 +1,9 @@
 """The sentence about what heads do and how many of them learned gates leave; there is one where that was examined."""
 
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.gates import encoder_readings
 from headroom.report.claims.pointing import syntactic_readings
 from headroom.report.claims.verdict import Reading, mean_share
-from headroom.report.study_tables import StudyTables
 
 
 def syntax(tables: StudyTables) -> str:

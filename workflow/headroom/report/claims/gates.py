@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 import pandas
 
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import MARGINS, readings, scaled_by_run, task_kind
 from headroom.report.claims.gating import (
     HARD_CONCRETE,
@@ -16,9 +19,6 @@ from headroom.report.claims.gating import (
     models,
 )
 from headroom.report.claims.verdict import FAILS, UNDECIDED, Claim, Estimate, Measured, Reading, above
-from headroom.report.metrics import metric_points
-from headroom.report.selection import rows_where
-from headroom.report.study_tables import StudyTables
 
 QUARTER, TWELFTH = 1 / 4, 1 / 12
 """The paper's encoder does without a noticeable loss on 4 to 12 of 48 heads."""

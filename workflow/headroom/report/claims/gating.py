@@ -6,10 +6,10 @@ import numpy
 import pandas
 from scipy.stats import t
 
+from headroom.claims.selection import heads_of, rows_where
 from headroom.core.heads import KINDS, Head
 from headroom.report.claims.evidence import difference, judged
 from headroom.report.claims.verdict import Estimate
-from headroom.report.selection import heads_of, rows_where
 
 HARD_CONCRETE = "hard-concrete"
 EXACT = ("exact", "exact-straight-through")

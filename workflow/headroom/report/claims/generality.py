@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pandas
 
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import main_curve, point_at, readings
 from headroom.report.claims.pruning import read_reaching
 from headroom.report.claims.verdict import Claim, Measured, Reading, above
-from headroom.report.study_tables import StudyTables
 
 PRUNABLE = {"sst2": 0.6, "cola": 0.5, "mrpc": 0.5}
 """The share of heads that the paper prunes "without a noticeable impact" by task (Appendix B)."""

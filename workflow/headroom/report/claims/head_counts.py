@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy
 
-from headroom.report.arms import BASELINE, REPULSIVE, ArmDescription
+from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
+from headroom.claims.selection import last_epochs
+from headroom.claims.study_tables import StudyTables, arm_of
 from headroom.report.claims.paired import difference_of, points_on, scores_by_seed
 from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading
-from headroom.report.selection import last_epochs
-from headroom.report.study_tables import StudyTables, arm_of
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pandas
 
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import chosen_heads, main_set, rows_where
+from headroom.claims.significance import right_or_wrong
+from headroom.claims.study_tables import StudyTables
 from headroom.core.significance import holm
 from headroom.report.claims.evidence import estimate_in, readings, safe, task_kind
 from headroom.report.claims.removing import MOST, by_other_tests
 from headroom.report.claims.verdict import LEVEL, Claim, Estimate, Measured, Reading, above
-from headroom.report.metrics import metric_points
-from headroom.report.selection import chosen_heads, main_set, rows_where
-from headroom.report.significance import right_or_wrong
-from headroom.report.study_tables import StudyTables
 
 CATASTROPHE = 0.25
 """Share of the score whose loss is called catastrophic; the paper lost 38 %."""

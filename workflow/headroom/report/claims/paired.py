@@ -7,13 +7,13 @@ from typing import Any
 
 import pandas
 
-from headroom.report.arms import BASELINE, REPULSIVE, ArmDescription
+from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import main_metric, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of, seed_of
 from headroom.report.claims.evidence import estimate_in, judged
 from headroom.report.claims.gating import mean_of
 from headroom.report.claims.verdict import Estimate
-from headroom.report.metrics import metric_points
-from headroom.report.selection import main_metric, main_set, rows_where
-from headroom.report.study_tables import StudyTables, arm_of, seed_of
 
 
 @dataclass(frozen=True)

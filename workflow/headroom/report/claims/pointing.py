@@ -2,12 +2,12 @@
 
 import pandas
 
+from headroom.claims.roles import HEAD, MARGIN, SHUFFLED, TRAINED, UNTRAINED, best_heads
+from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import readings
 from headroom.report.claims.relevance import over_uniform
 from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading, above
-from headroom.report.roles import HEAD, MARGIN, SHUFFLED, TRAINED, UNTRAINED, best_heads
-from headroom.report.selection import last_epochs, rows_where
-from headroom.report.study_tables import StudyTables
 
 POSITIONAL = 0.9
 """A positional head points to one relative position for this share of words."""

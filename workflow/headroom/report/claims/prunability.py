@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.paired import Pair, compared, main_pair
 from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading
-from headroom.report.study_tables import StudyTables
 
 AREA_MARGIN = 0.02
 """A change of the area under the pruning curve by less than this share of the full score does not matter."""

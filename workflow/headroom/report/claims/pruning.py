@@ -3,6 +3,7 @@
 import numpy
 import pandas
 
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import (
     MARGINS,
     difference,
@@ -24,7 +25,6 @@ from headroom.report.claims.verdict import (
     above,
     all_of,
 )
-from headroom.report.study_tables import StudyTables
 
 PRUNABLE = {"translation": 0.2, "classification": 0.4}
 """The share of heads that the paper prunes without noticeable loss, of WMT and of BERT on MNLI."""

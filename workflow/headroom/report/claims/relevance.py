@@ -3,10 +3,10 @@
 import numpy
 import pandas
 
+from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import estimate_in, readings
 from headroom.report.claims.verdict import FAILS, HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading, above
-from headroom.report.selection import last_epochs, rows_where
-from headroom.report.study_tables import StudyTables
 
 LEADS = 1.5
 """A head stands out with this many times an even share. The paper's best have up to 1.64 times (0.205 of 1/8)."""

@@ -3,12 +3,12 @@
 import numpy
 import pandas
 
+from headroom.claims.selection import last_epochs, main_metric, rows_where
+from headroom.claims.significance import SCREENING, changed, right_or_wrong
+from headroom.claims.study_tables import StudyTables
 from headroom.core.significance import holm
 from headroom.report.claims.evidence import judged, readings, safe, task_kind
 from headroom.report.claims.verdict import FAILS, HOLDS, LEVEL, UNDECIDED, Claim, Estimate, Measured, Reading, above
-from headroom.report.selection import last_epochs, main_metric, rows_where
-from headroom.report.significance import SCREENING, changed, right_or_wrong
-from headroom.report.study_tables import StudyTables
 
 MOST = 0.5
 

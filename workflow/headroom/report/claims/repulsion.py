@@ -1,9 +1,9 @@
 """R2, R3 and R4: whether repulsion between heads makes models better, by which method, and at which sites."""
 
-from headroom.report.arms import SPOS, SVGD, ArmDescription
+from headroom.claims.arms import SPOS, SVGD, ArmDescription
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.paired import Pair, difference_of, main_pair, points_on, repulsive_pairs, scores_by_seed
 from headroom.report.claims.verdict import HOLDS, UNDECIDED, Claim, Estimate, Measured, Reading, above
-from headroom.report.study_tables import StudyTables
 
 AS_GOOD = 0.01
 """An arm is as good as another if it scores less by no more than this share of the other's score: less than half of

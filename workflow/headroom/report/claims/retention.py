@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import pandas
 
+from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import readings
 from headroom.report.claims.gating import survival, welch
 from headroom.report.claims.verdict import Claim, Estimate, Measured, Reading, above, all_of
-from headroom.report.selection import last_epochs, rows_where
-from headroom.report.study_tables import StudyTables
 
 
 def _survival(rows: pandas.DataFrame) -> pandas.DataFrame:

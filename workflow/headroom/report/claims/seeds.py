@@ -4,10 +4,10 @@ from itertools import combinations
 
 import numpy
 
+from headroom.claims.roles import functions, held
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.verdict import UNDECIDED, Claim, Estimate, Measured, Reading, above
-from headroom.report.roles import functions, held
-from headroom.report.selection import rows_where
-from headroom.report.study_tables import StudyTables
 
 ALIKE = 0.5
 """Two models agree if more than half of the functions that either has are in both."""

@@ -2,10 +2,10 @@
 
 import pandas
 
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.evidence import estimate_in, readings
 from headroom.report.claims.verdict import Claim, Measured, Reading, above, all_of, below
-from headroom.report.selection import rows_where
-from headroom.report.study_tables import StudyTables
 
 GAIN = 0.05
 """A gain in speed of this much is one; it lies between the paper's 2.7 % and 17.5 %."""

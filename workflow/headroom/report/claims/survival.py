@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import pandas
 from scipy.stats import hypergeom
 
+from headroom.claims.roles import TRAINED, UNTRAINED, held, main_roles, of_heads
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
 from headroom.report.claims.evidence import by_run
 from headroom.report.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
@@ -19,9 +22,6 @@ from headroom.report.claims.verdict import (
     Measured,
     Reading,
 )
-from headroom.report.roles import TRAINED, UNTRAINED, held, main_roles, of_heads
-from headroom.report.selection import heads_of, last_epochs, rows_where
-from headroom.report.study_tables import StudyTables
 
 SHARE = 0.5
 

@@ -4,9 +4,9 @@ import numpy
 import pandas
 from scipy.stats import binom
 
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims.paired import main_pair
 from headroom.report.claims.verdict import Claim, Estimate, Measured, Reading, below
-from headroom.report.study_tables import StudyTables
 
 NEGLIGIBLE = 1.05
 """An update that takes up to this many times the baseline's costs next to nothing more."""

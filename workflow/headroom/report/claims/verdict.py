@@ -8,9 +8,8 @@ from typing import Literal, NamedTuple
 
 import numpy
 
-from headroom.report.formatting import MOST_DECIMALS, count, estimate, number, plural
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import MOST_DECIMALS, count, estimate, number, plural
 
 Unit = Literal["number", "share", "count"]
 

@@ -2,12 +2,12 @@
 
 import pandas
 
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import count, estimate, listing, number, plural
 from headroom.report.claims.update_cost import NEGLIGIBLE, median_of, ratios
 from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Column, Exhibit, Row, Table, table_of
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import count, estimate, listing, number, plural
-from headroom.report.study_tables import StudyTables
 
 OUTLYING = 3.0
 """Rounds further from the middle half of an arm's rounds than this many times its width are not drawn."""

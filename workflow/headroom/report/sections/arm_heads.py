@@ -2,18 +2,18 @@
 
 import pandas
 
+from headroom.claims.metrics import metric_name
+from headroom.claims.selection import main_metric, main_set
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import estimate, listing, plural
 from headroom.report.claims.evidence import judged
 from headroom.report.claims.gating import mean_of
 from headroom.report.claims.head_counts import Sweep, read_sweep, sweeps
 from headroom.report.claims.paired import points_on, scores_by_seed
 from headroom.report.exhibits import Exhibit, Key, Row, Table, grid_table
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import estimate, listing, plural
 from headroom.report.keys import line_sample
-from headroom.report.metrics import metric_name
 from headroom.report.palette import arm_colour, arm_marker
-from headroom.report.selection import main_metric, main_set
-from headroom.report.study_tables import StudyTables
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:

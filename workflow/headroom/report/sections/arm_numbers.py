@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 
 import pandas
 
+from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.core.formatting import estimate, listing
 from headroom.report.claims.gating import mean_of
 from headroom.report.claims.paired import compared, main_pair
 from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Table, grid_table
-from headroom.report.formatting import estimate, listing
-from headroom.report.study_tables import StudyTables, arm_of
 
 MOST_LINES = 5
 """More lines than this cannot be told apart in one panel."""

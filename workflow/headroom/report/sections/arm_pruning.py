@@ -1,12 +1,14 @@
 """Pruning by arm: the curve by each model's own scores, what it says in one number, how even importance is."""
 
+from headroom.claims.metrics import metric_name
+from headroom.claims.selection import last_arm_curves
+from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.report.claims.paired import main_pair
 from headroom.report.claims.prunability import described, prunability
 from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Exhibit, Row, Table
 from headroom.report.figures import arms as figures
 from headroom.report.keys import arm_keys
-from headroom.report.metrics import metric_name
 from headroom.report.sections.arm_numbers import (
     arms_table,
     arms_with_lines,
@@ -15,9 +17,6 @@ from headroom.report.sections.arm_numbers import (
     reference_of,
     without_lines,
 )
-from headroom.report.selection import last_arm_curves
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of
 
 NUMBERS = {
     "area (%)": ("curve_area", "curve_area_difference", 100.0),

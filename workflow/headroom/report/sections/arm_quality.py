@@ -2,7 +2,11 @@
 
 import pandas
 
-from headroom.report.arms import ArmDescription, method_words
+from headroom.claims.arms import ArmDescription
+from headroom.claims.metrics import metric_name
+from headroom.claims.selection import main_metric, main_set
+from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.core.formatting import estimate, listing, opening
 from headroom.report.claims.evidence import estimate_in, judged
 from headroom.report.claims.gating import mean_of
 from headroom.report.claims.paired import (
@@ -17,10 +21,7 @@ from headroom.report.claims.repulsion import less as less_in_words
 from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Column, Exhibit, Row, Table, table_of
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import estimate, listing, opening
-from headroom.report.metrics import metric_name
-from headroom.report.selection import main_metric, main_set
-from headroom.report.study_tables import StudyTables, arm_of
+from headroom.report.names import method_words
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:

@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 import pandas
 
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import main_gradient, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import estimate, percent, plural
 from headroom.report.claims.evidence import judged
 from headroom.report.claims.gating import (
     EXACT,
@@ -17,10 +21,6 @@ from headroom.report.claims.gating import (
 )
 from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Exhibit, Table, grid_table
-from headroom.report.formatting import estimate, percent, plural
-from headroom.report.metrics import metric_points
-from headroom.report.selection import main_gradient, rows_where
-from headroom.report.study_tables import StudyTables
 
 SHARES = (0.25, 0.5, 0.75)
 

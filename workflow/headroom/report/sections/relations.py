@@ -3,13 +3,13 @@
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.roles import MARGIN, PLAIN, SHUFFLED, TRAINED, UNTRAINED, relations_of
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import MISSING, count, fixed, interval, listing, percent
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import pointing as figures
-from headroom.report.formatting import MISSING, count, fixed, interval, listing, percent
 from headroom.report.keys import line_sample, mark_sample
 from headroom.report.role_names import target_name
-from headroom.report.roles import MARGIN, PLAIN, SHUFFLED, TRAINED, UNTRAINED, relations_of
-from headroom.report.study_tables import StudyTables
 from headroom.report.voita_values import LANGUAGES, RELATIONS, SOURCES
 
 

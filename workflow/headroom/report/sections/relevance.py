@@ -3,17 +3,17 @@
 import numpy
 import pandas
 
+from headroom.claims.roles import main_roles
+from headroom.claims.selection import heads_of, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import MISSING, fixed, interval, number, percent
 from headroom.core.heads import KINDS, Head
 from headroom.report import palette
 from headroom.report.claims.relevance import LEADS, conservation_error, leading_sites, over_uniform
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import pointing as figures
-from headroom.report.formatting import MISSING, fixed, interval, number, percent
 from headroom.report.keys import line_sample, mark_sample
 from headroom.report.role_names import letters, target_name
-from headroom.report.roles import main_roles
-from headroom.report.selection import heads_of, rows_where
-from headroom.report.study_tables import StudyTables
 from headroom.report.voita_values import RELEVANCE, SOURCES
 
 _FORMS = {"E": "dot", "A": "square", "D": "triangle"}

@@ -5,18 +5,20 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas
 
+from headroom.claims.arms import ArmDescription, place_of
+from headroom.claims.maps import AttentionMap, read_maps
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.report.arms import ArmDescription, place_of
-from headroom.report.maps import AttentionMap, read_maps
 from headroom.settings.experiments import MainSettings
 
 TRANSLATION = "translation"
 """The task of this name is translation; runs of every other name classify."""
+
+TaskKind = Literal["translation", "classification"]
 
 TABLES = tables.ALL.by_name
 
@@ -141,6 +143,11 @@ class StudyTables:
 def task_of(run: str) -> str:
     """Return the task of a run: `sst2.baseline.seed2` is of task `sst2`."""
     return run.partition(".")[0]
+
+
+def kind_of(task: str) -> TaskKind:
+    """Return whether a task is translation or, as every other, classification."""
+    return "translation" if task in (TRANSLATION, "") else "classification"
 
 
 def arm_of(run: str) -> str:

@@ -6,9 +6,9 @@ from typing import Any
 
 import yaml
 
+from headroom.claims.arms import ArmDescription, described
+from headroom.claims.study_tables import TRANSLATION
 from headroom.core.errors import HeadroomError
-from headroom.report.arms import ArmDescription, described
-from headroom.report.study_tables import TRANSLATION
 
 Arms = dict[str, dict[str, ArmDescription]]
 

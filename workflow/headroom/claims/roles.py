@@ -5,10 +5,19 @@ from collections.abc import Iterable
 
 import pandas
 
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
-from headroom.report.role_names import ROLES, in_order, is_position
-from headroom.report.selection import heads_of, last_epochs, rows_where
-from headroom.report.study_tables import StudyTables
+
+ROLES = ("positional", "syntactic", "rare")
+
+PAPER_RELATIONS = tuple(
+    f"{relation}:{direction}"
+    for relation in ("nsubj", "obj", "amod", "advmod")
+    for direction in ("to-dependent", "to-governor")
+)
+"""The relations of the paper's table 1, in its order."""
+
 
 TRAINED, UNTRAINED, SHUFFLED = "trained", "untrained", "shuffled"
 
@@ -99,3 +108,14 @@ def counted(targets: Iterable[str]) -> dict[str, int]:
 def main_roles(tables: StudyTables, run: str) -> dict[Head, list[str]]:
     """Return the targets of every head of a run's trained model that holds a role."""
     return of_heads(held(rows_where(tables.roles, run=run)))
+
+
+def is_position(target: str) -> bool:
+    """Return whether a target is a relative position."""
+    return target.lstrip("+-").isdecimal()
+
+
+def in_order(target: str) -> tuple[int, str]:
+    """Return the key that sorts relations as the paper's table 1 does, others behind them."""
+    known = PAPER_RELATIONS.index(target) if target in PAPER_RELATIONS else len(PAPER_RELATIONS)
+    return known, target

@@ -5,8 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headroom.settings.arms import ARMS
-
 BASELINE = "baseline"
 SVGD, SPOS = "svgd", "spos"
 REPULSIVE = (SVGD, SPOS)
@@ -80,12 +78,6 @@ def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) 
 def place_of(arm: str, known: Sequence[str]) -> tuple[int, bool, str]:
     """Return the place of an arm: known ones come in their order, others behind them, of these the baseline first."""
     return known.index(arm) if arm in known else len(known), arm != BASELINE, arm
-
-
-def method_words(method: str) -> str:
-    """Return what a method does, in a few words; the method itself if it is unknown."""
-    arm = ARMS.get(method)
-    return str(arm.model_fields["method"].description) if arm else method
 
 
 def _own(value: Any, of_model: Any) -> Any:

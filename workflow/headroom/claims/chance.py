@@ -7,8 +7,7 @@ begin at that score. It is measured, not assumed: the end of the pruning curve, 
 
 import pandas
 
-from headroom.report.study_tables import StudyTables, task_of
-from headroom.report.tasks import kind_of
+from headroom.claims.study_tables import StudyTables, kind_of, task_of
 
 MEASURABLE = 1.0
 """A full score less than this above chance (in BLEU, in % or in points) has no share worth the name."""

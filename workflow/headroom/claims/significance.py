@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy
 import pandas
 
+from headroom.claims.selection import last_epochs, main_metric, main_set, rows_where
 from headroom.core.significance import benjamini_hochberg, holm
-from headroom.report.selection import last_epochs, main_metric, main_set, rows_where
 
 SCREENING = 0.01
 """The paper's level, uncorrected."""

@@ -1,34 +1,16 @@
-"""Choosing rows of the tables: last epochs, the run that is shown first, names of runs and orders."""
+"""Choosing rows of the tables: last epochs, the run that is shown first, the main order, metric and set."""
 
 from collections.abc import Iterable
 
 import pandas
 
+from headroom.claims.chance import with_shares
+from headroom.claims.study_tables import StudyTables, arm_of
 from headroom.core.heads import Head
-from headroom.report.chance import with_shares
-from headroom.report.study_tables import StudyTables, arm_of, seed_of
 from headroom.settings.experiments import MainSettings
 
-CRITERION_NAMES = {
-    "gradient-example": "gradient, per example",
-    "gradient-token": "gradient, per token",
-    "gradient-batch": "gradient, per batch",
-    "gradient-squared": "gradient, squared",
-}
-
-
-MOST_FOLDED = 8
-"""More drawings of single runs than this make the page large and help nobody."""
-
-
-def criterion_name(criterion: str) -> str:
-    """Return a criterion as readers should see it."""
-    return CRITERION_NAMES.get(criterion, criterion)
-
-
-def run_name(run: str) -> str:
-    """Return a run as readers should see it: `baseline, seed 1`."""
-    return f"{arm_of(run)}, seed {seed_of(run)}" if seed_of(run) else run
+GRADIENT_CRITERIA = ("gradient-example", "gradient-token", "gradient-batch", "gradient-squared")
+"""The gradient criteria, the usual one first."""
 
 
 def last_epochs(frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -40,18 +22,6 @@ def main_run(frame: pandas.DataFrame, tables: StudyTables) -> str:
     """Return the run shown first: the first run of the study (baseline, lowest seed) that has rows here."""
     present = set(frame["run"])
     return next(run for run in tables.runs if run in present)
-
-
-def folded_runs(others: list[str]) -> list[str]:
-    """Return the runs that are shown folded beside the one shown first: all if they are few, else one of every arm.
-
-    Args:
-        others: The other runs that could be shown, in order.
-    """
-    if len(others) <= MOST_FOLDED:
-        return others
-    first = {arm_of(run): run for run in reversed(others)}
-    return [run for run in others if run in first.values()][:MOST_FOLDED]
 
 
 def main_metric(frame: pandas.DataFrame) -> str:
@@ -139,13 +109,6 @@ def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
     return with_shares(pandas.concat(filled, ignore_index=True) if filled else chosen[0], tables)
 
 
-def order_name(order: str, normalised: str = "", ranking: str = "fixed") -> str:
-    """Return a removal order as readers should see it: `gradient, per token, rescored`."""
-    name = {"ablation": "single-head ablation", "reverse": "reverse (highest first)"}.get(order, criterion_name(order))
-    scaled = ", scaled by layer" if normalised == "layer" else ""
-    return name + scaled + (", rescored" if ranking == "rescored" else "")
-
-
 def main_criterion(rows: pandas.DataFrame) -> str:
     """Return the main criterion of the task that rows are of: that of the configuration, or the usual one."""
     return str(rows["main"].iloc[0]) if "main" in rows and len(rows) else MainSettings().main
@@ -157,5 +120,5 @@ def main_gradient(curves: pandas.DataFrame) -> tuple[str, str]:
     named = curves["order"].str.startswith("gradient") | (curves["order"] == main)
     rows = curves[named & (curves["ranking"] != "rescored")]
     present = set(zip(rows["order"], rows["normalised"], strict=True))
-    wanted = [(criterion, normalised) for normalised in ("raw", "layer") for criterion in (main, *CRITERION_NAMES)]
+    wanted = [(criterion, normalised) for normalised in ("raw", "layer") for criterion in (main, *GRADIENT_CRITERIA)]
     return next((pair for pair in [*wanted, *sorted(present)] if pair in present), ("", ""))
