@@ -21,9 +21,6 @@ PAPER_RELATIONS = tuple(
 
 TRAINED, UNTRAINED, SHUFFLED = "trained", "untrained", "shuffled"
 
-MARGIN = 0.1
-"""A syntactic head beats the most frequent relative position by this share of words (the paper's 10 %, in points)."""
-
 PLAIN = 0.2
 """A margin that leaves no doubt that a head tracks a relation."""
 

@@ -20,7 +20,8 @@ TRANSLATION = "translation"
 
 TaskKind = Literal["translation", "classification"]
 
-TABLES = tables.ALL.by_name
+TABLES = {name: table for name, table in tables.ALL.by_name.items() if "claims" not in table.writers}
+"""The tables that claims are decided by, in the order in which they are documented."""
 
 
 class StudyTables:

@@ -1,6 +1,9 @@
 """Runs, criteria, orders and methods as readers should see them."""
 
-from headroom.claims.study_tables import arm_of, seed_of
+from headroom.claims.evidence import judged
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import main_metric, main_set
+from headroom.claims.study_tables import StudyTables, arm_of, seed_of
 from headroom.settings.arms import ARMS
 
 CRITERION_NAMES = {
@@ -9,6 +12,25 @@ CRITERION_NAMES = {
     "gradient-batch": "gradient, per batch",
     "gradient-squared": "gradient, squared",
 }
+
+METHOD_NAMES = {
+    "hard-concrete": "hard concrete",
+    "exact": "exact K",
+    "exact-straight-through": "exact K, straight through",
+    "continued": "trained on, no head removed",
+    "gradient": "best by gradient, trained on",
+    "random": "random, trained on",
+    "scratch": "same layout from scratch",
+}
+SCOPES = {"E": "encoder heads", "all": "all heads"}
+
+PART_NAMES = {
+    "encoder": "the encoder",
+    "decoder": "the teacher-forced decoder",
+    "generation": "generation",
+    "model": "the whole model",
+}
+"""The timed parts of models."""
 
 MOST_FOLDED = 8
 """More drawings of single runs than this make the page large and help nobody."""
@@ -47,3 +69,9 @@ def method_words(method: str) -> str:
     """Return what a method does, in a few words; the method itself if it is unknown."""
     arm = ARMS.get(method)
     return str(arm.model_fields["method"].description) if arm else method
+
+
+def points_on(tables: StudyTables) -> str:
+    """Return what follows a difference in score: `BLEU on test`."""
+    rows = judged(tables.evaluation)
+    return f"{metric_points(main_metric(rows))} on {main_set(rows)}"

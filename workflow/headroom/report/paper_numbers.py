@@ -5,14 +5,16 @@ import math
 import pandas
 
 from headroom.claims.chance import measurable, with_scale
+from headroom.claims.evidence import has_skill, judged, main_curve, order_curve, point_at
 from headroom.claims.metrics import metric_points
+from headroom.claims.papers import threshold
+from headroom.claims.removal import half_sliced
 from headroom.claims.selection import chosen_heads, last_epochs, main_metric, main_run, main_set, rows_where
 from headroom.claims.significance import SCREENING
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import Estimate
+from headroom.claims.words import Measured
 from headroom.core.formatting import count, fixed, listing, number
-from headroom.report.claims.evidence import has_skill, judged, main_curve, order_curve, point_at
-from headroom.report.claims.speed import half_sliced
-from headroom.report.claims.verdict import Estimate, Measured
 from headroom.report.tasks import words_of
 
 NO_SHARE = "the full model scores too little for shares of it"
@@ -96,7 +98,7 @@ def half_by_gradient(tables: StudyTables) -> str:
 def gains(tables: StudyTables) -> str:
     """Return the gain in speed of the largest and of the smallest batches."""
     rows = _first_run(tables, "timing")
-    rows = half_sliced(rows) if len(rows) else rows
+    rows = half_sliced(rows, share=threshold("M10", "share"), near=threshold("M10", "near")) if len(rows) else rows
     if rows.empty:
         return ""
     parts = []

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
 from headroom.claims.selection import arm_rows
+from headroom.claims.verdict import Estimate
 from headroom.report import drawing, palette
-from headroom.report.claims.verdict import Estimate
 from headroom.report.figures.curves import Look, mean_curve
 from headroom.report.figures.lines import arm_lines, whole_epochs
 from headroom.report.palette import arm_colour, arm_marker

@@ -5,11 +5,11 @@ import pandas
 from headroom.claims.metrics import metric_name, metric_points, metric_word
 from headroom.claims.selection import heads_of, in_order, last_epochs, main_metric, main_run, main_set, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.claims.verdict import LEVEL
 from headroom.core.formatting import estimate, fixed, interval, number, p_value, plural
 from headroom.core.heads import KINDS, Head
 from headroom.report import palette
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
 from headroom.report.figures import ablation as figures
 from headroom.report.keys import full_key, mark_sample

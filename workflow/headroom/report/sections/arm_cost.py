@@ -2,10 +2,11 @@
 
 import pandas
 
+from headroom.claims.arm_effects import median_of, ratios
+from headroom.claims.papers import threshold
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import Estimate
 from headroom.core.formatting import count, estimate, listing, number, plural
-from headroom.report.claims.update_cost import NEGLIGIBLE, median_of, ratios
-from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Column, Exhibit, Row, Table, table_of
 from headroom.report.figures import arms as figures
 
@@ -32,8 +33,8 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         alt=finding,
         shows=finding,
         how="One update of every arm in turn on the same batches: a faint dot is a round, the mark the median with its"
-        f" 95 % interval from order statistics. Lower is cheaper; up to {NEGLIGIBLE} counts as next to nothing"
-        f" (R6).{_left_out(rounds, typical)}",
+        f" 95 % interval from order statistics. Lower is cheaper; up to {threshold('R6', 'negligible'):g} counts as next to"
+        f" nothing (R6).{_left_out(rounds, typical)}",
         tables=(_table(medians, rounds, reference),),
     )
 

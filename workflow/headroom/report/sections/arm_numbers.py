@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas
 
+from headroom.claims.gating import mean_of
+from headroom.claims.paired import compared, main_pair
 from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.claims.verdict import Estimate
 from headroom.core.formatting import estimate, listing
-from headroom.report.claims.gating import mean_of
-from headroom.report.claims.paired import compared, main_pair
-from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Table, grid_table
 
 MOST_LINES = 5

@@ -3,11 +3,11 @@
 import numpy
 import pandas
 
+from headroom.claims.paired import main_pair
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import Estimate
 from headroom.core.formatting import percent
-from headroom.report.claims.paired import main_pair
-from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Exhibit, Key, Row, Table, grid_table
 from headroom.report.figures import arms as figures
 from headroom.report.keys import mark_sample

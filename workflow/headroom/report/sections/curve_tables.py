@@ -7,10 +7,10 @@ import pandas
 
 from headroom.claims.selection import main_gradient, rows_where
 from headroom.claims.study_tables import kind_of
+from headroom.claims.verdict import LEVEL
 from headroom.core.formatting import MISSING, fixed, number, percent
 from headroom.core.heads import Head
 from headroom.report import palette
-from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Paper, Table, grid_table, table_of
 from headroom.report.figures.curves import by_order
 from headroom.report.names import order_name

@@ -3,8 +3,8 @@
 import pandas
 
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.survival import Drift, drifts
 from headroom.core.formatting import MISSING, listing, plural
-from headroom.report.claims.survival import Drift, drifts
 from headroom.report.exhibits import Column, Exhibit, Table, table_of
 from headroom.report.role_names import target_name, target_words
 

@@ -4,23 +4,15 @@ from dataclasses import dataclass
 
 import pandas
 
+from headroom.claims.evidence import judged
+from headroom.claims.gating import EXACT, GRADIENT, HARD_CONCRETE, RANDOM, hard, mean_of
 from headroom.claims.metrics import metric_points
 from headroom.claims.selection import main_gradient, rows_where
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import Estimate
 from headroom.core.formatting import estimate, percent, plural
-from headroom.report.claims.evidence import judged
-from headroom.report.claims.gating import (
-    EXACT,
-    GRADIENT,
-    HARD_CONCRETE,
-    METHOD_NAMES,
-    RANDOM,
-    SCOPES,
-    hard,
-    mean_of,
-)
-from headroom.report.claims.verdict import Estimate
 from headroom.report.exhibits import Exhibit, Table, grid_table
+from headroom.report.names import METHOD_NAMES, SCOPES
 
 SHARES = (0.25, 0.5, 0.75)
 

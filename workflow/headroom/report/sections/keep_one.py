@@ -9,11 +9,11 @@ from headroom.claims.metrics import metric_points, metric_word
 from headroom.claims.selection import chosen_heads, heads_of, main_run, main_set, rows_where
 from headroom.claims.significance import SCREENING
 from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.claims.verdict import LEVEL
 from headroom.core.formatting import MISSING, estimate, fixed, listing
 from headroom.core.heads import KINDS
 from headroom.core.significance import holm
 from headroom.report import palette
-from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Section, Table, grid_table
 from headroom.report.figures.keep_one import keep_one
 from headroom.report.keys import arm_keys, mark_sample

@@ -3,7 +3,8 @@
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.roles import MARGIN, PLAIN, SHUFFLED, TRAINED, UNTRAINED, relations_of
+from headroom.claims.papers import threshold
+from headroom.claims.roles import PLAIN, SHUFFLED, TRAINED, UNTRAINED, relations_of
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import MISSING, count, fixed, interval, listing, percent
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
@@ -49,8 +50,9 @@ def _bar_sample() -> Markup:
 def _finding(best: pandas.DataFrame, untrained: pandas.DataFrame, shuffled: pandas.DataFrame) -> str:
     """Say which relations a head was found for, and plainly which were not."""
     plain = best[best["margin"] >= PLAIN]
-    some = best[(best["margin"] >= MARGIN) & (best["margin"] < PLAIN)]
-    missed = best[best["margin"] < MARGIN]
+    margin = threshold("V4", "margin")
+    some = best[(best["margin"] >= margin) & (best["margin"] < PLAIN)]
+    missed = best[best["margin"] < margin]
     parts = [f"{len(plain) or 'None'} of {len(best)} relations and directions has a head at least 20 points better"]
     if len(plain) > 1:
         parts = [f"{len(plain)} of {len(best)} relations and directions have a head at least 20 points better"]
@@ -61,7 +63,7 @@ def _finding(best: pandas.DataFrame, untrained: pandas.DataFrame, shuffled: pand
     for control, words in ((untrained, "the untrained model"), (shuffled, "shuffled trees")):
         if len(control):
             highest = fixed(100 * control["margin"].max(), 1, signed=True)
-            passing = int((control["margin"] >= MARGIN).sum())
+            passing = int((control["margin"] >= margin).sum())
             parts.append(f"Of {words}, {passing or 'none'} passes 10 points (largest margin {highest}).")
     return " ".join(parts)
 

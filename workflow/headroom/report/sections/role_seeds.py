@@ -3,11 +3,11 @@
 import numpy
 import pandas
 
+from headroom.claims.pointing import functions_of_runs, likeness
 from headroom.claims.roles import functions, held, in_order, is_position
 from headroom.claims.selection import heads_of, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import MISSING, fixed, percent, plural
-from headroom.report.claims.seeds import functions_of_runs, likeness
 from headroom.report.exhibits import Exhibit, grid_table
 from headroom.report.names import run_name
 from headroom.report.role_names import target_words

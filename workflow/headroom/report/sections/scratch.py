@@ -2,12 +2,12 @@
 
 import pandas
 
+from headroom.claims.gates import scratch_differences
+from headroom.claims.gating import layout, mean_of
 from headroom.claims.metrics import metric_points
 from headroom.claims.selection import heads_of
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.core.formatting import MISSING, estimate, fixed, plural
-from headroom.report.claims.gates import scratch_differences
-from headroom.report.claims.gating import layout, mean_of
 from headroom.report.exhibits import Column, Exhibit, Paper, Table, table_of
 from headroom.report.names import run_name
 from headroom.report.voita_values import LAYOUTS, SOURCES

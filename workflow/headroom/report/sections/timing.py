@@ -18,11 +18,10 @@ from headroom.core.formatting import (
 from headroom.core.heads import KINDS, parse_head
 from headroom.report import palette
 from headroom.report.cautions import timing_noise
-from headroom.report.claims.findings_of_change import PART_NAMES
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures.timing import MARKERS, speedups
 from headroom.report.keys import full_key, line_sample
-from headroom.report.names import run_name
+from headroom.report.names import PART_NAMES, run_name
 from headroom.report.paper_values import SOURCES, TIMING
 from headroom.report.tasks import words_of
 

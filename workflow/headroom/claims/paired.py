@@ -8,12 +8,11 @@ from typing import Any
 import pandas
 
 from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
-from headroom.claims.metrics import metric_points
+from headroom.claims.evidence import estimate_in, judged
+from headroom.claims.gating import mean_of
 from headroom.claims.selection import main_metric, main_set, rows_where
 from headroom.claims.study_tables import StudyTables, arm_of, seed_of
-from headroom.report.claims.evidence import estimate_in, judged
-from headroom.report.claims.gating import mean_of
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.verdict import Estimate
 
 
 @dataclass(frozen=True)
@@ -94,9 +93,3 @@ def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "")
     rows = rows_where(rows, set=main_set(rows), arm=arm, baseline=reference)
     found = estimate_in(rows) if len(rows) else Estimate(math.nan)
     return None if math.isnan(found.value) else found
-
-
-def points_on(tables: StudyTables) -> str:
-    """Return what follows a difference in score: `BLEU on test`."""
-    rows = judged(tables.evaluation)
-    return f"{metric_points(main_metric(rows))} on {main_set(rows)}"

@@ -1,21 +1,15 @@
 """Rows that claims rest on: runs of the baseline, main order, points of a curve."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import numpy
 import pandas
 
 from headroom.claims.chance import measurable, with_scale
-from headroom.claims.metrics import metric_points
 from headroom.claims.selection import last_epochs, main_criterion, main_metric, main_set, rows_where
-from headroom.claims.study_tables import StudyTables, arm_of, kind_of, task_of
-from headroom.report.claims.verdict import UNDECIDED, Estimate, Measured, Reading
-from headroom.report.tasks import words_of
-
-MARGINS = {"translation": 0.02, "classification": 0.03}
-"""Losing this share of the score (of the score above chance, in classification) is noticeable. The paper calls losses
-of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above chance) not noticeable; what is left
-allows for sampling."""
+from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
+from headroom.claims.verdict import UNDECIDED, Estimate, Number, Reading
 
 
 def by_run(frame: pandas.DataFrame) -> Iterator[pandas.DataFrame]:
@@ -46,9 +40,10 @@ def readings(
     """
     found = []
     for rows in scaled_by_run(tables, name):
-        unskilled = _unskilled(rows) if shares else None
-        found.append(unskilled or read(rows))
-    return [reading for reading in found if reading is not None]
+        reading = (_unskilled(rows) if shares else None) or read(rows)
+        if reading is not None:
+            found.append(replace(reading, run=str(rows["run"].iloc[0])))
+    return found
 
 
 def has_skill(rows: pandas.DataFrame) -> bool:
@@ -62,20 +57,13 @@ def _unskilled(rows: pandas.DataFrame) -> Reading | None:
         return None
     rows = judged(rows)
     above = Estimate(float(rows["scale"].iloc[0]))
-    words = f"the full model scores only {{}} {metric_points(main_metric(rows))}"
-    if task_kind(rows) == "translation":
-        return Reading(UNDECIDED, (Measured(words, above),))
-    return Reading(UNDECIDED, (Measured(f"{words} more than without any head", above, signed=True),))
+    signed = task_kind(rows) == "classification"
+    return Reading(UNDECIDED, (Number("above_chance", above, signed=signed, about={"metric": main_metric(rows)}),))
 
 
-def task_kind(rows: pandas.DataFrame) -> str:
+def task_kind(rows: pandas.DataFrame) -> TaskKind:
     """Return whether rows are of translation or of classification."""
     return kind_of(task_of(str(rows["run"].iloc[0])))
-
-
-def of_score(rows: pandas.DataFrame) -> str:
-    """Return what shares are shares of: `of the score`, for classification `of the score above chance`."""
-    return words_of(task_of(str(rows["run"].iloc[0]))).of_score
 
 
 def judged(frame: pandas.DataFrame) -> pandas.DataFrame:
@@ -84,11 +72,11 @@ def judged(frame: pandas.DataFrame) -> pandas.DataFrame:
     return rows_where(rows, set=main_set(rows)) if len(rows) else rows
 
 
-def safe(rows: pandas.DataFrame) -> numpy.ndarray:
-    """Return which rows' intervals exclude a noticeable loss, (rows,)."""
+def safe(rows: pandas.DataFrame, margin: float) -> numpy.ndarray:
+    """Return which rows' intervals exclude a noticeable loss, (rows,): that of a `margin` of the score's scale."""
     if rows.empty:
         return numpy.zeros(0, dtype=bool)
-    result: numpy.ndarray = (rows["low"] > -MARGINS[task_kind(rows)] * rows["scale"]).to_numpy()
+    result: numpy.ndarray = (rows["low"] > -margin * rows["scale"]).to_numpy()
     return result
 
 

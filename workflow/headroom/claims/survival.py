@@ -1,29 +1,28 @@
-"""V8 and V9: whether heads with a role survive pruning, and whether roles move to heads that are left."""
+"""Whether heads with a role survive pruning, and whether roles move to heads that are left.
+
+Voita et al. (2019), section 6.3.
+"""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas
 from scipy.stats import hypergeom
 
+from headroom.claims.evidence import by_run
+from headroom.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
 from headroom.claims.roles import TRAINED, UNTRAINED, held, main_roles, of_heads
 from headroom.claims.selection import heads_of, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.core.heads import Head
-from headroom.report.claims.evidence import by_run
-from headroom.report.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
-from headroom.report.claims.verdict import (
+from headroom.claims.verdict import (
     FAILS,
     HOLDS,
-    LEVEL,
     UNDECIDED,
-    Claim,
     Estimate,
-    Measured,
+    Number,
     Reading,
 )
-
-SHARE = 0.5
+from headroom.core.heads import Head
 
 _NUMBER = re.compile(r"[0-9.]+(e-?[0-9]+)?")
 
@@ -93,33 +92,39 @@ def decisive(found: list[Survivors]) -> Survivors | None:
     return min(partial, key=lambda one: abs(len(one.kept) - len(one.specialised)), default=None)
 
 
-def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]]) -> Reading | None:
+def specialised_survive(tables: StudyTables, *, level: float) -> list[Reading]:
+    """Decide whether heads with a role survive pruning more often than random heads would.
+
+    Args:
+        tables: The tables of one task.
+        level: Random survivors have as many heads with a role with a chance below this.
+    """
+    examined = {*tables.roles["run"], *tables.attention_stats["run"]}
+    found = []
+    for rows in by_run(tables.gates):
+        run = str(rows["run"].iloc[0])
+        reading = _read_survival(rows, main_roles(tables, run), level) if run in examined else None
+        found += [replace(reading, run=run)] if reading else []
+    return found
+
+
+def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]], level: float) -> Reading | None:
     every = survivors(rows, targets, HARD_CONCRETE)
     if not every:
         return None
     one = decisive(every)
     if one is None:
         roles = Estimate(float(len(every[0].specialised)))
-        return Reading(UNDECIDED, (Measured("no setting to compare; heads with a role: {}", roles, unit="count"),))
+        return Reading(UNDECIDED, (Number("no_setting", roles, "count"),))
     p, _, _ = one.chances()
-    measured = (
-        Measured("{} heads with a role survive", Estimate(float(one.found)), unit="count"),
-        Measured("{} would by chance", Estimate(one.expected)),
-        Measured("survivors in all: {}", Estimate(float(len(one.kept))), unit="count"),
-        Measured("heads with a role before: {}", Estimate(float(len(one.specialised))), unit="count"),
-        Measured("exact p at most {}", Estimate(max(p, SMALLEST))),
+    numbers = (
+        Number("survive", Estimate(float(one.found)), "count"),
+        Number("by_chance", Estimate(one.expected)),
+        Number("survivors", Estimate(float(len(one.kept))), "count"),
+        Number("specialised", Estimate(float(len(one.specialised))), "count"),
+        Number("p", Estimate(max(p, SMALLEST))),
     )
-    return Reading(HOLDS if p < LEVEL else FAILS if one.found <= one.expected else UNDECIDED, measured)
-
-
-def _survival(tables: StudyTables) -> list[Reading]:
-    examined = {*tables.roles["run"], *tables.attention_stats["run"]}
-    found = []
-    for rows in by_run(tables.gates):
-        run = str(rows["run"].iloc[0])
-        if run in examined:
-            found.append(_read_survival(rows, main_roles(tables, run)))
-    return [reading for reading in found if reading is not None]
+    return Reading(HOLDS if p < level else FAILS if one.found <= one.expected else UNDECIDED, numbers)
 
 
 @dataclass(frozen=True)
@@ -193,51 +198,26 @@ def _holders(roles: pandas.DataFrame, without: frozenset[str] = frozenset()) -> 
     return found
 
 
-def _read_drift(found: list[Drift]) -> Reading:
+def functions_move(tables: StudyTables, *, share: float) -> list[Reading]:
+    """Decide whether functions whose heads are pruned are taken over by heads that are left.
+
+    Args:
+        tables: The tables of one task.
+        share: The share of the lost functions that has to be taken over.
+    """
+    found = []
+    for rows in by_run(tables.pruned_models):
+        run = str(rows["run"].iloc[0])
+        moved = drifts(tables, run)
+        found += [replace(_read_drift(moved, share), run=run)] if moved else []
+    return found
+
+
+def _read_drift(found: list[Drift], share: float) -> Reading:
     lost, taken = (sum(len(getattr(one, name)) for one in found) for name in ("lost", "taken_over"))
-    models = Measured("models labelled again: {}", Estimate(float(len(found))), unit="count")
-    gone = Measured("functions that lost all their heads: {}", Estimate(float(lost)), unit="count")
+    models = Number("models", Estimate(float(len(found))), "count")
+    gone = Number("lost", Estimate(float(lost)), "count")
     if not lost:
         return Reading(UNDECIDED, (gone, models))
-    share = taken / lost
-    verdict = HOLDS if share > SHARE else UNDECIDED if taken else FAILS
-    words = "{} of the functions that lost all their heads are taken over"
-    return Reading(verdict, (Measured(words, Estimate(share), unit="share"), gone, models))
-
-
-def _drift(tables: StudyTables) -> list[Reading]:
-    every = [drifts(tables, str(rows["run"].iloc[0])) for rows in by_run(tables.pruned_models)]
-    return [_read_drift(found) for found in every if found]
-
-
-CLAIMS = (
-    Claim(
-        id="V8",
-        claim="Heads with a role survive pruning.",
-        paper={
-            "translation": "17 of 48 heads kept: 11 of the 14 with a role among them; at random 5 would be",
-            "classification": "examined on translation only: 11 of 14 encoder heads with a role among 17 of 48",
-        },
-        rule="Hard-concrete gates on the encoder; roles are those of the trained model before. The setting is the one"
-        " that keeps as many heads as have a role, as nearly as the sweep has one. Holds if as many random survivors"
-        " have that many heads with a role, or more, with a chance below 5 % (hypergeometric, exact), does not hold if"
-        " there are no more than random survivors have on average; else undecided.",
-        section="gates",
-        read=_survival,
-    ),
-    Claim(
-        id="V9",
-        claim="Functions whose heads are pruned are taken over by heads that are left.",
-        paper={
-            "translation": "seen in models with 6 heads and fewer, whose positional heads also track syntax; not"
-            " counted",
-            "classification": "examined on translation only: seen in models with 6 heads and fewer, not counted",
-        },
-        rule="The heads of pruned models are labelled again. A function (a relative position, a relation in one"
-        " direction, rare words) is lost if all its heads were removed, and taken over if a head that is left holds it"
-        " afterwards. Over all pruned models of a run: holds if more than half of what was lost is taken over, does not"
-        " hold if nothing is; else undecided, as it is if no function lost all its heads.",
-        section="gates",
-        read=_drift,
-    ),
-)
+    verdict = HOLDS if taken / lost > share else UNDECIDED if taken else FAILS
+    return Reading(verdict, (Number("taken_over", Estimate(taken / lost), "share"), gone, models))

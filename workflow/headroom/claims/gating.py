@@ -6,25 +6,14 @@ import numpy
 import pandas
 from scipy.stats import t
 
+from headroom.claims.evidence import difference, judged
 from headroom.claims.selection import heads_of, rows_where
+from headroom.claims.verdict import Estimate
 from headroom.core.heads import KINDS, Head
-from headroom.report.claims.evidence import difference, judged
-from headroom.report.claims.verdict import Estimate
 
 HARD_CONCRETE = "hard-concrete"
 EXACT = ("exact", "exact-straight-through")
 CONTINUED, GRADIENT, RANDOM, SCRATCH = "continued", "gradient", "random", "scratch"
-
-METHOD_NAMES = {
-    HARD_CONCRETE: "hard concrete",
-    "exact": "exact K",
-    "exact-straight-through": "exact K, straight through",
-    CONTINUED: "trained on, no head removed",
-    GRADIENT: "best by gradient, trained on",
-    RANDOM: "random, trained on",
-    SCRATCH: "same layout from scratch",
-}
-SCOPES = {"E": "encoder heads", "all": "all heads"}
 
 FALLING = "falling"
 """What `start` says of a model whose loss was still falling when its gates were added."""
