@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from headroom.claims.arms import ArmDescription
+from headroom.claims.study_tables import TRANSLATION, StudyTables
 from headroom.core import tables
 from headroom.report import claims
-from headroom.report.arms import ArmDescription
 from headroom.report.claims import ClaimVerdict
-from headroom.report.study_tables import TRANSLATION, StudyTables
 
 Row = dict[str, Any]
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from headroom.claims.study_tables import StudyTables
 from headroom.report.__main__ import main
-from headroom.report.study_tables import StudyTables
 from made_once import made_once
 from report.example_tables import ALL_TASKS, write_example_maps, write_example_study
 

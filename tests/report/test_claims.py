@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, above, majority
+from headroom.claims.words import Measured
 from headroom.report.claims import CLAIMS, evaluate_claims
-from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, Measured, above, majority
-from headroom.report.study_tables import StudyTables
 from report.claim_tables import OTHER_RUN, RUN, curve, effects, expect, numbers_in, sites
 
 

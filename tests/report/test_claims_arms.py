@@ -4,13 +4,12 @@ import functools
 from pathlib import Path
 
 import pytest
-from headroom.report.arms import ArmDescription
-from headroom.report.claims.head_counts import heads_per_site, sweeps
-from headroom.report.claims.paired import compared as from_table
-from headroom.report.claims.paired import difference_of
-from headroom.report.claims.prunability import LESS, MORE, OPEN, SAME, effect_of
-from headroom.report.claims.update_cost import median_of
-from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
+from headroom.claims.arm_effects import LESS, MORE, OPEN, SAME, effect_of, median_of
+from headroom.claims.arms import ArmDescription
+from headroom.claims.head_counts import heads_per_site, sweeps
+from headroom.claims.paired import compared as from_table
+from headroom.claims.paired import difference_of
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
 from pandas import Series
 from report.claim_tables import Row, compared, numbers_in, scored, study, verdict_of
 from report.claim_tables import expect as expect_of

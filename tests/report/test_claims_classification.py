@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.report.claims import evaluate_claims
-from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from report.claim_tables import classified, curve, effects, expect, numbers_in, sites, study
 
 LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]

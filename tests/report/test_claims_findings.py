@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from headroom.claims.study_tables import StudyTables
 from headroom.report.claims import findings
-from headroom.report.study_tables import StudyTables
 from report.claim_tables import classified, compared, curve, effects, numbers_in, scored, study
 
 FALLING = [100, 99.5, 99, 98.9, 95, 90, 60, 20, 5, 2, 0]

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.report.claims.gating import mean_of, welch
-from headroom.report.claims.survival import is_of
-from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
-from headroom.report.formatting import number
+from headroom.claims.gating import mean_of, welch
+from headroom.claims.survival import is_of
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.core.formatting import number
 from report.claim_tables import (
     DECODER,
     ENCODER,

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.report.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from report.claim_tables import (
     OTHER_RUN,
     RUN,

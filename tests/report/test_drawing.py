@@ -8,15 +8,15 @@ from typing import Any
 
 import pandas
 import pytest
+from headroom.claims.maps import AttentionMap, read_maps
+from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.report import atlas, drawing, palette, svg
 from headroom.report.atlas import Mark, Shape
 from headroom.report.attention_map import CELL, describe, draw_map
-from headroom.report.maps import AttentionMap, read_maps
 from headroom.report.sections import attention_maps
 from headroom.report.sections.curve_tables import area, safe_share
-from headroom.report.study_tables import StudyTables
 from lxml import etree
 
 

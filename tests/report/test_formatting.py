@@ -3,8 +3,9 @@
 import math
 
 import pytest
-from headroom.report import formatting
-from headroom.report.role_names import PAPER_RELATIONS, letter, letters, target_name
+from headroom.claims.roles import PAPER_RELATIONS
+from headroom.core import formatting
+from headroom.report.role_names import letter, letters, target_name
 
 NAN = math.nan
 

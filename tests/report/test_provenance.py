@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
+from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
 from headroom.report.provenance import provenance
-from headroom.report.study_tables import StudyTables
 from report.claim_tables import numbers_in
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"

@@ -6,9 +6,12 @@ from typing import Any
 
 import pandas
 import pytest
-from headroom.report import formatting
+from headroom.claims.selection import last_arm_curves
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import Estimate
+from headroom.claims.words import Measured
+from headroom.core import formatting
 from headroom.report.cautions import cautions
-from headroom.report.claims.verdict import Estimate, Measured
 from headroom.report.exhibits import Exhibit, Section
 from headroom.report.page import sections
 from headroom.report.paper_index import Found, paper_index
@@ -28,8 +31,6 @@ from headroom.report.sections import (
     roles,
     settling,
 )
-from headroom.report.selection import last_arm_curves
-from headroom.report.study_tables import StudyTables
 from report.claim_tables import (
     ENCODER,
     OTHER_RUN,

@@ -4,14 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from headroom.claims.arms import ArmDescription
+from headroom.claims.chance import measurable, with_scale, with_shares
+from headroom.claims.configuration import arms_in, read_configuration
+from headroom.claims.paired import main_pair, repulsive_pairs
+from headroom.claims.significance import changed, right_or_wrong
+from headroom.claims.study_tables import TABLES, StudyTables, arm_of, seed_of, task_of
 from headroom.core.errors import HeadroomError
-from headroom.report.arms import ArmDescription
-from headroom.report.chance import measurable, with_scale, with_shares
-from headroom.report.claims.paired import main_pair, repulsive_pairs
-from headroom.report.configuration import arms_in, read_configuration
 from headroom.report.sections.arm_numbers import arms_with_lines, without_lines
-from headroom.report.significance import changed, right_or_wrong
-from headroom.report.study_tables import TABLES, StudyTables, arm_of, seed_of, task_of
 from report.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
 from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
 

@@ -45,13 +45,18 @@ GROUPS: dict[str, dict[str, str]] = {
         "update_cost": "time the updates of every arm",
     },
     "Answers": {
+        "claims": "decide the claims of the papers from a study's tables, or print them",
         "report": "write the report",
-        "docs": "write the configuration's schema and table",
+        "docs": "write the pages that are made from the code",
     },
 }
 """By group, every stage and what it does in a line."""
 
 STAGES = {name: line for group in GROUPS.values() for name, line in group.items()}
+
+
+ROOMS = ("claims", "report")
+"""The stages that are rooms of their own."""
 
 
 def usage() -> str:
@@ -72,7 +77,7 @@ def main() -> None:
     if name not in STAGES:
         print(f"error: no stage '{name}'; python -m headroom --help lists them", file=sys.stderr)
         sys.exit(2)
-    module = "headroom.report.__main__" if name == "report" else f"headroom.stages.{name}"
+    module = f"headroom.{name}.__main__" if name in ROOMS else f"headroom.stages.{name}"
     run(importlib.import_module(module).main, arguments)
 
 

@@ -25,8 +25,11 @@ CHOSEN = {
 }
 """By stage, the modules of which a job imports one, which its rule names."""
 
-FAMILIES = "headroom.methods.criteria"
-"""The package that imports its modules without naming them."""
+FAMILIES = ("headroom.methods.criteria", "headroom.claims")
+"""The packages that import their modules without naming them."""
+
+ROOMS = ("claims", "report")
+"""The stages that are packages of their own."""
 
 _USES = re.compile(r"^USES = (\(.*?\))$", re.M | re.S)
 
@@ -57,8 +60,8 @@ class Sources:
         """Return the files of modules, of all that they import, and of the packages that hold these."""
         known = [name for module in modules for name in (module, f"{module}.__main__") if name in self.graph.modules]
         found = {name for module in known for name in (module, *self.graph.find_upstream_modules(module))}
-        if FAMILIES in found:  # it imports all modules of its folder
-            families = self.graph.find_children(FAMILIES)
+        for family in found.intersection(FAMILIES):  # it imports all modules of its folder
+            families = self.graph.find_children(family)
             found |= {name for module in families for name in (module, *self.graph.find_upstream_modules(module))}
         found = {name for name in found if not name.startswith(DECLARATIONS)}
         packages = {name.rpartition(".")[0] for name in found if "." in name}
@@ -66,7 +69,7 @@ class Sources:
 
     def of_stage(self, stage: str, engine: str | None = None, others: Iterable[str] = ()) -> list[str]:
         """Return the files of a stage, of those parts of an engine that it uses, and of other modules."""
-        module = "headroom.report" if stage == "report" else f"headroom.stages.{stage}"
+        module = f"headroom.{stage}" if stage in ROOMS else f"headroom.stages.{stage}"
         chosen = f"headroom.engines.{engine}"
         parts = [f"{chosen}.engine", *(f"{chosen}.{part}" for part in self.uses(stage))] if engine else []
         return self.of(module, *parts, *others)

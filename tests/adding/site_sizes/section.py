@@ -1,8 +1,8 @@
 """Sizes of sites."""
 
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import count
 from headroom.report.exhibits import Column, Exhibit, Section, table_of
-from headroom.report.formatting import count
-from headroom.report.study_tables import StudyTables
 
 
 def section(tables: StudyTables) -> Section:

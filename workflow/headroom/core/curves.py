@@ -92,9 +92,14 @@ def removable_share(removed: ndarray, kept: ndarray, margin: float) -> Estimate:
     return Estimate(_crossing(removed, fitted[0], least), min(first, last), max(first, last))
 
 
-def removable(removed: ndarray, kept: ndarray, margin: float) -> float:
-    """Return the value of `removable_share` for a curve without resamples, (points,); NaN for one without shares."""
-    return float("nan") if numpy.isnan(kept).any() else _crossing(removed, monotone(kept[None])[0], 1.0 - margin)
+def removable(removed: ndarray, kept: ndarray, margin: float) -> ndarray:
+    """Return the value of `removable_share` of each curve, (rows,) from (rows, points); NaN of one without shares."""
+    return numpy.array(
+        [
+            numpy.nan if numpy.isnan(row).any() else _crossing(removed, monotone(row[None])[0], 1.0 - margin)
+            for row in kept
+        ]
+    )
 
 
 def _crossing(removed: ndarray, fit: ndarray, least: float) -> float:

@@ -316,9 +316,9 @@ def over_runs(values: Sequence[float] | ndarray, resampled: Sequence[ndarray] | 
     """Return the mean over runs with an interval for other runs on other sentences.
 
     Runs and sentences are crossed: all runs are judged on the same sentences. The variance of the mean is that
-    between runs over their number, plus that of the mean over resamples of the sentences, less what both contain: what
-    sentences do to single runs (estimated from the resamples of each run alone). Its degrees of freedom are
-    Satterthwaite's, since few runs tell little about their variance.
+    between runs over their number, and that of the mean over resamples of the sentences, less what both contain: the
+    luck of single runs with single sentences (estimated from the resamples of each run alone). The squares of the two
+    half widths are added, the first by Student's t, since few runs tell little about their variance.
 
     Args:
         values: (runs,) numbers.
@@ -336,9 +336,6 @@ def over_runs(values: Sequence[float] | ndarray, resampled: Sequence[ndarray] | 
     between = float(runs.var(ddof=1)) / len(runs)
     sentences = float(drawn.mean(axis=0).var(ddof=1))
     both = max(0.0, (float(drawn.var(axis=1, ddof=1).mean()) - sentences) / (len(runs) - 1))
-    total = max(between + sentences - both, between, sentences)
-    if total == 0:
-        return Estimate(center, center, center)
-    freedom = total**2 / (between**2 / (len(runs) - 1)) if between else numpy.inf
-    half = float(t.ppf((1 + LEVEL) / 2, freedom)) * total**0.5
+    tail = (1 + LEVEL) / 2
+    half = (t.ppf(tail, len(runs) - 1) ** 2 * between + t.ppf(tail, numpy.inf) ** 2 * max(0.0, sentences - both)) ** 0.5
     return Estimate(center, center - half, center + half)

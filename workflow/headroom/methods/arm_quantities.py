@@ -71,7 +71,8 @@ def curve_area(curve: pandas.DataFrame) -> float:
 def removable_share(curve: pandas.DataFrame) -> float:
     """Return the share of heads that can go along one curve before the loss is noticeable; see `core.curves`."""
     kind = "translation" if (curve["task"] == "translation").all() else "classification"
-    return removable(*shares_of(curve), MARGINS[kind])
+    removed, kept = shares_of(curve)
+    return float(removable(removed, kept[None], MARGINS[kind])[0])
 
 
 INPUTS = {

@@ -11,9 +11,9 @@ from headroom.core.command import run, stage_parser
 from headroom.core.files import atomic_path
 
 if TYPE_CHECKING:
+    from headroom.claims.study_tables import StudyTables
     from headroom.report.exhibits import Section
     from headroom.report.paper_index import PaperIndex
-    from headroom.report.study_tables import StudyTables
 
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
@@ -30,6 +30,8 @@ def build_parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--study", required=True, help="name of the study")
     add("--tables", nargs="*", type=Path, default=[], metavar="CSV", help="the study's tables")
+    add("--claims", type=Path, help="verdicts, as headroom claims writes them: claims.csv")
+    add("--numbers", type=Path, help="the numbers of these and of the answer: numbers.csv")
     add(
         "--maps",
         nargs="*",
@@ -49,24 +51,27 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables, draw and write the report."""
     given = build_parser().parse_args(arguments)
+    from headroom.claims.configuration import arms_in, mains_in, read_configuration
+    from headroom.claims.study_tables import StudyTables
+    from headroom.core.tables import CLAIMS, NUMBERS
+    from headroom.report import answer
     from headroom.report.cautions import cautions
-    from headroom.report.claims import evaluate_claims, findings
-    from headroom.report.configuration import arms_in, mains_in, read_configuration
     from headroom.report.page import render, sections
     from headroom.report.provenance import provenance
     from headroom.report.sections.scores import motif
-    from headroom.report.study_tables import StudyTables
+    from headroom.report.verdicts import verdicts
 
     configured = read_configuration(given.configuration)
+    numbers = NUMBERS.read_all([given.numbers] if given.numbers else [])
     tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))
     made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
     parts = sections(tables)
     page = render(
         given.study,
         parts,
-        verdicts=evaluate_claims(tables),
+        verdicts=verdicts(CLAIMS.read_all([given.claims] if given.claims else []), numbers),
         indices=indices(tables, parts),
-        findings=findings(tables),
+        findings=answer.sentences(numbers, tables) if given.numbers else [],
         cautions=cautions(tables),
         provenance=made,
         motif=motif(tables.of_task(tables.task)),

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from headroom.claims.maps import AttentionMap
 from headroom.report import palette
-from headroom.report.maps import AttentionMap
 
 CELL = 17.0
 _SIZE = 11.5

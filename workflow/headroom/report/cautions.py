@@ -5,13 +5,14 @@ from collections.abc import Callable
 
 import pandas
 
-from headroom.report.chance import with_scale
-from headroom.report.formatting import listing, number, percent, plural
-from headroom.report.metrics import metric_points, metric_word
+from headroom.claims.chance import with_scale
+from headroom.claims.metrics import metric_points, metric_word
+from headroom.claims.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.core.formatting import listing, number, percent, plural
+from headroom.report.names import run_name
 from headroom.report.sections.gates import warnings
-from headroom.report.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, run_name
-from headroom.report.study_tables import StudyTables, arm_of
-from headroom.report.tasks import heading, kind_of, words_of
+from headroom.report.tasks import heading, words_of
 
 FEW_EXAMPLES = 200
 FEW_HEADS = 24

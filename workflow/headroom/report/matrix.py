@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
-from headroom.report.formatting import fixed
+from headroom.core.formatting import fixed
 
 CELL_HEIGHT = 32.0
 LEFT = 134.0

@@ -11,11 +11,12 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
+from headroom.claims.papers import read_papers
+from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import visible
+from headroom.core.formatting import listing
 from headroom.report import palette, svg
-from headroom.report.claims import PAPERS, ClaimVerdict
 from headroom.report.exhibits import Exhibit, Section, of_another_task
-from headroom.report.formatting import listing
 from headroom.report.paper_index import TITLE as INDEX_TITLE
 from headroom.report.paper_index import PaperIndex
 from headroom.report.provenance import Provenance
@@ -35,8 +36,8 @@ from headroom.report.sections import (
     timing,
     training,
 )
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import heading, task_name
+from headroom.report.verdicts import ClaimVerdict
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Where the template, the style and the script of the page are."""
@@ -46,13 +47,6 @@ _INTERVAL = re.compile(r"\[([^\s\[\]]+), ([^\s\[\]]+)\]")
 _TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=<)|(?<=<) (?=[0-9])")
 
 VERDICTS = ("holds", "does not hold", "undecided at this scale", "not run")
-
-TITLES = {
-    "M": "Are Sixteen Heads Really Better than One?",
-    "V": "Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned",
-    "R": "Repulsive Attention: Rethinking Multi-head Attention as Bayesian Inference",
-}
-"""The papers' titles, by the letter of their claims."""
 
 QUESTION = (
     "Which attention heads does a trained model need, what do they do, which can go, what is gained by removing them"
@@ -130,8 +124,8 @@ def render(
     light, dark = palette.style_variables()
     claims = [list(group) for _, group in groupby(verdicts, key=lambda one: one.id)]
     papers = [
-        (authors, TITLES[letter], [group for group in claims if group[0].id.startswith(letter)])
-        for letter, authors in PAPERS.items()
+        (paper.authors, paper.title, [group for group in claims if group[0].id in {one.id for one in paper.claims}])
+        for paper in read_papers()
     ]
     tally = Counter(one.verdict for one in verdicts)
     page = environment.get_template("page.html.j2").render(

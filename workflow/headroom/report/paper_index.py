@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
 from headroom.report import paper_numbers as ours
 from headroom.report.exhibits import Exhibit, Section
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import TaskKind, kind_of
 
 TITLE = "The papers, exhibit by exhibit"
 

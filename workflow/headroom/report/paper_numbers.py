@@ -4,15 +4,17 @@ import math
 
 import pandas
 
-from headroom.report.chance import measurable, with_scale
-from headroom.report.claims.evidence import has_skill, judged, main_curve, order_curve, point_at
-from headroom.report.claims.speed import half_sliced
-from headroom.report.claims.verdict import Estimate, Measured
-from headroom.report.formatting import count, fixed, listing, number
-from headroom.report.metrics import metric_points
-from headroom.report.selection import chosen_heads, last_epochs, main_metric, main_run, main_set, rows_where
-from headroom.report.significance import SCREENING
-from headroom.report.study_tables import StudyTables
+from headroom.claims.chance import measurable, with_scale
+from headroom.claims.evidence import Curve, curve_by, estimate, has_skill, judged, main_curve
+from headroom.claims.metrics import metric_points
+from headroom.claims.papers import threshold
+from headroom.claims.removal import half_sliced
+from headroom.claims.selection import chosen_heads, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.claims.significance import SCREENING
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.words import Measured
+from headroom.core.formatting import count, fixed, listing, number
+from headroom.core.statistics import Estimate
 from headroom.report.tasks import words_of
 
 NO_SHARE = "the full model scores too little for shares of it"
@@ -29,6 +31,12 @@ def _first_run(tables: StudyTables, name: str) -> pandas.DataFrame:
 
 def _share(found: Estimate | None) -> str:
     return "" if found is None or math.isnan(found.value) else Measured("", found, unit="share").bare()
+
+
+def _at(curve: Curve | None, share: float) -> Estimate | None:
+    """Return what a curve keeps at a share of heads removed."""
+    found = None if curve is None else curve.at(share)
+    return None if found is None else estimate(found)
 
 
 def near(tables: StudyTables, distance: float) -> str:
@@ -79,8 +87,8 @@ def half_removed(tables: StudyTables) -> str:
     rows = _first_run(tables, "pruning")
     if rows.empty or not has_skill(rows):
         return NO_SHARE if len(rows) else ""
-    ablation, score = _share(point_at(order_curve(rows, "ablation"), 0.5)), words_of(tables.task).score
-    gradient = _share(point_at(main_curve(rows), 0.5))
+    ablation, score = _share(_at(curve_by(rows, ("ablation", "")), 0.5)), words_of(tables.task).score
+    gradient = _share(_at(main_curve(rows), 0.5))
     return f"at 50 %: {gradient} of the {score} kept by gradient" + (f", {ablation} by ablation" if ablation else "")
 
 
@@ -89,14 +97,14 @@ def half_by_gradient(tables: StudyTables) -> str:
     rows = _first_run(tables, "pruning")
     if rows.empty or not has_skill(rows):
         return NO_SHARE if len(rows) else ""
-    kept = _share(point_at(main_curve(rows), 0.5))
+    kept = _share(_at(main_curve(rows), 0.5))
     return f"at 50 %: {kept} of the {words_of(tables.task).score} kept" if kept else ""
 
 
 def gains(tables: StudyTables) -> str:
     """Return the gain in speed of the largest and of the smallest batches."""
     rows = _first_run(tables, "timing")
-    rows = half_sliced(rows) if len(rows) else rows
+    rows = half_sliced(rows, share=threshold("M10", "share"), near=threshold("M10", "near")) if len(rows) else rows
     if rows.empty:
         return ""
     parts = []
@@ -113,7 +121,7 @@ def _device(rows: pandas.DataFrame) -> str:
 def kinds(tables: StudyTables) -> str:
     """Return what is kept with 70 % of one kind removed."""
     rows = _first_run(tables, "pruning")
-    found = {kind: point_at(main_curve(rows, kind), 0.7) for kind in ("E", "A", "D")}
+    found = {kind: _at(main_curve(rows, kind), 0.7) for kind in ("E", "A", "D")}
     parts = [f"{_share(kept)} ({kind})" for kind, kept in found.items() if kept is not None]
     return f"at 70 %: {listing(parts)} of the score kept" if parts else ""
 
@@ -127,6 +135,6 @@ def epochs(tables: StudyTables) -> str:
     if not numbers:
         return NO_SHARE if len(every) else ""
     ends = dict.fromkeys((numbers[0], numbers[-1]))
-    kept = {epoch: point_at(main_curve(rows_where(rows, epoch=epoch)), 0.4) for epoch in ends}
+    kept = {epoch: _at(main_curve(rows_where(rows, epoch=epoch)), 0.4) for epoch in ends}
     parts = [f"{_share(found)} in epoch {epoch:.0f}" for epoch, found in kept.items() if found is not None]
     return f"at 40 %: {listing(parts)} of the {words_of(tables.task).score} kept" if parts else ""

@@ -11,12 +11,12 @@ from pathlib import Path
 import pandas
 import yaml
 
+from headroom.claims.configuration import read_configuration
+from headroom.claims.study_tables import TABLES, StudyTables, seed_of
 from headroom.core.errors import HeadroomError
-from headroom.report.configuration import read_configuration
+from headroom.core.formatting import count, device_name, duration, listing, percent, plural
 from headroom.report.exhibits import Column, Table, table_of
-from headroom.report.formatting import count, device_name, duration, listing, percent, plural
-from headroom.report.selection import run_name
-from headroom.report.study_tables import TABLES, StudyTables, seed_of
+from headroom.report.names import run_name
 from headroom.report.tasks import heading
 
 PACKAGES = (

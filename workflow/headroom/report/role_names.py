@@ -6,9 +6,8 @@ A target is what a head points to: a relative position (`-1`), a relation of the
 
 from collections.abc import Iterable
 
-from headroom.report.formatting import MINUS
-
-ROLES = ("positional", "syntactic", "rare")
+from headroom.claims.roles import in_order, is_position
+from headroom.core.formatting import MINUS
 
 _ENDS = {
     "nsubj": ("s", "verb", "subject"),
@@ -20,13 +19,6 @@ _ENDS = {
 """By relation: its letter, its governor and its dependent in words."""
 
 _RARE = {"rarest": "rarest word", "two-rarest": "one of the two rarest words"}
-
-PAPER_RELATIONS = tuple(
-    f"{relation}:{direction}"
-    for relation in ("nsubj", "obj", "amod", "advmod")
-    for direction in ("to-dependent", "to-governor")
-)
-"""The relations of the paper's table 1, in its order."""
 
 
 def target_name(target: str) -> str:
@@ -42,11 +34,6 @@ def target_name(target: str) -> str:
 def target_words(target: str) -> str:
     """Return a target in a sentence: `position −1`, `verb → subject`, `rarest word`."""
     return f"position {target_name(target)}" if is_position(target) else target_name(target)
-
-
-def is_position(target: str) -> bool:
-    """Return whether a target is a relative position."""
-    return target.lstrip("+-").isdecimal()
 
 
 def letter(target: str) -> str:
@@ -78,9 +65,3 @@ def legend(targets: Iterable[str]) -> str:
     if any(target in _RARE for target in present):
         parts.append("r: rare words")
     return "; ".join(parts)
-
-
-def in_order(target: str) -> tuple[int, str]:
-    """Return the key that sorts relations as the paper's table 1 does, others behind them."""
-    known = PAPER_RELATIONS.index(target) if target in PAPER_RELATIONS else len(PAPER_RELATIONS)
-    return known, target

@@ -1,11 +1,8 @@
 """The two kinds of tasks, and the words that differ between them."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-from headroom.report.study_tables import TRANSLATION
-
-TaskKind = Literal["translation", "classification"]
+from headroom.claims.study_tables import TaskKind, kind_of
 
 _NAMES = {
     "translation": "translation",
@@ -69,11 +66,6 @@ _WORDS: dict[TaskKind, Words] = {
         kept="above chance (% of full model)",
     ),
 }
-
-
-def kind_of(task: str) -> TaskKind:
-    """Return whether a task is translation or, as every other, classification."""
-    return "translation" if task in (TRANSLATION, "") else "classification"
 
 
 def words_of(task: str) -> Words:

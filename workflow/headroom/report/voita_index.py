@@ -1,8 +1,8 @@
 """The second paper's figures and tables, their key numbers, and where ours are."""
 
+from headroom.claims.study_tables import TaskKind
 from headroom.report import voita_numbers as ours
 from headroom.report.paper_index import Entry
-from headroom.report.tasks import TaskKind
 
 _MT: tuple[TaskKind, ...] = ("translation",)
 _ALL: tuple[TaskKind, ...] = ("translation", "classification")

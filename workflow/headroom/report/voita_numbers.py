@@ -2,19 +2,22 @@
 
 import pandas
 
-from headroom.report.claims.evidence import scaled_by_run
-from headroom.report.claims.gates import HALF, QUARTER, scratch_differences
-from headroom.report.claims.gating import HARD_CONCRETE, encoder_scope, hard, mean_of, models
-from headroom.report.claims.relevance import over_uniform
-from headroom.report.claims.seeds import functions_of_runs
-from headroom.report.claims.survival import decisive, survivors
-from headroom.report.formatting import count, estimate, fixed, listing, number, percent, plural
-from headroom.report.metrics import metric_points
-from headroom.report.role_names import ROLES, target_name
-from headroom.report.roles import MARGIN, confidence, main_roles, relations_of, role_of
+from headroom.claims.evidence import scaled_by_run
+from headroom.claims.gates import scratch_differences
+from headroom.claims.gating import HARD_CONCRETE, encoder_scope, hard, models
+from headroom.claims.metrics import metric_points
+from headroom.claims.papers import threshold
+from headroom.claims.pointing import functions_of_runs
+from headroom.claims.relevance import over_uniform
+from headroom.claims.roles import ROLES, confidence, main_roles, relations_of, role_of
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.survival import decisive, survivors
+from headroom.core.formatting import count, estimate, fixed, listing, number, percent, plural
+from headroom.core.statistics import mean_of
+from headroom.report.names import run_name
+from headroom.report.role_names import target_name
 from headroom.report.sections.retention import kept, layer_groups
-from headroom.report.selection import heads_of, last_epochs, rows_where, run_name
-from headroom.report.study_tables import StudyTables
 
 PAPER_REMOVED = 60.0
 """Share (%) of all heads that is gone from the model with 58 of 144 heads."""
@@ -69,7 +72,9 @@ def positions(tables: StudyTables) -> str:
 def relations(tables: StudyTables) -> str:
     """Return for how many relations a head beats the most frequent position by 10 points."""
     best = relations_of(tables.attention_stats, _run(tables, "attention_stats"))
-    return f"{int((best['margin'] >= MARGIN).sum())} of {len(best)} by at least 10 points" if len(best) else ""
+    margin = threshold("V4", "margin")
+    passing = int((best["margin"] >= margin).sum())
+    return f"{passing} of {len(best)} by at least {100 * margin:.0f} points" if len(best) else ""
 
 
 def largest_margin(tables: StudyTables) -> str:
@@ -103,7 +108,7 @@ def _first(tables: StudyTables) -> pandas.DataFrame:
 def encoder(tables: StudyTables) -> str:
     """Return the loss of the largest model with at most a quarter of the encoder's heads."""
     rows = _first(tables)
-    return _loss(rows, encoder_scope(rows), QUARTER) if len(rows) else ""
+    return _loss(rows, encoder_scope(rows), threshold("V7", "most")) if len(rows) else ""
 
 
 def _loss(rows: pandas.DataFrame, scope: str, most: float) -> str:
@@ -130,7 +135,7 @@ def survival(tables: StudyTables) -> str:
 def layouts(tables: StudyTables) -> str:
     """Return the loss with at most half of all heads, and what the same layouts from scratch have less."""
     rows = _first(tables)
-    parts = [_loss(rows, "all", HALF)] if len(rows) else []
+    parts = [_loss(rows, "all", threshold("V10", "most"))] if len(rows) else []
     by_run = scratch_differences(tables)
     if by_run:
         gain = mean_of([float(both["gain"].mean()) for both in by_run.values()])

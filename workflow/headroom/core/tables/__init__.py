@@ -5,6 +5,7 @@ A change here reruns what it changes by value, through the columns in a rule's p
 
 from headroom.core.table import Registry
 from headroom.core.tables.behaviour import ATTENTION_STATS, DIVERSITY, ROLES
+from headroom.core.tables.claims import CLAIMS, NUMBERS
 from headroom.core.tables.heads import (
     ABLATION,
     ABLATION_HALVES,
@@ -33,6 +34,7 @@ ALL = Registry(
     *(PRUNING, PRUNING_EPOCHS, SETTLING, REMOVAL, TIMING, TIMING_SAMPLES),
     *(DIVERSITY, ATTENTION_STATS, ROLES, GATES, PRUNED_MODELS),
     *(ARMS, OVERLAP, UPDATE_COST),
+    *(CLAIMS, NUMBERS),
 )
 columns_of = ALL.columns_of
 
@@ -43,10 +45,12 @@ __all__ = [
     "ALL",
     "ARMS",
     "ATTENTION_STATS",
+    "CLAIMS",
     "DIVERSITY",
     "EVALUATION",
     "GATES",
     "KEEP_ONE",
+    "NUMBERS",
     "OVERLAP",
     "PARAMETERS",
     "PRUNED_MODELS",

@@ -5,8 +5,8 @@ import seaborn
 from markupsafe import Markup
 from matplotlib.ticker import MaxNLocator
 
+from headroom.claims.metrics import metric_name
 from headroom.report import drawing, palette
-from headroom.report.metrics import metric_name
 
 
 def histogram(rows: pandas.DataFrame, *, name: str) -> Markup:

@@ -6,9 +6,9 @@ import numpy
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.selection import rows_where
 from headroom.core.heads import Head
 from headroom.report import drawing, palette, svg
-from headroom.report.selection import rows_where
 
 
 def scatter(effects: pandas.DataFrame, *, set_a: str, set_b: str, metric: str, name: str, worst: list[Head]) -> Markup:

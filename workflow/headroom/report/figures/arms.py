@@ -10,12 +10,12 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
+from headroom.claims.selection import arm_rows
+from headroom.core.statistics import Estimate
 from headroom.report import drawing, palette
-from headroom.report.claims.verdict import Estimate
 from headroom.report.figures.curves import Look, mean_curve
 from headroom.report.figures.lines import arm_lines, whole_epochs
 from headroom.report.palette import arm_colour, arm_marker
-from headroom.report.selection import arm_rows
 
 LONG = 14
 """Names of arms longer than this are written in two lines."""

@@ -7,9 +7,9 @@ import pandas
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
+from headroom.claims.selection import rows_where
 from headroom.report import drawing, palette
 from headroom.report.palette import Colour
-from headroom.report.selection import rows_where
 
 
 @dataclass(frozen=True)

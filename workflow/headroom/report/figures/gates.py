@@ -9,9 +9,9 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from headroom.claims.selection import rows_where
 from headroom.report import drawing, palette
 from headroom.report.palette import Colour
-from headroom.report.selection import rows_where
 
 DOTTED = (0.0, (1.5, 2.5))
 

@@ -6,9 +6,9 @@ import numpy
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.metrics import metric_name
+from headroom.claims.study_tables import arm_of
 from headroom.report import drawing, palette
-from headroom.report.metrics import metric_name
-from headroom.report.study_tables import arm_of
 
 
 def keep_one(rows: pandas.DataFrame, runs: Sequence[str], arms: Sequence[str], *, level: float) -> Markup:

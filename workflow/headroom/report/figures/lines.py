@@ -8,8 +8,8 @@ import seaborn
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from headroom.claims.study_tables import arm_of
 from headroom.report import palette
-from headroom.report.study_tables import arm_of
 
 
 def arm_lines(axes: Axes, frame: pandas.DataFrame, *, x: str, y: str, arms: Sequence[str], **look: Any) -> None:

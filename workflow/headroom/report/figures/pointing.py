@@ -8,10 +8,10 @@ import pandas
 from markupsafe import Markup
 from matplotlib.axes import Axes
 
+from headroom.claims.selection import heads_of
 from headroom.core.heads import Head
 from headroom.report import drawing, palette
 from headroom.report.role_names import target_name
-from headroom.report.selection import heads_of
 
 
 def relations(best: pandas.DataFrame, untrained: pandas.DataFrame, shuffled: pandas.DataFrame) -> Markup:

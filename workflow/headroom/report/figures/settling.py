@@ -3,11 +3,11 @@
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.selection import rows_where
+from headroom.core.formatting import percent
 from headroom.report import drawing, palette
 from headroom.report.figures.lines import whole_epochs
-from headroom.report.formatting import percent
 from headroom.report.palette import Colour
-from headroom.report.selection import rows_where
 
 
 def prunable(rows: pandas.DataFrame, *, colour: Colour, name: str, metric: str) -> Markup:

@@ -3,9 +3,9 @@
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.selection import rows_where
+from headroom.core.formatting import percent
 from headroom.report import drawing, palette
-from headroom.report.formatting import percent
-from headroom.report.selection import rows_where
 
 MARKERS = ("o", "s", "^", "D", "v")
 

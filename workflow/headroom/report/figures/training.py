@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.metrics import metric_name
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import arm_of
 from headroom.report import drawing, palette
 from headroom.report.figures.lines import arm_lines, whole_epochs
-from headroom.report.metrics import metric_name
-from headroom.report.selection import rows_where, run_name
-from headroom.report.study_tables import arm_of
+from headroom.report.names import run_name
 
 
 def losses(training: pandas.DataFrame, shown: Sequence[str], arms: Sequence[str], *, label: str) -> Markup:

@@ -2,29 +2,21 @@
 
 import pandas
 
+from headroom.claims.metrics import metric_name, metric_points, metric_word
+from headroom.claims.selection import heads_of, in_order, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.claims.verdict import LEVEL
+from headroom.core.formatting import estimate, fixed, interval, number, p_value, plural
 from headroom.core.heads import KINDS, Head
 from headroom.report import palette
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, grid_table, table_of
 from headroom.report.figures import ablation as figures
-from headroom.report.formatting import estimate, fixed, interval, number, p_value, plural
 from headroom.report.keys import full_key, mark_sample
-from headroom.report.metrics import metric_name, metric_points, metric_word
+from headroom.report.names import run_name
 from headroom.report.paper_values import ABLATION, SOURCES
 from headroom.report.sections import retested, tests_compared
-from headroom.report.selection import (
-    heads_of,
-    in_order,
-    last_epochs,
-    main_metric,
-    main_run,
-    main_set,
-    rows_where,
-    run_name,
-)
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of, words_of
+from headroom.report.tasks import words_of
 
 TITLE = "Removing one head"
 PAPER_METRICS = {"translation": "BLEU", "classification": "accuracy (points)"}

@@ -2,17 +2,17 @@
 
 import pandas
 
+from headroom.claims.metrics import metric_name, metric_word
+from headroom.claims.selection import last_epochs, main_metric, main_run, rows_where
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import MISSING, correlation, count, fixed
 from headroom.core.heads import Head
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
 from headroom.report.figures import agreement as figures
-from headroom.report.formatting import MISSING, correlation, count, fixed
 from headroom.report.keys import kind_keys, line_sample
-from headroom.report.metrics import metric_name, metric_word
+from headroom.report.names import run_name
 from headroom.report.paper_values import AGREEMENT, AGREEMENT_ROWS, SOURCES
 from headroom.report.sections.ablation import NEAR_SETS
-from headroom.report.selection import last_epochs, main_metric, main_run, rows_where, run_name
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of
 
 TITLE = "Agreement across domains"
 

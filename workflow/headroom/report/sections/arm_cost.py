@@ -2,12 +2,13 @@
 
 import pandas
 
-from headroom.report.claims.update_cost import NEGLIGIBLE, median_of, ratios
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.arm_effects import ratios
+from headroom.claims.papers import threshold
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import count, estimate, listing, number, plural
+from headroom.core.statistics import Estimate, median_of
 from headroom.report.exhibits import Column, Exhibit, Row, Table, table_of
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import count, estimate, listing, number, plural
-from headroom.report.study_tables import StudyTables
 
 OUTLYING = 3.0
 """Rounds further from the middle half of an arm's rounds than this many times its width are not drawn."""
@@ -32,8 +33,8 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         alt=finding,
         shows=finding,
         how="One update of every arm in turn on the same batches: a faint dot is a round, the mark the median with its"
-        f" 95 % interval from order statistics. Lower is cheaper; up to {NEGLIGIBLE} counts as next to nothing"
-        f" (R6).{_left_out(rounds, typical)}",
+        f" 95 % interval from order statistics. Lower is cheaper; up to {threshold('R6', 'negligible'):g} counts as next"
+        f" to nothing (R6).{_left_out(rounds, typical)}",
         tables=(_table(medians, rounds, reference),),
     )
 

@@ -2,11 +2,14 @@
 
 import pandas
 
-from headroom.report.claims.diversity import LIKENESS, change_over_epochs
-from headroom.report.claims.paired import compared, main_pair
+from headroom.claims.arm_effects import change_over_epochs
+from headroom.claims.paired import compared, main_pair
+from headroom.claims.repulsion import LIKENESS
+from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.core.formatting import estimate, number
 from headroom.report.exhibits import Column, Exhibit, Row, Table, table_of
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import estimate, number
 from headroom.report.keys import arm_keys
 from headroom.report.sections.arm_numbers import (
     arms_table,
@@ -17,8 +20,6 @@ from headroom.report.sections.arm_numbers import (
     reference_of,
     without_lines,
 )
-from headroom.report.selection import last_epochs, rows_where
-from headroom.report.study_tables import StudyTables, arm_of
 
 DRAWN = {
     "z_cosine": ("Outputs: cosine", "mean cosine between heads"),

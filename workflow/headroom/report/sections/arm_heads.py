@@ -2,18 +2,21 @@
 
 import pandas
 
-from headroom.report.claims.evidence import judged
-from headroom.report.claims.gating import mean_of
-from headroom.report.claims.head_counts import Sweep, read_sweep, sweeps
-from headroom.report.claims.paired import points_on, scores_by_seed
+from headroom.claims.evidence import judged
+from headroom.claims.head_counts import Sweep, read_sweep, sweeps
+from headroom.claims.metrics import metric_name
+from headroom.claims.paired import scores_by_seed
+from headroom.claims.papers import all_claims
+from headroom.claims.selection import main_metric, main_set
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.words import in_words
+from headroom.core.formatting import estimate, listing, plural
+from headroom.core.statistics import mean_of
 from headroom.report.exhibits import Exhibit, Key, Row, Table, grid_table
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import estimate, listing, plural
 from headroom.report.keys import line_sample
-from headroom.report.metrics import metric_name
+from headroom.report.names import points_on
 from headroom.report.palette import arm_colour, arm_marker
-from headroom.report.selection import main_metric, main_set
-from headroom.report.study_tables import StudyTables
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:
@@ -56,7 +59,9 @@ def _finding(tables: StudyTables, sweep: Sweep, line: figures.Line) -> str:
     best = max(line.points, key=lambda number: line.points[number].value)
     text = f"{sweep.first.name} is best with {plural(best, 'head')}: {estimate(*line.points[best])} {points_on(tables)}"
     judged_alike = read_sweep(tables, sweep)
-    return f"{text} ({judged_alike[1]})." if judged_alike else f"{text}."
+    if not judged_alike:
+        return f"{text}."
+    return f"{text} ({in_words(all_claims()['R5'], judged_alike[1], tables.task)})."
 
 
 def _table(tables: StudyTables, found: list[Sweep]) -> Table:

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas
 
-from headroom.report.claims.gating import mean_of
-from headroom.report.claims.paired import compared, main_pair
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.paired import compared, main_pair
+from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.core.formatting import estimate, listing
+from headroom.core.statistics import Estimate, mean_of
 from headroom.report.exhibits import Table, grid_table
-from headroom.report.formatting import estimate, listing
-from headroom.report.study_tables import StudyTables, arm_of
 
 MOST_LINES = 5
 """More lines than this cannot be told apart in one panel."""

@@ -3,15 +3,15 @@
 import numpy
 import pandas
 
-from headroom.report.claims.paired import main_pair
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.paired import main_pair
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import percent
+from headroom.core.statistics import Estimate
 from headroom.report.exhibits import Exhibit, Key, Row, Table, grid_table
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import percent
 from headroom.report.keys import mark_sample
 from headroom.report.sections.arm_numbers import reference_of
-from headroom.report.selection import rows_where
-from headroom.report.study_tables import StudyTables
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:

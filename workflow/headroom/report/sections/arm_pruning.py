@@ -1,12 +1,16 @@
 """Pruning by arm: the curve by each model's own scores, what it says in one number, how even importance is."""
 
-from headroom.report.claims.paired import main_pair
-from headroom.report.claims.prunability import described, prunability
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.arm_effects import numbers_of, prunability
+from headroom.claims.metrics import metric_name
+from headroom.claims.paired import main_pair
+from headroom.claims.papers import all_claims
+from headroom.claims.selection import last_arm_curves
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.claims.words import in_words
+from headroom.core.statistics import Estimate
 from headroom.report.exhibits import Exhibit, Row, Table
 from headroom.report.figures import arms as figures
 from headroom.report.keys import arm_keys
-from headroom.report.metrics import metric_name
 from headroom.report.sections.arm_numbers import (
     arms_table,
     arms_with_lines,
@@ -15,9 +19,6 @@ from headroom.report.sections.arm_numbers import (
     reference_of,
     without_lines,
 )
-from headroom.report.selection import last_arm_curves
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of
 
 NUMBERS = {
     "area (%)": ("curve_area", "curve_area_difference", 100.0),
@@ -65,11 +66,11 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
 
 
 def _finding(tables: StudyTables) -> str:
-    pair = main_pair(tables)
-    found = prunability(tables, pair) if pair else None
+    pair, claim = main_pair(tables), all_claims()["R8"]
+    found = prunability(tables, pair, **claim.thresholds_of(tables.task)) if pair else None
     if pair is None or found is None:
         return "Pruning curves of the arms side by side; at 0 % removed every model has 100 % of its score."
-    numbers = "; ".join(str(one) for one in described(found))
+    numbers = "; ".join(str(in_words(claim, one, tables.task)) for one in numbers_of(found))
     return f"{pair.arm.name} less {pair.reference.name}: {numbers}."
 
 

@@ -2,25 +2,20 @@
 
 import pandas
 
-from headroom.report.arms import ArmDescription, method_words
-from headroom.report.claims.evidence import estimate_in, judged
-from headroom.report.claims.gating import mean_of
-from headroom.report.claims.paired import (
-    baseline_of,
-    difference_of,
-    differences,
-    main_pair,
-    points_on,
-    scores_by_seed,
-)
-from headroom.report.claims.repulsion import less as less_in_words
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.arms import ArmDescription
+from headroom.claims.evidence import estimate_in, judged
+from headroom.claims.metrics import metric_name
+from headroom.claims.paired import baseline_of, difference_of, differences, main_pair, scores_by_seed
+from headroom.claims.papers import all_claims
+from headroom.claims.repulsion import less as less_of
+from headroom.claims.selection import main_metric, main_set
+from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.claims.words import in_words
+from headroom.core.formatting import estimate, listing, opening
+from headroom.core.statistics import Estimate, mean_of
 from headroom.report.exhibits import Column, Exhibit, Row, Table, table_of
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import estimate, listing, opening
-from headroom.report.metrics import metric_name
-from headroom.report.selection import main_metric, main_set
-from headroom.report.study_tables import StudyTables, arm_of
+from headroom.report.names import method_words, points_on
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:
@@ -81,7 +76,8 @@ def _finding(tables: StudyTables, less: dict[str, Estimate], against: dict[str, 
         means = listing(f"{estimate(*one)} ({arm})" for arm, one in scored.items())
         return f"Scores on {main_set(judged(tables.evaluation))}: {means}."
     arm = pair.arm.name
-    text = f"{less_in_words(tables, arm, against[arm], less[arm])}."
+    number = less_of(tables, arm, against[arm], less[arm])
+    text = f"{in_words(all_claims()['R2'], number, tables.task)}."
     rest = {name: one for name, one in less.items() if name != arm}
     if rest:
         better = [name for name, one in rest.items() if one.low > 0]

@@ -2,15 +2,15 @@
 
 from markupsafe import Markup
 
-from headroom.report.claims.paired import main_pair
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.paired import main_pair
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import number
+from headroom.core.statistics import Estimate
 from headroom.report.exhibits import Exhibit, Key, Row, Table
 from headroom.report.figures import arms as figures
-from headroom.report.formatting import number
 from headroom.report.keys import mark_sample
 from headroom.report.sections.arm_numbers import arms_table, by_seed, over_seeds
-from headroom.report.selection import rows_where
-from headroom.report.study_tables import StudyTables
 
 HANDED, PLAIN, STEP = "head_gradient_norm", "plain_head_gradient_norm", "particle_step"
 

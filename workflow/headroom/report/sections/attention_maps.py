@@ -1,12 +1,12 @@
 """Attention maps of a few heads, to page through."""
 
+from headroom.claims.maps import AttentionMap
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import listing, plural
 from headroom.report.attention_map import draw_map
 from headroom.report.exhibits import Exhibit, Page
-from headroom.report.formatting import listing, plural
-from headroom.report.maps import AttentionMap
+from headroom.report.names import run_name
 from headroom.report.role_names import target_words
-from headroom.report.selection import run_name
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import words_of
 
 

@@ -5,15 +5,17 @@ from collections.abc import Sequence
 import numpy
 import pandas
 
+from headroom.claims.selection import main_gradient, rows_where
+from headroom.claims.study_tables import kind_of
+from headroom.claims.verdict import LEVEL
+from headroom.core.formatting import MISSING, fixed, number, percent
 from headroom.core.heads import Head
 from headroom.report import palette
-from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Column, Paper, Table, grid_table, table_of
 from headroom.report.figures.curves import by_order
-from headroom.report.formatting import MISSING, fixed, number, percent
+from headroom.report.names import order_name
 from headroom.report.paper_values import CURVES, CURVES_BY_KIND, SHARES, SOURCES, TASK_CURVES
-from headroom.report.selection import main_gradient, order_name, rows_where
-from headroom.report.tasks import kind_of, task_name
+from headroom.report.tasks import task_name
 
 
 def safe_share(rows: pandas.DataFrame) -> float:

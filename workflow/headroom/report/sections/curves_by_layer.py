@@ -5,13 +5,13 @@ import re
 
 import pandas
 
+from headroom.claims.selection import main_gradient
+from headroom.core.formatting import MISSING, fixed, listing, number, percent
 from headroom.core.heads import KINDS
 from headroom.report import palette
 from headroom.report.exhibits import Exhibit, Row, Table, grid_table
 from headroom.report.figures import curves as figures
 from headroom.report.figures.curves import by_order
-from headroom.report.formatting import MISSING, fixed, listing, number, percent
-from headroom.report.selection import main_gradient
 from headroom.report.tasks import Words
 
 _SITE = re.compile(r"[EAD][1-9][0-9]*")

@@ -2,28 +2,20 @@
 
 import pandas
 
+from headroom.claims.chance import with_shares
+from headroom.claims.metrics import metric_word
+from headroom.claims.selection import arm_rows, last_epochs, main_gradient, main_metric, main_run, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.core.formatting import fixed, listing, number, percent
 from headroom.report import palette
-from headroom.report.chance import with_shares
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Table, grid_table
 from headroom.report.figures import curves as figures
 from headroom.report.figures.curves import GRADIENT, REVERSE, Curve, by_order
-from headroom.report.formatting import fixed, listing, number, percent
 from headroom.report.keys import full_key, line_sample, mark_sample
-from headroom.report.metrics import metric_word
 from headroom.report.palette import arm_colour
 from headroom.report.paper_values import SHARES, SOURCES, TASK_CURVES
 from headroom.report.sections.curve_tables import paper_kept, paper_rows
-from headroom.report.selection import (
-    arm_rows,
-    last_epochs,
-    main_gradient,
-    main_metric,
-    main_run,
-    main_set,
-    rows_where,
-)
-from headroom.report.study_tables import StudyTables, arm_of
-from headroom.report.tasks import heading, kind_of, task_name, words_of
+from headroom.report.tasks import heading, task_name, words_of
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:

@@ -2,11 +2,11 @@
 
 import pandas
 
-from headroom.report.claims.survival import Drift, drifts
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.survival import Drift, drifts
+from headroom.core.formatting import MISSING, listing, plural
 from headroom.report.exhibits import Column, Exhibit, Table, table_of
-from headroom.report.formatting import MISSING, listing, plural
 from headroom.report.role_names import target_name, target_words
-from headroom.report.study_tables import StudyTables
 
 
 def exhibit(tables: StudyTables, run: str) -> Exhibit | None:

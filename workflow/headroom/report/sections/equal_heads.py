@@ -4,23 +4,15 @@ from dataclasses import dataclass
 
 import pandas
 
-from headroom.report.claims.evidence import judged
-from headroom.report.claims.gating import (
-    EXACT,
-    GRADIENT,
-    HARD_CONCRETE,
-    METHOD_NAMES,
-    RANDOM,
-    SCOPES,
-    hard,
-    mean_of,
-)
-from headroom.report.claims.verdict import Estimate
+from headroom.claims.evidence import judged
+from headroom.claims.gating import EXACT, GRADIENT, HARD_CONCRETE, RANDOM, hard
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import main_gradient, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import estimate, percent, plural
+from headroom.core.statistics import Estimate, mean_of
 from headroom.report.exhibits import Exhibit, Table, grid_table
-from headroom.report.formatting import estimate, percent, plural
-from headroom.report.metrics import metric_points
-from headroom.report.selection import main_gradient, rows_where
-from headroom.report.study_tables import StudyTables
+from headroom.report.names import METHOD_NAMES, SCOPES
 
 SHARES = (0.25, 0.5, 0.75)
 

@@ -2,29 +2,20 @@
 
 import pandas
 
+from headroom.claims.evidence import judged
+from headroom.claims.gates import hard_and_soft
+from headroom.claims.gating import CONTINUED, EXACT, GRADIENT, HARD_CONCRETE, RANDOM, hard, models
+from headroom.claims.metrics import metric_name, metric_points
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import TaskKind
+from headroom.core.formatting import MISSING, count, estimate, fixed, listing, p_value, percent, plural
 from headroom.report import palette
-from headroom.report.claims.convergence import hard_and_soft
-from headroom.report.claims.evidence import judged
-from headroom.report.claims.gating import (
-    CONTINUED,
-    EXACT,
-    GRADIENT,
-    HARD_CONCRETE,
-    METHOD_NAMES,
-    RANDOM,
-    SCOPES,
-    hard,
-    models,
-)
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import gates as figures
 from headroom.report.figures.gates import Series
-from headroom.report.formatting import MISSING, count, estimate, fixed, listing, p_value, percent, plural
 from headroom.report.keys import full_key, line_sample
-from headroom.report.metrics import metric_name, metric_points
+from headroom.report.names import METHOD_NAMES, SCOPES, run_name
 from headroom.report.palette import Colour
-from headroom.report.selection import rows_where, run_name
-from headroom.report.tasks import TaskKind
 from headroom.report.voita_values import ENCODER_PRUNED, SOURCES
 
 _LOOKS = {

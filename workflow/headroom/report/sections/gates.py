@@ -2,14 +2,14 @@
 
 import pandas
 
-from headroom.report.claims.gating import FALLING, HARD_CONCRETE, SCOPES, hard
+from headroom.claims.gating import FALLING, HARD_CONCRETE, hard
+from headroom.claims.selection import arm_rows, main_run, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.core.formatting import listing, plural, symbol
 from headroom.report.exhibits import Exhibit, Section
-from headroom.report.formatting import listing, plural, symbol
+from headroom.report.names import SCOPES, run_name
 from headroom.report.palette import arm_colour
 from headroom.report.sections import drift, equal_heads, gate_scores, retention, scratch, survivors
-from headroom.report.selection import arm_rows, main_run, rows_where, run_name
-from headroom.report.study_tables import StudyTables, arm_of
-from headroom.report.tasks import kind_of
 
 TITLE = "Learned gates"
 

@@ -5,20 +5,21 @@ from dataclasses import replace
 
 import pandas
 
+from headroom.claims.metrics import metric_points, metric_word
+from headroom.claims.selection import chosen_heads, heads_of, main_run, main_set, rows_where
+from headroom.claims.significance import SCREENING
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.claims.verdict import LEVEL
+from headroom.core.formatting import MISSING, estimate, fixed, listing
 from headroom.core.heads import KINDS
 from headroom.core.statistics import holm
 from headroom.report import palette
-from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Section, Table, grid_table
 from headroom.report.figures.keep_one import keep_one
-from headroom.report.formatting import MISSING, estimate, fixed, listing
 from headroom.report.keys import arm_keys, mark_sample
-from headroom.report.metrics import metric_points, metric_word
+from headroom.report.names import run_name
 from headroom.report.paper_values import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES, SOURCES
-from headroom.report.selection import chosen_heads, heads_of, main_run, main_set, rows_where, run_name
-from headroom.report.significance import SCREENING
-from headroom.report.study_tables import StudyTables, arm_of
-from headroom.report.tasks import kind_of, words_of
+from headroom.report.tasks import words_of
 
 TITLE = "Keeping one head per site"
 OTHER = "choose"

@@ -2,19 +2,19 @@
 
 import pandas
 
+from headroom.claims.removal import parameter_shares
+from headroom.claims.selection import main_run, rows_where
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import count, number, percent
 from headroom.report import palette
-from headroom.report.claims.counts import shares
 from headroom.report.exhibits import Column, Exhibit, Paper, table_of
-from headroom.report.formatting import count, number, percent
 from headroom.report.paper_values import HEAD_SHARE, SOURCES
-from headroom.report.selection import main_run, rows_where
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of, words_of
+from headroom.report.tasks import words_of
 
 
 def exhibit(tables: StudyTables) -> Exhibit:
     """Return the table of parameters of the run shown first, beside the paper's shares."""
-    rows = shares(rows_where(tables.parameters, run=main_run(tables.parameters, tables)))
+    rows = parameter_shares(rows_where(tables.parameters, run=main_run(tables.parameters, tables)))
     rows = rows.assign(site=[f"{kind}{layer:.0f}" for kind, layer in rows[["kind", "layer"]].to_numpy()])
     rows["site_share"] = rows["attention_parameters"] / rows["model_parameters"]
     site = words_of(tables.task).site

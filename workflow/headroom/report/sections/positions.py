@@ -2,14 +2,14 @@
 
 import pandas
 
-from headroom.report.claims.pointing import rank_of, rare_heads
-from headroom.report.claims.relevance import over_uniform
+from headroom.claims.pointing import rank_of, rare_heads
+from headroom.claims.relevance import over_uniform
+from headroom.claims.roles import HEAD, TRAINED, confidence, held
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import MISSING, count, fixed, listing, percent, plural
 from headroom.report.exhibits import Column, Exhibit, Paper, Table, table_of
-from headroom.report.formatting import MISSING, count, fixed, listing, percent, plural
 from headroom.report.role_names import target_name
-from headroom.report.roles import HEAD, TRAINED, confidence, held
-from headroom.report.selection import heads_of, last_epochs, rows_where
-from headroom.report.study_tables import StudyTables
 from headroom.report.voita_values import POSITIONAL, RARE, SOURCES
 
 MOST_SHOWN = 12

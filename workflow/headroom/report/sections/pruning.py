@@ -2,17 +2,30 @@
 
 import pandas
 
+from headroom.claims.chance import with_shares
+from headroom.claims.metrics import metric_name
+from headroom.claims.selection import (
+    arm_rows,
+    heads_of,
+    in_order,
+    last_epochs,
+    main_gradient,
+    main_metric,
+    main_run,
+    main_set,
+    rows_where,
+)
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of, seed_of
+from headroom.claims.verdict import LEVEL
+from headroom.core.formatting import listing, number, percent
 from headroom.core.heads import KINDS, parse_head
 from headroom.report import palette
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.chance import with_shares
-from headroom.report.claims.verdict import LEVEL
 from headroom.report.exhibits import Exhibit, Key, Row, Section
 from headroom.report.figures import curves as figures
 from headroom.report.figures.curves import ABLATION, CRITERIA, GRADIENT, RESCORED, REVERSE, Curve, Look, by_order
-from headroom.report.formatting import listing, number, percent
 from headroom.report.keys import full_key, line_sample, mark_sample
-from headroom.report.metrics import metric_name
+from headroom.report.names import CRITERION_NAMES, criterion_name, order_name, run_name
 from headroom.report.palette import Colour, arm_colour
 from headroom.report.paper_values import CURVES, CURVES_BY_KIND, TASK_CURVES
 from headroom.report.sections import curves_by_layer
@@ -26,23 +39,7 @@ from headroom.report.sections.curve_tables import (
     steps_table,
     survivors_table,
 )
-from headroom.report.selection import (
-    CRITERION_NAMES,
-    arm_rows,
-    criterion_name,
-    heads_of,
-    in_order,
-    last_epochs,
-    main_gradient,
-    main_metric,
-    main_run,
-    main_set,
-    order_name,
-    rows_where,
-    run_name,
-)
-from headroom.report.study_tables import StudyTables, arm_of, seed_of
-from headroom.report.tasks import kind_of, task_name, words_of
+from headroom.report.tasks import task_name, words_of
 
 TITLE = "Pruning curves"
 

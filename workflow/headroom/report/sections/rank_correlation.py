@@ -2,13 +2,14 @@
 
 import pandas
 
+from headroom.claims.selection import in_order, last_epochs, main_run, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import correlation, count, fixed, listing
 from headroom.core.heads import KINDS
 from headroom.report import palette
 from headroom.report.exhibits import Column, Exhibit, Row, Section, Table, table_of
-from headroom.report.formatting import correlation, count, fixed, listing
 from headroom.report.matrix import draw_matrix
-from headroom.report.selection import in_order, last_epochs, main_run, rows_where, run_name
-from headroom.report.study_tables import StudyTables
+from headroom.report.names import run_name
 
 TITLE = "Do the criteria agree?"
 

@@ -3,13 +3,14 @@
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.papers import threshold
+from headroom.claims.roles import PLAIN, SHUFFLED, TRAINED, UNTRAINED, relations_of
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import MISSING, count, fixed, interval, listing, percent
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import pointing as figures
-from headroom.report.formatting import MISSING, count, fixed, interval, listing, percent
 from headroom.report.keys import line_sample, mark_sample
 from headroom.report.role_names import target_name
-from headroom.report.roles import MARGIN, PLAIN, SHUFFLED, TRAINED, UNTRAINED, relations_of
-from headroom.report.study_tables import StudyTables
 from headroom.report.voita_values import LANGUAGES, RELATIONS, SOURCES
 
 
@@ -49,8 +50,9 @@ def _bar_sample() -> Markup:
 def _finding(best: pandas.DataFrame, untrained: pandas.DataFrame, shuffled: pandas.DataFrame) -> str:
     """Say which relations a head was found for, and plainly which were not."""
     plain = best[best["margin"] >= PLAIN]
-    some = best[(best["margin"] >= MARGIN) & (best["margin"] < PLAIN)]
-    missed = best[best["margin"] < MARGIN]
+    margin = threshold("V4", "margin")
+    some = best[(best["margin"] >= margin) & (best["margin"] < PLAIN)]
+    missed = best[best["margin"] < margin]
     parts = [f"{len(plain) or 'None'} of {len(best)} relations and directions has a head at least 20 points better"]
     if len(plain) > 1:
         parts = [f"{len(plain)} of {len(best)} relations and directions have a head at least 20 points better"]
@@ -61,7 +63,7 @@ def _finding(best: pandas.DataFrame, untrained: pandas.DataFrame, shuffled: pand
     for control, words in ((untrained, "the untrained model"), (shuffled, "shuffled trees")):
         if len(control):
             highest = fixed(100 * control["margin"].max(), 1, signed=True)
-            passing = int((control["margin"] >= MARGIN).sum())
+            passing = int((control["margin"] >= margin).sum())
             parts.append(f"Of {words}, {passing or 'none'} passes 10 points (largest margin {highest}).")
     return " ".join(parts)
 

@@ -3,17 +3,18 @@
 import numpy
 import pandas
 
+from headroom.claims.papers import threshold
+from headroom.claims.relevance import conservation_error, leading_sites, over_uniform
+from headroom.claims.roles import main_roles
+from headroom.claims.selection import heads_of, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import MISSING, fixed, interval, number, percent
 from headroom.core.heads import KINDS, Head
 from headroom.report import palette
-from headroom.report.claims.relevance import LEADS, conservation_error, leading_sites, over_uniform
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import pointing as figures
-from headroom.report.formatting import MISSING, fixed, interval, number, percent
 from headroom.report.keys import line_sample, mark_sample
 from headroom.report.role_names import letters, target_name
-from headroom.report.roles import main_roles
-from headroom.report.selection import heads_of, rows_where
-from headroom.report.study_tables import StudyTables
 from headroom.report.voita_values import RELEVANCE, SOURCES
 
 _FORMS = {"E": "dot", "A": "square", "D": "triangle"}
@@ -50,9 +51,10 @@ def _panel(rows: pandas.DataFrame, targets: dict[Head, list[str]], kind: str) ->
 
 def _finding(own: pandas.DataFrame, rows: pandas.DataFrame, targets: dict[Head, list[str]]) -> str:
     best = rows.sort_values("value", ascending=False).iloc[[0]]
-    sites = leading_sites(rows)
+    leads = threshold("V1", "leads")
+    sites = leading_sites(rows, leads)
     text = (
-        f"In {percent(sites.value)} of the sites a head has more than {LEADS:g} times an even share of the relevance;"
+        f"In {percent(sites.value)} of the sites a head has more than {leads:g} times an even share of the relevance;"
         f" {heads_of(best)[0]} leads with {number(best['value'].iloc[0])} times."
     )
     encoder = rows_where(rows, kind="E")

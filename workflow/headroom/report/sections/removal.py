@@ -2,11 +2,12 @@
 
 import pandas
 
+from headroom.claims.selection import last_epochs
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import count, listing, number, percent, plural
 from headroom.report.exhibits import Column, Exhibit, Section, table_of
-from headroom.report.formatting import count, listing, number, percent, plural
+from headroom.report.names import run_name
 from headroom.report.sections import parameters
-from headroom.report.selection import last_epochs, run_name
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import Words, words_of
 
 TITLE = "Removing heads for real"

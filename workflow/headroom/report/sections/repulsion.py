@@ -1,8 +1,10 @@
 """Repulsion: arms compared in quality, diversity of heads, number of heads, prunability, updates and cost."""
 
-from headroom.report.arms import BASELINE, ArmDescription, method_words
+from headroom.claims.arms import BASELINE, ArmDescription
+from headroom.claims.study_tables import StudyTables, seed_of
+from headroom.core.formatting import listing, opening
 from headroom.report.exhibits import Section
-from headroom.report.formatting import listing, opening
+from headroom.report.names import method_words
 from headroom.report.sections import (
     arm_cost,
     arm_diversity,
@@ -12,7 +14,6 @@ from headroom.report.sections import (
     arm_quality,
     arm_updates,
 )
-from headroom.report.study_tables import StudyTables, seed_of
 
 TITLE = "Heads that repel each other"
 

@@ -2,14 +2,15 @@
 
 import pandas
 
+from headroom.claims.gating import EXACT, HARD_CONCRETE
+from headroom.claims.selection import last_epochs, rows_where
+from headroom.core.formatting import MISSING, fixed, listing, percent
 from headroom.core.heads import KINDS
 from headroom.report import palette
-from headroom.report.claims.gating import EXACT, HARD_CONCRETE, METHOD_NAMES
 from headroom.report.exhibits import Exhibit, Key, Paper, Row, Table, grid_table
 from headroom.report.figures import gates as figures
-from headroom.report.formatting import MISSING, fixed, listing, percent
 from headroom.report.keys import kind_keys, line_sample
-from headroom.report.selection import last_epochs, rows_where
+from headroom.report.names import METHOD_NAMES
 from headroom.report.voita_values import BY_KIND, BY_LAYERS, SOURCES
 
 NEAR = 8.0

@@ -3,13 +3,13 @@
 import numpy
 import pandas
 
-from headroom.report.claims.removing import screened
+from headroom.claims.ablation import screened
+from headroom.claims.metrics import metric_points
+from headroom.claims.significance import SCREENING
+from headroom.core.formatting import count, fixed, plural
 from headroom.report.exhibits import Column, Exhibit, Key, Row, table_of
 from headroom.report.figures.retested import slopes
-from headroom.report.formatting import count, fixed, plural
 from headroom.report.keys import kind_keys, line_sample
-from headroom.report.metrics import metric_points
-from headroom.report.significance import SCREENING
 
 BEST = 10
 FEW = 3

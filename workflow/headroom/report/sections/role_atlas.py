@@ -5,29 +5,20 @@ from dataclasses import replace
 
 import pandas
 
+from headroom.claims.gating import encoder_scope, survival
+from headroom.claims.metrics import metric_name
+from headroom.claims.relevance import over_uniform
+from headroom.claims.roles import confidence, controls, held, main_roles, role_of
+from headroom.claims.selection import heads_of, last_epochs, main_criterion, main_metric, main_set, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import fixed, listing, number, percent, plural
 from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.claims.gating import encoder_scope, survival
-from headroom.report.claims.relevance import over_uniform
 from headroom.report.exhibits import Column, Exhibit, Key, Row, Table, table_of
-from headroom.report.formatting import fixed, listing, number, percent, plural
 from headroom.report.keys import mark_sample
-from headroom.report.metrics import metric_name
+from headroom.report.names import folded_runs, order_name, run_name
 from headroom.report.role_names import legend, letters, target_name, target_words
-from headroom.report.roles import confidence, controls, held, main_roles, role_of
 from headroom.report.sections.ablation import effect_marks
-from headroom.report.selection import (
-    folded_runs,
-    heads_of,
-    last_epochs,
-    main_criterion,
-    main_metric,
-    main_set,
-    order_name,
-    rows_where,
-    run_name,
-)
-from headroom.report.study_tables import StudyTables
 
 
 def exhibit(tables: StudyTables, run: str) -> Exhibit:

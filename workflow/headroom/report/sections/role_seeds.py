@@ -3,13 +3,14 @@
 import numpy
 import pandas
 
-from headroom.report.claims.seeds import functions_of_runs, likeness
+from headroom.claims.pointing import functions_of_runs, likeness
+from headroom.claims.roles import functions, held, in_order, is_position
+from headroom.claims.selection import heads_of, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import MISSING, fixed, percent, plural
 from headroom.report.exhibits import Exhibit, grid_table
-from headroom.report.formatting import MISSING, fixed, percent, plural
-from headroom.report.role_names import in_order, is_position, target_words
-from headroom.report.roles import functions, held
-from headroom.report.selection import heads_of, rows_where, run_name
-from headroom.report.study_tables import StudyTables
+from headroom.report.names import run_name
+from headroom.report.role_names import target_words
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:

@@ -1,11 +1,12 @@
 """What heads do: roles, the relations that heads track, relevance, and attention maps to look at."""
 
+from headroom.claims.roles import SHUFFLED, UNTRAINED
+from headroom.claims.selection import examples_in, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import plural
 from headroom.report.exhibits import Section
-from headroom.report.formatting import plural
-from headroom.report.roles import SHUFFLED, UNTRAINED
+from headroom.report.names import run_name
 from headroom.report.sections import attention_maps, positions, relations, relevance, role_atlas, role_seeds
-from headroom.report.selection import examples_in, rows_where, run_name
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import words_of
 
 TITLE = "What heads do"

@@ -5,27 +5,15 @@ from itertools import combinations
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.selection import examples_in, heads_of, in_order, last_epochs, main_run, rows_where, signed
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import fixed, listing, number, percent, plural
 from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases, draw_motif
 from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, grid_table, table_of
-from headroom.report.formatting import fixed, listing, number, percent, plural
 from headroom.report.keys import mark_sample
-from headroom.report.selection import (
-    CRITERION_NAMES,
-    criterion_name,
-    examples_in,
-    folded_runs,
-    heads_of,
-    in_order,
-    last_epochs,
-    main_run,
-    order_name,
-    rows_where,
-    run_name,
-    signed,
-)
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of, words_of
+from headroom.report.names import CRITERION_NAMES, criterion_name, folded_runs, order_name, run_name
+from headroom.report.tasks import words_of
 
 TITLE = "Which heads matter: gradient scores"
 

@@ -2,14 +2,15 @@
 
 import pandas
 
-from headroom.report.claims.gates import scratch_differences
-from headroom.report.claims.gating import layout, mean_of
+from headroom.claims.gates import scratch_differences
+from headroom.claims.gating import layout
+from headroom.claims.metrics import metric_points
+from headroom.claims.selection import heads_of
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import MISSING, estimate, fixed, plural
+from headroom.core.statistics import mean_of
 from headroom.report.exhibits import Column, Exhibit, Paper, Table, table_of
-from headroom.report.formatting import MISSING, estimate, fixed, plural
-from headroom.report.metrics import metric_points
-from headroom.report.selection import heads_of, run_name
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of
+from headroom.report.names import run_name
 from headroom.report.voita_values import LAYOUTS, SOURCES
 
 

@@ -4,26 +4,18 @@ from dataclasses import replace
 
 import pandas
 
-from headroom.report.chance import measurable, with_shares
+from headroom.claims.chance import measurable, with_shares
+from headroom.claims.metrics import metric_points, metric_word
+from headroom.claims.selection import main_gradient, main_metric, main_run, main_set, rows_where, signed
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.core.formatting import correlation, count, fixed, listing, number, percent
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, csv_text, grid_table, table_of
 from headroom.report.figures import settling as figures
-from headroom.report.formatting import correlation, count, fixed, listing, number, percent
 from headroom.report.keys import kind_keys, line_sample, mark_sample
-from headroom.report.metrics import metric_points, metric_word
+from headroom.report.names import criterion_name, run_name
 from headroom.report.palette import arm_colour
 from headroom.report.paper_values import SETTLING, SETTLING_EPOCHS, SOURCES
-from headroom.report.selection import (
-    criterion_name,
-    main_gradient,
-    main_metric,
-    main_run,
-    main_set,
-    rows_where,
-    run_name,
-    signed,
-)
-from headroom.report.study_tables import StudyTables, arm_of
-from headroom.report.tasks import kind_of, words_of
+from headroom.report.tasks import words_of
 
 TITLE = "When important heads settle"
 

@@ -4,19 +4,20 @@ from collections import Counter
 
 import pandas
 
+from headroom.claims.gating import EXACT, HARD_CONCRETE
+from headroom.claims.roles import ROLES, kind_of_target, main_roles, role_of
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.survival import Survivors, decisive, survivors
+from headroom.core.formatting import fixed, listing, p_value, plural, symbol
 from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.claims.gating import EXACT, HARD_CONCRETE, METHOD_NAMES
-from headroom.report.claims.survival import Survivors, decisive, survivors
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import gates as figures
-from headroom.report.formatting import fixed, listing, p_value, plural, symbol
 from headroom.report.keys import line_sample, mark_sample
-from headroom.report.role_names import ROLES, legend
-from headroom.report.roles import kind_of_target, main_roles, role_of
+from headroom.report.names import METHOD_NAMES, run_name
+from headroom.report.role_names import legend
 from headroom.report.sections.role_atlas import lettered
-from headroom.report.selection import rows_where, run_name
-from headroom.report.study_tables import StudyTables
 from headroom.report.voita_values import SOURCES, SURVIVORS
 
 Targets = dict[Head, list[str]]

@@ -2,12 +2,12 @@
 
 import pandas
 
+from headroom.claims.metrics import metric_word
+from headroom.claims.selection import chosen_heads, rows_where
+from headroom.claims.significance import CORRECTIONS, SCREENING, TESTS, changed, right_or_wrong
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import count, listing
 from headroom.report.exhibits import Column, Exhibit, Table, table_of
-from headroom.report.formatting import count, listing
-from headroom.report.metrics import metric_word
-from headroom.report.selection import chosen_heads, rows_where
-from headroom.report.significance import CORRECTIONS, SCREENING, TESTS, changed, right_or_wrong
-from headroom.report.study_tables import StudyTables
 from headroom.report.tasks import words_of
 
 _HEADS = ["kind", "layer", "head"]

@@ -2,13 +2,9 @@
 
 import pandas
 
-from headroom.core.heads import KINDS, parse_head
-from headroom.report import palette
-from headroom.report.cautions import timing_noise
-from headroom.report.claims.findings_of_change import PART_NAMES
-from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
-from headroom.report.figures.timing import MARKERS, speedups
-from headroom.report.formatting import (
+from headroom.claims.selection import in_order, main_run, rows_where
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.core.formatting import (
     count,
     device_name,
     estimate,
@@ -19,11 +15,15 @@ from headroom.report.formatting import (
     percent,
     plural,
 )
+from headroom.core.heads import KINDS, parse_head
+from headroom.report import palette
+from headroom.report.cautions import timing_noise
+from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
+from headroom.report.figures.timing import MARKERS, speedups
 from headroom.report.keys import full_key, line_sample
+from headroom.report.names import PART_NAMES, run_name
 from headroom.report.paper_values import SOURCES, TIMING
-from headroom.report.selection import in_order, main_run, rows_where, run_name
-from headroom.report.study_tables import StudyTables
-from headroom.report.tasks import kind_of, words_of
+from headroom.report.tasks import words_of
 
 TITLE = "Time gained"
 PARTS = {

@@ -3,15 +3,16 @@
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.metrics import metric_name
+from headroom.claims.selection import in_order, last_epochs, main_metric, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.core.formatting import count, duration, estimate, listing, number, opening, plural
 from headroom.report.exhibits import Column, Exhibit, Key, Row, Section, Table, table_of
 from headroom.report.figures import arms as by_arm
 from headroom.report.figures import training as figures
-from headroom.report.formatting import count, duration, estimate, listing, number, opening, plural
 from headroom.report.keys import arm_keys, line_sample
-from headroom.report.metrics import metric_name
+from headroom.report.names import run_name
 from headroom.report.sections.arm_numbers import arms_with_lines, by_seed, over_seeds, without_lines
-from headroom.report.selection import in_order, last_epochs, main_metric, main_set, rows_where, run_name
-from headroom.report.study_tables import StudyTables, arm_of
 from headroom.report.tasks import words_of
 
 TITLE = "Training and quality"

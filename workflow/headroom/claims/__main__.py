@@ -1,0 +1,78 @@
+"""Decide the claims of the papers from a study's tables: `python -m headroom claims`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from headroom.core.command import run, stage_parser
+from headroom.core.errors import HeadroomError
+
+if TYPE_CHECKING:
+    from headroom.claims.study_tables import StudyTables
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of this stage's command line."""
+    parser = stage_parser("claims", "Decide the claims of the papers from a study's tables, or print the verdicts.")
+    add = parser.add_argument
+    add("results", nargs="?", type=Path, help="results of a study, e.g. results/starter: prints the verdicts")
+    add("--study", default="study", help="name of the study, a column of the tables")
+    add("--tables", nargs="*", type=Path, default=[], metavar="CSV", help="the study's tables")
+    add("--configuration", type=Path, help="the study's configuration, JSON or YAML")
+    add("--output", type=Path, help="the table of verdicts to write, claims.csv")
+    add("--numbers", type=Path, help="the table to write of the numbers behind them and of the answer, numbers.csv")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read the tables, decide every claim, and write or print what was found.
+
+    Raises:
+        HeadroomError: If there is nothing to write to and no directory of results, or a file cannot be read.
+    """
+    given = build_parser().parse_args(arguments)
+    if bool(given.output) != bool(given.numbers) or not (given.output or given.results):
+        raise HeadroomError("claims: name --output and --numbers, or a directory of results to print the verdicts of")
+    from headroom.claims.evaluation import evaluate
+
+    if given.results:
+        from headroom.claims.board import board
+
+        print(board(evaluate(_found_in(given.results))), end="")
+        return
+    from headroom.claims.answer import answer
+    from headroom.claims.evaluation import claim_rows, number_rows
+    from headroom.core.tables import CLAIMS, NUMBERS
+
+    tables = _tables(given.tables, given.configuration)
+    decisions = evaluate(tables)
+    CLAIMS.write(given.output, claim_rows(decisions, given.study))
+    NUMBERS.write(given.numbers, number_rows(decisions, answer(tables), given.study))
+
+
+def _found_in(results: Path) -> StudyTables:
+    """Return the tables that a directory of results has, with its configuration."""
+    from headroom.claims.study_tables import TABLES
+
+    paths = []
+    for name, table in TABLES.items():
+        paths += sorted(results.glob(f"{name}.csv" if table.of_study else f"{name}/*.csv"))
+    if not paths:
+        raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
+    configuration = results / "configuration.json"
+    return _tables(paths, configuration if configuration.exists() else None)
+
+
+def _tables(paths: Sequence[Path], configuration: Path | None) -> StudyTables:
+    from headroom.claims.configuration import arms_in, mains_in, read_configuration
+    from headroom.claims.study_tables import StudyTables
+
+    configured = read_configuration(configuration)
+    return StudyTables(paths, arms=arms_in(configured), mains=mains_in(configured))
+
+
+if __name__ == "__main__":
+    run(main)

@@ -1,0 +1,132 @@
+"""Removing one head: whether it is noticed, and whether it ever helps (Michel et al. 2019, section 3.2)."""
+
+import numpy
+import pandas
+
+from headroom.claims.evidence import judged, readings, safe, task_kind
+from headroom.claims.selection import last_epochs, main_metric, rows_where
+from headroom.claims.significance import changed, right_or_wrong
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
+from headroom.core.statistics import Estimate, holm
+
+HEADS = ["kind", "layer", "head"]
+
+
+def most_unchanged(tables: StudyTables, *, most: float, level: float, margin: float, screening: float) -> list[Reading]:
+    """Decide whether most heads can be removed one at a time without a significant change.
+
+    Args:
+        tables: The tables of one task.
+        most: The share of heads that is asked for.
+        level: Below this corrected p a head is changed.
+        margin: Losing more than this share of the score is noticeable.
+        screening: The uncorrected level of the tests that are told beside it.
+    """
+
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        main = judged(rows)
+        if main.empty:
+            return None
+        share = unchanged_share(main, level=level, margin=margin)
+        numbers = [Number("unchanged", share, "share")]
+        if task_kind(rows) == "translation":
+            uncorrected = Estimate(float(numpy.mean(main["p"] < screening)))
+            numbers.append(Number("uncorrected", uncorrected, "share"))
+        else:
+            numbers += by_other_tests(right_or_wrong(rows), screening)
+        return Reading(above(share, most), tuple(numbers))
+
+    return readings(tables, "ablation", read, shares=True)
+
+
+def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Estimate:
+    """Return the share of rows without a significant change, with bounds.
+
+    The value counts every row whose Holm-corrected p is not below `level`. Some of those may hide a loss:
+    the lower bound counts only rows whose interval excludes a loss of more than `margin`.
+    """
+    same = ~(rows["p_holm"] < level).to_numpy()
+    share = float(numpy.mean(same))
+    return Estimate(share, float(numpy.mean(same & safe(rows, margin))), share)
+
+
+def by_other_tests(
+    rows: pandas.DataFrame, screening: float, *, part: bool = False, worse: bool = False
+) -> list[Number]:
+    """Return the shares of rows that other tests call unchanged: the paper's, McNemar's, corrected and not.
+
+    Args:
+        rows: One run's rows of a metric that counts right answers; none gives no number.
+        screening: Below this p a test calls a row changed.
+        part: As in `changed`.
+        worse: Count a row as changed only if it lost.
+    """
+    if rows.empty:
+        return []
+    asked = (
+        ("unpaired", "p_unpaired", "none"),
+        ("mcnemar", "p_mcnemar", "none"),
+        ("mcnemar_bh", "p_mcnemar", "Benjamini-Hochberg"),
+        ("mcnemar_holm", "p_mcnemar", "Holm"),
+    )
+    lost = (rows["delta"] < 0).to_numpy() | (not worse)
+
+    def unchanged(column: str, how: str) -> Estimate:
+        return Estimate(1 - float((changed(rows, column, how, level=screening, part=part) & lost).mean()))
+
+    return [Number(name, unchanged(column, how), "share") for name, column, how in asked]
+
+
+def some_improve(tables: StudyTables, *, level: float, screening: float) -> list[Reading]:
+    """Decide whether removing some head improves the score: heads are screened on one set and tested on the other.
+
+    Args:
+        tables: The tables of one task.
+        level: Below this p, corrected over the heads that were found, an improvement is confirmed.
+        screening: Below this uncorrected p a head is found on the first set.
+    """
+
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        first, test = screened(rows)
+        if first.empty:
+            return None
+        found = ((first["delta"] > 0) & (first["p"] < screening)).to_numpy()
+        return _tested_again(first[found], test[found], level)
+
+    return readings(tables, "ablation", read)
+
+
+def screened(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame]:
+    """Return one run's effects on the set that heads are chosen on, and on that they are judged on.
+
+    Both have the same heads in the same order, or no rows if there are not two sets.
+    """
+    test = judged(rows)
+    others = rows_where(last_epochs(rows), metric=main_metric(rows))
+    others = others[others["set"] != test["set"].iloc[0]] if len(test) else others
+    if test.empty or others.empty:
+        return test.head(0), test.head(0)
+    first = rows_where(others, set="choose" if "choose" in set(others["set"]) else others["set"].iloc[0])
+    both = first[HEADS].merge(test[HEADS])
+    return both.merge(first, on=HEADS), both.merge(test, on=HEADS)
+
+
+def _tested_again(before: pandas.DataFrame, again: pandas.DataFrame, level: float) -> Reading:
+    """Return what heads that improve on the first set do on the second."""
+    confirmed = (numpy.array(holm(again["p"].tolist())) < level) & (again["delta"] > 0).to_numpy()
+    gain = _mean_share(again) if len(again) else float("nan")
+    verdict = HOLDS if confirmed.any() else FAILS if not len(again) or gain <= 0 else UNDECIDED
+    numbers = [
+        Number("confirmed", Estimate(float(confirmed.sum())), "count"),
+        Number("found", Estimate(float(len(again))), "count"),
+    ]
+    if len(again):
+        numbers.append(Number("on_second", Estimate(gain), "share", signed=True))
+        numbers.append(Number("on_first", Estimate(_mean_share(before)), "share", signed=True))
+    return Reading(verdict, tuple(numbers))
+
+
+def _mean_share(rows: pandas.DataFrame) -> float:
+    """Return the mean effect as a share of the full score."""
+    return float((rows["delta"] / rows["full"].where(rows["full"] > 0)).mean())

@@ -1,0 +1,72 @@
+"""What agrees: effects of heads in two domains, and two criteria on the same heads."""
+
+from dataclasses import replace
+
+import numpy
+import pandas
+
+from headroom.claims.evidence import by_run, estimate_in, readings
+from headroom.claims.selection import last_epochs, main_metric, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
+from headroom.core.statistics import Estimate
+
+
+def across_domains(tables: StudyTables, *, weak: float, worst: float) -> list[Reading]:
+    """Decide whether the effects of removing a head correlate across domains, for every far set of every run.
+
+    Args:
+        tables: The tables of one task.
+        weak: A correlation that is surely below this does not count.
+        worst: How many of the worst heads one of the correlations is without.
+    """
+    found = []
+    for rows in by_run(tables.agreement, tables):
+        run = str(rows["run"].iloc[0])
+        rows = rows_where(last_epochs(rows), kind="all", metric=main_metric(rows), set_a="test")
+        for far, pair in rows.groupby("set_b"):
+            reading = _of_pair(pandas.DataFrame(pair), weak, worst)
+            found += [replace(reading, run=run, part=str(far))] if reading else []
+    return found
+
+
+def _of_pair(rows: pandas.DataFrame, weak: float, worst: float) -> Reading | None:
+    """Read one run's agreement with one far set."""
+    pearson = rows_where(rows, statistic="pearson")
+    parts = (
+        ("pearson", rows_where(pearson, dropped=0)),
+        ("spearman", rows_where(rows, statistic="spearman", dropped=0)),
+        ("without_worst", rows_where(pearson, dropped=worst)),
+    )
+    if any(part.empty for _, part in parts):
+        return None
+    numbers = tuple(Number(name, estimate_in(part)) for name, part in parts)
+    if any(one.found.high < weak for one in numbers):
+        return Reading(FAILS, numbers)
+    return Reading(HOLDS if all(one.found.low > 0 for one in numbers) else UNDECIDED, numbers)
+
+
+def relevance_and_confidence(tables: StudyTables, *, weak: float) -> list[Reading]:
+    """Decide whether relevance ranks the encoder's heads as confidence does.
+
+    Args:
+        tables: The tables of one task.
+        weak: A rank correlation that is below this does not count.
+    """
+
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        pair = {"confidence", "relevance"}
+        rows = rows_where(last_epochs(rows), scope="E", statistic="spearman")
+        asked = [{first, second} == pair for first, second in zip(rows["first"], rows["second"])]
+        rows = rows[numpy.array(asked, dtype=bool)]
+        if rows.empty:
+            return None
+        found = estimate_in(rows)
+        numbers = [Number("spearman", found)]
+        if rows["ceiling"].notna().any():
+            numbers.append(Number("ceiling", Estimate(float(rows["ceiling"].iloc[0]))))
+        if found.high < weak:
+            return Reading(FAILS, tuple(numbers))
+        return Reading(HOLDS if found.low > 0 and found.value >= weak else UNDECIDED, tuple(numbers))
+
+    return readings(tables, "rank_correlation", read)

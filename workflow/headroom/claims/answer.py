@@ -1,0 +1,212 @@
+"""The numbers of a study's answer: what can go, what matters, by which order, what is gained, what repulsion does."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import pandas
+
+from headroom.claims.ablation import unchanged_share
+from headroom.claims.arm_effects import prunability, ratios
+from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
+from headroom.claims.gates import encoder_pruned
+from headroom.claims.keep_one import enough_share
+from headroom.claims.paired import compared, difference_of, main_pair
+from headroom.claims.papers import all_claims, threshold
+from headroom.claims.pointing import syntactic
+from headroom.claims.pruning import kind_needs_more, removable_number
+from headroom.claims.removal import half_sliced
+from headroom.claims.repulsion import LIKENESS
+from headroom.claims.selection import chosen_heads, rows_where
+from headroom.claims.significance import changed, right_or_wrong
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.claims.verdict import HOLDS, Number, Reading, Unit, majority, mean_over_runs, pooled
+from headroom.core.heads import KINDS
+from headroom.core.statistics import Estimate, median_of
+
+PARTS = ("encoder", "decoder", "generation", "model")
+"""The timed parts of models, in the order of telling."""
+
+
+class Part(NamedTuple):
+    """A number of the answer: of a task, and of what part of it ("" for the whole)."""
+
+    task: str
+    number: Number
+    part: str = ""
+
+
+def answer(tables: StudyTables) -> list[Part]:
+    """Return the numbers of the answer, task by task: means over the runs of the baseline, or over seeds of arms.
+
+    Thresholds are those of the claims about the same.
+    """
+    asked: tuple[Callable[[StudyTables], Iterator[Part]], ...]
+    asked = (_skill, _pruned, _alone, _one_head, _kinds, _orders, _roles, _repulsion, _tests)
+    views = [tables.of_task(task) for task in tables.tasks]
+    return [part for view in views for ask in asked for part in ask(view)] + list(_speed(views))
+
+
+def _mean(task: str, name: str, found: list[Estimate], part: str = "", unit: Unit = "share") -> Iterator[Part]:
+    if found:
+        yield Part(task, Number(name, mean_over_runs(found), unit), part)
+
+
+def _runs(tables: StudyTables, name: str) -> list[pandas.DataFrame]:
+    """Return the rows of each run of the baseline whose shares of the score mean something."""
+    return [rows for rows in scaled_by_run(tables, name) if has_skill(rows)]
+
+
+def _skill(tables: StudyTables) -> Iterator[Part]:
+    """Yield the number of runs that score enough above chance for shares of it, where curves were run."""
+    if tables.has("pruning"):
+        yield Part(tables.task, Number("skilled_runs", Estimate(float(len(_runs(tables, "pruning")))), "count"))
+
+
+def _pruned(tables: StudyTables) -> Iterator[Part]:
+    margin = threshold("M7", "margin", tables.task)
+    curves = [main_curve(rows) for rows in _runs(tables, "pruning")]
+    yield from _together(tables.task, [removable_number(curve, margin) for curve in curves if curve])
+
+
+def _together(task: str, found: list[Number], part: str = "") -> Iterator[Part]:
+    """Yield one number of all runs as their mean."""
+    if found:
+        (mean,) = pooled([Reading("", (one,)) for one in found])
+        yield Part(task, mean, part)
+
+
+def _alone(tables: StudyTables) -> Iterator[Part]:
+    level, margin = (threshold("M1", name, tables.task) for name in ("level", "margin"))
+    ablated = [judged(rows) for rows in _runs(tables, "ablation")]
+    shares = [unchanged_share(rows, level=level, margin=margin) for rows in ablated if len(rows)]
+    yield from _mean(tables.task, "unchanged", shares)
+
+
+def _one_head(tables: StudyTables) -> Iterator[Part]:
+    if kind_of(tables.task) == "classification":
+        level, margin = (threshold("M4", name, tables.task) for name in ("level", "margin"))
+        chosen = [chosen_heads(rows, "choose") for rows in _runs(tables, "keep_one")]
+        shares = [enough_share(rows, level=level, margin=margin) for rows in chosen if len(rows)]
+        yield from _mean(tables.task, "one_head_enough", shares)
+
+
+def _kinds(tables: StudyTables) -> Iterator[Part]:
+    """Yield what is kept with most heads of one kind removed, and which kind keeps less than both others.
+
+    The rule is that of claim M12, asked of every kind.
+    """
+    removed = threshold("M12", "removed")
+    found = {kind: kind_needs_more(tables, kind, removed=removed) for kind in KINDS}
+    if not all(found.values()):
+        return
+    yield Part(tables.task, Number("removed_of_kind", Estimate(removed), "share"))
+    for kind, readings in found.items():
+        yield Part(tables.task, replace(pooled(readings)[0], name="kept_of_kind"), kind)
+    for kind, readings in found.items():
+        if majority([one.verdict for one in readings]) == HOLDS:
+            yield Part(tables.task, Number("stands_out", Estimate(1.0), "count"), kind)
+
+
+def _orders(tables: StudyTables) -> Iterator[Part]:
+    for order in ("random", "ablation"):
+        curves = [(main_curve(rows), curve_by(rows, (order, ""))) for rows in _runs(tables, "pruning")]
+        gains = [number("gain_over", ours.area - other.area, signed=True) for ours, other in curves if ours and other]
+        yield from _together(tables.task, gains, part=order)
+
+
+def _roles(tables: StudyTables) -> Iterator[Part]:
+    relations = syntactic(tables, **all_claims()["V4"].thresholds_of(tables.task))
+    yield from _mean(tables.task, "relations", [reading.numbers[0].found for reading in relations])
+    pruned = encoder_pruned(tables, **all_claims()["V7"].thresholds_of(tables.task))
+    found = [reading.numbers for reading in pruned if reading.numbers[0].name == "score_kept"]
+    yield from _mean(tables.task, "gates_score", [score.found for score, *_ in found])
+    yield from _mean(tables.task, "gates_heads", [heads.found for _, heads, *_ in found])
+
+
+def _repulsion(tables: StudyTables) -> Iterator[Part]:
+    """Yield what the repulsive arm of the main pair changes; the part of the area is its effect on pruning."""
+    pair = main_pair(tables)
+    if pair is None:
+        return
+    arm, reference = pair.arm.name, pair.reference.name
+    found = prunability(tables, pair, **all_claims()["R8"].thresholds_of(tables.task))
+    if found:
+        yield _difference(tables, "area", found.area, found.effect, "share")
+        if found.share:
+            yield _difference(tables, "removable_by", found.share, unit="share")
+    quality = difference_of(tables, arm, reference)
+    likeness = compared(tables, f"diversity_difference_{LIKENESS}", arm, reference)
+    time = ratios(tables, arm, reference)
+    if quality:
+        yield _difference(tables, "score", quality)
+    if likeness:
+        yield _difference(tables, "likeness", likeness)
+    if len(time):
+        yield _difference(tables, "update_time", Estimate(median_of(time).value - 1), unit="share")
+
+
+def _difference(tables: StudyTables, name: str, found: Estimate, part: str = "", unit: Unit = "number") -> Part:
+    return Part(tables.task, Number(name, found, unit, signed=True), part)
+
+
+def _tests(tables: StudyTables) -> Iterator[Part]:
+    """Yield how many heads each test calls changed in the first run of a classifier."""
+    runs = [right_or_wrong(rows) for rows in by_run(tables.ablation, tables)]
+    if kind_of(tables.task) != "classification" or not runs or runs[0].empty:
+        return
+    first, level = runs[0], threshold("M1", "screening")
+    called = {
+        "tested_heads": len(first),
+        "changed_unpaired": changed(first, "p_unpaired", level=level).sum(),
+        "changed_mcnemar": changed(first, "p_mcnemar", level=level).sum(),
+        "changed_mcnemar_holm": changed(first, "p_mcnemar", "Holm", level=level).sum(),
+    }
+    for name, amount in called.items():
+        yield Part(tables.task, Number(name, Estimate(float(amount)), "count"))
+
+
+def _speed(views: list[StudyTables]) -> Iterator[Part]:
+    """Yield what slicing out half of the heads gains: by part for one timed task, of the whole model for several."""
+    timed = [view for view in views if view.has("timing")]
+    if len(timed) == 1:
+        yield from _speed_by_part(timed[0])
+        return
+    for view in timed:
+        found = [half_sliced(rows, **_half()) for rows in by_run(view.timing, view)]
+        rows = pandas.concat(found) if found else view.timing.head(0)
+        rows = rows[rows["batch_size"] == rows["batch_size"].max()]
+        if len(rows):
+            yield from _speedup(view.task, rows)
+
+
+def _half() -> dict[str, float]:
+    return {name: threshold("M10", name) for name in ("share", "near")}
+
+
+def _speed_by_part(tables: StudyTables) -> Iterator[Part]:
+    timing = pandas.concat(list(by_run(tables.timing, tables)))
+    sliced = rows_where(timing, model="sliced")
+    sliced = sliced[sliced["share_removed"] > 0]
+    if sliced.empty:
+        return
+    asked = threshold("M10", "share")
+    share = min(map(float, sliced["share_removed"]), key=lambda value: abs(value - asked))
+    batch = float(sliced["batch_size"].max())
+    yield Part(tables.task, Number("timed_share", Estimate(share), "share"))
+    yield Part(tables.task, Number("timed_batch", Estimate(batch), "count"))
+    rows = rows_where(timing, share_removed=share, batch_size=batch)
+    for part in PARTS:
+        own = rows_where(rows, model="sliced", part=part)
+        if len(own):
+            yield from _speedup(tables.task, own, part)
+    masked = rows_where(rows, model="masked")["speedup"]
+    if len(masked):
+        yield Part(tables.task, Number("masked_speedup", Estimate(float(masked.mean()))))
+
+
+def _speedup(task: str, rows: pandas.DataFrame, part: str = "") -> Iterator[Part]:
+    columns = ("speedup", "speedup_low", "speedup_high")
+    found = [estimate_in(rows_where(rows, run=run), *columns) for run in rows["run"].unique()]
+    yield from _mean(task, "speedup", found, part, "number")
+    yield Part(task, Number("expected_speedup", Estimate(float(rows["expected_speedup"].mean()))), part)

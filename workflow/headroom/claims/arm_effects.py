@@ -1,0 +1,136 @@
+"""What repulsion changes besides the score: diversity of heads, what can be pruned, time.
+
+An et al. (2020). All rules judge all runs of a task at once.
+"""
+
+from typing import NamedTuple
+
+import pandas
+
+from headroom.claims.paired import Pair, compared, main_pair
+from headroom.claims.repulsion import LIKENESS
+from headroom.claims.selection import arm_rows, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, below
+from headroom.core.statistics import Estimate, mean_of, median_of
+
+LESS, MORE, SAME, OPEN = "less prunable", "more prunable", "not noticeably changed", "undecided"
+
+
+def more_diverse(tables: StudyTables) -> list[Reading]:
+    """Decide whether repulsion makes the heads of a model more diverse."""
+    pair = main_pair(tables)
+    found = _less(tables, pair, LIKENESS) if pair else None
+    if pair is None or found is None:
+        return []
+    about = {"arm": pair.arm.name, "other": pair.reference.name}
+    numbers = [Number("likeness", found, signed=True, about=about)]
+    for measure in ("z_cosine", "particle_cosine"):
+        other = _less(tables, pair, measure)
+        numbers += [Number(measure, other, signed=True)] if other else []
+    change = change_over_epochs(tables, pair.reference.name)
+    if change:
+        numbers.append(Number("over_epochs", change, signed=True, about={"other": pair.reference.name}))
+    return [Reading(below(found, 0.0), tuple(numbers))]
+
+
+def _less(tables: StudyTables, pair: Pair, measure: str) -> Estimate | None:
+    return compared(tables, f"diversity_difference_{measure}", pair.arm.name, pair.reference.name)
+
+
+def change_over_epochs(tables: StudyTables, arm: str, measure: str = LIKENESS) -> Estimate | None:
+    """Return how a measure, averaged over sites, changes from an arm's first epoch to its last, over seeds."""
+    rows = rows_where(arm_rows(tables.diversity, arm), measure=measure)
+    changes = [_change(run) for _, run in rows.groupby("run")]
+    return mean_of(changes) if changes else None
+
+
+def _change(run: pandas.DataFrame) -> float:
+    means = run.groupby("epoch")["value"].mean().sort_index()
+    return float(means.iloc[-1] - means.iloc[0])
+
+
+class Prunability(NamedTuple):
+    """What repulsion does to pruning: the effect in a word, and the numbers behind it."""
+
+    effect: str
+    area: Estimate
+    share: Estimate | None
+    gini: Estimate | None
+
+
+def less_prunable(tables: StudyTables, *, area_margin: float, share_margin: float) -> list[Reading]:
+    """Decide whether repulsion makes models less prunable.
+
+    Args:
+        tables: The tables of one task.
+        area_margin: As of `effect_of`.
+        share_margin: As of `effect_of`.
+    """
+    pair = main_pair(tables)
+    found = prunability(tables, pair, area_margin=area_margin, share_margin=share_margin) if pair else None
+    if found is None:
+        return []
+    verdict = {LESS: HOLDS, MORE: FAILS, SAME: FAILS, OPEN: UNDECIDED}[found.effect]
+    return [Reading(verdict, numbers_of(found))]
+
+
+def prunability(tables: StudyTables, pair: Pair, *, area_margin: float, share_margin: float) -> Prunability | None:
+    """Return how the repulsive arm of a pair differs in pruning from its baseline; None if no curve was compared."""
+    area, share, gini = (
+        compared(tables, f"{name}_difference", pair.arm.name, pair.reference.name)
+        for name in ("curve_area", "removable_share", "importance_gini")
+    )
+    if area is None:
+        return None
+    return Prunability(effect_of(area, share, area_margin=area_margin, share_margin=share_margin), area, share, gini)
+
+
+def effect_of(area: Estimate, share: Estimate | None, *, area_margin: float, share_margin: float) -> str:
+    """Return what two differences say: of the area under the curve, and of the removable share if that is defined.
+
+    Args:
+        area: The difference in area, as a share of the full score.
+        share: The difference in the removable share.
+        area_margin: A change of the area by less than this does not matter.
+        share_margin: A change of the removable share by less than this does not matter.
+    """
+    found = [(area, area_margin)] + ([(share, share_margin)] if share is not None else [])
+    if all(-margin < one.low and one.high < margin for one, margin in found):
+        return SAME
+    down, up = any(one.high < 0 for one, _ in found), any(one.low > 0 for one, _ in found)
+    return OPEN if down == up else LESS if down else MORE
+
+
+def numbers_of(found: Prunability) -> tuple[Number, ...]:
+    """Return the numbers behind an effect, the area first."""
+    numbers = [Number("area", found.area, "share", signed=True, about={"effect": found.effect})]
+    if found.share is not None:
+        numbers.append(Number("removable", found.share, "share", signed=True))
+    if found.gini is not None:
+        numbers.append(Number("gini", found.gini, signed=True))
+    return tuple(numbers)
+
+
+def costs_nothing(tables: StudyTables, *, negligible: float) -> list[Reading]:
+    """Decide whether repulsion costs next to nothing in training time.
+
+    Args:
+        tables: The tables of one task.
+        negligible: An update that takes up to this many times the baseline's costs next to nothing more.
+    """
+    pair = main_pair(tables)
+    found = ratios(tables, pair.arm.name, pair.reference.name) if pair else None
+    if pair is None or found is None or found.empty:
+        return []
+    median = median_of(found)
+    about = {"arm": pair.arm.name, "other": pair.reference.name}
+    return [Reading(below(median, negligible), (Number("ratio", median, about=about),))]
+
+
+def ratios(tables: StudyTables, arm: str, reference: str) -> "pandas.Series[float]":
+    """Return how many times a reference's update one of an arm takes, round by round."""
+    seconds = tables.update_cost.pivot_table(index="repeat", columns="arm", values="seconds")
+    if not {arm, reference} <= set(seconds.columns):
+        return pandas.Series(dtype=float)
+    return (seconds[arm] / seconds[reference]).dropna()

@@ -1,0 +1,84 @@
+"""What an arm is: its method, the sites that it acts on, and what else it changes."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+BASELINE = "baseline"
+SVGD, SPOS = "svgd", "spos"
+REPULSIVE = (SVGD, SPOS)
+"""Methods of repulsive attention (An et al. 2020)."""
+
+EVERYWHERE = ("all",)
+_FIRST = re.compile(r"first|[EAD]1")
+_NAMED = ("method", "sites", "heads", "attention_dropout")
+
+
+@dataclass(frozen=True)
+class ArmDescription:
+    """An arm as the study's configuration describes it.
+
+    Attributes:
+        name: Its name in runs and tables.
+        method: The way to train, e.g. `svgd`.
+        sites: The sites that it acts on, as the configuration has them.
+        heads: Heads of every site, if they are other than those of the task's model.
+        attention_dropout: Dropout on attention weights, if it is other than that of the task's model.
+        others: Its other settings, e.g. `alpha`, as texts.
+    """
+
+    name: str
+    method: str
+    sites: tuple[str, ...] = EVERYWHERE
+    heads: int | None = None
+    attention_dropout: float | None = None
+    others: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def shape(self) -> tuple[int | None, float | None]:
+        """What the arm changes in the model: arms are comparable in their method if this is the same."""
+        return self.heads, self.attention_dropout
+
+    @property
+    def is_everywhere(self) -> bool:
+        """Whether it acts on all sites."""
+        return "all" in self.sites
+
+    @property
+    def is_first(self) -> bool:
+        """Whether it acts on first layers alone."""
+        return all(_FIRST.fullmatch(word) for word in self.sites)
+
+    @property
+    def is_repulsive(self) -> bool:
+        """Whether its method is one of repulsive attention."""
+        return self.method in REPULSIVE
+
+
+def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) -> ArmDescription:
+    """Return an arm from its section of the configuration.
+
+    Args:
+        name: Its name.
+        settings: Its section; without a method the arm's name is its method.
+        model: The section of the task's model: what is the same there is not the arm's own.
+    """
+    heads, dropout = (_own(settings.get(key), model.get(key)) for key in ("heads", "attention_dropout"))
+    return ArmDescription(
+        name=name,
+        method=str(settings.get("method", name)),
+        sites=tuple(map(str, settings.get("sites") or EVERYWHERE)),
+        heads=None if heads is None else int(heads),
+        attention_dropout=None if dropout is None else float(dropout),
+        others=tuple((key, str(value)) for key, value in settings.items() if key not in _NAMED),
+    )
+
+
+def place_of(arm: str, known: Sequence[str]) -> tuple[int, bool, str]:
+    """Return the place of an arm: known ones come in their order, others behind them, of these the baseline first."""
+    return known.index(arm) if arm in known else len(known), arm != BASELINE, arm
+
+
+def _own(value: Any, of_model: Any) -> Any:
+    return None if value == of_model else value

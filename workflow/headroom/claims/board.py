@@ -1,0 +1,48 @@
+"""The verdicts of a study as plain text, for a terminal."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from textwrap import shorten, wrap
+
+from headroom.claims.evaluation import Decision
+from headroom.claims.papers import read_papers
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
+from headroom.claims.words import in_words
+from headroom.core.errors import visible
+
+WIDTH = 100
+"""Columns of a terminal."""
+
+
+def board(decisions: Sequence[Decision]) -> str:
+    """Return every claim with its verdict and main number per task, grouped by paper, and a tally.
+
+    No line is longer than `WIDTH`, unless names of tasks are.
+    """
+    lines: list[str] = []
+    width = max((len(one.task) for one in decisions), default=0)
+    for paper in read_papers():
+        own = {claim.id for claim in paper.claims}
+        told = [one for one in decisions if one.claim.id in own]
+        lines += [*wrap(f"{paper.authors}: {paper.title}", WIDTH), ""]
+        for _, group in groupby(told, key=lambda one: one.claim.id):
+            lines += _claim(list(group), width)
+        lines.append("")
+    tally = Counter(one.verdict for one in decisions)
+    lines.append(", ".join(f"{word}: {tally[word]}" for word in (HOLDS, FAILS, UNDECIDED, NOT_RUN) if tally[word]))
+    return visible("\n".join(lines)) + "\n"
+
+
+def _claim(group: list[Decision], width: int) -> Iterator[str]:
+    claim = group[0].claim
+    yield from wrap(claim.sentence, WIDTH, initial_indent=f"{claim.id:5}", subsequent_indent=" " * 5)
+    for one in group:
+        start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):13}  "
+        means = pooled(one.readings)
+        words = str(in_words(claim, means[0], one.task)) if means else ""
+        room = max(WIDTH - len(start), 20)
+        yield (start + shorten(words, room, placeholder=" ...")).rstrip()
+
+
+_SHORT = {UNDECIDED: "undecided"}

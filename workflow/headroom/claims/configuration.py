@@ -1,0 +1,55 @@
+"""The study's configuration as the report reads it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from headroom.claims.arms import ArmDescription, described
+from headroom.claims.study_tables import TRANSLATION
+from headroom.core.errors import HeadroomError
+
+Arms = dict[str, dict[str, ArmDescription]]
+
+
+def read_configuration(path: Path | None) -> Any:
+    """Return a configuration, JSON or YAML (JSON is a part of YAML); None without a path.
+
+    Raises:
+        HeadroomError: If the file cannot be read.
+    """
+    if path is None:
+        return None
+    try:
+        return yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise HeadroomError(f"cannot read the configuration {path}: {error}") from error
+
+
+def arms_in(configuration: Any) -> Arms:
+    """Return what a configuration says about the arms of every task, in its order; nothing where it says nothing."""
+    found = {task: _arms_of(section) for task, section in _tasks(configuration).items()}
+    return {task: arms for task, arms in found.items() if arms}
+
+
+def mains_in(configuration: Any) -> dict[str, str]:
+    """Return the main criterion of every task whose pruning section names one."""
+    named = {task: _section(section.get("pruning")).get("main") for task, section in _tasks(configuration).items()}
+    return {task: str(main) for task, main in named.items() if main}
+
+
+def _tasks(configuration: Any) -> dict[str, Mapping[str, Any]]:
+    whole = _section(configuration)
+    sections = {TRANSLATION: whole.get(TRANSLATION), **_section(whole.get("classification"))}
+    return {task: _section(section) for task, section in sections.items()}
+
+
+def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:
+    """Return the arms of one task; its model's own settings are what an arm without such a setting has."""
+    model = {**_section(section.get("model")), **_section(section.get("encoder"))}
+    return {name: described(name, _section(arm), model) for name, arm in _section(section.get("arms")).items()}
+
+
+def _section(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,216 @@
+"""Rows that claims rest on: runs of the baseline, main order, points of a curve."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy
+import pandas
+from numpy import ndarray
+
+from headroom.claims.arms import BASELINE
+from headroom.claims.chance import measurable, with_scale
+from headroom.claims.selection import last_epochs, main_criterion, main_metric, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
+from headroom.claims.verdict import UNDECIDED, Number, Reading, Unit
+from headroom.core.curves import area, share_kept
+from headroom.core.errors import HeadroomError
+from headroom.core.statistics import Estimate, interval
+
+
+def by_run(frame: pandas.DataFrame, tables: StudyTables) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of each run of the baseline: the first arm of that method, or else the first arm of the task."""
+    arms = tables.described_arms
+    named = next((arm.name for arm in arms if arm.method == BASELINE), arms[0].name if arms else "")
+    for _, rows in frame[frame["run"].map(arm_of) == named].groupby("run"):
+        yield pandas.DataFrame(rows)
+
+
+def scaled_by_run(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
+    """Yield the rows of each run of the baseline in a table, with `chance` and `scale` where there are scores."""
+    for rows in by_run(tables.frame(name), tables):
+        yield with_scale(rows) if "full" in rows else rows
+
+
+def readings(
+    tables: StudyTables, name: str, read: Callable[[pandas.DataFrame], Reading | None], *, shares: bool = False
+) -> list[Reading]:
+    """Return what each run of the baseline says; runs that lack the rows say nothing.
+
+    Args:
+        tables: The tables of one task.
+        name: The table that is read.
+        read: Returns what one run says, given its rows.
+        shares: Whether shares of the score are asked for: then a model that scores next to nothing, or a classifier
+            that scores no more than it does without any head, is undecided.
+    """
+    found = []
+    for rows in scaled_by_run(tables, name):
+        reading = (_unskilled(rows) if shares else None) or read(rows)
+        if reading is not None:
+            found.append(replace(reading, run=str(rows["run"].iloc[0])))
+    return found
+
+
+def has_skill(rows: pandas.DataFrame) -> bool:
+    """Return whether one run's full model scores enough above chance for shares of it."""
+    rows = judged(rows)
+    return rows.empty or bool(measurable(rows).any())
+
+
+def _unskilled(rows: pandas.DataFrame) -> Reading | None:
+    if has_skill(rows):
+        return None
+    rows = judged(rows)
+    above = Estimate(float(rows["scale"].iloc[0]))
+    signed = task_kind(rows) == "classification"
+    return Reading(UNDECIDED, (Number("above_chance", above, signed=signed, about={"metric": main_metric(rows)}),))
+
+
+def task_kind(rows: pandas.DataFrame) -> TaskKind:
+    """Return whether rows are of translation or of classification."""
+    return kind_of(task_of(str(rows["run"].iloc[0])))
+
+
+def judged(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of the last epoch and the main metric on the set that runs are judged on."""
+    rows = rows_where(last_epochs(frame), metric=main_metric(frame))
+    return rows_where(rows, set=main_set(rows)) if len(rows) else rows
+
+
+def safe(rows: pandas.DataFrame, margin: float) -> numpy.ndarray:
+    """Return which rows' intervals exclude a noticeable loss, (rows,): that of a `margin` of the score's scale."""
+    if rows.empty:
+        return numpy.zeros(0, dtype=bool)
+    result: numpy.ndarray = (rows["low"] > -margin * rows["scale"]).to_numpy()
+    return result
+
+
+PAPERS_OWN = ("gradient-token", "layer")
+"""The order of Michel et al. 2019: the gradient per token, as in their code, over the norm of the site's heads."""
+
+CONTROLS = ("random", "reverse", "ablation")
+"""Orders that are no criterion of importance."""
+
+
+class Curve(NamedTuple):
+    """What is kept of the score along the removal of heads.
+
+    Attributes:
+        removed: (points,) shares of the heads in scope that are gone, rising.
+        kept: (1 + samples, points) shares of the full score above chance; the first row is measured, the others are on
+            resamples of the examples, the same ones for all curves on one set.
+        heads: How many heads are in scope.
+    """
+
+    removed: ndarray
+    kept: ndarray
+    heads: float
+
+    def at(self, share: float) -> ndarray | None:
+        """Return (1 + samples,) what is kept at the point nearest to a share; None if none is within 0.1."""
+        distance = numpy.abs(self.removed - share)
+        return self.kept[:, int(distance.argmin())] if distance.min() <= 0.1 else None
+
+    @property
+    def area(self) -> ndarray:
+        """The area under the curve and on every resample, (1 + samples,)."""
+        return area(self.removed, self.kept)
+
+
+def estimate(found: ndarray) -> Estimate:
+    """Return a number with its interval from (1 + samples,) values, the measured one first."""
+    return Estimate(float(found[0]), *interval(found[1:]))
+
+
+def number(name: str, found: ndarray, unit: Unit = "share", *, signed: bool = False, **about: str | float) -> Number:
+    """Return a number of a rule from (1 + samples,) values, the measured one first."""
+    return Number(name, estimate(found), unit, signed=signed, about=about, resampled=found[1:])
+
+
+def main_curve(frame: pandas.DataFrame, scope: str = "all") -> Curve | None:
+    """Return one run's curve by the order that claims are judged by: the first of `orders_in`; None without any."""
+    rows = rows_where(judged(frame), scope=scope, ranking="fixed")
+    orders = orders_in(rows)
+    return curve_by(frame, orders[0], scope) if orders else None
+
+
+def orders_in(rows: pandas.DataFrame) -> list[tuple[str, str]]:
+    """Return the orders by a criterion that curves were run by, each with its normalisation.
+
+    The paper's own comes first, then the main criterion of the configuration, raw, then the others as they come.
+    """
+    named = rows_where(rows, ranking="fixed")[["order", "normalised"]].drop_duplicates()
+    names = [(str(name), str(way)) for name, way in named.itertuples(index=False) if name not in CONTROLS]
+    first = [key for key in (PAPERS_OWN, (main_criterion(rows), "raw")) if key in names]
+    gradients = [key for key in names if key[0].startswith("gradient")]
+    return list(dict.fromkeys([*first, *gradients, *names]))
+
+
+def curve_by(frame: pandas.DataFrame, order: tuple[str, str], scope: str = "all") -> Curve | None:
+    """Return one run's curve by an order and its normalisation, the mean of its draws; None if it was not run.
+
+    Raises:
+        HeadroomError: If the table has no resamples beside it.
+    """
+    name, normalised = order
+    rows = rows_where(judged(frame), scope=scope, ranking="fixed", order=name, normalised=normalised)
+    if rows.empty:
+        return None
+    if "resampled" not in rows or rows["resampled"].isna().any():
+        raise HeadroomError(f"{rows['run'].iloc[0]}: its curves have no resamples (.npz); run the rule pruning again")
+    draws = [own.sort_values("heads_removed") for _, own in rows.groupby("draw", dropna=False)]
+    first = draws[0]
+    removed = (first["heads_removed"] / first["heads_total"]).to_numpy(dtype=float)
+    kept = numpy.mean([_kept(own) for own in draws], axis=0)
+    return Curve(removed, kept, float(first["heads_total"].iloc[0]))
+
+
+def _kept(rows: pandas.DataFrame) -> ndarray:
+    """Return (1 + samples, points) shares kept along the rows of one curve."""
+    return numpy.stack([kept_of(row) for _, row in rows.iterrows()], axis=1)
+
+
+def kept_of(row: "pandas.Series[Any]") -> ndarray:
+    """Return the share of the score that one row's model keeps, and the same on every resample, (1 + samples,)."""
+    value, full = (
+        numpy.r_[row[name], row[drawn]] for name, drawn in (("value", "resampled"), ("full", "full_resampled"))
+    )
+    return share_kept(value, full, float(row["chance"]))
+
+
+def by_orders(
+    tables: StudyTables, name: str, read: Callable[[pandas.DataFrame, tuple[str, str]], Reading | None]
+) -> list[Reading]:
+    """Return what each run of the baseline says by the first of `orders_in`, and under how many orders it says so.
+
+    Args:
+        tables: The tables of one task.
+        name: The table with the curves.
+        read: Returns what one run says by one order, given its rows; None if it lacks them.
+    """
+
+    def by_all(rows: pandas.DataFrame) -> Reading | None:
+        found = [one for one in (read(rows, order) for order in orders_in(rows_where(rows, scope="all"))) if one]
+        if not found:
+            return None
+        same = sum(one.verdict == found[0].verdict for one in found)
+        alike = Number("same_verdict", Estimate(float(same)), "count", about={"criteria": len(found)})
+        return replace(found[0], numbers=(*found[0].numbers, alike))
+
+    return readings(tables, name, by_all, shares=True)
+
+
+def preferred(rows: pandas.DataFrame, criterion: str) -> pandas.DataFrame:
+    """Return the rows of the main criterion, raw, or else of the first one; `criterion` names its column."""
+    named = rows[[criterion, "normalised"]].drop_duplicates()
+    names = [(str(name), str(normalised)) for name, normalised in named.itertuples(index=False)]
+    main = (main_criterion(rows), "raw")
+    name, normalised = main if main in names else (names or [main])[0]
+    return rows_where(rows, **{criterion: name, "normalised": normalised})
+
+
+def estimate_in(rows: pandas.DataFrame, *columns: str) -> Estimate:
+    """Return the first row's number with its interval, from `value`, `low`, `high` or other columns."""
+    value, low, high = rows[list(columns or ("value", "low", "high"))].to_numpy(dtype=float)[0]
+    return Estimate(float(value), float(low), float(high))

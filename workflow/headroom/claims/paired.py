@@ -1,0 +1,94 @@
+"""Arms side by side: which of them make a pair, and how far apart they are, paired over seeds."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas
+
+from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
+from headroom.claims.evidence import estimate_in, judged
+from headroom.claims.selection import main_metric, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of, seed_of
+from headroom.core.statistics import Estimate, mean_of
+
+
+@dataclass(frozen=True)
+class Pair:
+    """An arm, and ordinary training of the same model, which it is compared with."""
+
+    arm: ArmDescription
+    reference: ArmDescription
+
+
+def main_pair(tables: StudyTables) -> Pair | None:
+    """Return the repulsive arm that claims are about, and its baseline; None without one of the two.
+
+    It is the first one that repels at all sites in a model that some baseline has, too; svgd comes before spos, and
+    the model of the first baseline before others.
+    """
+    pairs = repulsive_pairs(tables)
+    first = next((arm for arm in tables.described_arms if arm.method == BASELINE), None)
+
+    def place(pair: Pair) -> tuple[bool, bool, int]:
+        return pair.reference != first, not pair.arm.is_everywhere, REPULSIVE.index(pair.arm.method)
+
+    return min(pairs, key=place, default=None)
+
+
+def repulsive_pairs(tables: StudyTables) -> list[Pair]:
+    """Return every repulsive arm with the baseline of the same shape; those without one are left out."""
+    repulsive = [arm for arm in tables.described_arms if arm.is_repulsive]
+    found = [(arm, baseline_of(arm, tables.described_arms)) for arm in repulsive]
+    return [Pair(arm, reference) for arm, reference in found if reference is not None]
+
+
+def baseline_of(arm: ArmDescription, arms: Sequence[ArmDescription]) -> ArmDescription | None:
+    """Return the first baseline with the heads and the dropout of an arm."""
+    return next((other for other in arms if other.method == BASELINE and other.shape == arm.shape), None)
+
+
+def scores_by_seed(tables: StudyTables) -> dict[str, "pandas.Series[Any]"]:
+    """Return the main metric of every run on the set that runs are judged on, by arm, indexed by seed."""
+    rows = judged(tables.evaluation)
+    return {
+        str(arm): pandas.Series(own["value"].to_numpy(dtype=float), index=own["run"].map(seed_of))
+        for arm, own in rows.groupby(rows["run"].map(arm_of), sort=False)
+    }
+
+
+def differences(tables: StudyTables, arm: str, other: str) -> list[float]:
+    """Return by how much an arm scores more than another, for every seed that both have."""
+    scores = scores_by_seed(tables)
+    if not {arm, other} <= set(scores):
+        return []
+    paired = (scores[arm] - scores[other]).dropna()
+    return [float(value) for value in paired.sort_index()]
+
+
+def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
+    """Return the mean difference in score of two arms with its t-interval over seeds; None without a common seed.
+
+    Args:
+        tables: The tables of one task.
+        arm: The arm.
+        other: What is taken off.
+        comparisons: As of `mean_of`.
+    """
+    found = differences(tables, arm, other)
+    return mean_of(found, comparisons) if found else None
+
+
+def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:
+    """Return a number of the table `arms`: of an arm, or its difference from a reference.
+
+    Of statistics about a metric it is that of the main metric and set; None if the table lacks it.
+    """
+    rows = rows_where(tables.arms, statistic=statistic)
+    if rows.empty:
+        return None
+    rows = rows_where(rows, metric=main_metric(rows))
+    rows = rows_where(rows, set=main_set(rows), arm=arm, baseline=reference)
+    found = estimate_in(rows) if len(rows) else Estimate(math.nan)
+    return None if math.isnan(found.value) else found

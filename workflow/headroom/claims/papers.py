@@ -1,0 +1,197 @@
+"""The papers and their claims: sentences, rules in words, thresholds, published numbers; one YAML file per paper.
+
+A claim's entry names the function that decides it, `<module>.<function>` of this room: from the tables of one task, and
+from the claim's thresholds by name, to the readings of every run.
+"""
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.claims.verdict import Reading
+from headroom.core.errors import HeadroomError
+
+PLACE = Path(__file__).parent / "papers"
+"""The folder with a file per paper."""
+
+Rule = Callable[..., list[Reading]]
+
+Value = TypeVar("Value", float, str)
+
+SEVERAL_RUNS = (
+    " Every run of the baseline is judged alone; the verdict is that of more than half of the runs, and"
+    " without such a majority undecided. Ours is the mean of the runs; its interval spans all of theirs."
+)
+
+ALL_RUNS = " All runs are judged together: there is one verdict per task."
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Claim(_Entry):
+    """A claim of a paper.
+
+    Mappings by task are keyed by kinds of tasks; the name of a task has precedence.
+    """
+
+    id: str = Field(description="Its number: the paper's letter, and a number.")
+    sentence: str = Field(description="The claim in words.")
+    section: str = Field(description="The section of the report with the evidence.")
+    decide: str = Field(pattern=r"^\w+\.\w+$", description="The function that decides it, `<module>.<function>`.")
+    together: bool = Field(False, description="Whether all runs are judged at once.")
+    rule: str = Field(description="The rule in words, with the names of thresholds in braces.")
+    paper: dict[str, str] = Field(description="The paper's numbers by task; it is asked of no other kinds of tasks.")
+    thresholds: dict[str, float | dict[str, float]] = Field({}, description="Arguments of the rule, some by task.")
+    numbers: dict[str, str | dict[str, str]] = Field(description="By number the words it is written in, some by task.")
+    controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
+    limits: tuple[str, ...] = Field((), description="What the verdict cannot say.")
+
+    def asked_of(self, task: str) -> bool:
+        """Return whether the claim is about a task."""
+        return task in self.paper or kind_of(task) in self.paper
+
+    def paper_of(self, task: str) -> str:
+        """Return the paper's numbers for a task."""
+        return self.paper.get(task, self.paper.get(kind_of(task), next(iter(self.paper.values()))))
+
+    def thresholds_of(self, task: str) -> dict[str, float]:
+        """Return the thresholds that hold for a task."""
+        return {name: _of_task(value, task) for name, value in self.thresholds.items()}
+
+    def words_of(self, name: str, task: str) -> str:
+        """Return the words that a number is written in, with names in braces."""
+        return _of_task(self.numbers[name], task)
+
+    @property
+    def rule_text(self) -> str:
+        """The rule in words, with its thresholds, and how runs are put together."""
+        return filled(self.rule, self.thresholds) + (ALL_RUNS if self.together else SEVERAL_RUNS)
+
+    @property
+    def signature(self) -> str:
+        """The thresholds as `name:value`, joined by bars; those by task as `name:task=value,task=value`."""
+        return "|".join(f"{name}:{_plain(value)}" for name, value in self.thresholds.items())
+
+
+class Paper(_Entry):
+    """A paper and its claims."""
+
+    authors: str = Field(description="Authors and year, as they are cited.")
+    title: str = Field(description="Title.")
+    year: int = Field(description="Year of publication: papers are told in this order.")
+    claims: tuple[Claim, ...] = Field(description="Its claims, in order.")
+
+
+class Amount(float):
+    """A number in a text: with the digits that it needs, or by `%` in per cent (whole ones, from 1 % on)."""
+
+    def __format__(self, form: str) -> str:
+        if form != "%":
+            return format(float(self), form or "g")
+        return f"{100 * self:.0f} %" if self >= 0.01 else f"{100 * self:g} %"
+
+
+def filled(text: str, values: Mapping[str, Any]) -> str:
+    """Return a text with the values of the names in its braces; `{}` stays."""
+    return text.format("{}", **{name: _amounts(value) for name, value in values.items()})
+
+
+@cache
+def read_papers(place: Path = PLACE) -> tuple[Paper, ...]:
+    """Return the papers in order of their years, then of their files.
+
+    Raises:
+        HeadroomError: If a file is not of this form; names file and claim.
+    """
+    papers = [(path, _read(path)) for path in sorted(place.glob("*.yaml"))]
+    ids: dict[str, Path] = {}
+    for path, paper in papers:
+        for claim in paper.claims:
+            if claim.id in ids:
+                raise HeadroomError(f"{path}, claim {claim.id}: {ids[claim.id]} has one too; number it otherwise")
+            ids[claim.id] = path
+    return tuple(paper for _, paper in sorted(papers, key=lambda one: (one[1].year, _letter_place(one[1]))))
+
+
+def all_claims() -> dict[str, Claim]:
+    """Return every claim by its number, in order."""
+    return {claim.id: claim for paper in read_papers() for claim in paper.claims}
+
+
+def threshold(claim: str, name: str, task: str = "") -> float:
+    """Return a threshold of a claim, for figures and sentences that show it."""
+    return all_claims()[claim].thresholds_of(task)[name]
+
+
+def rule_of(claim: Claim) -> Rule:
+    """Return the function that decides a claim.
+
+    Raises:
+        HeadroomError: If there is none of this name, or its arguments are not the claim's thresholds.
+    """
+    module, _, name = claim.decide.partition(".")
+    where = f"claim {claim.id}: decide: {claim.decide}"
+    try:
+        rule: Rule = getattr(importlib.import_module(f"headroom.claims.{module}"), name)
+    except (ImportError, AttributeError) as error:
+        raise HeadroomError(f"{where}: no such function; write it in workflow/headroom/claims/{module}.py") from error
+    wanted = [one.name for one in inspect.signature(rule).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    if sorted(wanted) != sorted(claim.thresholds):
+        names = ", ".join(wanted) or "none"
+        raise HeadroomError(f"{where}: its thresholds should be {names}; name these under the claim's thresholds")
+    return rule
+
+
+def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
+    """Return what every run says about a claim, given the tables of one task that it is asked of."""
+    return rule_of(claim)(tables, **claim.thresholds_of(tables.task))
+
+
+def _read(path: Path) -> Paper:
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        shared = content.pop("numbers", {})
+        named = content["claims"].items()
+        claims = [entry | {"id": name, "numbers": shared | entry["numbers"]} for name, entry in named]
+        return Paper.model_validate(content | {"claims": claims})
+    except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError) as error:
+        raise HeadroomError(f"cannot read the claims in {path}: {error!r}; write them as in the other files") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = [str(part) for part in first["loc"]]
+        if place[0] == "claims" and len(place) > 1:
+            place[:2] = [f"claim {list(content['claims'])[int(place[1])]}"]
+        raise HeadroomError(f"{path}, {': '.join(place)}: {first['msg']}") from error
+
+
+def _letter_place(paper: Paper) -> int:
+    """Return the number of its first claim's letter, in the alphabet."""
+    return ord(paper.claims[0].id[0])
+
+
+def _of_task(value: Value | Mapping[str, Value], task: str) -> Value:
+    """Return a value that may be given by task or kind of task."""
+    if not isinstance(value, Mapping):
+        return value
+    return value[task] if task in value else value.get(kind_of(task), next(iter(value.values())))
+
+
+def _amounts(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _amounts(one) for name, one in value.items()}
+    return value if isinstance(value, str) else Amount(value)
+
+
+def _plain(value: float | Mapping[str, float]) -> str:
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={one:g}" for name, one in value.items())
+    return f"{value:g}"

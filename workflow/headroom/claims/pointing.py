@@ -1,0 +1,171 @@
+"""Positional, syntactic and rare-word heads, and whether models agree in them (Voita et al. 2019, section 5)."""
+
+from itertools import combinations
+
+import numpy
+import pandas
+
+from headroom.claims.evidence import readings
+from headroom.claims.relevance import over_uniform
+from headroom.claims.roles import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, held
+from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
+from headroom.core.statistics import Estimate
+
+NEIGHBOURS = ("-1", "+1")
+
+
+def positional(tables: StudyTables, *, share: float, confident: float) -> list[Reading]:
+    """Decide whether encoder heads point to a neighbouring position, and do so with confidence.
+
+    Args:
+        tables: The tables of one task.
+        share: A positional head points to one relative position for this share of words.
+        confident: The mean largest weight that is asked of every such head.
+    """
+
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        if rows_where(rows, measure="offset", model=TRAINED).empty:
+            return None
+        heads, control = positional_heads(rows, share), positional_heads(rows, share, UNTRAINED)
+        numbers = [Number("heads", Estimate(float(len(heads))), "count")]
+        if heads.empty:
+            return Reading(FAILS, tuple(numbers))
+        least = heads.sort_values("value").iloc[0]
+        found = Estimate(float(least["value"]), float(least["low"]), float(least["high"]))
+        numbers.append(Number("least_confident", found))
+        if len(control):
+            numbers.append(Number("untrained", Estimate(float(len(control))), "count"))
+            return Reading(UNDECIDED, tuple(numbers))
+        sure = Estimate(*(float(heads[name].min()) for name in ("value", "low", "high")))
+        return Reading(above(sure, confident), tuple(numbers))
+
+    return readings(tables, "attention_stats", read)
+
+
+def positional_heads(rows: pandas.DataFrame, share: float, model: str = TRAINED) -> pandas.DataFrame:
+    """Return one run's encoder heads that point to a neighbour, with the interval of their confidence."""
+    rows = rows_where(last_epochs(rows), model=model, kind="E", half="all")
+    offsets = rows_where(rows, measure="offset")
+    offsets = offsets[offsets["target"].isin(NEIGHBOURS) & (offsets["value"] >= share)]
+    confidence = rows_where(rows, measure="confidence")[[*HEAD, "value", "low", "high"]]
+    return offsets[[*HEAD, "target", "value"]].merge(confidence, on=HEAD, suffixes=("_share", ""))
+
+
+def syntactic(tables: StudyTables, *, most: float, margin: float) -> list[Reading]:
+    """Decide whether most syntactic relations have a head that finds the related word.
+
+    Args:
+        tables: The tables of one task.
+        most: The share of relations and directions that is asked for.
+        margin: A syntactic head beats the relation's most frequent position by this share of words.
+    """
+
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        gold = rows_where(rows, trees="gold")
+        best, untrained = (best_heads(rows_where(gold, model=model)) for model in (TRAINED, UNTRAINED))
+        if best.empty:
+            return None
+        shuffled = best_heads(rows_where(rows, model=TRAINED, trees=SHUFFLED))
+        control = pandas.concat([untrained, shuffled], ignore_index=True)
+        share = syntactic_share(best, control, margin)
+        numbers = [Number("relations", share, "share"), _points("mean_margin", float(best["margin"].mean()))]
+        if len(control):
+            numbers.append(_points("largest_of_controls", float(control["margin"].max())))
+        return Reading(above(share, most), tuple(numbers))
+
+    return readings(tables, "attention_stats", read)
+
+
+def _points(name: str, share: float) -> Number:
+    """Return a margin in points."""
+    return Number(name, Estimate(100 * share), signed=True)
+
+
+def syntactic_share(best: pandas.DataFrame, control: pandas.DataFrame, margin: float) -> Estimate:
+    """Return the share of relations and directions whose best head beats the most frequent position by a margin.
+
+    The bounds count by the ends of the margins' intervals. A relation that the control passes surely does not count.
+    """
+    passed = set(control[control["low"] > margin]["target"])
+    real = ~best["target"].isin(passed)
+    return Estimate(*(float((real & (best[name] > margin)).mean()) for name in ("margin", "low", "high")))
+
+
+def rare_words(tables: StudyTables, *, rare: float) -> list[Reading]:
+    """Decide whether exactly one head of the first encoder layer, its most relevant, points to rare words.
+
+    Args:
+        tables: The tables of one task.
+        rare: A rare-word head points to one of the two rarest words in more than this share of the cases.
+    """
+
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        heads = rare_heads(rows)
+        if heads.empty:
+            return None
+        relevance = over_uniform(rows_where(tables.relevance, run=rows["run"].iloc[0]))
+        best = heads.iloc[0]
+        found = Estimate(float(best["value"]), float(best["low"]), float(best["high"]))
+        rank = rank_of(int(best["head"]), relevance)
+        amount = Estimate(float((heads["value"] > rare).sum()))
+        numbers = [Number("best", found, "share"), Number("heads", amount, "count")]
+        if rank == rank:
+            numbers.append(Number("rank", Estimate(rank), "count"))
+        return Reading(_rare_verdict(heads, rank, rare), tuple(numbers))
+
+    return readings(tables, "attention_stats", read)
+
+
+def rare_heads(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return how often each head of one run's first encoder layer points to one of the two rarest words."""
+    rows = rows_where(last_epochs(rows), model=TRAINED, kind="E", measure="rare", half="all", target="two-rarest")
+    rows = rows[rows["layer"] == 1]
+    bounds = {name: rows["baseline"] + rows[name] for name in ("low", "high")}
+    return rows.assign(**bounds).sort_values("value", ascending=False, kind="stable")
+
+
+def rank_of(head: int, relevance: pandas.DataFrame) -> float:
+    """Return the rank of a head of the first encoder layer by relevance, 1 for the highest; NaN without any."""
+    first = rows_where(relevance, kind="E", layer=1)
+    own = rows_where(first, head=head)["value"]
+    return float((first["value"] > own.iloc[0]).sum() + 1) if len(own) else float("nan")
+
+
+def _rare_verdict(heads: pandas.DataFrame, rank: float, rare: float) -> str:
+    surely, possibly = int((heads["low"] > rare).sum()), int((heads["high"] > rare).sum())
+    if possibly == 0 or surely > 1 or (surely == 1 and rank > 1):
+        return FAILS
+    return HOLDS if surely == possibly == 1 else UNDECIDED
+
+
+def models_agree(tables: StudyTables, *, alike: float) -> list[Reading]:
+    """Decide whether models agree in the functions of their heads; all runs are judged at once.
+
+    Args:
+        tables: The tables of one task.
+        alike: Two models agree if more than this share of the functions that either has are in both.
+    """
+    found = functions_of_runs(tables)
+    if not found:
+        return []
+    held_by_all = set.intersection(*found.values())
+    amount = Number("in_every_model", Estimate(float(len(held_by_all))), "count")
+    pairs = likeness(found)
+    if not pairs:
+        return [Reading(UNDECIDED, (Number("models", Estimate(float(len(found))), "count"), amount))]
+    common = Estimate(float(numpy.mean(pairs)), min(pairs), max(pairs))
+    return [Reading(above(common, alike), (Number("common", common, "share", about={"models": len(found)}), amount))]
+
+
+def functions_of_runs(tables: StudyTables) -> dict[str, set[str]]:
+    """Return the functions held in every run that was examined, in the order of runs."""
+    examined = {*tables.attention_stats["run"], *tables.roles["run"]}
+    return {run: functions(held(rows_where(tables.roles, run=run))) for run in tables.runs if run in examined}
+
+
+def likeness(found: dict[str, set[str]]) -> list[float]:
+    """Return, for each pair of runs of which one has a function, common functions over all functions (Jaccard)."""
+    pairs = [(first, second) for first, second in combinations(found.values(), 2) if first | second]
+    return [len(first & second) / len(first | second) for first, second in pairs]

@@ -1,0 +1,51 @@
+"""How relevance is spread over the heads of a site (Voita et al. 2019, section 4)."""
+
+import pandas
+
+from headroom.claims.evidence import readings
+from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import UNDECIDED, Number, Reading, above
+from headroom.core.statistics import Estimate
+
+
+def few_lead(tables: StudyTables, *, leads: float, most: float, conserved: float) -> list[Reading]:
+    """Decide whether relevance ranks a few heads of most sites well above the rest.
+
+    Args:
+        tables: The tables of one task.
+        leads: A head stands out with this many times an even share.
+        most: The share of sites that is asked for.
+        conserved: The largest relative difference between the sum of relevances and the logit that rounding explains.
+    """
+
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        shares = over_uniform(rows)
+        if shares.empty:
+            return None
+        sites, error = leading_sites(shares, leads), conservation_error(rows)
+        numbers = [Number("sites", sites, "share"), Number("best", Estimate(float(shares["value"].max())))]
+        if error > conserved:
+            numbers.append(Number("error", Estimate(error), "share"))
+            return Reading(UNDECIDED, tuple(numbers))
+        return Reading(above(sites, most), tuple(numbers))
+
+    return readings(tables, "relevance", read)
+
+
+def over_uniform(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return one run's relevance of every head over all sentences, `value`, `low` and `high` in even shares."""
+    rows = rows_where(last_epochs(rows), measure="relevance", half="all")
+    heads = rows.groupby(["kind", "layer"])["value"].transform("size")
+    return rows.assign(**{name: rows[name] * heads for name in ("value", "low", "high")})
+
+
+def leading_sites(rows: pandas.DataFrame, leads: float) -> Estimate:
+    """Return the share of sites in which a head stands out; bounds count by the ends of the heads' intervals."""
+    best = rows.groupby(["kind", "layer"])[["value", "low", "high"]].max()
+    return Estimate(*(float((best[name] > leads).mean()) for name in ("value", "low", "high")))
+
+
+def conservation_error(rows: pandas.DataFrame) -> float:
+    """Return the largest relative difference between relevances and logit; NaN if it was not measured."""
+    return float(rows_where(last_epochs(rows), measure="conservation-error")["value"].max())

@@ -1,0 +1,132 @@
+"""Whether repulsion between heads makes models better, by which method, where, and by which part of its update.
+
+An et al. (2020). All rules judge all runs of a task at once, paired by seed.
+"""
+
+from headroom.claims.arms import SPOS, SVGD, ArmDescription
+from headroom.claims.evidence import judged
+from headroom.claims.paired import Pair, compared, difference_of, main_pair, repulsive_pairs, scores_by_seed
+from headroom.claims.selection import main_metric, main_set
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
+from headroom.core.statistics import Estimate
+
+LIKENESS = "z_cka"
+"""The measure that decides: outputs are what heads give to the model, and every head has them in a basis of its own."""
+
+CONTROLS = ("smoothing", "scaled", "noise")
+"""Methods that do to gradients what svgd does, but for repulsion."""
+
+
+def improves(tables: StudyTables) -> list[Reading]:
+    """Decide whether repulsion improves the model."""
+    pair = main_pair(tables)
+    gain = gain_of(tables, pair) if pair else None
+    if pair is None or gain is None:
+        return []
+    others = [gain_of(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere]
+    return [Reading(above(gain.found, 0.0), (gain, *(other for other in others if other)))]
+
+
+def gain_of(tables: StudyTables, pair: Pair) -> Number | None:
+    """Return what an arm gains in score over its baseline."""
+    found = difference_of(tables, pair.arm.name, pair.reference.name)
+    return None if found is None else less(tables, pair.arm.name, pair.reference.name, found)
+
+
+def less(tables: StudyTables, arm: str, other: str, found: Estimate) -> Number:
+    """Return a difference in score of two arms as a number of claims."""
+    rows = judged(tables.evaluation)
+    about = {"arm": arm, "other": other, "metric": main_metric(rows), "set": main_set(rows)}
+    return Number("difference", found, signed=True, about=about)
+
+
+def noise_is_as_good(tables: StudyTables, *, as_good: float) -> list[Reading]:
+    """Decide whether SPOS is at least as good as the SVGD of the same model and sites.
+
+    Args:
+        tables: The tables of one task.
+        as_good: An arm is as good if it scores less by no more than this share of the other's score.
+    """
+    for spos in (arm for arm in tables.described_arms if arm.method == SPOS):
+        svgd = _twin(tables, spos, SVGD)
+        found = difference_of(tables, spos.name, svgd.name) if svgd else None
+        if svgd and found:
+            margin = as_good * abs(float(scores_by_seed(tables)[svgd.name].mean()))
+            return [Reading(above(found, -margin), (less(tables, spos.name, svgd.name, found),))]
+    return []
+
+
+def _twin(tables: StudyTables, arm: ArmDescription, method: str) -> ArmDescription | None:
+    """Return the arm of another method at the same sites of the same model."""
+    where = arm.shape, set(arm.sites)
+    alike = (other for other in tables.described_arms if (other.shape, set(other.sites)) == where)
+    return next((other for other in alike if other.method == method), None)
+
+
+def first_layers_suffice(tables: StudyTables, *, most: float) -> list[Reading]:
+    """Decide whether it is enough that heads of the first layers repel each other.
+
+    Args:
+        tables: The tables of one task.
+        most: The first layers suffice if they keep more than this share of the gain.
+    """
+    pairs = repulsive_pairs(tables)
+    for whole in (pair for pair in pairs if pair.arm.is_everywhere):
+        for first in (pair.arm for pair in pairs if pair.arm.is_first and pair.reference == whole.reference):
+            gain = difference_of(tables, whole.arm.name, whole.reference.name)
+            found = difference_of(tables, first.name, whole.arm.name)
+            if gain and found and first.method == whole.arm.method:
+                kept = less(tables, first.name, whole.arm.name, found)
+                gained = less(tables, whole.arm.name, whole.reference.name, gain)
+                if above(gain, 0.0) != HOLDS:
+                    return [Reading(UNDECIDED, (gained, kept))]
+                return [Reading(above(found, -(1 - most) * gain.value), (kept, gained))]
+    return []
+
+
+def gain_is_of_repulsion(tables: StudyTables, *, most: float) -> list[Reading]:
+    """Decide whether a gain comes from repulsion, or from what svgd does besides: smoothing, scaling, noise.
+
+    Args:
+        tables: The tables of one task.
+        most: A control that has more than this share of the gain without repulsion is as good.
+    """
+    pair = main_pair(tables)
+    gain = gain_of(tables, pair) if pair else None
+    if pair is None or gain is None:
+        return []
+    found = {arm.name: difference_of(tables, pair.arm.name, arm.name) for arm in controls_of(tables, pair)}
+    known = {name: one for name, one in found.items() if one is not None}
+    if not known:
+        return []
+    over = tuple(less(tables, pair.arm.name, name, one) for name, one in known.items())
+    likeness = _likeness(tables, pair, [pair.arm.name, *known])
+    if above(gain.found, 0.0) != HOLDS:
+        return [Reading(UNDECIDED, (gain, *over, *likeness))]
+    return [Reading(_against_controls(tables, pair, gain.found, known, most), (*over, gain, *likeness))]
+
+
+def controls_of(tables: StudyTables, pair: Pair) -> list[ArmDescription]:
+    """Return the controls without repulsion at the sites of a repulsive arm, in the same model."""
+    alike = [arm for arm in tables.described_arms if arm.shape == pair.arm.shape and arm.sites == pair.arm.sites]
+    return [arm for arm in alike if arm.method in CONTROLS]
+
+
+def _against_controls(tables: StudyTables, pair: Pair, gain: Estimate, found: dict[str, Estimate], most: float) -> str:
+    """Apply the rule; that one of several controls is as good is judged by intervals corrected for their number."""
+    wide = (difference_of(tables, pair.arm.name, name, comparisons=len(found)) for name in found)
+    if any(one is not None and one.high < (1 - most) * gain.value for one in wide):
+        return FAILS
+    return HOLDS if all(above(one, 0.0) == HOLDS for one in found.values()) else UNDECIDED
+
+
+def _likeness(tables: StudyTables, pair: Pair, arms: list[str]) -> list[Number]:
+    """Return how much the arms change the likeness of head outputs."""
+    reference = pair.reference.name
+    changes = {arm: compared(tables, f"diversity_difference_{LIKENESS}", arm, reference) for arm in arms}
+    return [
+        Number("likeness", one, signed=True, about={"arm": arm, "other": reference})
+        for arm, one in changes.items()
+        if one is not None
+    ]

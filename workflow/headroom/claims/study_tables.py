@@ -1,0 +1,194 @@
+"""The tables of one study, read when first asked for."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas
+
+from headroom.claims.arms import ArmDescription, place_of
+from headroom.claims.maps import AttentionMap, read_maps
+from headroom.core import tables
+from headroom.core.errors import HeadroomError
+from headroom.core.resamples import read_resamples, resamples_beside
+from headroom.settings.experiments import MainSettings
+
+TRANSLATION = "translation"
+"""The task of this name is translation; runs of every other name classify."""
+
+TaskKind = Literal["translation", "classification"]
+
+TABLES = {name: table for name, table in tables.ALL.by_name.items() if "claims" not in table.writers}
+"""The tables that claims are decided by, in the order in which they are documented."""
+
+
+class StudyTables:
+    """All tables of a study, each an attribute of its name: a data frame with the rows of all runs.
+
+    A table without a file (its experiment was not run) is an empty frame with the right columns. Columns are typed as
+    `core.tables` declares them. The frames are shared: do not change them in place.
+
+    Args:
+        paths: The CSV files. A file's table is named by its directory (`scores/<run>.csv`), or by the
+            file itself for the tables of a whole study (`arms.csv`, `overlap.csv`, `update_cost.csv`).
+        maps: The JSON files with attention maps.
+        arms: What is known of the arms of every task, in order; of others the name is the method.
+        mains: The main criterion of tasks, a column `main` of tables by criteria; of others the usual one.
+
+    Raises:
+        HeadroomError: If a path belongs to no known table, or a file of maps is none.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path | str] = (),
+        maps: Sequence[Path | str] = (),
+        arms: Mapping[str, Mapping[str, ArmDescription]] | None = None,
+        mains: Mapping[str, str] | None = None,
+    ) -> None:
+        self._known_arms = arms or {}
+        self._mains = defaultdict(lambda: MainSettings().main, mains or {})
+        self.maps: list[AttentionMap] = read_maps(maps)
+        self._paths: dict[str, list[Path]] = {name: [] for name in TABLES}
+        self._frames: dict[str, pandas.DataFrame] = {}
+        self._views: dict[str, StudyTables] = {}
+        for path in map(Path, paths):
+            self._paths[_table_name(path)].append(path)
+
+    def __getattr__(self, name: str) -> pandas.DataFrame:
+        if name not in TABLES:
+            raise AttributeError(name)
+        return self.frame(name)
+
+    def frame(self, name: str) -> pandas.DataFrame:
+        """Return a table by name, e.g. `frame("scores")`, the same as the attribute `scores`."""
+        if name not in self._frames:
+            found = _read(name, self._paths[name])
+            if "setting" in found:
+                found["setting"] = found["setting"].map(_setting).astype(str)
+            if len(found) and "run" in found and "normalised" in found:
+                found = found.assign(main=found["run"].map(task_of).map(self._mains))
+            self._frames[name] = found
+        return self._frames[name]
+
+    def has(self, name: str) -> bool:
+        """Return whether the table has any row, that is, whether its experiment was run."""
+        return not self.frame(name).empty
+
+    def given(self, name: str) -> bool:
+        """Return whether a file of this table was read, also if it has no rows: nothing was found then."""
+        return bool(self._paths[name]) or self.has(name)
+
+    @cached_property
+    def _present(self) -> list[str]:
+        """The runs as they come in the tables and maps."""
+        found = (run for name in TABLES if "run" in TABLES[name].names for run in self.frame(name)["run"].unique())
+        return list(dict.fromkeys([*found, *(one.run for one in self.maps)]))
+
+    @cached_property
+    def runs(self) -> list[str]:
+        """The runs of the study, in order of task (see `tasks`), arm (see `arms`) and seed."""
+        tasks, known = self.tasks, self._known_arms
+
+        def place(run: str) -> tuple[Any, ...]:
+            task = task_of(run)
+            return tasks.index(task), place_of(arm_of(run), list(known.get(task, ()))), seed_of(run), run
+
+        return sorted(self._present, key=place)
+
+    @property
+    def arm_names(self) -> list[str]:
+        """The arms of the study, in the order of the configuration; unknown ones last, of them the baseline first."""
+        return list(dict.fromkeys(arm_of(run) for run in self.runs))
+
+    @property
+    def described_arms(self) -> list[ArmDescription]:
+        """What the arms are, in order, of the task of a view (see `task`)."""
+        known = self._known_arms.get(self.task, {})
+        return [known.get(arm, ArmDescription(arm, method=arm)) for arm in self.arm_names]
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """The tasks of the study: translation first, the others as they come in the tables."""
+        found = list(dict.fromkeys(map(task_of, self._present)))
+        return sorted(found, key=lambda task: task != TRANSLATION)
+
+    @property
+    def task(self) -> str:
+        """The task of a view that `of_task` made; the first task of a whole study, "" without any run."""
+        return self.tasks[0] if self.tasks else ""
+
+    def of_task(self, task: str) -> "StudyTables":
+        """Return the tables with the rows of one task only.
+
+        The costs of updates go with the first task.
+        """
+        if task in self._views:
+            return self._views[task]
+        view = self._views[task] = StudyTables(arms=self._known_arms, mains=self._mains)
+        view._paths = {name: [path for path in own if task_of(path.name) == task] for name, own in self._paths.items()}
+        view.maps = [one for one in self.maps if task_of(one.run) == task]
+        for name, table in TABLES.items():
+            frame = self.frame(name)
+            if "task" in table.names:
+                view._frames[name] = frame[frame["task"] == task]
+            elif "run" in table.names:
+                view._frames[name] = frame[frame["run"].map(task_of) == task]
+            elif task == self.task:
+                view._frames[name] = frame
+        return view
+
+
+def task_of(run: str) -> str:
+    """Return the task of a run: `sst2.baseline.seed2` is of task `sst2`."""
+    return run.partition(".")[0]
+
+
+def kind_of(task: str) -> TaskKind:
+    """Return whether a task is translation or, as every other, classification."""
+    return "translation" if task in (TRANSLATION, "") else "classification"
+
+
+def arm_of(run: str) -> str:
+    """Return the arm of a run: `translation.svgd.seed2` is of arm `svgd`."""
+    parts = run.split(".")
+    return parts[1] if len(parts) > 1 else run
+
+
+def seed_of(run: str) -> int:
+    """Return the seed of a run: that of `translation.svgd.seed2` is 2; 0 if the name tells none."""
+    digits = run.rpartition("seed")[2]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def _read(name: str, paths: Sequence[Path]) -> pandas.DataFrame:
+    """Read files of a table as one, with the resamples that lie beside them.
+
+    These are two more columns, `resampled` and `full_resampled`: the scores of the row's model and of the full one on
+    every resample of the examples, (samples,); None in rows without.
+    """
+    found = TABLES[name].read_all(paths)
+    beside = [path for path in paths if resamples_beside(path).exists()]
+    if not beside:
+        return found
+    pairs: list[tuple[Any, Any]] = []
+    for path in paths:
+        known = read_resamples(resamples_beside(path)) if path in beside else {}
+        pairs += [known.get(row, (None, None)) for row in range(len(TABLES[name].read(path)))]
+    columns = dict(zip(("resampled", "full_resampled"), zip(*pairs)))
+    return found.assign(**{name: pandas.Series(own, index=found.index, dtype=object) for name, own in columns.items()})
+
+
+def _table_name(path: Path) -> str:
+    name = path.stem if path.stem in TABLES and TABLES[path.stem].of_study else path.parent.name
+    if name not in TABLES:
+        raise HeadroomError(f"{path} is no table of a study; its directory should be one of {', '.join(TABLES)}")
+    return name
+
+
+def _setting(value: float) -> str:
+    """Return lambda or K as written in names of models."""
+    return "" if math.isnan(value) else f"{value:g}"

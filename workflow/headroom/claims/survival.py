@@ -1,0 +1,217 @@
+"""Whether heads with a role survive pruning, and whether roles move to heads that are left.
+
+Voita et al. (2019), section 6.3.
+"""
+
+import re
+from dataclasses import dataclass, replace
+
+import pandas
+from scipy.stats import hypergeom
+
+from headroom.claims.evidence import by_run
+from headroom.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
+from headroom.claims.roles import TRAINED, UNTRAINED, held, main_roles, of_heads
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
+from headroom.core.heads import Head
+from headroom.core.statistics import Estimate
+
+_NUMBER = re.compile(r"[0-9.]+(e-?[0-9]+)?")
+
+SMALLEST = 1e-4
+"""Smaller p are written as this."""
+
+
+@dataclass(frozen=True)
+class Survivors:
+    """What is left of the encoder's heads at one setting.
+
+    Attributes:
+        method: How heads were chosen.
+        setting: Lambda or K.
+        kept: The encoder heads left.
+        heads: All encoder heads.
+        specialised: Those that hold a role in the trained model.
+    """
+
+    method: str
+    setting: str
+    kept: frozenset[Head]
+    heads: frozenset[Head]
+    specialised: frozenset[Head]
+
+    @property
+    def found(self) -> int:
+        """Heads with a role that are left."""
+        return len(self.kept & self.specialised)
+
+    @property
+    def expected(self) -> float:
+        """Heads with a role among as many random survivors, on average."""
+        return len(self.kept) * len(self.specialised) / len(self.heads)
+
+    def chances(self) -> tuple[float, float, float]:
+        """Return the chance that random survivors have as many heads with a role, and the ends of their middle 95 %.
+
+        The number among random survivors is hypergeometric; the chance is exact.
+        """
+        urn = hypergeom(len(self.heads), len(self.specialised), len(self.kept))
+        low, high = urn.interval(0.95)
+        return float(urn.sf(self.found - 1)), float(low), float(high)
+
+
+def survivors(gates: pandas.DataFrame, targets: dict[Head, list[str]], method: str) -> list[Survivors]:
+    """Return what is left at every setting of one run and method, most heads first.
+
+    Args:
+        gates: Rows of `gates` of one run.
+        targets: The targets of every head that holds a role.
+        method: How heads were chosen.
+    """
+    rows = rows_where(last_epochs(gates), method=method, kind="E")
+    rows = rows_where(rows, scope=encoder_scope(rows))
+    found = []
+    for setting, own in rows.groupby("setting", sort=False):
+        heads = frozenset(heads_of(own))
+        specialised = heads & frozenset(targets)
+        found.append(Survivors(method, str(setting), frozenset(kept_heads(own)), heads, specialised))
+    return sorted(found, key=lambda one: -len(one.kept))
+
+
+def decisive(found: list[Survivors]) -> Survivors | None:
+    """Return the setting that keeps as many heads as have a role, as nearly as there is one; None without any."""
+    partial = [one for one in found if 0 < len(one.kept) < len(one.heads) and one.specialised]
+    return min(partial, key=lambda one: abs(len(one.kept) - len(one.specialised)), default=None)
+
+
+def specialised_survive(tables: StudyTables, *, level: float) -> list[Reading]:
+    """Decide whether heads with a role survive pruning more often than random heads would.
+
+    Args:
+        tables: The tables of one task.
+        level: Random survivors have as many heads with a role with a chance below this.
+    """
+    examined = {*tables.roles["run"], *tables.attention_stats["run"]}
+    found = []
+    for rows in by_run(tables.gates, tables):
+        run = str(rows["run"].iloc[0])
+        reading = _read_survival(rows, main_roles(tables, run), level) if run in examined else None
+        found += [replace(reading, run=run)] if reading else []
+    return found
+
+
+def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]], level: float) -> Reading | None:
+    every = survivors(rows, targets, HARD_CONCRETE)
+    if not every:
+        return None
+    one = decisive(every)
+    if one is None:
+        roles = Estimate(float(len(every[0].specialised)))
+        return Reading(UNDECIDED, (Number("no_setting", roles, "count"),))
+    p, _, _ = one.chances()
+    numbers = (
+        Number("survive", Estimate(float(one.found)), "count"),
+        Number("by_chance", Estimate(one.expected)),
+        Number("survivors", Estimate(float(len(one.kept))), "count"),
+        Number("specialised", Estimate(float(len(one.specialised))), "count"),
+        Number("p", Estimate(max(p, SMALLEST))),
+    )
+    return Reading(HOLDS if p < level else FAILS if one.found <= one.expected else UNDECIDED, numbers)
+
+
+@dataclass(frozen=True)
+class Drift:
+    """What became of roles in one pruned model.
+
+    Attributes:
+        model: Its name.
+        removed: The heads that went.
+        before: Heads that hold each target in the trained model.
+        after: Heads that hold it in the pruned model.
+    """
+
+    model: str
+    removed: frozenset[str]
+    before: dict[str, frozenset[str]]
+    after: dict[str, frozenset[str]]
+
+    @property
+    def lost(self) -> list[str]:
+        """Targets all of whose heads went."""
+        return [target for target, heads in self.before.items() if heads <= self.removed]
+
+    @property
+    def taken_over(self) -> list[str]:
+        """Those of them that a surviving head holds afterwards."""
+        return [target for target in self.lost if self.after.get(target)]
+
+    @property
+    def new(self) -> list[tuple[str, str]]:
+        """Pairs of target and head that hold after pruning and did not before."""
+        nobody: frozenset[str] = frozenset()
+        gained = ((target, heads - self.before.get(target, nobody)) for target, heads in self.after.items())
+        return [(target, head) for target, heads in gained for head in sorted(heads)]
+
+
+def drifts(tables: StudyTables, run: str) -> list[Drift]:
+    """Return what became of roles in every pruned model of a run whose heads were labelled again."""
+    roles = rows_where(last_epochs(tables.roles), run=run)
+    observed = rows_where(last_epochs(tables.attention_stats), run=run)
+    models = dict.fromkeys([*observed["model"], *roles["model"]])
+    names = [name for name in models if name not in (TRAINED, UNTRAINED)]
+    pruned = hard(rows_where(tables.pruned_models, run=run))
+    before = _holders(held(roles))
+    found = []
+    for name in names:
+        removed = next((frozenset(removed_heads(row)) for _, row in pruned.iterrows() if is_of(name, row)), None)
+        if removed is not None:
+            found.append(Drift(name, removed, before, _holders(held(roles, name), removed)))
+    return found
+
+
+def is_of(model: str, row: pandas.Series) -> bool:
+    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is of a row of `pruned_models`."""
+    method = f"{row['method']}{row['draw']:.0f}" if row["method"] == RANDOM else str(row["method"])
+    prefix = f"{method}.{row['scope']}."
+    end = model.removeprefix(prefix)
+    if end == model or not _NUMBER.fullmatch(end):
+        return False
+    if method == HARD_CONCRETE:
+        return f"{float(end):g}" == row["setting"]
+    return f"{round(float(end) * row['heads']):g}" == row["setting"]
+
+
+def _holders(roles: pandas.DataFrame, without: frozenset[str] = frozenset()) -> dict[str, frozenset[str]]:
+    """Return the names of the heads that hold each target."""
+    found: dict[str, frozenset[str]] = {}
+    for head, targets in of_heads(roles).items():
+        for target in targets if str(head) not in without else ():
+            found[target] = found.get(target, frozenset()) | {str(head)}
+    return found
+
+
+def functions_move(tables: StudyTables, *, share: float) -> list[Reading]:
+    """Decide whether functions whose heads are pruned are taken over by heads that are left.
+
+    Args:
+        tables: The tables of one task.
+        share: The share of the lost functions that has to be taken over.
+    """
+    found = []
+    for rows in by_run(tables.pruned_models, tables):
+        run = str(rows["run"].iloc[0])
+        moved = drifts(tables, run)
+        found += [replace(_read_drift(moved, share), run=run)] if moved else []
+    return found
+
+
+def _read_drift(found: list[Drift], share: float) -> Reading:
+    lost, taken = (sum(len(getattr(one, name)) for one in found) for name in ("lost", "taken_over"))
+    models = Number("models", Estimate(float(len(found))), "count")
+    gone = Number("lost", Estimate(float(lost)), "count")
+    if not lost:
+        return Reading(UNDECIDED, (gone, models))
+    verdict = HOLDS if taken / lost > share else UNDECIDED if taken else FAILS
+    return Reading(verdict, (Number("taken_over", Estimate(taken / lost), "share"), gone, models))

@@ -1,0 +1,113 @@
+"""Verdicts, estimates and numbers: what one run says about a claim, and how several runs are put together."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy
+from numpy import ndarray
+
+from headroom.core.statistics import Estimate, over_runs
+
+Unit = Literal["number", "share", "count"]
+
+HOLDS = "holds"
+FAILS = "does not hold"
+UNDECIDED = "undecided at this scale"
+NOT_RUN = "not run"
+
+LEVEL = 0.05
+"""Corrected p-values (Holm) below this are marked as significant in figures and tables."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that a rule found.
+
+    Attributes:
+        name: What it is, the key of its words in the claim's entry.
+        found: The number with its interval.
+        unit: `share` (of 1, written in per cent), `count` (a whole number where it is one) or `number`.
+        signed: Whether it is written with plus signs.
+        about: What its words name besides, e.g. the arm, the metric or the epoch.
+        resampled: The number on every resample of the examples, (samples,), which all runs share; None without.
+    """
+
+    name: str
+    found: Estimate
+    unit: Unit = "number"
+    signed: bool = False
+    about: Mapping[str, str | float] = field(default_factory=dict)
+    resampled: ndarray | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one run says about a claim.
+
+    Attributes:
+        verdict: One of `HOLDS`, `FAILS`, `UNDECIDED`.
+        numbers: The numbers behind it, the main one first.
+        run: The run; "" if the rule judges all runs at once.
+        part: What of the run is judged apart, e.g. a far set; "" for the whole.
+    """
+
+    verdict: str
+    numbers: tuple[Number, ...]
+    run: str = ""
+    part: str = ""
+
+
+def majority(verdicts: Sequence[str]) -> str:
+    """Return the verdict of more than half of the runs, `undecided` without one, `not run` without runs."""
+    if not verdicts:
+        return NOT_RUN
+    word, votes = Counter(verdicts).most_common(1)[0]
+    return word if 2 * votes > len(verdicts) else UNDECIDED
+
+
+def above(found: Estimate, threshold: float) -> str:
+    """Return whether an interval lies above a threshold; an interval that contains it is undecided."""
+    return HOLDS if found.low > threshold else FAILS if found.high < threshold else UNDECIDED
+
+
+def below(found: Estimate, threshold: float) -> str:
+    """Return whether an interval lies below a threshold; an interval that contains it is undecided."""
+    return HOLDS if found.high < threshold else FAILS if found.low > threshold else UNDECIDED
+
+
+def all_of(*verdicts: str) -> str:
+    """Return `holds` if all parts hold, `does not hold` if one does not, else `undecided`."""
+    if FAILS in verdicts:
+        return FAILS
+    return HOLDS if all(verdict == HOLDS for verdict in verdicts) else UNDECIDED
+
+
+def mean_over_runs(found: Sequence[Estimate]) -> Estimate:
+    """Return the mean over runs of a number that has no resamples, with the range that spans their intervals."""
+    values, lows, highs = zip(*found)
+    return Estimate(float(numpy.mean(values)), float(numpy.min(lows)), float(numpy.max(highs)))
+
+
+def pooled(readings: Sequence[Reading]) -> tuple[Number, ...]:
+    """Return the numbers of all runs as means.
+
+    A number with resamples has an interval for other runs on other examples (`over_runs`), one without the range of the
+    intervals of the runs. Runs whose main number is another than that of the first run are left out.
+    """
+    if not readings:
+        return ()
+    main = readings[0].numbers[0]
+    alike = [one for one in readings if one.numbers[0].name == main.name and one.numbers[0].about == main.about]
+    together = zip(*(reading.numbers for reading in alike))
+    return tuple(replace(same[0], found=_together(same)) for same in together)
+
+
+def _together(same: Sequence[Number]) -> Estimate:
+    if len(same) == 1:
+        return same[0].found
+    drawn = [one.resampled for one in same]
+    if len({None if own is None else len(own) for own in drawn}) > 1 or drawn[0] is None:
+        return mean_over_runs([one.found for one in same])
+    return over_runs([one.found.value for one in same], [own for own in drawn if own is not None])

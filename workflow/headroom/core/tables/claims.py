@@ -1,0 +1,65 @@
+"""Tables of a study's answer: verdicts on claims, and the numbers that sentences say."""
+
+from headroom.core.table import Column, Table
+from headroom.core.tables.columns import SIGNATURE, STUDY, VALUE
+
+_TASK = Column("task", "text", "name of the task; empty if the study has no task that the claim is about")
+_RUN = Column(
+    "run",
+    "text",
+    "name of the run that is judged alone, or `pooled`: all runs of the task together, the mean with an interval that"
+    " spans theirs",
+)
+_PART = Column(
+    "part",
+    "text",
+    "what of the run or of the task the row is about, where there are several: a far set, a kind of attention, a timed"
+    " part of the model, an effect; else empty",
+)
+_VALUE = (
+    VALUE,
+    Column("low", "number", "lower end of its 95 % interval; empty without one"),
+    Column("high", "number", "upper end of the same interval"),
+    Column("unit", "text", "`share`: of 1, written in per cent; `count`: a whole number; `number`: any other"),
+)
+
+CLAIMS = Table(
+    path="claims.csv",
+    writers=("claims",),
+    runs="",
+    key=("claim", "task", "run", "part"),
+    columns=(
+        STUDY,
+        Column("claim", "text", "number of the claim: [claims](claims.md) has all of them, with their rules"),
+        _TASK,
+        _RUN,
+        _PART,
+        *_VALUE,
+        Column("verdict", "text", "`holds`, `does not hold`, `undecided at this scale` or `not run`"),
+        Column("needed", "text", "what would decide an undecided claim; empty where that is not known"),
+        Column("rule", "text", "function of `headroom.claims` that decided, `<module>.<function>`"),
+        SIGNATURE.means("thresholds of the rule as `name:value`, joined by bars; some by `task=value`"),
+    ),
+    about="The verdict on every claim of the papers, per task: a row for every run that is judged alone, and the row"
+    " `pooled` with the verdict of the task. The value is the main number behind it.",
+)
+
+NUMBERS = Table(
+    path="numbers.csv",
+    writers=("claims",),
+    runs="",
+    key=("what", "task", "run", "part", "name", "words"),
+    columns=(
+        STUDY,
+        Column("what", "text", "number of the claim, or `answer`: the sentences at the top of the report"),
+        _TASK,
+        _RUN,
+        _PART,
+        Column("name", "text", "short name of the number, within the claim or the answer"),
+        *_VALUE,
+        Column("signed", "integer", "1 if it is written with a plus sign, as differences are; else 0"),
+        Column("words", "text", "words that it is written in, `{}` where the number goes; empty for the answer"),
+    ),
+    about="Every number that a sentence of the report says: those behind the verdicts, the main one of a claim first,"
+    " and those of the answer.",
+)
