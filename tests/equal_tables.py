@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from same_numbers import CLOCKED_MEASURES, CLOCKED_TABLES
+from same_numbers import CLOCKED_TABLES, is_clocked
 
 RENAMED = (
     (r"^curves/", "pruning/"),
@@ -89,7 +89,7 @@ def _difference(old: Path, new: Path) -> str:
 def _is_changed_on_purpose(table: Path) -> bool:
     """Return whether a table holds times, or columns that are renamed."""
     heading = table.read_text(encoding="utf-8").partition("\n")[0].split(",")
-    return table.parent.name in RENAMED_COLUMNS or bool({"measure", *CLOCKED_COLUMNS} & set(heading))
+    return table.parent.name in RENAMED_COLUMNS or bool({"measure", "claim", "what", *CLOCKED_COLUMNS} & set(heading))
 
 
 def _cells(path: Path, table: str) -> list[list[str]]:
@@ -97,8 +97,7 @@ def _cells(path: Path, table: str) -> list[list[str]]:
     with open(path, encoding="utf-8", newline="") as stream:
         heading, *rows = csv.reader(stream)
     heading = [RENAMED_COLUMNS.get(table, {}).get(name, name) for name in heading]
-    measure = heading.index("measure") if "measure" in heading else None
-    rows = [row for row in rows if measure is None or row[measure] not in CLOCKED_MEASURES]
+    rows = [row for row in rows if not is_clocked(dict(zip(heading, row)))]
     kept = [place for place, name in enumerate(heading) if name not in CLOCKED_COLUMNS]
     return [[row[place] for place in kept] for row in (heading, *rows)]
 

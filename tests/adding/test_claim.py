@@ -1,45 +1,54 @@
-"""A claim is a rule and an entry beside it: then the report decides it."""
+"""A claim is a rule and an entry: then it is decided, and the report shows it."""
 
 from headroom.stages import parameters
 
-CLAIM = """
+RULE = """
 
-def _small(rows: pandas.DataFrame) -> Reading | None:
-    if rows.empty:
-        return None
-    found = Estimate(float(rows["model_parameters"].iloc[0]))
-    return Reading(HOLDS if found.value < 1e6 else FAILS, (Measured("the model has {} parameters", found),))
+def small_model(tables: StudyTables, *, most: float) -> list[Reading]:
+    \"\"\"Decide whether a model has at most so many parameters.\"\"\"
 
+    def read(rows: pandas.DataFrame) -> Reading | None:
+        if rows.empty:
+            return None
+        found = Estimate(float(rows["model_parameters"].iloc[0]))
+        return Reading(HOLDS if found.value < most else FAILS, (Number("parameters", found, "count"),))
 
-def _sized(tables: StudyTables) -> list[Reading]:
-    return readings(tables, "parameters", _small)
+    return readings(tables, "parameters", read)
+"""
 
-
-CLAIMS += (
-    Claim(
-        id="M16",
-        claim="The model is small.",
-        paper={"translation": "larger", "classification": "larger"},
-        rule="Holds if it has less than a million parameters.",
-        section="removal",
-        read=_sized,
-    ),
-)
+ENTRY = """
+  M16:
+    sentence: The model is small.
+    section: removal
+    decide: removal.small_model
+    rule: Holds if it has less than {most} parameters.
+    thresholds: {most: 1000000}
+    paper: {translation: larger, classification: larger}
+    numbers: {parameters: "the model has {} parameters"}
 """
 
 
 def test_a_claim_is_a_rule_and_an_entry(project, toy):
-    project.edit("headroom/report/claims/counts.py", end=CLAIM)
-    assert project.touched() == {"headroom/report/claims/counts.py"}
+    project.edit("headroom/claims/removal.py", end=RULE)
+    project.edit("headroom/claims/papers/michel.yaml", end=ENTRY)
+    assert project.touched() == {"headroom/claims/removal.py", "headroom/claims/papers/michel.yaml"}
 
     table = project.root / "parameters" / "translation.baseline.seed1.csv"
     table.parent.mkdir()
     model = ["--checkpoint", toy.checkpoints[-1], "--vocabulary", toy.data, "--corpus", toy.corpus, "--device", "cpu"]
     named = ["--study", "toy", "--run", "translation.baseline.seed1"]
     parameters.main([*named, *map(str, model), "--output", str(table)])
-    project.headroom("report", "--study", "toy", "--tables", table, "--output", "page.html")
+    files = ["--output", "claims.csv", "--numbers", "numbers.csv"]
+    project.headroom("claims", "--study", "toy", "--tables", table, *files)
+    found = [line for line in (project.root / "claims.csv").read_text().splitlines() if ",M16," in line]
+    assert [line.split(",")[3] for line in found] == ["translation.baseline.seed1", "pooled"]
+    assert all(",holds," in line for line in found)
+
+    shown = ["--claims", "claims.csv", "--numbers", "numbers.csv"]
+    project.headroom("report", "--study", "toy", "--tables", table, *shown, "--output", "page.html")
     page = (project.root / "page.html").read_text()
     row = page.partition('id="claim-M16"')[2].partition("claim-V1")[0]
     assert "The model is small." in row
+    assert "less than 1e+06 parameters" in row
     assert "holds" in row
     assert "does not hold" not in row

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from headroom.claims.__main__ import main as decide_claims
 from headroom.claims.study_tables import StudyTables
 from headroom.report.__main__ import main
 from made_once import made_once
@@ -51,6 +52,14 @@ def write_report(directory: Path, example_paths: list[Path], example_maps: list[
     benchmark.write_text("s\th:m:s\tmax_rss\tcpu_time\n75.5\t0:01:15\t812.3\t140.1\n", encoding="utf-8")
     tables = [str(path) for path in example_paths]
     flags = ["--configuration", str(configuration), "--benchmarks", str(benchmark)]
-    flags += ["--maps", *map(str, example_maps)]
+    flags += ["--maps", *map(str, example_maps), *claimed(directory, tables, configuration)]
     flags += ["--output", str(directory / "report.html"), "--figures", str(directory / "figures")]
     main(["--study", HOSTILE, "--tables", *tables, *flags])
+
+
+def claimed(directory: Path, tables: list[str], configuration: Path | None = None) -> list[str]:
+    """Decide the claims of tables, and return the flags that give a report the verdicts."""
+    files = ["--output", str(directory / "claims.csv")], ["--numbers", str(directory / "numbers.csv")]
+    configured = ["--configuration", str(configuration)] if configuration else []
+    decide_claims(["--tables", *tables, *configured, *(text for pair in files for text in pair)])
+    return ["--claims", files[0][1], *files[1]]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-from headroom.core import tables
+from headroom.claims.study_tables import TABLES
 from headroom.core.heads import KINDS, Head, Site, all_heads, format_profile
 from written_tables import write_rows
 
@@ -505,7 +505,7 @@ def write_example_study(
 ) -> list[Path]:
     """Write the tables of the made-up study below `directory` and return their paths."""
     paths = []
-    for name, table in tables.ALL.by_name.items():
+    for name, table in TABLES.items():
         if name in NOT_SHOWN or (only and name not in only):
             continue
         if name in OF_ARMS:

@@ -13,7 +13,7 @@ from headroom.core.errors import visible
 from headroom.report.__main__ import main
 from lxml import etree, html
 from markupsafe import escape
-from report.conftest import Written
+from report.conftest import Written, claimed
 from report.example_tables import write_example_maps, write_example_study
 from report.test_browser import BROWSER, FLAGS, look
 
@@ -88,6 +88,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
     output, figures = directory / "report.html", directory / "figures"
     main([
         *("--study", LABEL, "--tables", *map(str, tables), "--maps", *map(str, maps)),
+        *claimed(directory, [*map(str, tables)], configuration),
         *("--benchmarks", str(benchmark), "--configuration", str(configuration)),
         *("--output", str(output), "--figures", str(figures)),
     ])  # fmt: skip

@@ -10,7 +10,7 @@ from headroom.report.page import prose
 from headroom.report.paper_index import ENTRIES
 from headroom.report.voita_index import VOITA_ENTRIES
 from lxml import etree, html
-from report.conftest import HOSTILE, Written
+from report.conftest import HOSTILE, Written, claimed
 from report.example_tables import write_example_study
 
 SECTIONS = [
@@ -55,7 +55,8 @@ def classifying(tmp_path_factory: pytest.TempPathFactory) -> Written:
     directory = tmp_path_factory.mktemp("classifying")
     paths = [str(path) for path in write_example_study(directory, tasks=("sst2",))]
     output = directory / "page.html"
-    main(["--study", "one", "--tables", *paths, "--output", str(output), "--figures", str(directory / "figures")])
+    files = ["--output", str(output), "--figures", str(directory / "figures")]
+    main(["--study", "one", "--tables", *paths, *claimed(directory, paths), *files])
     return Written(output.read_text(encoding="utf-8"), directory / "figures")
 
 
@@ -151,7 +152,8 @@ def test_numbers_have_real_minus_signs(document: html.HtmlElement) -> None:
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Written:
     directory = tmp_path_factory.mktemp("empty")
-    main(["--study", "empty", "--output", str(directory / "empty.html"), "--figures", str(directory / "figures")])
+    files = ["--output", str(directory / "empty.html"), "--figures", str(directory / "figures")]
+    main(["--study", "empty", *claimed(directory, []), *files])
     return Written((directory / "empty.html").read_text(encoding="utf-8"), directory / "figures")
 
 
@@ -170,7 +172,8 @@ def test_a_study_without_any_table_says_so_in_a_line_per_section(empty: Written)
 @pytest.mark.parametrize("only", ["ablation", "pruning", "settling", "attention_stats", "roles gates", "pruned_models"])
 def test_a_study_with_few_tables_has_a_page(only: str, tmp_path: Path) -> None:
     paths = write_example_study(tmp_path, only=tuple(only.split()))
-    main(["--study", "part", "--tables", *map(str, paths), "--output", str(tmp_path / "part.html")])
+    given = ["--tables", *map(str, paths), *claimed(tmp_path, [*map(str, paths)])]
+    main(["--study", "part", *given, "--output", str(tmp_path / "part.html")])
     document = html.document_fromstring((tmp_path / "part.html").read_text(encoding="utf-8"))
     assert document.xpath("//figure")
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
+from claims.claim_tables import numbers_in
 from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
 from headroom.report.provenance import provenance
-from report.claim_tables import numbers_in
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
 

@@ -6,6 +6,26 @@ from typing import Any
 
 import pandas
 import pytest
+from claims.claim_tables import (
+    ENCODER,
+    OTHER_RUN,
+    RUN,
+    Row,
+    classified,
+    curve,
+    effects,
+    gated,
+    numbers_in,
+    offset,
+    pruned,
+    rare,
+    role,
+    scored,
+    sites,
+    study,
+    tracked,
+)
+from claims.test_gate_claims import ROLES, kinds, swept
 from headroom.claims.selection import last_arm_curves
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate
@@ -31,27 +51,7 @@ from headroom.report.sections import (
     roles,
     settling,
 )
-from report.claim_tables import (
-    ENCODER,
-    OTHER_RUN,
-    RUN,
-    Row,
-    classified,
-    curve,
-    effects,
-    gated,
-    numbers_in,
-    offset,
-    pruned,
-    rare,
-    role,
-    scored,
-    sites,
-    study,
-    tracked,
-)
 from report.example_tables import write_example_study
-from report.test_claims_gates import ROLES, kinds, swept
 
 
 def shown(section: Section, name: str) -> Exhibit:

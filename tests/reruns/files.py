@@ -23,7 +23,8 @@ from reruns.jobs import (
 )
 from reruns.sources import ADOPTED_CLASSIFIER, LOOKED_AT, OF_TREES, PREPARED, TRANSLATED, fine_tuned, labelled
 
-REPORT = {"report": 1}
+PAGE = {"report": 1}
+REPORT = {"claims": 1, **PAGE}
 COMPARED = {"arms": 1, **REPORT}
 ROLES = {"roles": 8, "roles_pruned": 1, "attention_maps": 2, **REPORT}
 OBSERVED = {"attention_stats": 8, "rank_correlation": 2, **SURVIVORS, **ROLES}
@@ -54,11 +55,12 @@ OF_STAGES: Mapping[str, Jobs] = {
     "encoder": ENCODER,
     "pruning": CURVES,
     "removal": {"removal": 1, "removal_labelled": 1, **REPORT},
-    "report": REPORT,
+    "claims": REPORT,
+    "report": PAGE,
     "scores": total(SCORES, SCORES_LABELLED),
     "settling": {"settling": 8, **REPORT},
     "timing": {"timing": 2, **REPORT},
-    "attention_maps": {"attention_maps": 2, **REPORT},
+    "attention_maps": {"attention_maps": 2, **PAGE},
     "training": total(TRAINING, FINE_TUNING),
 }
 """On the tiny study, by stage: its own module."""
@@ -94,15 +96,17 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/engines/classification/training.py": FINE_TUNING,
     "workflow/headroom/engines/training.py": total(MODEL, FINE_TUNING),
     "workflow/headroom/engines/translation/training.py": MODEL,
-    "workflow/headroom/report/claims/pruning.py": REPORT,
-    "workflow/headroom/report/figures/curves.py": REPORT,
+    "workflow/headroom/claims/pruning.py": REPORT,
+    "workflow/headroom/claims/papers/michel.yaml": REPORT,
+    "workflow/headroom/report/answer.py": PAGE,
+    "workflow/headroom/report/figures/curves.py": PAGE,
     "workflow/headroom/settings/arms.py": {},
     "workflow/headroom/settings/config_errors.py": {},
     "workflow/headroom/settings/experiments.py": {},
     "workflow/headroom/settings/study.py": {},
-    "workflow/headroom/report/templates/page.css": REPORT,
-    "workflow/headroom/report/templates/page.js": REPORT,
-    "workflow/headroom/report/templates/page.html.j2": REPORT,
+    "workflow/headroom/report/templates/page.css": PAGE,
+    "workflow/headroom/report/templates/page.js": PAGE,
+    "workflow/headroom/report/templates/page.html.j2": PAGE,
     "workflow/report/curves.rst": {},
     "workflow/headroom/data/catalogue.yaml": {},
     "workflow/headroom/data/labelled_catalogue.yaml": {},

@@ -22,8 +22,8 @@ def rows(jobs: Jobs, values: Mapping[str, Any]) -> list[Row]:
     return [Row(key, {path_of(key): value}, jobs) for key, value in values.items()]
 
 
-REPORT = {"configuration": 1, "report": 1}
-"""The report says with which configuration a study was made: a changed value reaches it even if nothing else reruns."""
+REPORT = {"configuration": 1, "claims": 1, "report": 1}
+"""Claims and report read the configuration: a changed value reaches them even if nothing else reruns."""
 
 LAST = {"arms": 1, **REPORT}
 SCORED = {"overlap": 1, **LAST}

@@ -8,7 +8,7 @@ from reruns.studies import OWN_TABLES, PAIRS
 OF_TREES = {"attention_stats": 1, "roles": 1, "attention_maps": 1, "rank_correlation": 1}
 OF_A_CLASSIFIER = """
     scores evaluation pruning_epochs settling diversity ablation keep_one agreement parameters pruning pruning_sites
-    timing rank_correlation removal_labelled configuration report
+    timing rank_correlation removal_labelled configuration claims report
 """
 SELF_ATTENTIVE = dict.fromkeys(OF_A_CLASSIFIER.split(), 1)
 LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "relevance": 1}

@@ -32,7 +32,7 @@ WHOLE_STUDY = [
     ),
     *rows(
         {name: count for rule, count in SWEEPS.items() for name, count in ((rule, count), (f"{rule}_shard", 2 * count))}
-        | {"agreement": 2, "rank_correlation": 2, "arms": 1, "report": 1},
+        | {"agreement": 2, "rank_correlation": 2, "arms": 1, "claims": 1, "report": 1},
         {"shards": 2},
     ),
     *rows(total(NEW_ARM, NEW_ARM_LABELLED), {"seeds": [1, 2, 3]}),

@@ -28,11 +28,10 @@ ON_TASKS = [name for name, takes in TAKES.items() if takes in (["engine"], ["tas
 HEAVY = ("torch", "pandas", "scipy", "fairseq", "transformers", "sacrebleu", "seaborn", "matplotlib")
 EVERY_PARSER = f"""
 import importlib, inspect, sys
-from headroom.__main__ import STAGES
+from headroom.__main__ import STAGES, module_of
 from headroom.engines.engine import ENGINES, engine_for
 for name in STAGES:
-    place = "headroom.report.__main__" if name == "report" else "headroom.stages." + name
-    build = importlib.import_module(place).build_parser
+    build = importlib.import_module(module_of(name)).build_parser
     (takes,) = [*inspect.signature(build).parameters] or [""]
     for given in {{"engine": map(engine_for, ENGINES), "task": ENGINES}}.get(takes, [None]):
         build(*[given] * bool(takes)).format_help()

@@ -5,13 +5,13 @@ from typing import Any, get_args, get_origin
 
 import pytest
 import yaml
+from headroom import docs
 from headroom.__main__ import STAGES
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
 from headroom.settings.study import Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
-from headroom.stages import docs
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel
 from whole_project import Finished
@@ -22,18 +22,22 @@ TABLE = ROOT / "docs" / "configuration.md"
 PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STUDIES = [ROOT / "config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))]
 TABLES_PAGE = ROOT / "docs" / "tables.md"
+CLAIMS_PAGE = ROOT / "docs" / "claims.md"
+WRITTEN = (SCHEMA, TABLE, TABLES_PAGE, CLAIMS_PAGE)
 
 
 class TestConfiguration:
     def test_schema_and_table_say_what_the_models_say(self) -> None:
-        check(SCHEMA, TABLE, TABLES_PAGE)
+        check(*WRITTEN)
 
-    @pytest.mark.parametrize(("stale", "word"), [(SCHEMA, "seeds"), (TABLE, "`seeds`"), (TABLES_PAGE, "`seeds`")])
+    @pytest.mark.parametrize(
+        ("stale", "word"), [(SCHEMA, "seeds"), (TABLE, "`seeds`"), (TABLES_PAGE, "`seeds`"), (CLAIMS_PAGE, "seeds")]
+    )
     def test_a_stale_page_is_named(self, stale: Path, word: str, tmp_path: Path) -> None:
         changed = tmp_path / stale.name
         changed.write_text(stale.read_text().replace(word, word.replace("seeds", "seed")))
         with pytest.raises(HeadroomError, match=rf"{re.escape(stale.name)} is out of date; run `make docs`"):
-            check(*(changed if page == stale else page for page in (SCHEMA, TABLE, TABLES_PAGE)))
+            check(*(changed if page == stale else page for page in WRITTEN))
 
     def test_schema_is_a_schema(self) -> None:
         Draft202012Validator.check_schema(yaml.safe_load(SCHEMA.read_text()))
@@ -66,8 +70,9 @@ class TestConfiguration:
         assert documented["`mirror`"] == "`null`"
 
 
-def check(schema: Path, table: Path, tables_page: Path) -> None:
-    docs.main(["--check", "--schema", str(schema), "--table", str(table), "--tables", str(tables_page)])
+def check(*pages: Path) -> None:
+    named = zip(("--schema", "--table", "--tables", "--claims"), map(str, pages))
+    docs.main(["--check", *(text for pair in named for text in pair)])
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:

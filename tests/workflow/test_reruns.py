@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.__main__ import STAGES
+from headroom.__main__ import STAGES, module_of
 from plans import plan, pretend_finished
 from reruns.arms import ARM_ROWS, GPUS, STUDY, keys_of_arms
 from reruns.classification import CLASSIFICATION
@@ -28,9 +28,9 @@ COPIED = ("results", ".snakemake", "work", "logs", "reports")
 BY_PROCESS = ("translation.training.learning_rate", "classification.entailment.gates.random_draws")
 
 
-def module_of(stage: str) -> str:
+def path_of(stage: str) -> str:
     """Return the path of the module that `python -m headroom <stage>` runs."""
-    return "workflow/headroom/report/__main__.py" if stage == "report" else f"workflow/headroom/stages/{stage}.py"
+    return f"workflow/{module_of(stage).replace('.', '/')}.py"
 
 
 def ids(value: object) -> str:
@@ -101,7 +101,7 @@ def test_an_unchanged_study_reruns_nothing(pretended: Pretended, name: str) -> N
 
 @pytest.mark.parametrize(("stage", "jobs"), OF_STAGES.items(), ids=ids)
 def test_an_edited_stage_reruns_what_depends_on_it(study: Project, stage: str, jobs: Jobs) -> None:
-    with edited(study, module_of(stage)):
+    with edited(study, path_of(stage)):
         assert plan(study.root) == without_configuration(jobs)
 
 
@@ -114,7 +114,7 @@ def test_an_edited_file_reruns_what_depends_on_it(study: Project, path: str, job
 @pytest.mark.parametrize(
     ("name", "path", "jobs"),
     [
-        *((name, module_of(stage), jobs) for stage, (name, jobs) in OF_SOURCE_STAGES.items()),
+        *((name, path_of(stage), jobs) for stage, (name, jobs) in OF_SOURCE_STAGES.items()),
         *((name, path, jobs) for (name, path), jobs in OWN.items()),
     ],
     ids=ids,

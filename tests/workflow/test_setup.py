@@ -16,6 +16,7 @@ from typing import Any
 import grimp
 import pytest
 import yaml
+from headroom.__main__ import module_of
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -119,7 +120,7 @@ class TestCondaEnvironments:
     def test_hold_what_the_stages_of_their_rules_import(self, rules: Path) -> None:
         text = rules.read_text()
         named = re.findall(r"python -m headroom (\w+)", text)
-        stages = ["headroom.report" if name == "report" else f"headroom.stages.{name}" for name in named]
+        stages = [module_of(name).removesuffix(".__main__") for name in named]
         names = set(re.findall(r'"\.\./\.\./envs/(\w+)\.yaml"', text))
         assert len(names) == bool(stages), "the rules of one file share one environment"
         for name in names:

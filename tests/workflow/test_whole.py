@@ -47,6 +47,8 @@ FILES = {
     "update_cost": ["update_cost.csv"],
     "arms": ["arms.csv"],
     "overlap": ["overlap.csv"],
+    "claims": ["claims.csv"],
+    "numbers": ["numbers.csv"],
 }
 
 # Cells that may be empty. The values among them are undefined where a model scores nothing, as tiny ones do.
@@ -65,6 +67,8 @@ MAY_BE_EMPTY = {
     "pruned_models": {"undecided", "start", "removed", "updates"},
     "rank_correlation": {"value", "low", "high", "ceiling"},
     "arms": {"set", "metric", "baseline", "value", "low", "high", "p"},
+    "claims": {"task", "part", "value", "low", "high", "unit", "needed", "signature"},
+    "numbers": {"part", "value", "low", "high", "words"},
 }
 
 

@@ -55,8 +55,17 @@ GROUPS: dict[str, dict[str, str]] = {
 STAGES = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 
-ROOMS = ("claims", "report")
-"""The stages that are rooms of their own."""
+PLACES = {
+    "claims": "headroom.claims.__main__",
+    "report": "headroom.report.__main__",
+    "docs": "headroom.docs",
+}
+"""The modules of what is no module of `headroom.stages`."""
+
+
+def module_of(stage: str) -> str:
+    """Return the module that has the command line of a stage."""
+    return PLACES.get(stage, f"headroom.stages.{stage}")
 
 
 def usage() -> str:
@@ -77,8 +86,7 @@ def main() -> None:
     if name not in STAGES:
         print(f"error: no stage '{name}'; python -m headroom --help lists them", file=sys.stderr)
         sys.exit(2)
-    module = f"headroom.{name}.__main__" if name in ROOMS else f"headroom.stages.{name}"
-    run(importlib.import_module(module).main, arguments)
+    run(importlib.import_module(module_of(name)).main, arguments)
 
 
 if __name__ == "__main__":

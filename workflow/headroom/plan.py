@@ -329,7 +329,7 @@ class Plan:
         for run in self.gated:
             scratch = [f"{run}.{value}" for value in self.from_scratch(run)]
             names += [f"{name}/{one}" for one in scratch for name in ("training_from_scratch", "from_scratch")]
-        return [f"{self.results}/benchmarks/{name}.tsv" for name in names]
+        return [f"{self.results}/benchmarks/{name}.tsv" for name in [*names, "claims"]]
 
 
 def own_files(source: Any) -> list[str]:

@@ -52,9 +52,11 @@ rule report:
     input:
         tables=plan.report_tables(),
         maps=plan.attention_maps(),
+        claims=f"{RESULTS}/claims.csv",
+        numbers=f"{RESULTS}/numbers.csv",
         benchmarks=plan.benchmarks(),
         configuration=f"{RESULTS}/configuration.json",
-        code=code("report") + outside(PAGE_FILES),
+        code=code("report") + outside([*PAGE_FILES, *PAPERS]),
     output:
         page=report(
             f"<reports>/{study.study}.html",
@@ -86,5 +88,5 @@ rule report:
         figures=subpath(output[1], parent=True),
     shell:
         "python -m headroom report --study {params.study} --tables {input.tables} --maps {input.maps} "
-        "--benchmarks {input.benchmarks} --configuration {input.configuration} "
-        "--output {output.page} --figures {params.figures} > {log} 2>&1"
+        "--claims {input.claims} --numbers {input.numbers} --benchmarks {input.benchmarks} "
+        "--configuration {input.configuration} --output {output.page} --figures {params.figures} > {log} 2>&1"

@@ -43,12 +43,23 @@ def most_unchanged(tables: StudyTables, *, most: float, level: float, margin: fl
 def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Estimate:
     """Return the share of rows without a significant change, with bounds.
 
-    The value counts every row whose Holm-corrected p is not below `level`. Some of those may hide a loss:
-    the lower bound counts only rows whose interval excludes a loss of more than `margin`.
+    The value counts every row whose Holm-corrected p is not below `level`. In a small set some of those may hide a
+    loss: the lower bound counts rows whose interval excludes a loss of more than `margin`. In a large one trifles are
+    significant: the upper bound counts all rows but those whose interval lies beyond such a loss.
     """
     same = ~(rows["p_holm"] < level).to_numpy()
-    share = float(numpy.mean(same))
-    return Estimate(share, float(numpy.mean(same & safe(rows, margin))), share)
+    return bounded_share(same, rows, margin)
+
+
+def bounded_share(fine: numpy.ndarray, rows: pandas.DataFrame, margin: float) -> Estimate:
+    """Return the share of rows that are fine by a test, (rows,), with bounds by the intervals of their losses.
+
+    The lower bound counts rows that surely lose no more than `margin` of the score, the upper one those that do not
+    surely lose more.
+    """
+    value, low = float(numpy.mean(fine)), float(numpy.mean(safe(rows, margin)))
+    high = 1 - float(numpy.mean(rows["high"] < -margin * rows["scale"]))
+    return Estimate(value, min(value, low), max(value, high))
 
 
 def by_other_tests(
@@ -78,13 +89,15 @@ def by_other_tests(
     return [Number(name, unchanged(column, how), "share") for name, column, how in asked]
 
 
-def some_improve(tables: StudyTables, *, level: float, screening: float) -> list[Reading]:
+def some_improve(tables: StudyTables, *, level: float, screening: float, gain: float) -> list[Reading]:
     """Decide whether removing some head improves the score: heads are screened on one set and tested on the other.
 
     Args:
         tables: The tables of one task.
         level: Below this p, corrected over the heads that were found, an improvement is confirmed.
         screening: Below this uncorrected p a head is found on the first set.
+        gain: An improvement by this share of the score is worth the name: only a set that is large enough to exclude it
+            for every head refutes the claim.
     """
 
     def read(rows: pandas.DataFrame) -> Reading | None:
@@ -92,9 +105,13 @@ def some_improve(tables: StudyTables, *, level: float, screening: float) -> list
         if first.empty:
             return None
         found = ((first["delta"] > 0) & (first["p"] < screening)).to_numpy()
-        return _tested_again(first[found], test[found], level)
+        most = Number("most_possible", Estimate(float((test["high"] / test["scale"]).max())), "share", signed=True)
+        verdict, numbers = _tested_again(first[found], test[found], level)
+        if verdict != HOLDS and most.found.value < gain:
+            verdict = FAILS
+        return Reading(verdict, (*numbers, most))
 
-    return readings(tables, "ablation", read)
+    return readings(tables, "ablation", read, shares=True)
 
 
 def screened(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame]:
@@ -112,21 +129,19 @@ def screened(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame
     return both.merge(first, on=HEADS), both.merge(test, on=HEADS)
 
 
-def _tested_again(before: pandas.DataFrame, again: pandas.DataFrame, level: float) -> Reading:
-    """Return what heads that improve on the first set do on the second."""
+def _tested_again(before: pandas.DataFrame, again: pandas.DataFrame, level: float) -> tuple[str, list[Number]]:
+    """Return whether heads that improve on the first set do so on the second, and by how much."""
     confirmed = (numpy.array(holm(again["p"].tolist())) < level) & (again["delta"] > 0).to_numpy()
-    gain = _mean_share(again) if len(again) else float("nan")
-    verdict = HOLDS if confirmed.any() else FAILS if not len(again) or gain <= 0 else UNDECIDED
     numbers = [
         Number("confirmed", Estimate(float(confirmed.sum())), "count"),
         Number("found", Estimate(float(len(again))), "count"),
     ]
     if len(again):
-        numbers.append(Number("on_second", Estimate(gain), "share", signed=True))
+        numbers.append(Number("on_second", Estimate(_mean_share(again)), "share", signed=True))
         numbers.append(Number("on_first", Estimate(_mean_share(before)), "share", signed=True))
-    return Reading(verdict, tuple(numbers))
+    return HOLDS if confirmed.any() else UNDECIDED, numbers
 
 
 def _mean_share(rows: pandas.DataFrame) -> float:
-    """Return the mean effect as a share of the full score."""
-    return float((rows["delta"] / rows["full"].where(rows["full"] > 0)).mean())
+    """Return the mean effect as a share of the score."""
+    return float((rows["delta"] / rows["scale"].where(rows["scale"] > 0)).mean())

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy
 import pandas
 
+from headroom.claims.ablation import HEADS
 from headroom.claims.evidence import by_run, estimate_in, readings
 from headroom.claims.selection import last_epochs, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables
@@ -12,25 +13,30 @@ from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
 from headroom.core.statistics import Estimate
 
 
-def across_domains(tables: StudyTables, *, weak: float, worst: float) -> list[Reading]:
+def across_domains(tables: StudyTables, *, weak: float, worst: float, enough: float) -> list[Reading]:
     """Decide whether the effects of removing a head correlate across domains, for every far set of every run.
 
     Args:
         tables: The tables of one task.
         weak: A correlation that is surely below this does not count.
         worst: How many of the worst heads one of the correlations is without.
+        enough: This one is asked for only of models with so many heads.
     """
     found = []
     for rows in by_run(tables.agreement, tables):
         run = str(rows["run"].iloc[0])
         rows = rows_where(last_epochs(rows), kind="all", metric=main_metric(rows), set_a="test")
         for far, pair in rows.groupby("set_b"):
-            reading = _of_pair(pandas.DataFrame(pair), weak, worst)
+            reading = _of_pair(pandas.DataFrame(pair), weak, worst, few=len(_heads(tables, run)) < enough)
             found += [replace(reading, run=run, part=str(far))] if reading else []
     return found
 
 
-def _of_pair(rows: pandas.DataFrame, weak: float, worst: float) -> Reading | None:
+def _heads(tables: StudyTables, run: str) -> pandas.DataFrame:
+    return rows_where(tables.ablation, run=run)[HEADS].drop_duplicates()
+
+
+def _of_pair(rows: pandas.DataFrame, weak: float, worst: float, *, few: bool) -> Reading | None:
     """Read one run's agreement with one far set."""
     pearson = rows_where(rows, statistic="pearson")
     parts = (
@@ -38,6 +44,7 @@ def _of_pair(rows: pandas.DataFrame, weak: float, worst: float) -> Reading | Non
         ("spearman", rows_where(rows, statistic="spearman", dropped=0)),
         ("without_worst", rows_where(pearson, dropped=worst)),
     )
+    parts = parts[:2] if few else parts
     if any(part.empty for _, part in parts):
         return None
     numbers = tuple(Number(name, estimate_in(part)) for name, part in parts)

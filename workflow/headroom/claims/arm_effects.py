@@ -8,10 +8,10 @@ from typing import NamedTuple
 import pandas
 
 from headroom.claims.paired import Pair, compared, main_pair
-from headroom.claims.repulsion import LIKENESS
-from headroom.claims.selection import arm_rows, rows_where
-from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, below
+from headroom.claims.repulsion import GROWTH, LIKENESS, controls_of
+from headroom.claims.selection import arm_rows, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables, seed_of
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, all_of, below
 from headroom.core.statistics import Estimate, mean_of, median_of
 
 LESS, MORE, SAME, OPEN = "less prunable", "more prunable", "not noticeably changed", "undecided"
@@ -25,13 +25,27 @@ def more_diverse(tables: StudyTables) -> list[Reading]:
         return []
     about = {"arm": pair.arm.name, "other": pair.reference.name}
     numbers = [Number("likeness", found, signed=True, about=about)]
+    verdicts = [below(found, 0.0)]
+    grown = next((arm for arm in controls_of(tables, pair) if arm.method == GROWTH), None)
+    beside = likeness_between(tables, pair.arm.name, grown.name) if grown else None
+    if grown and beside:
+        numbers.append(Number("likeness", beside, signed=True, about=about | {"other": grown.name}))
+        verdicts.append(below(beside, 0.0))
     for measure in ("z_cosine", "particle_cosine"):
         other = _less(tables, pair, measure)
         numbers += [Number(measure, other, signed=True)] if other else []
     change = change_over_epochs(tables, pair.reference.name)
     if change:
         numbers.append(Number("over_epochs", change, signed=True, about={"other": pair.reference.name}))
-    return [Reading(below(found, 0.0), tuple(numbers))]
+    return [Reading(all_of(*verdicts), tuple(numbers))]
+
+
+def likeness_between(tables: StudyTables, arm: str, other: str) -> Estimate | None:
+    """Return how much more alike heads of an arm are than of another, paired by seed; None without a common seed."""
+    every = last_epochs(rows_where(tables.diversity, measure=LIKENESS))
+    means = {name: arm_rows(every, name).groupby("run")["value"].mean().rename(index=seed_of) for name in (arm, other)}
+    paired = (means[arm] - means[other]).dropna()
+    return mean_of(paired.to_numpy()) if len(paired) else None
 
 
 def _less(tables: StudyTables, pair: Pair, measure: str) -> Estimate | None:

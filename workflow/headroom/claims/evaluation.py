@@ -1,7 +1,7 @@
 """Every claim decided from the tables of a study, as rows of the tables `claims` and `numbers`."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,9 +41,10 @@ class Decision:
         return majority([reading.verdict for reading in self.readings])
 
 
-def evaluate(tables: StudyTables) -> list[Decision]:
-    """Return the decisions on every claim, one per task that it is about."""
-    return [decision for claim in all_claims().values() for decision in _of_claim(claim, tables)]
+def evaluate(tables: StudyTables, claims: Iterable[Claim] | None = None) -> list[Decision]:
+    """Return the decisions on claims, by default on all, one per task that a claim is about."""
+    asked = all_claims().values() if claims is None else claims
+    return [decision for claim in asked for decision in _of_claim(claim, tables)]
 
 
 def _of_claim(claim: Claim, tables: StudyTables) -> list[Decision]:

@@ -3,10 +3,13 @@
 Voita et al. (2019), section 6.
 """
 
+from dataclasses import replace
+from typing import Any
+
 import pandas
 
-from headroom.claims.evidence import judged, readings, scaled_by_run
-from headroom.claims.gating import HARD_CONCRETE, SCRATCH, change, continued, encoder_scope, hard, models
+from headroom.claims.evidence import judged, kept_of, number, readings, scaled_by_run
+from headroom.claims.gating import HARD_CONCRETE, SCRATCH, continued, encoder_scope, hard, models
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
@@ -38,7 +41,10 @@ def all_kinds_pruned(tables: StudyTables, *, most: float, least: float, margin: 
 
 
 def _pruned(tables: StudyTables, scope: str, *, most: float, least: float, margin: float) -> list[Reading]:
-    """Read the loss of the largest small model of a scope; "" is the scope that is about the encoder."""
+    """Read the loss of the largest small model of a scope; "" is the scope that is about the encoder.
+
+    The control is the same training without gates: it is a treatment of its own, which may gain or lose by itself.
+    """
 
     def read(rows: pandas.DataFrame) -> Reading | None:
         rows = hard(rows)
@@ -54,18 +60,17 @@ def _pruned(tables: StudyTables, scope: str, *, most: float, least: float, margi
     return readings(tables, "pruned_models", read, shares=True)
 
 
-def _score_kept(row: pandas.Series, rows: pandas.DataFrame, least: float, margin: float) -> Reading:
-    found, share = change(row, rows), float(row["kept"] / row["heads"])
-    if found is None:
-        return Reading(UNDECIDED, (Number("still_improving", Estimate(share), "share"),))
-    score = Estimate(*(1 + end / float(row["scale"]) for end in found))
-    verdict = above(score, 1 - margin)
-    verdict = UNDECIDED if verdict == FAILS and share < least else verdict
-    numbers = [Number("score_kept", score, "share"), Number("heads_kept", Estimate(share), "share")]
+def _score_kept(row: "pandas.Series[Any]", rows: pandas.DataFrame, least: float, margin: float) -> Reading:
+    """Read what pruning costs: the score less that of the same further training without removing a head."""
+    share = Number("heads_kept", Estimate(float(row["kept"] / row["heads"])), "share")
     control = continued(rows, str(row["scope"]))
-    if control is not None:
-        numbers.append(Number("continued", control, signed=True, about={"metric": str(row["metric"])}))
-    return Reading(verdict, tuple(numbers))
+    if control is None:
+        return Reading(UNDECIDED, (replace(share, name="no_control"),))
+    trained_on = kept_of(control)
+    score = number("score_kept", 1 + kept_of(row) - trained_on)
+    verdict = above(score.found, 1 - margin)
+    verdict = UNDECIDED if verdict == FAILS and share.found.value < least else verdict
+    return Reading(verdict, (score, share, number("continued", trained_on - 1, signed=True)))
 
 
 def scratch_is_worse(tables: StudyTables) -> list[Reading]:

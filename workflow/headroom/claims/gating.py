@@ -1,13 +1,13 @@
 """Rows about learned gates: models left by a method, what their scores are compared with, heads that stay."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas
 
-from headroom.claims.evidence import difference, judged
+from headroom.claims.evidence import judged
 from headroom.claims.selection import heads_of, rows_where
 from headroom.core.heads import KINDS, Head
-from headroom.core.statistics import Estimate
 
 HARD_CONCRETE = "hard-concrete"
 EXACT = ("exact", "exact-straight-through")
@@ -34,31 +34,10 @@ def encoder_scope(rows: pandas.DataFrame) -> str:
     return "E" if "E" in set(rows["scope"]) else "all"
 
 
-def change(row: pandas.Series, rows: pandas.DataFrame) -> Estimate | None:
-    """Return the change in score of a model, from the trained model or, if that was still improving, the control.
-
-    Args:
-        row: A row of `hard`.
-        rows: All rows of `hard` of its run.
-
-    Returns:
-        The change with its interval; None if the trained model was still improving and was not trained on without
-        gates: then nothing tells what pruning costs.
-    """
-    found = Estimate(float(row["delta"]), float(row["low"]), float(row["high"]))
-    if row["start"] != FALLING:
-        return found
-    control = continued(rows, str(row["scope"]))
-    return None if control is None else difference(found, control)
-
-
-def continued(rows: pandas.DataFrame, scope: str) -> Estimate | None:
-    """Return the change in score by the same training without gates; None if that was not run."""
+def continued(rows: pandas.DataFrame, scope: str) -> "pandas.Series[Any] | None":
+    """Return the row of the same training without gates, of a scope; None if that was not run."""
     chosen = rows_where(rows, method=CONTINUED, scope=scope)
-    if chosen.empty:
-        return None
-    value, low, high = (float(chosen[name].iloc[0]) for name in ("delta", "low", "high"))
-    return Estimate(value, low, high)
+    return None if chosen.empty else chosen.iloc[0]
 
 
 def survival(gates: pandas.DataFrame, scope: str = "all") -> "pandas.Series[float]":

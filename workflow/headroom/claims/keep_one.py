@@ -2,8 +2,8 @@
 
 import pandas
 
-from headroom.claims.ablation import HEADS, by_other_tests
-from headroom.claims.evidence import estimate_in, readings, safe, task_kind
+from headroom.claims.ablation import HEADS, bounded_share, by_other_tests
+from headroom.claims.evidence import estimate_in, readings, task_kind
 from headroom.claims.selection import chosen_heads, main_set, rows_where
 from headroom.claims.significance import right_or_wrong
 from headroom.claims.study_tables import StudyTables
@@ -58,13 +58,12 @@ def _enough(
 def enough_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Estimate:
     """Return the share of sites for which one head is enough, with bounds.
 
-    The value counts sites that are not significantly worse (Holm over the sites); the lower bound only
-    those whose interval also excludes a loss of more than `margin`.
+    The value counts sites that are not significantly worse (Holm over the sites); the bounds are those of
+    `bounded_share`.
     """
     corrected = pandas.Series(holm(rows["p"].tolist()), index=rows.index)
     worse = (corrected < level) & (rows["delta"] < 0)
-    share = float((~worse).mean())
-    return Estimate(share, float((~worse & safe(rows, margin)).mean()), share)
+    return bounded_share((~worse).to_numpy(), rows, margin)
 
 
 def last_cross_site(tables: StudyTables, *, catastrophe: float) -> list[Reading]:
@@ -80,7 +79,7 @@ def last_cross_site(tables: StudyTables, *, catastrophe: float) -> list[Reading]
         if rows.empty:
             return None
         change = estimate_in(rows_where(rows, layer=rows["layer"].max()), "delta", "low", "high")
-        loss = -change.times(1 / float(rows["full"].iloc[0]))
+        loss = -change.times(1 / float(rows["scale"].iloc[0]))
         in_points = Number("change", change, signed=True, about={"metric": str(rows["metric"].iloc[0])})
         return Reading(above(loss, catastrophe), (Number("loss", loss, "share"), in_points))
 

@@ -113,7 +113,8 @@ def rare_words(tables: StudyTables, *, rare: float) -> list[Reading]:
         numbers = [Number("best", found, "share"), Number("heads", amount, "count")]
         if rank == rank:
             numbers.append(Number("rank", Estimate(rank), "count"))
-        return Reading(_rare_verdict(heads, rank, rare), tuple(numbers))
+        ahead = surely_ahead(int(best["head"]), relevance)
+        return Reading(_rare_verdict(heads, rank, ahead, rare), tuple(numbers))
 
     return readings(tables, "attention_stats", read)
 
@@ -126,6 +127,13 @@ def rare_heads(rows: pandas.DataFrame) -> pandas.DataFrame:
     return rows.assign(**bounds).sort_values("value", ascending=False, kind="stable")
 
 
+def surely_ahead(head: int, relevance: pandas.DataFrame) -> int:
+    """Return how many heads of the first encoder layer are more relevant than one by intervals that do not overlap."""
+    first = rows_where(relevance, kind="E", layer=1)
+    own = rows_where(first, head=head)["high"]
+    return int((first["low"] > own.iloc[0]).sum()) if len(own) else 0
+
+
 def rank_of(head: int, relevance: pandas.DataFrame) -> float:
     """Return the rank of a head of the first encoder layer by relevance, 1 for the highest; NaN without any."""
     first = rows_where(relevance, kind="E", layer=1)
@@ -133,11 +141,11 @@ def rank_of(head: int, relevance: pandas.DataFrame) -> float:
     return float((first["value"] > own.iloc[0]).sum() + 1) if len(own) else float("nan")
 
 
-def _rare_verdict(heads: pandas.DataFrame, rank: float, rare: float) -> str:
+def _rare_verdict(heads: pandas.DataFrame, rank: float, ahead: int, rare: float) -> str:
     surely, possibly = int((heads["low"] > rare).sum()), int((heads["high"] > rare).sum())
-    if possibly == 0 or surely > 1 or (surely == 1 and rank > 1):
+    if possibly == 0 or surely > 1 or (surely == 1 and ahead):
         return FAILS
-    return HOLDS if surely == possibly == 1 else UNDECIDED
+    return HOLDS if surely == possibly == 1 and not rank > 1 else UNDECIDED
 
 
 def models_agree(tables: StudyTables, *, alike: float) -> list[Reading]:

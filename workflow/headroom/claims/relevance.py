@@ -10,7 +10,7 @@ from headroom.core.statistics import Estimate
 
 
 def few_lead(tables: StudyTables, *, leads: float, most: float, conserved: float) -> list[Reading]:
-    """Decide whether relevance ranks a few heads of most sites well above the rest.
+    """Decide whether relevance ranks a few heads of most encoder sites well above the rest.
 
     Args:
         tables: The tables of one task.
@@ -20,7 +20,7 @@ def few_lead(tables: StudyTables, *, leads: float, most: float, conserved: float
     """
 
     def read(rows: pandas.DataFrame) -> Reading | None:
-        shares = over_uniform(rows)
+        shares = rows_where(over_uniform(rows), kind="E")
         if shares.empty:
             return None
         sites, error = leading_sites(shares, leads), conservation_error(rows)

@@ -14,7 +14,10 @@ from headroom.core.statistics import Estimate
 LIKENESS = "z_cka"
 """The measure that decides: outputs are what heads give to the model, and every head has them in a basis of its own."""
 
-CONTROLS = ("smoothing", "scaled", "noise")
+GROWTH = "growth"
+"""The control that pushes every head from the origin as far as repulsion does, and sees no other head."""
+
+CONTROLS = ("smoothing", "scaled", "noise", GROWTH)
 """Methods that do to gradients what svgd does, but for repulsion."""
 
 
@@ -118,7 +121,9 @@ def _against_controls(tables: StudyTables, pair: Pair, gain: Estimate, found: di
     wide = (difference_of(tables, pair.arm.name, name, comparisons=len(found)) for name in found)
     if any(one is not None and one.high < (1 - most) * gain.value for one in wide):
         return FAILS
-    return HOLDS if all(above(one, 0.0) == HOLDS for one in found.values()) else UNDECIDED
+    methods = {arm.method for arm in controls_of(tables, pair) if arm.name in found}
+    beaten = all(above(one, 0.0) == HOLDS for one in found.values())
+    return HOLDS if beaten and {GROWTH, "smoothing"} <= methods else UNDECIDED
 
 
 def _likeness(tables: StudyTables, pair: Pair, arms: list[str]) -> list[Number]:

@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass, replace
 
 import pandas
-from scipy.stats import hypergeom
+from scipy.stats import binomtest, hypergeom, nchypergeom_fisher
 
 from headroom.claims.evidence import by_run
 from headroom.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
 from headroom.claims.roles import TRAINED, UNTRAINED, held, main_roles, of_heads
 from headroom.claims.selection import heads_of, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
 from headroom.core.heads import Head
 from headroom.core.statistics import Estimate
 
@@ -61,6 +61,14 @@ class Survivors:
         low, high = urn.interval(0.95)
         return float(urn.sf(self.found - 1)), float(low), float(high)
 
+    def chance_of_so_few(self, odds: float) -> float:
+        """Return the chance of no more heads with a role than found, if their odds to stay are so many times as high.
+
+        Fisher's noncentral hypergeometric distribution; exact.
+        """
+        urn = nchypergeom_fisher(len(self.heads), len(self.specialised), len(self.kept), odds)
+        return float(urn.cdf(self.found))
+
 
 def survivors(gates: pandas.DataFrame, targets: dict[Head, list[str]], method: str) -> list[Survivors]:
     """Return what is left at every setting of one run and method, most heads first.
@@ -86,23 +94,25 @@ def decisive(found: list[Survivors]) -> Survivors | None:
     return min(partial, key=lambda one: abs(len(one.kept) - len(one.specialised)), default=None)
 
 
-def specialised_survive(tables: StudyTables, *, level: float) -> list[Reading]:
+def specialised_survive(tables: StudyTables, *, level: float, odds: float) -> list[Reading]:
     """Decide whether heads with a role survive pruning more often than random heads would.
 
     Args:
         tables: The tables of one task.
         level: Random survivors have as many heads with a role with a chance below this.
+        odds: Heads with a role that survive with odds so many times those of others do so for their role: the claim is
+            refuted where survivors would have so few of them with a chance below `level`.
     """
     examined = {*tables.roles["run"], *tables.attention_stats["run"]}
     found = []
     for rows in by_run(tables.gates, tables):
         run = str(rows["run"].iloc[0])
-        reading = _read_survival(rows, main_roles(tables, run), level) if run in examined else None
+        reading = _read_survival(rows, main_roles(tables, run), level, odds) if run in examined else None
         found += [replace(reading, run=run)] if reading else []
     return found
 
 
-def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]], level: float) -> Reading | None:
+def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]], level: float, odds: float) -> Reading | None:
     every = survivors(rows, targets, HARD_CONCRETE)
     if not every:
         return None
@@ -118,7 +128,7 @@ def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]], level
         Number("specialised", Estimate(float(len(one.specialised))), "count"),
         Number("p", Estimate(max(p, SMALLEST))),
     )
-    return Reading(HOLDS if p < level else FAILS if one.found <= one.expected else UNDECIDED, numbers)
+    return Reading(HOLDS if p < level else FAILS if one.chance_of_so_few(odds) < level else UNDECIDED, numbers)
 
 
 @dataclass(frozen=True)
@@ -213,5 +223,6 @@ def _read_drift(found: list[Drift], share: float) -> Reading:
     gone = Number("lost", Estimate(float(lost)), "count")
     if not lost:
         return Reading(UNDECIDED, (gone, models))
-    verdict = HOLDS if taken / lost > share else UNDECIDED if taken else FAILS
-    return Reading(verdict, (Number("taken_over", Estimate(taken / lost), "share"), gone, models))
+    exact = binomtest(taken, lost).proportion_ci()
+    part = Estimate(taken / lost, float(exact.low), float(exact.high))
+    return Reading(above(part, share), (Number("taken_over", part, "share"), gone, models))

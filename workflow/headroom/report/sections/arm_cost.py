@@ -33,8 +33,8 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         alt=finding,
         shows=finding,
         how="One update of every arm in turn on the same batches: a faint dot is a round, the mark the median with its"
-        f" 95 % interval from order statistics. Lower is cheaper; up to {threshold('R6', 'negligible'):g} counts as next"
-        f" to nothing (R6).{_left_out(rounds, typical)}",
+        f" 95 % interval from order statistics. Lower is cheaper; up to {threshold('R6', 'negligible'):g} counts as"
+        f" next to nothing (R6).{_left_out(rounds, typical)}",
         tables=(_table(medians, rounds, reference),),
     )
 

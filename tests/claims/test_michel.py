@@ -4,20 +4,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from claims.claim_tables import OTHER_RUN, RUN, curve, effects, expect, numbers_in, shown, sites
+from headroom.claims.evaluation import evaluate
+from headroom.claims.papers import all_claims
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, above, majority
 from headroom.claims.words import Measured
-from headroom.report.claims import CLAIMS, evaluate_claims
-from report.claim_tables import OTHER_RUN, RUN, curve, effects, expect, numbers_in, sites
 
 
 def test_claims_without_tables_were_not_run() -> None:
-    found = evaluate_claims(StudyTables())
+    found = shown(evaluate(StudyTables()))
     names = [f"{paper}{number}" for paper, last in (("M", 15), ("V", 14), ("R", 8)) for number in range(1, last + 1)]
     assert [claim.id for claim in found] == names
     assert {claim.verdict for claim in found} == {NOT_RUN}
     assert all(claim.rule and claim.paper and claim.claim and claim.section for claim in found)
-    assert len(CLAIMS) == 37
+    assert len(all_claims()) == 37
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from headroom.claims.page import claims_text
 from headroom.core import tables
 from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
@@ -215,10 +216,11 @@ def _without_titles(schema: Any) -> Any:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("docs", "Write the configuration's schema and page, and the page of result tables.")
+    parser = stage_parser("docs", "Write the configuration's schema and page, and the pages of tables and claims.")
     parser.add_argument("--schema", type=Path, required=True, help="JSON schema, written as YAML")
     parser.add_argument("--table", type=Path, required=True, help="Markdown page with every key")
     parser.add_argument("--tables", type=Path, required=True, help="Markdown page with every result table")
+    parser.add_argument("--claims", type=Path, required=True, help="Markdown page with every claim")
     parser.add_argument("--check", action="store_true", help="only check that all files are up to date")
     return parser
 
@@ -226,7 +228,12 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write all files, or with `--check` raise HeadroomError if one differs from what would be written."""
     options = build_parser().parse_args(arguments)
-    made = ((options.schema, schema_text()), (options.table, table_text()), (options.tables, tables_text()))
+    made = (
+        (options.schema, schema_text()),
+        (options.table, table_text()),
+        (options.tables, tables_text()),
+        (options.claims, claims_text()),
+    )
     for path, text in made:
         if options.check:
             if not path.exists() or path.read_text(encoding="utf-8") != text:

@@ -4,6 +4,8 @@ import functools
 from pathlib import Path
 
 import pytest
+from claims.claim_tables import Row, compared, numbers_in, scored, study, verdict_of
+from claims.claim_tables import expect as expect_of
 from headroom.claims.arm_effects import LESS, MORE, OPEN, SAME, effect_of, median_of
 from headroom.claims.arms import ArmDescription
 from headroom.claims.head_counts import heads_per_site, sweeps
@@ -11,8 +13,6 @@ from headroom.claims.paired import compared as from_table
 from headroom.claims.paired import difference_of
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
 from pandas import Series
-from report.claim_tables import Row, compared, numbers_in, scored, study, verdict_of
-from report.claim_tables import expect as expect_of
 from scipy.stats import ttest_rel
 
 BASE = [30.0, 31.0, 29.0]
@@ -32,6 +32,7 @@ def more(*gains: float) -> list[float]:
 
 
 expect = functools.partial(expect_of, known=ARMS)
+effect = functools.partial(effect_of, area_margin=0.02, share_margin=0.05)
 
 
 GAIN = more(0.8, 0.9, 0.7)
@@ -231,10 +232,10 @@ def test_r8_answers_whichever_way_it_falls(tmp_path: Path, area: float, share: f
 
 
 def test_r8_has_bounds_below_which_nothing_matters() -> None:
-    assert effect_of(Estimate(-0.015, -0.019, -0.011), Estimate(-0.04, -0.049, -0.031)) == SAME
-    assert effect_of(Estimate(-0.015, -0.021, -0.011), Estimate(-0.04, -0.049, -0.031)) == LESS
-    assert effect_of(Estimate(-0.015, -0.021, 0.011), None) == OPEN
-    assert effect_of(Estimate(-0.5), Estimate(-0.5)) == OPEN  # one seed: no intervals
+    assert effect(Estimate(-0.015, -0.019, -0.011), Estimate(-0.04, -0.049, -0.031)) == SAME
+    assert effect(Estimate(-0.015, -0.021, -0.011), Estimate(-0.04, -0.049, -0.031)) == LESS
+    assert effect(Estimate(-0.015, -0.021, 0.011), None) == OPEN
+    assert effect(Estimate(-0.5), Estimate(-0.5)) == OPEN  # one seed: no intervals
 
 
 def test_r8_without_a_removable_share(tmp_path: Path) -> None:

@@ -5,13 +5,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from headroom.claims.arms import ArmDescription
+from headroom.claims.evaluation import Decision, claim_rows, evaluate, number_rows
+from headroom.claims.papers import all_claims
 from headroom.claims.study_tables import TRANSLATION, StudyTables
 from headroom.core import tables
-from headroom.report import claims
-from headroom.report.claims import ClaimVerdict
+from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.report.verdicts import ClaimVerdict, verdicts
+from pandas import DataFrame
 
 Row = dict[str, Any]
 
@@ -45,9 +47,14 @@ def study(directory: Path, *, known: Sequence[ArmDescription] = (), **given: Seq
 
 
 def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:
-    """Return the first verdict on a claim; the others are not asked."""
-    with mock.patch.object(claims, "CLAIMS", [one for one in claims.CLAIMS if one.id == claim]):
-        return claims.evaluate_claims(tables)[0]
+    """Return the first verdict on a claim as the page shows it; the others are not asked."""
+    return shown(evaluate(tables, [all_claims()[claim]]))[0]
+
+
+def shown(decisions: list[Decision]) -> list[ClaimVerdict]:
+    """Return decisions as the page shows them."""
+    rows = claim_rows(decisions, "tiny"), number_rows(decisions, [], "tiny")
+    return verdicts(*(DataFrame(one, columns=table.names) for one, table in zip(rows, (CLAIMS, NUMBERS))))
 
 
 def expect(

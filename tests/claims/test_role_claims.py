@@ -4,8 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
-from report.claim_tables import (
+from claims.claim_tables import (
     OTHER_RUN,
     RUN,
     expect,
@@ -18,6 +17,7 @@ from report.claim_tables import (
     tracked,
     verdict_of,
 )
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 SVGD = "translation.svgd.seed1"
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from claims.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
 from headroom.claims.arms import ArmDescription
 from headroom.claims.chance import measurable, with_scale, with_shares
 from headroom.claims.configuration import arms_in, read_configuration
@@ -12,7 +13,6 @@ from headroom.claims.significance import changed, right_or_wrong
 from headroom.claims.study_tables import TABLES, StudyTables, arm_of, seed_of, task_of
 from headroom.core.errors import HeadroomError
 from headroom.report.sections.arm_numbers import arms_with_lines, without_lines
-from report.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
 from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
 
 

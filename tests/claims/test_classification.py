@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from claims.claim_tables import classified, curve, effects, expect, numbers_in, shown, sites, study
+from headroom.claims.evaluation import evaluate
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
-from headroom.report.claims import evaluate_claims
-from report.claim_tables import classified, curve, effects, expect, numbers_in, sites, study
 
 LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
 """Accuracies of a model of 100 % where 50 % is what it gets without any head."""
@@ -194,7 +194,7 @@ def test_m15_asks_translation_what_the_small_model_of_the_paper_keeps(
 
 def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None:
     view = study(tmp_path, ablation=[*effects([0.0]), *classified(effects([0.0]))])
-    found = evaluate_claims(view)
+    found = shown(evaluate(view))
     tasks = {number: [one.task for one in found if one.id == number] for number in ("M1", "M5", "M12", "M15")}
     assert tasks == {
         "M1": ["translation", "sst2"],
@@ -207,7 +207,7 @@ def test_every_claim_has_a_row_per_task_that_it_is_about(tmp_path: Path) -> None
 
 
 def test_claims_about_translation_are_not_asked_of_classifiers(tmp_path: Path) -> None:
-    found = {one.id: one for one in evaluate_claims(study(tmp_path, ablation=classified(effects([0.0]))))}
+    found = {one.id: one for one in shown(evaluate(study(tmp_path, ablation=classified(effects([0.0])))))}
     for claim in ("M5", "M12"):
         assert found[claim].verdict == NOT_RUN
         assert found[claim].ours == "no task of this study is of that kind"

@@ -4,11 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.claims.gating import mean_of, welch
-from headroom.claims.survival import is_of
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
-from headroom.core.formatting import number
-from report.claim_tables import (
+from claims.claim_tables import (
     DECODER,
     ENCODER,
     OTHER_RUN,
@@ -22,6 +18,10 @@ from report.claim_tables import (
     study,
     verdict_of,
 )
+from headroom.claims.gating import mean_of, welch
+from headroom.claims.survival import is_of
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.core.formatting import number
 from scipy.stats import ttest_ind, ttest_rel
 
 

@@ -3,11 +3,21 @@
 from pathlib import Path
 from typing import Any
 
+from claims.claim_tables import classified, compared, curve, effects, numbers_in, scored, study
+from headroom.claims.answer import answer
+from headroom.claims.evaluation import number_rows
 from headroom.claims.study_tables import StudyTables
-from headroom.report.claims import findings
-from report.claim_tables import classified, compared, curve, effects, numbers_in, scored, study
+from headroom.core.tables import NUMBERS
+from headroom.report.answer import sentences
+from pandas import DataFrame
 
 FALLING = [100, 99.5, 99, 98.9, 95, 90, 60, 20, 5, 2, 0]
+
+
+def findings(tables: StudyTables) -> list[str]:
+    """Return the sentences from the table of numbers."""
+    rows = number_rows([], answer(tables), "tiny")
+    return sentences(DataFrame(rows, columns=NUMBERS.names), tables)
 
 
 def sentence(place: int, directory: Path, **tables: Any) -> str:

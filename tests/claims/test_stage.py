@@ -1,0 +1,95 @@
+"""Verdicts and numbers as tables, on a made-up study; and the board."""
+
+import re
+from pathlib import Path
+
+import pandas
+import pytest
+from headroom.claims.__main__ import main
+from headroom.claims.answer import answer
+from headroom.claims.board import WIDTH, board
+from headroom.claims.evaluation import ANSWER, POOLED, evaluate
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import CLAIMS, NUMBERS
+
+
+@pytest.fixture(scope="module")
+def written(example_paths: list[Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[pandas.DataFrame, ...]:
+    """The tables `claims` and `numbers` of the made-up study, read again."""
+    place = tmp_path_factory.mktemp("claims")
+    files = ["--output", str(place / "claims.csv"), "--numbers", str(place / "numbers.csv")]
+    main(["--study", "made-up", "--tables", *map(str, example_paths), *files])
+    return CLAIMS.read(place / "claims.csv"), NUMBERS.read(place / "numbers.csv")
+
+
+def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], example_tables: StudyTables) -> None:
+    claims, numbers = written
+    assert set(claims["study"]) == set(numbers["study"]) == {"made-up"}
+    for one in evaluate(example_tables):
+        rows = claims[(claims["claim"] == one.claim.id) & (claims["task"] == one.task)]
+        whole = rows[rows["run"] == POOLED].iloc[0]
+        assert (whole["verdict"], whole["rule"]) == (one.verdict, one.claim.decide)
+        alone = [reading for reading in one.readings if reading.run]
+        assert list(rows.loc[rows["run"] != POOLED, "verdict"]) == [reading.verdict for reading in alone]
+        told = numbers[(numbers["what"] == one.claim.id) & (numbers["task"] == one.task) & (numbers["run"] == POOLED)]
+        means = pooled(one.readings)
+        assert list(told["name"]) == [number.name for number in means]
+        assert list(told["value"]) == pytest.approx([number.found.value for number in means], rel=1e-8, nan_ok=True)
+        if means:
+            assert whole["value"] == pytest.approx(means[0].found.value, rel=1e-8, nan_ok=True)
+            assert whole["unit"] == means[0].unit
+
+
+def test_keys_are_unique(written: tuple[pandas.DataFrame, ...]) -> None:
+    for table, frame in zip((CLAIMS, NUMBERS), written, strict=True):
+        assert not frame.duplicated(list(table.key)).any()
+
+
+def test_words_have_a_place_for_the_number(written: tuple[pandas.DataFrame, ...]) -> None:
+    _, numbers = written
+    of_claims = numbers[numbers["what"] != ANSWER]
+    assert all(words.count("{") == words.count("{}") == 1 for words in of_claims["words"])
+
+
+def test_the_answer_has_its_numbers(written: tuple[pandas.DataFrame, ...], example_tables: StudyTables) -> None:
+    _, numbers = written
+    told = numbers[numbers["what"] == ANSWER]
+    parts = answer(example_tables)
+    assert list(zip(told["task"], told["name"], told["part"])) == [
+        (part.task, part.number.name, part.part) for part in parts
+    ]
+    assert {"removable", "unchanged", "gain_over", "relations", "speedup"} <= set(told["name"])
+
+
+def test_the_board_fits_a_terminal(example_tables: StudyTables) -> None:
+    decisions = evaluate(example_tables)
+    lines = board(decisions).splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    begun = [line.split()[0] for line in lines if re.match(r"[A-Z]\d+ ", line)]
+    assert begun == list(dict.fromkeys(one.claim.id for one in decisions))
+    tally = {word: int(amount) for word, amount in re.findall(r"([a-z][a-z ]+): (\d+)", lines[-1])}
+    verdicts = [one.verdict for one in decisions]
+    words = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
+    assert tally == {word: verdicts.count(word) for word in words if word in verdicts}
+
+
+def test_results_of_a_study_are_enough_for_the_board(
+    example_paths: list[Path], example_tables: StudyTables, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place,) = {path.parent.parent for path in example_paths if path.parent.name == "scores"}
+    main([str(place)])
+    printed = capsys.readouterr().out.splitlines()
+    assert sorted(printed) == sorted(board(evaluate(example_tables)).splitlines())  # tasks in another order
+
+
+@pytest.mark.parametrize("flags", [[], ["--output", "claims.csv"], ["--numbers", "numbers.csv"]])
+def test_there_must_be_something_to_do(flags: list[str]) -> None:
+    with pytest.raises(HeadroomError, match="--output and --numbers, or a directory"):
+        main(flags)
+
+
+def test_a_directory_without_tables_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(HeadroomError, match="has no tables; name the results"):
+        main([str(tmp_path)])
