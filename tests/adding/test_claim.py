@@ -49,6 +49,6 @@ def test_a_claim_is_a_rule_and_an_entry(project, toy):
     page = (project.root / "page.html").read_text()
     row = page.partition('id="claim-M16"')[2].partition("claim-V1")[0]
     assert "The model is small." in row
-    assert "less than 1e+06 parameters" in row
+    assert "less than 1000000 parameters" in row
     assert "holds" in row
     assert "does not hold" not in row

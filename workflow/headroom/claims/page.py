@@ -10,7 +10,7 @@ INTRODUCTION = """
 Every claim of the papers that a study can test. A rule decides each from the tables of the study alone; it is a
 function of `workflow/headroom/claims/`, named after "Decided by", and its thresholds are in the claim's entry in
 `workflow/headroom/claims/papers/`: another threshold there reruns the verdicts and the report, nothing else.
-`headroom claims results/<study>` prints the verdicts of a finished study; [claims](tables.md#claims) and
+`python -m headroom claims results/<study>` prints the verdicts of a finished study; [claims](tables.md#claims) and
 [numbers](tables.md#numbers) are the tables that the report reads.
 """
 

@@ -96,7 +96,7 @@ class Amount(float):
 
     def __format__(self, form: str) -> str:
         if form != "%":
-            return format(float(self), form or "g")
+            return format(float(self), form or ".12g")
         return f"{100 * self:.0f} %" if self >= 0.01 else f"{100 * self:g} %"
 
 
