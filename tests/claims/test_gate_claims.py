@@ -18,7 +18,6 @@ from claims.claim_tables import (
     study,
     verdict_of,
 )
-from headroom.claims.gating import mean_of, welch
 from headroom.claims.survival import is_of
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.formatting import number
