@@ -43,7 +43,7 @@ class GateSource:
         return []
 
     def draw(self, progress: float) -> Tensor:  # noqa: ARG002
-        """Return the gates of a batch; `progress` is the share done of the gates' own updates, 1 while weights train."""
+        """Return the gates of a batch; `progress` is the share done of the updates of gates alone, 1 after them."""
         return self.kept()
 
     def penalty(self) -> Tensor:

@@ -124,8 +124,8 @@ class GateTrainingSettings(Settings):
     )
     learning_rate: PositiveFloat | None = Field(
         None,
-        description="of the weights at the start; falls linearly to zero. Unset: that of the fine-tuning for pretrained "
-        "encoders (training.learning_rate) and released classifiers (0.00002), 0.001 for all other models",
+        description="of the weights at the start; falls linearly to zero. Unset: that of the fine-tuning for "
+        "pretrained encoders (training.learning_rate) and released classifiers (0.00002), 0.001 for all other models",
     )
     gate_learning_rate: PositiveFloat = Field(0.1, description="of the gates; stays as it is")
 

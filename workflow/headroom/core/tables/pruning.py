@@ -145,12 +145,12 @@ PRUNED_MODELS = Table(
         Column(
             "start",
             "text",
-            "what weights it started from. Those of the trained model: `converged`; `falling`: its last epoch still took"
-            " more than 2 % off the validation loss; `unknown`: trained elsewhere. Or earlier ones, from which it had"
-            " the run's training before the further one: `scratch`: fresh weights with a seed of their own (that of the"
-            " run plus 2^31, modulo 2^32), which is also that of the order of batches and of dropout; `rewound-init`:"
-            " the run's own before its first update, with its batches; `rewound-epoch1`: the run's own after its first"
-            " epoch, with the batches that followed and fresh moments of Adam",
+            "the weights it started from. Those of the trained model: `converged`; `falling`: its last epoch still took"
+            " more than 2 % off the validation loss; `unknown`: trained elsewhere. Or earlier ones, which got the run's"
+            " training before the further one: `scratch`: fresh weights with a seed of their own (that of the run plus"
+            " 2^31, modulo 2^32), also for the order of batches and dropout; `rewound-init`: the run's own before its"
+            " first update, with its batches; `rewound-epoch1`: the run's own after its first epoch, with the batches"
+            " that followed and fresh moments of Adam",
         ),
         Column("gates", "text", "`hard`: heads are gone; `soft`: gates as learned, without noise"),
         *(
