@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
 from headroom.core.command import leading_columns
@@ -56,8 +56,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     removed = removed_from(other, full)
     examples = engine.examples("train", settings.updates * settings.batch_examples)
     batches = engine.batches(other, examples, settings.batch_examples)
-    ungated = {"source": FixedGates(frozenset(), []), "heads": []}
-    continue_training(other, batches=batches, scope="all", settings=settings, seed=given.seed, **ungated)
+    plain = FixedGates(frozenset(), [])
+    way: dict[str, Any] = {"scope": "all", "settings": settings, "seed": given.seed}
+    continue_training(other, batches=batches, source=plain, heads=[], **way)
     heads = len(all_heads(full.sites))
     state = {
         "method": RANDOM if given.random_draw else METHODS[given.start],

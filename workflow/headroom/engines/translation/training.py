@@ -105,8 +105,14 @@ class TranslationTraining(Training):
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
         """Train up to an epoch."""
-        start = {"profile": self.removed, "rewound": self.rewound}
-        train(arguments=self.arguments, epochs=epochs, work=work, notify=notify, **start)
+        train(
+            arguments=self.arguments,
+            epochs=epochs,
+            work=work,
+            notify=notify,
+            profile=self.removed,
+            rewound=self.rewound,
+        )
 
     def files(self, epoch: int) -> Sequence[str]:
         """Return the file of an epoch's model."""
