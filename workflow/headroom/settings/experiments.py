@@ -131,7 +131,7 @@ class GateTrainingSettings(Settings):
 
     @property
     def rate(self) -> float:
-        """The learning rate of the weights: that given, or `USUAL_RATE`."""
+        """The learning rate of the weights: that given, which the workflow always does, or `USUAL_RATE`."""
         return self.learning_rate or USUAL_RATE
 
 
