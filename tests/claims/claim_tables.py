@@ -9,7 +9,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy
-
 from headroom.claims.arms import ArmDescription
 from headroom.claims.evaluation import Decision, claim_rows, evaluate, number_rows
 from headroom.claims.papers import all_claims
@@ -63,7 +62,9 @@ def resampled(rows: Sequence[Row]) -> Resamples:
     """Return resamples with the intervals of the rows: normal, independent between curves and models."""
     found = Resamples()
     for row in rows:
-        curve = [str(row.get(name)) for name in ("run", "epoch", "scope", "order", "normalised", "draw", "method", "setting")]
+        curve = [
+            str(row.get(name)) for name in ("run", "epoch", "scope", "order", "normalised", "draw", "method", "setting")
+        ]
         drawn = numpy.array(random.Random("/".join(curve)).sample(QUANTILES, len(QUANTILES)))
         half = (row["high"] - row["low"]) / 2 if row.get("heads_removed") != 0 else 0.0
         full = numpy.full(len(drawn), float(row["full"]))

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self, Union
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator, model_validator
 
+from headroom.core.heads import Site
 from headroom.settings.base import Settings
 
 
@@ -27,6 +28,12 @@ class ModelSettings(Settings):
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         return self
+
+    @property
+    def sites(self) -> list[Site]:
+        """The attention sites of such a model, in table order."""
+        layers = {"E": self.encoder_layers, "A": self.decoder_layers, "D": self.decoder_layers}
+        return [Site(kind, layer, self.heads) for kind, count in layers.items() for layer in range(1, count + 1)]
 
 
 class NewEncoder(Settings):

@@ -7,7 +7,8 @@ _MODEL = Column(
     "model",
     "text",
     "`trained`; `untrained`: the same shape with weights as before training, the control; or the name of a pruned"
-    " model, e.g. `hard-concrete.E.0.01`",
+    " model, e.g. `hard-concrete.E.0.01`, or of a control that was trained further like it, e.g. `controls.E.all` (no"
+    " head removed) and `controls.E.random1-0.25` (a random quarter stays)",
 )
 _TREES = Column(
     "trees",
@@ -74,7 +75,7 @@ queries nor as keys. On the set `check`, teacher-forced, and on the treebank; th
 for relations, which are between words: attention to a word is the sum over its pieces, attention from a word the mean
 over its pieces (Clark et al. 2019), a piece of two words is the first one's, and the words of a multiword token
 (don't = do n't) count as one. Rare words are left out where there is no training text, relations where there is no
-treebank. Pruned models have files of their own, `attention_stats/<run>.<method>.<scope>.<setting>.csv`.
+treebank. Pruned models and controls have files of their own, `attention_stats/<run>.<model>.csv`.
 """,
 )
 
