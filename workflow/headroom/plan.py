@@ -341,6 +341,11 @@ class Plan:
             found += self.tables("roles", [f"{run}.pruned"] if self.stats_of_pruned(run) else [])
         return found + [f"{self.results}/{name}.csv" for name in self.study_tables]
 
+    def resamples(self) -> list[str]:
+        """Return the resamples that lie beside tables of the study."""
+        places = tuple(f"{self.results}/{name}/" for name, table in ALL.by_name.items() if table.resampled)
+        return [path.removesuffix(".csv") + ".npz" for path in self.report_tables() if path.startswith(places)]
+
     @property
     def study_tables(self) -> list[str]:
         """The tables of the study as a whole."""

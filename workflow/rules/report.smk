@@ -51,6 +51,7 @@ rule configuration:
 rule report:
     input:
         tables=plan.report_tables(),
+        resamples=plan.resamples(),
         maps=plan.attention_maps(),
         claims=f"{RESULTS}/claims.csv",
         numbers=f"{RESULTS}/numbers.csv",

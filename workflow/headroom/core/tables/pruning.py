@@ -58,12 +58,14 @@ PRUNING = Table(
     path="pruning/{run}.{scope}.csv",
     writers=("pruning",),
     runs="",
+    resampled=True,
     key=_POINT,
     columns=_CURVE,
     about="""
 The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
 on `choose` and judged on the first examples of `test` (`pruning.test_examples` of the configuration; the signature has
-the number). One file per run and scope, of the detailed runs (`detailed_seeds`).
+the number). One file per run and scope, of the detailed runs (`detailed_seeds`). Beside every file lies `.npz`: the main
+metric of every row on 1,000 resamples of the examples, by which claims pair curves.
 """,
 )
 
@@ -71,6 +73,7 @@ PRUNING_EPOCHS = Table(
     path="pruning_epochs/{run}.csv",
     writers=("pruning",),
     runs="all",
+    resampled=True,
     key=_POINT,
     columns=_CURVE,
     about="""
@@ -123,6 +126,7 @@ PRUNED_MODELS = Table(
     path="pruned_models/{run}.{way}.csv",
     writers=("gates", "from_scratch"),
     runs="",
+    resampled=True,
     key=("run", "epoch", "method", "scope", "setting", "draw", "start", "gates", "set", "metric"),
     columns=(
         *RUN,
