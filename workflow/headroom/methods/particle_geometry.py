@@ -53,7 +53,8 @@ def geometry(particles: Tensor) -> dict[str, float]:
 
 def _pairs(weights: Tensor) -> Tensor:
     """Return the entries (pairs,) of a matrix (heads, heads) above its diagonal."""
-    rows, columns = torch.triu_indices(*weights.shape, offset=1, device=weights.device)
+    heads = len(weights)
+    rows, columns = torch.triu_indices(heads, heads, offset=1, device=weights.device)
     return weights[rows, columns]
 
 
