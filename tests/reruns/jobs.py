@@ -62,7 +62,10 @@ def without_configuration(jobs: Jobs) -> Jobs:
 
 
 # What follows a training of all four runs of translation, or of all four of classification.
-FOLLOWING = ("scores", "evaluation", "pruning_epochs", "settling", "diversity", "attention_stats", "roles", "relevance")
+FOLLOWING = (
+    *("scores", "evaluation", "pruning_epochs", "settling", "diversity", "particles"),
+    *("attention_stats", "roles", "relevance"),
+)
 EVERY_RUN = dict.fromkeys(FOLLOWING, 4)
 OF_DETAILED_RUNS = ("ablation", "keep_one", "agreement", "parameters", "pruning_sites", "timing", "attention_maps")
 DETAILED = dict.fromkeys((*OF_DETAILED_RUNS, "rank_correlation"), 1)

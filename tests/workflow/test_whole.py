@@ -21,7 +21,7 @@ STARTS = ("scratch", "random1")
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
     *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion", "head_diversity", "head_counts"),
-    *("arm_pruning", "overlaps", "updates", "update_cost"),
+    *("particles", "arm_pruning", "overlaps", "updates", "update_cost"),
     *("roles", "relevance", "gates", "survivors", "retention", "criteria"),
 )
 # The files of every table, below results/tiny.

@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "roles": "roles of heads by where they point",
         "attention_maps": "attention maps of heads with roles",
         "diversity": "how alike the heads of a site are",
+        "particles": "heads as particles: norms, kernels, where repulsion points",
     },
     "Without heads": {
         "gates": "learn which heads stay, with controls",

@@ -23,6 +23,7 @@ FIGURES = {
     "timing": "Removal",
     "repulsion": "Repulsion",
     "head_diversity": "Repulsion",
+    "particles": "Repulsion",
     "head_counts": "Repulsion",
     "arm_pruning": "Repulsion",
     "overlaps": "Repulsion",

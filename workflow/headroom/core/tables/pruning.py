@@ -64,8 +64,8 @@ PRUNING = Table(
     about="""
 The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
 on `choose` and judged on the first examples of `test` (`pruning.test_examples` of the configuration; the signature has
-the number). One file per run and scope, of the detailed runs (`detailed_seeds`). Beside every file lies `.npz`: the main
-metric of every row on 1,000 resamples of the examples, by which claims pair curves.
+the number). One file per run and scope, of the detailed runs (`detailed_seeds`). Beside every file lies `.npz`: the
+main metric of every row on the resamples of the examples, by which claims pair curves.
 """,
 )
 
