@@ -7,6 +7,7 @@ import pandas
 
 from headroom.claims.ablation import unchanged_share
 from headroom.claims.arm_effects import median_of, prunability, ratios
+from headroom.claims.entries import all_claims, threshold
 from headroom.claims.evidence import (
     by_run,
     estimate_in,
@@ -20,7 +21,6 @@ from headroom.claims.evidence import (
 from headroom.claims.gates import encoder_pruned
 from headroom.claims.keep_one import enough_share
 from headroom.claims.paired import compared, difference_of, main_pair
-from headroom.claims.papers import all_claims, threshold
 from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import mean_difference, removable_share
 from headroom.claims.removal import half_sliced

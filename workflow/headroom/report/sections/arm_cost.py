@@ -3,7 +3,7 @@
 import pandas
 
 from headroom.claims.arm_effects import median_of, ratios
-from headroom.claims.papers import threshold
+from headroom.claims.entries import threshold
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate
 from headroom.core.formatting import count, estimate, listing, number, plural
