@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 from claims.claim_tables import OTHER_RUN, RUN, curve, effects, expect, numbers_in, shown, sites
+from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
-from headroom.claims.papers import all_claims
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, above, majority
 from headroom.claims.words import Measured

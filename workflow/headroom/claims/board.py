@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import shorten, wrap
 
+from headroom.claims.entries import read_papers
 from headroom.claims.evaluation import Decision
-from headroom.claims.papers import read_papers
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
 from headroom.claims.words import in_words
 from headroom.core.errors import visible

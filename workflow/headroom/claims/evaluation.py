@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headroom.claims.answer import Part
-from headroom.claims.papers import Claim, all_claims, decide
+from headroom.claims.entries import Claim, all_claims, decide
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Number, Reading, majority, pooled
 from headroom.claims.words import words_for
