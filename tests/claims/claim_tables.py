@@ -11,7 +11,8 @@ from typing import Any
 import numpy
 from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
-from headroom.claims.evaluation import Decision, claim_rows, evaluate, number_rows
+from headroom.claims.evaluation import Decision, evaluate
+from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.study_tables import TRANSLATION, StudyTables
 from headroom.core import tables
 from headroom.core.resamples import Resamples, resamples_beside

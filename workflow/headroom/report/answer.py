@@ -12,9 +12,9 @@ import pandas
 
 from headroom.claims.arm_effects import LESS, MORE, OPEN, SAME
 from headroom.claims.entries import threshold
-from headroom.claims.evaluation import ANSWER
 from headroom.claims.metrics import metric_word
 from headroom.claims.paired import main_pair
+from headroom.claims.rows import ANSWER
 from headroom.claims.selection import main_metric, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.words import Measured
