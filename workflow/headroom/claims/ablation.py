@@ -107,7 +107,7 @@ def some_improve(tables: StudyTables, *, level: float, screening: float, gain: f
         found = ((first["delta"] > 0) & (first["p"] < screening)).to_numpy()
         confirmed, numbers = _tested_again(first[found], test[found], level)
         effects = test[["delta", "low", "high"]].div(test["scale"], axis=0)
-        best = Estimate(*map(float, effects.loc[effects["high"].idxmax()]))
+        best = Estimate(*map(float, effects.sort_values("high").iloc[-1]))
         numbers.append(Number("most_possible", Estimate(best.high), "share", signed=True))
         if confirmed or best.high < gain:
             return Reading(HOLDS if confirmed else FAILS, tuple(numbers))

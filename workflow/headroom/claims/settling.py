@@ -102,14 +102,13 @@ def _settled(
 def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, dict[tuple[str, int], ndarray]]:
     """Return by epoch and site the (heads,) raw scores of a criterion; sites with three heads or more."""
     rows = rows_where(rows, criterion=criterion, normalised="raw").sort_values("head")
-    return {
-        int(epoch): {
-            (str(kind), int(layer)): heads["value"].to_numpy(dtype=float)
-            for (kind, layer), heads in of_epoch.groupby(["kind", "layer"])
-            if len(heads) > 2
-        }
-        for epoch, of_epoch in rows.groupby("epoch")
-    }
+    found: dict[int, dict[tuple[str, int], ndarray]] = {}
+    for _, heads in rows.groupby(["epoch", "kind", "layer"]):
+        first = heads.iloc[0]
+        if len(heads) > 2:
+            site = str(first["kind"]), int(first["layer"])
+            found.setdefault(int(first["epoch"]), {})[site] = heads["value"].to_numpy(dtype=float)
+    return found
 
 
 def _within_sites(first: dict[tuple[str, int], ndarray], second: dict[tuple[str, int], ndarray]) -> ndarray:

@@ -43,7 +43,8 @@ class Resamples:
         """Write the file, whole or not at all: single precision, which is finer than any interval is written."""
         stacks = {name: numpy.array(own, dtype=numpy.float32) for name, own in self._stacks().items()}
         with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-            numpy.savez_compressed(stream, rows=numpy.array(self._kept), full_of=numpy.array(self._full_of), **stacks)
+            places = {"rows": numpy.array(self._kept), "full_of": numpy.array(self._full_of)}
+            numpy.savez_compressed(stream, **places, **stacks)  # type: ignore[arg-type]
 
     def _stacks(self) -> dict[str, list[ndarray]]:
         return {"values": self._values, "fulls": self._fulls}
