@@ -231,7 +231,7 @@ def test_corrupt_download(project: Project) -> None:
 
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     study = project.configure({"translation.vocabulary.size": 30000})
-    ended = project.snakemake("vocabulary", study=study, warm=True)
+    ended = project.snakemake("vocabulary", study=study)
     says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
     assert "rule training_translation:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
@@ -261,7 +261,7 @@ class TestFinishedStudy:
         whole = checkpoint.read_bytes()
         checkpoint.write_bytes(whole[: len(whole) // 2])
         table = f"results/tiny/evaluation/{RUN}.csv"
-        ended = study.snakemake(table, warm=True)
+        ended = study.snakemake(table)
         says(ended, f"{RUN}/epoch2.pt is truncated or not a checkpoint", "train or copy it again")
         assert "rule training_translation:" not in ended.output
         assert not (study.root / table).exists()
