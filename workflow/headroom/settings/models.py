@@ -118,9 +118,7 @@ class TrainingSettings(Settings):
     max_tokens: PositiveInt = Field(768, description="tokens in a batch, padding included")
     update_frequency: PositiveInt = Field(1, description="batches whose gradients are added to one update")
     label_smoothing: float = Field(0.05, ge=0, lt=1, description="label smoothing")
-    weight_decay: float = Field(
-        0.0, ge=0, description="weight decay of Adam, decoupled from the gradient (Loshchilov and Hutter 2019)"
-    )
+    weight_decay: float = Field(0.0, ge=0, description="weight decay of Adam, decoupled from the gradient")
     clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 does not clip")
     precision: Literal["float32", "bfloat16", "float16"] = Field(
         "float32", description="number format of the forward and backward pass (float16 needs CUDA)"
