@@ -77,4 +77,4 @@ def _rounded(amount: float) -> str:
     """Return a number with two significant digits, at least 1: 1,900 of 1,873."""
     amount = max(amount, 1.0)
     size = 10 ** max(0, math.floor(math.log10(amount)) - 1)
-    return f"{math.ceil(amount / size) * size:,.0f}"
+    return f"{math.ceil(amount / size - 1e-9) * size:,.0f}"
