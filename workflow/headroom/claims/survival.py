@@ -20,6 +20,9 @@ from headroom.core.statistics import Estimate
 
 _NUMBER = re.compile(r"[0-9.]+(e-?[0-9]+)?")
 
+_CONTROL = re.compile(r"controls\.(\w+)\.random(\d+)-(?:(\d+)-heads|([0-9.]+))")
+"""The name of a random layout that was trained further: its scope, draw, and number or share of heads."""
+
 SMALLEST = 1e-4
 """Smaller p are written as this."""
 
@@ -182,7 +185,14 @@ def drifts(tables: StudyTables, run: str) -> list[Drift]:
 
 
 def is_of(model: str, row: pandas.Series) -> bool:
-    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is of a row of `pruned_models`."""
+    """Return whether a model's name, `<method>.<scope>.<lambda, or share kept>`, is of a row of `pruned_models`.
+
+    Random layouts are named `controls.<scope>.random<draw>-<share or number kept>`.
+    """
+    if control := _CONTROL.fullmatch(model):
+        scope, draw, number, share = control.groups()
+        kept = number or f"{round(float(share) * row['heads']):g}"
+        return (row["method"], row["scope"], f"{row['draw']:.0f}", row["setting"]) == (RANDOM, scope, draw, kept)
     method = f"{row['method']}{row['draw']:.0f}" if row["method"] == RANDOM else str(row["method"])
     prefix = f"{method}.{row['scope']}."
     end = model.removeprefix(prefix)
@@ -213,16 +223,28 @@ def functions_move(tables: StudyTables, *, share: float) -> list[Reading]:
     for rows in by_run(tables.pruned_models, tables):
         run = str(rows["run"].iloc[0])
         moved = drifts(tables, run)
-        found += [replace(_read_drift(moved, share), run=run)] if moved else []
+        learned = [one for one in moved if not _CONTROL.fullmatch(one.model)]
+        if learned:
+            reading = _read_drift(learned, share)
+            random = _taken_over([one for one in moved if _CONTROL.fullmatch(one.model)])
+            control = () if random is None else (Number("taken_over_at_random", random, "share"),)
+            found.append(replace(reading, run=run, numbers=(*reading.numbers, *control)))
     return found
 
 
-def _read_drift(found: list[Drift], share: float) -> Reading:
+def _taken_over(found: list[Drift]) -> Estimate | None:
+    """Return the share of lost functions that are taken over, with its exact interval; None if none was lost."""
     lost, taken = (sum(len(getattr(one, name)) for one in found) for name in ("lost", "taken_over"))
-    models = Number("models", Estimate(float(len(found))), "count")
-    gone = Number("lost", Estimate(float(lost)), "count")
     if not lost:
-        return Reading(UNDECIDED, (gone, models))
+        return None
     exact = binomtest(taken, lost).proportion_ci()
-    part = Estimate(taken / lost, float(exact.low), float(exact.high))
+    return Estimate(taken / lost, float(exact.low), float(exact.high))
+
+
+def _read_drift(found: list[Drift], share: float) -> Reading:
+    models = Number("models", Estimate(float(len(found))), "count")
+    gone = Number("lost", Estimate(float(sum(len(one.lost) for one in found))), "count")
+    part = _taken_over(found)
+    if part is None:
+        return Reading(UNDECIDED, (gone, models))
     return Reading(above(part, share), (Number("taken_over", part, "share"), gone, models))
