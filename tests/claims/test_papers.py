@@ -72,14 +72,11 @@ def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:
     assert asked == {"translation": 0.2, "sst2": 0.6, "cola": 0.5, "entailment": 0.5}
 
 
-def test_the_noticeable_loss_is_written_once(tmp_path: Path) -> None:
-    named = [
-        claim for claim in all_claims().values() if "noticeable" in claim.rule.lower() or "margin" in claim.thresholds
-    ]
-    assert {claim.id for claim in named} >= {"M1", "M3", "M4", "M7", "M15", "V7", "V10"}
+def test_the_noticeable_loss_is_written_once() -> None:
+    files = {"M": "michel", "V": "voita"}
     for claim in ("M1", "M3", "M4", "M7", "M15", "V7", "V10"):
         assert all_claims()[claim].thresholds["margin"] == MARGINS
-        written = yaml.safe_load((PLACE / f"{ {'M': 'michel', 'V': 'voita'}[claim[0]] }.yaml").read_text())
+        written = yaml.safe_load((PLACE / f"{files[claim[0]]}.yaml").read_text())
         assert written["claims"][claim]["thresholds"]["margin"] == "noticeable"
     assert "a loss of more than 2 % (classification: 3 %)" in all_claims()["M7"].rule_text
     assert threshold("M7", "margin", "sst2") == MARGINS["classification"]

@@ -15,8 +15,9 @@ ELSEWHERE = {
     "scipy.stats.binomtest": {"claims/survival.py"},
     "scipy.stats.hypergeom": {"claims/survival.py"},
     "scipy.stats.nchypergeom_fisher": {"claims/survival.py"},
-    # the order in which a training sees its examples
+    # the order in which a training sees its examples, and its dropout
     "numpy.random.default_rng": {"engines/classification/trainer.py"},
+    "numpy.random.seed": {"engines/translation/trainer.py"},
 }
 """What these modules may use besides: exact chances of whole numbers, and randomness that is no bootstrap."""
 

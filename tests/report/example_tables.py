@@ -99,15 +99,8 @@ class Maker:
         bounds = {"low": value - full - spread, "high": value - full + spread}
         paired = metric in RIGHT_OR_WRONG
         tests = {"p_mcnemar": min(1.0, 1.3 * p) if paired else "", "p_unpaired": p**0.3 if paired else ""}
-        return {
-            **changed,
-            **bounds,
-            "p": p,
-            "p_sacrebleu": p / 2,
-            "p_holm": min(1.0, p * 9),
-            "p_bh": min(1.0, p * 4),
-            **tests,
-        }
+        tests |= {"p_sacrebleu": p / 2, "p_holm": min(1.0, p * 9), "p_bh": min(1.0, p * 4)}
+        return {**changed, **bounds, "p": p, **tests}
 
     def training(self) -> Iterator[Row]:
         speed = "words_per_second" if "translation" in self.lead["run"] else "examples_per_second"

@@ -80,7 +80,7 @@ def _settled(
     rows: pandas.DataFrame, others: list[pandas.DataFrame], criterion: str, early: float, settled: float
 ) -> Reading | None:
     """Read one run by one criterion; None without a score from the first part of training."""
-    own = {epoch: sites for epoch, sites in _by_site(rows, criterion).items() if sites}
+    own = _by_site(rows, criterion)
     last = max(own, default=0)
     epoch = min((epoch for epoch in own if math.ceil(early * last) <= epoch < last), default=None)
     if epoch is None:
@@ -100,16 +100,13 @@ def _settled(
 
 
 def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, dict[tuple[str, int], ndarray]]:
-    """Return by epoch and site the (heads,) raw scores of a criterion; sites with too few heads to be ranked are left out."""
+    """Return by epoch and site the (heads,) raw scores of a criterion, of sites with enough heads to be ranked."""
     rows = rows_where(rows, criterion=criterion, normalised="raw").sort_values("head")
-    return {
-        int(epoch): {
-            (str(kind), int(layer)): heads["value"].to_numpy(dtype=float)
-            for (kind, layer), heads in of_epoch.groupby(["kind", "layer"])
-            if len(heads) >= ranks.FEWEST_HEADS
-        }
-        for epoch, of_epoch in rows.groupby("epoch")
-    }
+    found: dict[int, dict[tuple[str, int], ndarray]] = {}
+    for (epoch, kind, layer), heads in rows.groupby(["epoch", "kind", "layer"]):
+        if len(heads) >= ranks.FEWEST_HEADS:
+            found.setdefault(int(epoch), {})[str(kind), int(layer)] = heads["value"].to_numpy(dtype=float)
+    return found
 
 
 def _within_sites(first: dict[tuple[str, int], ndarray], second: dict[tuple[str, int], ndarray]) -> ndarray:

@@ -177,9 +177,8 @@ def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
             of = "" if parts else " of the full model’s"
             parts.append(f"{number(near['kept'].mean(), decimals=1)} %{of} by {name} order")
     margin = percent(MARGINS[task_kind(rows)])
-    text = (
-        f"By gradient order {percent(share / 100)} of the heads go before a loss is noticeable ({margin} of the score)"
-    )
+    gone = percent(share / 100)
+    text = f"By gradient order {gone} of the heads go before a loss is noticeable ({margin} of the score{above})"
     half = f"; with half of the heads removed the score{above} is {listing(parts)}"
     return text + (half if parts else "") + "."
 
