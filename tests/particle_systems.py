@@ -3,14 +3,14 @@
 import pytest
 import torch
 from headroom.methods.particles import rewritten
-from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
+from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from torch import Tensor
 
 STEP = {"stepsize": 0.3}
 PUSH = {**STEP, "alpha": 0.5}
 EVERY = [
     *(SvgdArm(**PUSH), SposArm(**PUSH, beta=0.15), SmoothingArm(**STEP)),
-    *(RepulsionOnlyArm(**PUSH), ScaledArm(**PUSH), NoiseArm(**PUSH)),
+    *(RepulsionOnlyArm(**PUSH), ScaledArm(**PUSH), NoiseArm(**PUSH), GrowthArm(**PUSH)),
 ]
 every_method = pytest.mark.parametrize("arm", EVERY, ids=[arm.method for arm in EVERY])
 

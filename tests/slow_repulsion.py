@@ -39,6 +39,8 @@ def slow_update(
         x, g = particles[system].double().numpy(), gradients[system].double().numpy()
         if method == "repulsion-only":
             update = _svgd(g, x, alpha, stepsize, median, shared=False)
+        elif method == "growth":
+            update = _svgd(g, x, 0, stepsize, median, shared=True) + _growth(x, alpha, stepsize, median)
         else:
             update = _svgd(g, x, 0 if method == "smoothing" else alpha, stepsize, median, shared=True)
         if method == "spos":
@@ -71,6 +73,16 @@ def _svgd(g: Array, x: Array, alpha: float, stepsize: float, median: str, *, sha
             k = math.exp(-numpy.sum((x[i] - x[j]) ** 2) / (2 * h2))
             update[i] += (k if shared else i == j) * g[j] - alpha * k * (x[i] - x[j]) / h2
     return stepsize * update / len(x)
+
+
+def _growth(x: Array, alpha: float, stepsize: float, median: str) -> Array:
+    """Return what pushes every head from the origin as hard as svgd repels it; a head at the origin stays."""
+    repelled = _svgd(numpy.zeros_like(x), x, alpha, stepsize, median, shared=True)
+    update = numpy.zeros_like(x)
+    for i in range(len(x)):
+        if numpy.linalg.norm(x[i]) > 0:
+            update[i] = -numpy.linalg.norm(repelled[i]) * x[i] / numpy.linalg.norm(x[i])
+    return update
 
 
 def _of(noise: Tensor | None, system: int) -> Array:

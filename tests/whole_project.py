@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from commands import Ended, run
 from warm_jobs import stand_in
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = "workflow/headroom"
 TINY = "tests/workflow/tiny.yaml"
 RULE = re.compile(r"^(\w+) +(\d+)$", flags=re.M)
 
@@ -27,20 +28,27 @@ class Project:
 
     root: Path
 
-    def run(self, *command: str, warm: bool = False) -> Ended:
-        """Run a command of the environment in the project; jobs that are `warm` start with libraries imported."""
-        path = f"{stand_in()}{os.pathsep}" if warm else ""
-        inherited = environment()
-        return run(command, cwd=self.root, env=inherited | {"PATH": path + inherited["PATH"]})
+    def run(self, *command: str, warm: Sequence[str] = ()) -> Ended:
+        """Run a command of the environment in the project; programs that are `warm` start with libraries imported."""
+        return run(command, cwd=self.root, env=environment(*warm))
 
-    def snakemake(self, *arguments: str, study: str | None = TINY, warm: bool = False) -> Ended:
-        """Run Snakemake on two cores, on the tiny study unless another configuration is given."""
+    def snakemake(self, *arguments: str, study: str | None = TINY, warm: bool = True) -> Ended:
+        """Run Snakemake on two cores, on the tiny study unless another configuration is given.
+
+        Args:
+            arguments: Of the command line.
+            study: The path of a configuration, None for the project's own.
+            warm: Whether Snakemake and its jobs start with libraries imported.
+        """
         chosen = ["--configfile", study] if study else []
-        return self.run("snakemake", *arguments, "--cores", "2", *chosen, warm=warm)
+        programs = ("snakemake",) if "-n" in arguments else ("snakemake", "python")
+        return self.run("snakemake", *arguments, "--cores", "2", *chosen, warm=programs if warm else ())
 
     def stage(self, name: str, *arguments: str, warm: bool = False) -> Ended:
         """Run one stage by hand."""
-        return self.run("env", "PYTHONPATH=workflow", "python", "-m", "headroom", name, *arguments, warm=warm)
+        return self.run(
+            "env", "PYTHONPATH=workflow", "python", "-m", "headroom", name, *arguments, warm=("python",) if warm else ()
+        )
 
     def configure(self, changes: Mapping[str, Any]) -> str:
         """Write the tiny study with some keys changed, and return the path of that configuration.
@@ -76,10 +84,18 @@ class Finished:
     ended: Ended
 
 
-def environment() -> dict[str, str]:
-    """Return this process's environment with the commands of the virtual environment first on PATH."""
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("SNAKEMAKE", "PYTHONPATH"))}
-    return inherited | {"PATH": f"{Path(sys.prefix) / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+def environment(*warm: str) -> dict[str, str]:
+    """Return this process's environment with the commands of the virtual environment first on PATH.
+
+    Python may write what it has compiled: every job would compile the package anew.
+
+    Args:
+        warm: Programs, `snakemake` or `python`, that start with libraries imported.
+    """
+    left_out = ("SNAKEMAKE", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE")
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(left_out)}
+    places = [*map(stand_in, warm), Path(sys.prefix) / "bin", os.environ["PATH"]]
+    return inherited | {"PATH": os.pathsep.join(map(str, places))}
 
 
 def hear_interrupts() -> None:
@@ -88,7 +104,10 @@ def hear_interrupts() -> None:
 
 
 def new_project(root: Path) -> Project:
-    """Return a copy of the project's own files as they are now, committed or not, without anything built."""
+    """Return a copy of the project's own files as they are now, committed or not, without anything built.
+
+    What Python has compiled of the package comes with it, or every copy would have it compiled again.
+    """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -100,6 +119,10 @@ def new_project(root: Path) -> Project:
         if (ROOT / name).is_file():
             (root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, root / name)
+    for compiled in (ROOT / PACKAGE).rglob(f"__pycache__/*.{sys.implementation.cache_tag}.pyc"):
+        if (root / compiled.parents[1].relative_to(ROOT)).is_dir():
+            (root / compiled.parent.relative_to(ROOT)).mkdir(exist_ok=True)
+            shutil.copy2(compiled, root / compiled.relative_to(ROOT))
     return Project(root)
 
 

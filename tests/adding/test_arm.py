@@ -18,14 +18,14 @@ FUNCTION = '''def frozen(gradients: Tensor) -> Tensor:
 
 '''
 
-UNION = "GradientArm = SvgdArm | SposArm | SmoothingArm | RepulsionOnlyArm | ScaledArm | NoiseArm"
+UNION = "GradientArm = SvgdArm | SposArm | SmoothingArm | RepulsionOnlyArm | ScaledArm | NoiseArm | GrowthArm"
 UPDATE = "def _update(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise) -> Tensor:\n"
 
 
 def test_an_arm_is_a_model_and_a_function(project, toy, tmp_path):
     project.edit("headroom/settings/arms.py", at=UNION, before=SETTINGS, after=" | FrozenArm")
     module = "headroom/methods/particles.py"
-    project.edit(module, at="import GradientArm, ", after="FrozenArm, ")
+    project.edit(module, at="    GradientArm,\n", before="    FrozenArm,\n")
     chosen = "    if isinstance(arm, FrozenArm):\n        return frozen(gradients)\n"
     project.edit(module, at=UPDATE, before=FUNCTION, after=chosen)
     assert project.touched() == {"headroom/settings/arms.py", module}

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from headroom.claims.arms import ArmDescription
-from headroom.claims.evaluation import Decision, claim_rows, evaluate, number_rows
-from headroom.claims.papers import all_claims
+from headroom.claims.entries import all_claims
+from headroom.claims.evaluation import Decision, evaluate
+from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.study_tables import TRANSLATION, StudyTables
 from headroom.core import tables
 from headroom.core.tables import CLAIMS, NUMBERS

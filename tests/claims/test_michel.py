@@ -17,8 +17,8 @@ from claims.claim_tables import (
     verdict_of,
 )
 from headroom.claims.arms import ArmDescription
+from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
-from headroom.claims.papers import all_claims
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, above, majority
 from headroom.claims.words import Measured

@@ -8,7 +8,8 @@ import pytest
 from headroom.claims.__main__ import main
 from headroom.claims.answer import answer
 from headroom.claims.board import WIDTH, board
-from headroom.claims.evaluation import ANSWER, POOLED, evaluate
+from headroom.claims.evaluation import evaluate
+from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
 from headroom.core.errors import HeadroomError

@@ -49,6 +49,6 @@ def test_checkpoints_are_handed_over_where_links_are_impossible(tmp_path, monkey
     monkeypatch.setattr(os, "link", refuse)
     (tmp_path / "epoch1").mkdir()
     (tmp_path / "epoch1" / "model").write_bytes(b"model")
-    hand_over(SimpleNamespace(epochs=1, files=lambda epoch: [f"epoch{epoch}/model"]), tmp_path, tmp_path / "run")
+    hand_over(SimpleNamespace(files=lambda epoch: [f"epoch{epoch}/model"]), tmp_path, tmp_path / "run", [1])
     found = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
     assert [(path.name, path.read_bytes()) for path in found] == [("model", b"model")]

@@ -65,7 +65,7 @@ def test_the_disk_of_a_stage_is_full(
         assert_told(project, moment, run.output, MESSAGE)
         disk.free()
         assert_whole(project, finished)
-        assert_finished(project, finished, moment, project.snakemake(moment.target))
+        assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
 
 
 @pytest.mark.parametrize(("moment", "fault"), [(moment, "disk full") for moment in WHOLE], ids=str)
@@ -82,4 +82,4 @@ def test_the_disk_of_everything_is_full(
         assert "error: no space left on the disk: free some and run the same command again" in run.output, run.output
         disk.free()
         assert_whole(project, finished)
-        assert_finished(project, finished, moment, project.snakemake(moment.target))
+        assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))

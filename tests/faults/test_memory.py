@@ -26,7 +26,7 @@ def test_memory_is_refused(project: Project, finished: Finished, place: Path, mo
         assert run.end() == 1, run.output
     assert_told(project, moment, run.output, "error: out of memory: give the job more memory or a smaller batch")
     assert_whole(project, finished)
-    assert_finished(project, finished, moment, project.snakemake(moment.target))
+    assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
 
 
 @pytest.mark.parametrize(("moment", "fault"), [(moment, "killed for memory") for moment in COMPUTING], ids=str)
@@ -40,4 +40,4 @@ def test_the_system_kills(project: Project, finished: Finished, place: Path, mom
     assert "error: the job was killed, most likely because it ran out of memory" in run.output, run.output
     assert "Traceback" not in run.output
     assert_whole(project, finished)
-    assert_finished(project, finished, moment, project.snakemake(moment.target))
+    assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))

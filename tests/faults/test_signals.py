@@ -68,8 +68,8 @@ def test_the_same_command_again_finishes(
     assert "Traceback" not in run.output, run.output
     assert_whole(project, finished)
     if fault == "SIGKILL to all":
-        assert project.snakemake("--unlock").status == 0
-    ended = project.snakemake(moment.target)
+        assert project.snakemake("--unlock", warm=False).status == 0
+    ended = project.snakemake(moment.target, warm=False)
     if fault == "SIGTERM to Snakemake":  # the job was not disturbed, and its work must not be lost
         assert "Nothing to be done" in ended.output
         moment = replace(moment, epoch=0)

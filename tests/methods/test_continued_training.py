@@ -1,5 +1,7 @@
 """Training on under gates: what moves, what stays, that a penalty closes gates; one training per lambda, K, control."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
@@ -87,14 +89,38 @@ def test_the_weights_wait_until_the_gates_are_no_longer_learned_alone():
     assert [falling(0, 4)(update) for update in range(4)] == [1, 0.75, 0.5, 0.25]
 
 
-def test_exact_gates_are_learned_first_and_the_weights_then(lively, texts):
-    source = ExactGates(heads=24, k=6, straight_through=False, seed=1)
-    before, scores = weights(lively.model), []
-    source.draw = lambda progress, draw=source.draw: scores.append(source.scores.detach().clone()) or draw(progress)
+SOURCES = {
+    "hard-concrete": lambda heads: HardConcreteGates(heads=heads, strength=0.1, seed=1),
+    "exact": lambda heads: ExactGates(heads=heads, k=6, straight_through=False, seed=1),
+    "exact-straight-through": lambda heads: ExactGates(heads=heads, k=6, straight_through=True, seed=1),
+    "no head": lambda heads: ExactGates(heads=heads, k=0, straight_through=False, seed=1),
+    "fixed": no_gates,
+}
+
+
+@pytest.mark.parametrize(("name", "alone"), zip(SOURCES, (0, 4, 4, 4, 0)))
+def test_the_weights_have_the_same_number_of_updates_under_all_gates(lively, texts, name, alone):
+    source, seen = SOURCES[name](24), []
+    plain = source.draw
+    source.draw = lambda progress: seen.append((progress, weights(lively.model))) or plain(progress)
     train(lively, texts, lambda _: source, updates=10)
-    assert not torch.equal(scores[0], scores[4])
-    assert torch.equal(scores[4], scores[9])
-    assert changed(lively.model, before)
+    states = [state for _, state in seen] + [weights(lively.model)]
+    moved = [any(not torch.equal(a[key], b[key]) for key in a) for a, b in pairwise(states)]
+    assert moved == [False] * alone + [True] * 10
+    assert [progress for progress, _ in seen] == [*(place / 4 for place in range(alone)), *[1.0] * 10]
+
+
+def test_exact_gates_train_the_weights_as_the_control_with_the_same_heads_does(toy, lively_checkpoint, texts):
+    """The updates of the gates before leave no trace: not in the weights, Adam's moments, batches or dropout."""
+    source, scores = SOURCES["exact"](24), []
+    plain = source.draw
+    source.draw = lambda progress: scores.append(source.scores.detach().clone()) or plain(progress)
+    selected, control = (loaded(toy, lively_checkpoint) for _ in range(2))
+    _, heads = train(selected, texts, lambda _: source)
+    assert not torch.equal(scores[0], scores[5])
+    assert torch.equal(scores[5], scores[-1])
+    train(control, texts, lambda _: FixedGates(profile_of(source.kept(), heads), heads))
+    assert not changed(selected.model, weights(control.model))
 
 
 def test_a_loss_that_is_no_number_is_told(lively, texts):

@@ -90,6 +90,16 @@ class TestReading:
         path = table(tmp_path / "a.csv", of, [*rows, own[name] | {"half": "all"}])
         assert criterion_scores(name, [path], epoch=3) == dict(zip(HEADS, (4.0, 5.0)))
 
+    def test_equal_effects_are_ordered_by_the_loss(self, tmp_path):
+        effects = {1: (-2.0, 0.5), 2: (-2.0, 0.1), 3: (0.0, 0.3), 4: (-2.0, 0.1)}  # accuracy, loss
+        rows = [
+            LEAD | {"head": head, "set": "choose", "metric": metric, "delta": delta}
+            for head, deltas in effects.items()
+            for metric, delta in zip(("accuracy", "loss"), deltas)
+        ]
+        found = criterion_scores("ablation", [write_rows(tables.ABLATION, tmp_path / "a.csv", rows)], epoch=3)
+        assert [found[Head("E", 1, head)] for head in effects] == [2.0, 1.0, 0.0, 1.0]
+
     def test_what_ablation_costs_of_the_first_metric_on_the_set_that_chooses(self, tmp_path):
         rows = [
             {"set": name, "metric": metric, "delta": -len(name + metric)}

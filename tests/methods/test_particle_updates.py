@@ -4,10 +4,10 @@ import math
 
 import pytest
 import torch
-from headroom.methods.particles import along, bandwidth, kernel, repulsion, squared_distances, svgd
+from headroom.methods.particles import along, bandwidth, directions, growth, kernel, repulsion, squared_distances, svgd
 from headroom.methods.similarity import mean_kernel
-from headroom.settings.arms import NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
-from particle_systems import EVERY, PUSH, every_method, random_system, updated
+from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
+from particle_systems import EVERY, PUSH, STEP, every_method, random_system, updated
 from slow_repulsion import slow_update, slow_width
 from torch import Tensor
 
@@ -47,6 +47,20 @@ class TestTwoParticles:
 
     def test_repulsion_only(self):
         assert self.found(RepulsionOnlyArm) == pytest.approx([(4 + self.push) / 4, (-2 - self.push) / 4])
+
+    def test_growth(self):
+        # the head at 0 has no direction to grow in
+        assert self.found(GrowthArm) == pytest.approx([(10 / 3) / 4, (-2 / 3 - self.push) / 4])
+
+    def test_growth_does_not_see_on_which_side_the_other_is(self):
+        # at 1 and 3, as far apart as before: repulsion pushes to both sides, growth both outwards
+        particles = torch.tensor([[[1.0], [3.0]]])
+        settings = {"alpha": 0.3, "stepsize": 0.5}
+        repelled, grown = (
+            updated(model(**settings), self.gradients, particles).flatten().tolist() for model in (SvgdArm, GrowthArm)
+        )
+        assert repelled == pytest.approx([(10 / 3 + self.push) / 4, (-2 / 3 - self.push) / 4])
+        assert grown == pytest.approx([(10 / 3 - self.push) / 4, (-2 / 3 - self.push) / 4])
 
     def factor(self):
         # <svgd, G> / <G, G> = (4 (10/3 + push) + 2 (2/3 + push)) / 4 / 20
@@ -103,6 +117,34 @@ class TestControls:
         cosines = torch.cosine_similarity(rest.flatten(1), drawn.flatten(1))
         torch.testing.assert_close(cosines, torch.ones(3))
 
+    def test_growth_pushes_as_far_as_repulsion_and_along_the_weights(self):
+        _, particles, _ = random_system()
+        nothing = torch.zeros_like(particles)
+        repelled, grown = (updated(model(**PUSH), nothing, particles) for model in (SvgdArm, GrowthArm))
+        torch.testing.assert_close(grown.norm(dim=-1), repelled.norm(dim=-1))  # of every head
+        # the optimizer goes against the update: the weights grow
+        torch.testing.assert_close(torch.cosine_similarity(grown, particles, dim=-1), -torch.ones(3, 5))
+        assert (torch.cosine_similarity(repelled, particles, dim=-1) > -0.95).all()
+
+    def test_growth_changes_nothing_but_the_push(self):
+        gradients, particles, _ = random_system()
+        nothing = torch.zeros_like(particles)
+        shared, pushed_apart, grown = (
+            updated(arm, nothing if empty else gradients, particles)
+            for arm, empty in ((SmoothingArm(**STEP), False), (SvgdArm(**PUSH), True), (GrowthArm(**PUSH), True))
+        )
+        torch.testing.assert_close(updated(SvgdArm(**PUSH), gradients, particles), shared + pushed_apart)
+        torch.testing.assert_close(updated(GrowthArm(**PUSH), gradients, particles), shared + grown)
+
+    def test_growth_of_joined_particles_has_the_length_of_their_repulsion(self):
+        """What a particle is decides what is pushed: three projections together have one length."""
+        _, particles, _ = random_system(parameters=36)
+        squared = squared_distances(particles)
+        width = bandwidth(squared)
+        found = growth(particles, kernel(squared, width), width)
+        torch.testing.assert_close(found.norm(dim=-1), pushed(particles).norm(dim=-1))
+        torch.testing.assert_close(directions(found), directions(particles))
+
     def test_the_part_along_the_gradients_leaves_a_rest_at_right_angles(self):
         gradients, update, _ = random_system()
         part = along(update, gradients)
@@ -111,13 +153,15 @@ class TestControls:
 
     @every_method
     def test_gradients_of_zero(self, arm):
-        """Only repulsion is left: of the control `scaled` nothing, of `noise` the length of the repulsion."""
+        """Only repulsion is left: of the control `scaled` nothing, of `noise` and `growth` its length."""
         _, particles, drawn = random_system()
         nothing = torch.zeros_like(particles)
         found = updated(arm, nothing, particles, drawn)
         repelled = updated(SvgdArm(**PUSH), nothing, particles)
         expected = {"scaled": nothing, "smoothing": nothing}.get(arm.method, repelled)
-        if arm.method == "noise":
+        if arm.method == "growth":
+            torch.testing.assert_close(found.norm(dim=-1), repelled.norm(dim=-1))
+        elif arm.method == "noise":
             assert found.flatten(1).norm(dim=1).tolist() == pytest.approx(repelled.flatten(1).norm(dim=1).tolist())
             assert found.flatten(1).norm(dim=1).min() > 0
         else:
@@ -292,6 +336,9 @@ class TestCoincidingParticles:
         # of two sizes: at 1e-20 the width of the first system is below the smallest normal number
         particles = apart * random_particles() * torch.tensor([1, 3, 10])[:, None, None]
         assert pushed(particles).isfinite().all()
+        squared = squared_distances(particles)
+        width = bandwidth(squared)
+        assert growth(particles, kernel(squared, width), width).isfinite().all()
 
 
 @every_method
@@ -310,10 +357,11 @@ def test_systems_do_not_see_each_other(arm):
     torch.testing.assert_close(updated(arm, gradients, particles, noise)[1:2], alone)
 
 
-def test_svgd_without_repulsion_is_smoothing():
+@pytest.mark.parametrize("model", [SvgdArm, GrowthArm])
+def test_svgd_without_repulsion_is_smoothing(model):
     gradients, particles, _ = random_system()
     assert torch.equal(
-        updated(SvgdArm(alpha=0, stepsize=0.3), gradients, particles),
+        updated(model(alpha=0, stepsize=0.3), gradients, particles),
         updated(SmoothingArm(stepsize=0.3), gradients, particles),
     )
 
@@ -325,6 +373,7 @@ class TestCoincidingHeads:
         ("svgd", lambda g: 0.06 * g.sum(1, keepdim=True).expand_as(g)),
         ("smoothing", lambda g: 0.06 * g.sum(1, keepdim=True).expand_as(g)),
         ("repulsion-only", lambda g: 0.06 * g),
+        ("growth", lambda g: 0.06 * g.sum(1, keepdim=True).expand_as(g)),
     )
 
     @pytest.mark.parametrize(("method", "wanted"), expected, ids=[method for method, _ in expected])

@@ -256,6 +256,18 @@ class Maker:
                     value = 0.4 - 0.1 * site.layer / 3 - 0.02 * epoch - apart
                     yield self.row(epoch=epoch, kind=site.kind, layer=site.layer, measure=measure, value=value)
 
+    def particles(self) -> Iterator[Row]:
+        grown = 0.0 if "baseline" in self.lead["run"] else 0.05
+        values = {"bandwidth": 3.1, "kernel_mean": 0.2, "kernel_sd": 0.01}
+        values |= {"repulsion_from_origin": 0.95, "repulsion_from_mean": 0.99}
+        for epoch in range(1, self.task.epochs + 1):
+            norms = {"norm": 6 * (1 + grown * epoch), "norm_ratio": (1 + grown * epoch) / (1 + grown)}
+            for site in self.task.sites:
+                for projection in ("query", "key", "value"):
+                    for measure, value in {**norms, **values}.items():
+                        place = {"kind": site.kind, "layer": site.layer, "projection": projection}
+                        yield self.row(epoch=epoch, **place, measure=measure, value=value)
+
     def of(self, head: Head, **values: Any) -> Row:
         return self.row(kind=head.kind, layer=head.layer, head=head.head, **values)
 
@@ -396,11 +408,18 @@ class Maker:
         for draw in (1, 2, 3):
             for penalty in LAMBDAS[:2]:
                 kept = self.kept(scope, penalty)
-                yield from self.model("scratch", scope, penalty, kept, draw=draw, gain=-0.6 - 0.1 * draw)
+                yield from self.model(
+                    "scratch", scope, penalty, kept, draw=draw, start="scratch", gain=-0.6 - 0.1 * draw
+                )
+        for penalty in LAMBDAS[:2]:
+            kept = self.kept(scope, penalty)
+            yield from self.model("rewound", scope, penalty, kept, start="rewound-init", gain=-0.3)
+            yield from self.model("rewound", scope, penalty, kept, start="rewound-epoch1", gain=-0.2)
+            yield from self.model("random-scratch", scope, penalty, kept, draw=1, start="scratch", gain=-1.0)
 
     def model(
         self, method: str, scope: str, setting: float, kept: list[Head], *, draw: int = 0, gates: str = "hard",
-        gain: float = 0.0,
+        gain: float = 0.0, start: str = "converged",
     ) -> Iterator[Row]:  # fmt: skip
         removed = [head for head in self.gated(scope) if head not in kept]
         lost = sum(self.weight[head] for head in removed) / sum(self.weight.values())
@@ -409,7 +428,8 @@ class Maker:
             delta = -(0.12 * lost * abs(self.full - self.chance)) + gain
             delta = delta if factor > 0 else -delta / 100
             where = {"method": method, "scope": scope, "setting": setting, "draw": draw, "gates": gates}
-            state = {"kept": len(kept), "heads": len(self.gated(scope)), "start": "converged", "updates": 300}
+            state = {"kept": len(kept), "heads": len(self.gated(scope)), "start": start, "updates": 300}
+            state |= {"gate_updates": 120 if method == "exact" else 0, "total_updates": 5300}
             state |= {"undecided": 0 if method == "hard-concrete" else "", "removed": format_profile(removed)}
             test = {"set": "test", "metric": metric, "value": full + delta, "full": full, "chance": chance}
             tested = {"delta": delta, "low": delta - 0.5, "high": delta + 0.5, "p": 0.2, "p_sacrebleu": 0.1}

@@ -5,7 +5,7 @@ from typing import Any
 
 from claims.claim_tables import classified, compared, curve, effects, numbers_in, scored, study
 from headroom.claims.answer import answer
-from headroom.claims.evaluation import number_rows
+from headroom.claims.rows import number_rows
 from headroom.claims.study_tables import StudyTables
 from headroom.core.tables import NUMBERS
 from headroom.report.answer import sentences

@@ -70,7 +70,7 @@ def test_a_study_may_only_classify(classifying: Written) -> None:
     absent = document.xpath("//p[@class='missing']/text()")
     assert absent == ["Repulsion was not run in this study: it has a single arm."]
     not_run = {"curves_by_kind", "curves_by_task", "repulsion", "head_diversity", "head_counts"}
-    not_run |= {"arm_pruning", "overlaps", "updates", "update_cost"}
+    not_run |= {"particles", "arm_pruning", "overlaps", "updates", "update_cost"}
     for name in FIGURES:
         drawing = (classifying.figures / f"{name}.svg").read_text(encoding="utf-8")
         assert ("not run" in drawing) == (name in not_run), name

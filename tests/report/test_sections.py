@@ -37,6 +37,7 @@ from headroom.report.page import sections
 from headroom.report.paper_index import Found, paper_index
 from headroom.report.sections import (
     arm_overlaps,
+    arm_particles,
     arm_quality,
     arm_updates,
     curves_by_task,
@@ -345,6 +346,36 @@ def test_updates_are_compared_by_norm_and_by_way(tmp_path: Path) -> None:
     assert exhibit.how.startswith("Adam divides every gradient by its own running size. A constant factor")
     rows = {row[0]: row[1:] for row in exhibit.tables[0].rows}
     assert rows == {"baseline": ("–", "2.00", "2.00"), "svgd": ("4.00", "0.0100", "3.00")}
+
+
+def test_norms_of_the_arms_stand_against_those_of_the_baseline(tmp_path):
+    """Two sites, two epochs; the norm of a run is the mean over its sites, of the last epoch."""
+    norms = {"baseline": (2.0, 4.0), "svgd": (6.0, 3.0), "growth": (6.0, 4.0)}
+    rows = [
+        {"run": f"translation.{arm}.seed1", "epoch": epoch, "kind": "E", "layer": layer, "projection": projection}
+        | {"measure": measure, "value": value}
+        for arm, of_sites in norms.items()
+        for epoch in (1, 2)
+        for layer in (1, 2)
+        for projection, share in (("query", 1.0), ("value", 0.5))
+        for measure, value in (
+            ("norm", of_sites[layer - 1] * share if epoch == 2 else 1.0),
+            ("kernel_mean", 0.2 * layer),
+            ("repulsion_from_origin", 0.94 if arm == "svgd" else 0.5),
+        )
+    ]
+    exhibit = arm_particles.exhibit(study(tmp_path, particles=rows))
+    assert exhibit is not None
+    # 4.5 and 5 against 3
+    assert numbers_in(exhibit.shows) == "1.50 1.50 1.67 1.67 0.94"
+    assert exhibit.tables[0].headings[1:4] == ("norm: query", "norm: value", "kernel: mean")
+    found = {row[0]: row[1:5] for row in exhibit.tables[0].rows}
+    assert found["svgd"] == ("4.50", "2.25", "0.300", "0.940")
+    assert found["baseline"] == ("3.00", "1.50", "0.300", "0.500")
+
+
+def test_particles_that_were_not_described_have_no_exhibit(tmp_path):
+    assert arm_particles.exhibit(study(tmp_path, evaluation=scored(baseline=[30.0], svgd=[31.0]))) is None
 
 
 DUST = 5.33e-14

@@ -1,11 +1,11 @@
 """What a changed key of a classification task reruns."""
 
 from reruns.jobs import (
-    CONTROLS,
+    BOTH_LABELLED,
+    CONTROLS_LABELLED,
     ENCODER,
     EVERY_PAIR,
     FINE_TUNING,
-    GATES_LABELLED,
     JUDGED_LABELLED,
     NEW_DETAILED,
     POINTING,
@@ -17,7 +17,7 @@ from reruns.jobs import (
 )
 
 CLASSIFICATION = [
-    *of_task("classification.entailment", 1, SCORES_LABELLED, {}, "removal_labelled"),
+    *of_task("classification.entailment", 1, SCORES_LABELLED, {}, CONTROLS_LABELLED, "removal_labelled"),
     *rows(
         EVERY_PAIR,
         {"classification.entailment.corpus.seed (generated)": 2},
@@ -76,11 +76,11 @@ CLASSIFICATION = [
         },
     ),
     *rows(
-        {**NEW_DETAILED, **GATES_LABELLED, "pruning": 1, "removal_labelled": 1},
+        {**NEW_DETAILED, **BOTH_LABELLED, "pruning": 1, "removal_labelled": 1},
         {"classification.entailment.detailed_seeds": 2},
     ),
     *rows(
-        {**GATES_LABELLED, **CONTROLS},
+        {**BOTH_LABELLED, **REPORT},
         {
             "classification.entailment.gates.updates": 4,
             "classification.entailment.gates.learning_rate": 0.01,
@@ -91,9 +91,10 @@ CLASSIFICATION = [
             "classification.entailment.gates.kept_heads": [3],
         },
     ),
+    *rows({**CONTROLS_LABELLED, **REPORT}, {"classification.entailment.gates.random_draws": 2}),
     *rows(REPORT, {"classification.entailment.gates.penalties": [0.03, 0.1]}),  # of hard-concrete: not in its ways
     *rows(
-        {"gates": 1, "attention_stats_pruned": 3, "roles_pruned": 1, "rank_correlation": 1, **REPORT},
+        {"gates": 1, "attention_stats_pruned": 5, "roles_pruned": 1, "rank_correlation": 1, **REPORT},
         {"classification.entailment.gates.ways": ["exact.all", "hard-concrete.all"]},
     ),
     Row(

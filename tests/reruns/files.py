@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 
 from reruns.jobs import (
+    BOTH_LABELLED,
     CORPUS,
     ENCODER,
     EVERY_PAIR,
     EVERY_SET,
     FINE_TUNING,
-    GATES,
-    GATES_LABELLED,
+    GATES_AND_CONTROLS,
     JUDGED,
     JUDGED_LABELLED,
     MODEL,
@@ -28,7 +28,7 @@ REPORT = {"claims": 1, **PAGE}
 COMPARED = {"arms": 1, **REPORT}
 ROLES = {"roles": 8, "roles_pruned": 1, "attention_maps": 2, **REPORT}
 OBSERVED = {"attention_stats": 8, "rank_correlation": 2, **SURVIVORS, **ROLES}
-GATED = total(GATES, GATES_LABELLED, {"gates_controls": 2}, REPORT)
+GATED = {**total(GATES_AND_CONTROLS, BOTH_LABELLED), **REPORT}
 RELEVANCE = {"relevance": 8, "rank_correlation": 2, **REPORT}
 CURVES = {"pruning": 3, "pruning_sites": 2, "pruning_epochs": 8, **COMPARED}
 
@@ -39,11 +39,12 @@ OF_STAGES: Mapping[str, Jobs] = {
     "relevance": RELEVANCE,
     "acquire": total(EVERY_SET, EVERY_PAIR),
     "arms": COMPARED,
-    "from_scratch": {"from_scratch": 1, **REPORT},
+    "from_scratch": {"from_scratch": 2, **REPORT},
     "rank_correlation": {"rank_correlation": 2, **REPORT},
     "update_cost": {"update_cost": 1, **REPORT},
     "parameters": {"parameters": 2, **REPORT},
     "diversity": {"diversity": 8, **COMPARED},
+    "particles": {"particles": 8, **REPORT},
     "docs": {},
     "evaluation": {"evaluation": 8, **COMPARED},
     "gates": GATED,
@@ -84,7 +85,8 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/core/ranks.py": {"agreement": 2, "settling": 8, "rank_correlation": 2, "overlap": 1, **REPORT},
     "workflow/headroom/engines/translation/judging.py": JUDGED,
     "workflow/headroom/methods/arm_quantities.py": COMPARED,
-    "workflow/headroom/methods/diversity.py": {"diversity": 8, **COMPARED},
+    "workflow/headroom/methods/diversity.py": {"diversity": 8, "particles": 8, **COMPARED},
+    "workflow/headroom/methods/particle_geometry.py": {"particles": 8, **REPORT},
     "workflow/headroom/methods/learned_gates.py": GATED,
     "workflow/headroom/methods/criteria/gradient.py": total(SCORES, SCORES_LABELLED),
     "workflow/headroom/methods/relevance.py": RELEVANCE,

@@ -62,20 +62,27 @@ def without_configuration(jobs: Jobs) -> Jobs:
 
 
 # What follows a training of all four runs of translation, or of all four of classification.
-FOLLOWING = ("scores", "evaluation", "pruning_epochs", "settling", "diversity", "attention_stats", "roles", "relevance")
+FOLLOWING = (
+    *("scores", "evaluation", "pruning_epochs", "settling", "diversity", "particles"),
+    *("attention_stats", "roles", "relevance"),
+)
 EVERY_RUN = dict.fromkeys(FOLLOWING, 4)
 OF_DETAILED_RUNS = ("ablation", "keep_one", "agreement", "parameters", "pruning_sites", "timing", "attention_maps")
-DETAILED = dict.fromkeys((*OF_DETAILED_RUNS, "rank_correlation", "gates_controls"), 1)
+DETAILED = dict.fromkeys((*OF_DETAILED_RUNS, "rank_correlation"), 1)
 
-# What follows new gates of translation, on the encoder and on all heads; and of classification.
-SURVIVORS = {"attention_stats_pruned": 1, "roles_pruned": 1}
-BY_GATES = {"training_from_scratch": 1, "from_scratch": 1, **SURVIVORS, "rank_correlation": 1}
-GATES = {"gates": 2, **BY_GATES}
+# What follows new gates of translation, on the encoder and on all heads, new controls of both, and of classification.
+# Heads that are observed again: those of a model of the encoder's gates, and of two controls.
+FROM_SCRATCH = {"training_from_scratch": 2, "from_scratch": 2}
+SURVIVORS = {"attention_stats_pruned": 3, "roles_pruned": 1}
+GATES = {"gates": 2, **FROM_SCRATCH, "attention_stats_pruned": 1, "roles_pruned": 1, "rank_correlation": 1}
+CONTROLS = {"gates_controls": 2, "attention_stats_pruned": 2, "roles_pruned": 1}
+GATES_AND_CONTROLS = {**GATES, **CONTROLS, **SURVIVORS}
 GATES_LABELLED = {"gates": 1, "rank_correlation": 1}
-CONTROLS = {"gates_controls": 1, **REPORT}
+CONTROLS_LABELLED = {"gates_controls": 1}
+BOTH_LABELLED = {**GATES_LABELLED, **CONTROLS_LABELLED}
 
-OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES, "pruning": 2, "removal": 1, **SCORED}
-OF_CLASSIFICATION = {**EVERY_RUN, **DETAILED, **GATES_LABELLED, "pruning": 1, "removal_labelled": 1, **SCORED}
+OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES_AND_CONTROLS, "pruning": 2, "removal": 1, **SCORED}
+OF_CLASSIFICATION = {**EVERY_RUN, **DETAILED, **BOTH_LABELLED, "pruning": 1, "removal_labelled": 1, **SCORED}
 TRAINING = {"training_translation": 4, **OF_TRANSLATION}
 MODEL = {"update_cost": 1, **TRAINING}
 CORPUS = {"vocabulary": 1, **MODEL}
@@ -86,13 +93,13 @@ NEW_ARM_LABELLED = {"training_classification": 2, **dict.fromkeys(FOLLOWING, 2),
 EVERY_SET = {"parallel_text": 1, "treebank": 1, **CORPUS}
 EVERY_PAIR = {"labelled_text": 1, "treebank": 1, **ENCODER}
 
-BY_SCORES = {"gates_controls": 1, "rank_correlation": 1, "pruning_sites": 1, "timing": 1}
+BY_SCORES = {"rank_correlation": 1, "pruning_sites": 1, "timing": 1}
 NEW_SCORES = {"scores": 4, "settling": 4, "pruning_epochs": 4, **BY_SCORES, **SCORED}
-SCORES = {**NEW_SCORES, "pruning": 2, "removal": 1}
-SCORES_LABELLED = {**NEW_SCORES, "pruning": 1, "removal_labelled": 1}
-JUDGING = {"ablation": 1, "keep_one": 1, "pruning_sites": 1, "agreement": 1, "gates_controls": 1}
-SAMPLED = {"evaluation": 4, "pruning": 2, "pruning_epochs": 4, **JUDGING, **GATES, **LAST}
-SAMPLED_LABELLED = {"evaluation": 4, "pruning": 1, "pruning_epochs": 4, **JUDGING, **GATES_LABELLED, **LAST}
+SCORES = {**NEW_SCORES, **CONTROLS, "pruning": 2, "removal": 1}
+SCORES_LABELLED = {**NEW_SCORES, **CONTROLS_LABELLED, "pruning": 1, "removal_labelled": 1}
+JUDGING = {"ablation": 1, "keep_one": 1, "pruning_sites": 1, "agreement": 1}
+SAMPLED = {"evaluation": 4, "pruning": 2, "pruning_epochs": 4, **JUDGING, **GATES_AND_CONTROLS, **LAST}
+SAMPLED_LABELLED = {"evaluation": 4, "pruning": 1, "pruning_epochs": 4, **JUDGING, **BOTH_LABELLED, **LAST}
 JUDGED = {"removal": 1, **SAMPLED}
 JUDGED_LABELLED = {"removal_labelled": 1, **SAMPLED_LABELLED}
 RULES = {"roles": 4, "attention_maps": 1, **REPORT}
@@ -100,7 +107,7 @@ POINTING = {"attention_stats": 4, "rank_correlation": 1, **RULES}
 NEW_DETAILED = {**DETAILED, "pruning_epochs": 1, **LAST}
 
 
-def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, removal: str) -> list[Row]:
+def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, controls: Jobs, removal: str) -> list[Row]:
     """Return the rows of keys that tasks of translation and of classification have alike.
 
     Args:
@@ -108,6 +115,7 @@ def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, removal: str)
         curves: How many jobs `pruning` has.
         scores: What new scores rerun.
         survivors: What follows from where heads of pruned models point.
+        controls: The controls of gates, and what follows from them.
         removal: The rule that removes heads.
     """
     ablated = {"ablation": 1, "pruning": curves, "agreement": 1, "rank_correlation": 1, **REPORT}
@@ -133,7 +141,6 @@ def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, removal: str)
             },
         ),
         ({removal: 1, **REPORT}, {"removal.share": 0.25}),
-        (CONTROLS, {"gates.random_draws": 2}),
         (
             {"timing": 1, **REPORT},
             {
@@ -166,7 +173,7 @@ def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, removal: str)
         ({"attention_maps": 1, **REPORT}, {"attention_maps.sentences": 2}),
     ]
     main = {f"{task}.pruning.criteria": ["gradient-token"], f"{task}.pruning.main": "gradient-token"}
-    by_main = {"pruning": curves, removal: 1, "pruning_epochs": 4, **BY_SCORES, **SCORED}
+    by_main = {"pruning": curves, removal: 1, "pruning_epochs": 4, **BY_SCORES, **controls, **SCORED}
     return [
         Row(f"{task}.pruning.main", main, by_main),
         *(row for jobs, values in tables for row in rows(jobs, {f"{task}.{key}": one for key, one in values.items()})),

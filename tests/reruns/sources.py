@@ -7,14 +7,14 @@ from reruns.studies import OWN_TABLES, PAIRS
 
 OF_TREES = {"attention_stats": 1, "roles": 1, "attention_maps": 1, "rank_correlation": 1}
 OF_A_CLASSIFIER = """
-    scores evaluation pruning_epochs settling diversity ablation keep_one agreement parameters pruning pruning_sites
-    timing rank_correlation removal_labelled configuration claims report
+    scores evaluation pruning_epochs settling diversity particles ablation keep_one agreement parameters pruning
+    pruning_sites timing rank_correlation removal_labelled configuration claims report
 """
 SELF_ATTENTIVE = dict.fromkeys(OF_A_CLASSIFIER.split(), 1)
 LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "relevance": 1}
 TRANSLATED = {name: 1 for name in LABELLED if name != "removal_labelled"} | {"pruning": 4, "removal": 1}
-LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name != "parameters"}
-"""What follows new text for a model that is not trained on it: its parameters stay."""
+LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name not in ("parameters", "particles")}
+"""What follows new text for a model that is not trained on it: its weights stay."""
 
 OTHER_FAR = ("packaged", "hops")
 """Tasks whose far domains are not those of the first task of their study."""

@@ -5,6 +5,7 @@ from reruns.jobs import (
     CORPUS,
     EVERY_SET,
     GATES,
+    GATES_AND_CONTROLS,
     JUDGED,
     LAST,
     MODEL,
@@ -20,7 +21,7 @@ from reruns.jobs import (
 )
 
 TRANSLATION = [
-    *of_task("translation", 2, SCORES, SURVIVORS, "removal"),
+    *of_task("translation", 2, SCORES, SURVIVORS, CONTROLS, "removal"),
     *rows(
         EVERY_SET,
         {
@@ -69,10 +70,10 @@ TRANSLATION = [
         },
     ),
     *rows({"evaluation": 4, **LAST}, {"translation.evaluation.beam": 4, "translation.evaluation.length_penalty": 0.6}),
-    *rows({**NEW_DETAILED, **GATES, "pruning": 2, "removal": 1}, {"translation.detailed_seeds": 2}),
+    *rows({**NEW_DETAILED, **GATES_AND_CONTROLS, "pruning": 2, "removal": 1}, {"translation.detailed_seeds": 2}),
     *rows({"pruning": 1, **REPORT}, {"translation.pruning.scopes": ["all", "A", "D"]}),
     *rows(
-        {**GATES, **CONTROLS},
+        {**GATES_AND_CONTROLS, **REPORT},
         {
             "translation.gates.updates": 4,
             "translation.gates.learning_rate": 0.01,
@@ -83,17 +84,25 @@ TRANSLATION = [
     ),
     *rows({**GATES, "attention_stats_pruned": 2, **REPORT}, {"translation.gates.penalties": [0.03, 0.1]}),
     *rows(
-        CONTROLS,
+        {**CONTROLS, **REPORT},
         {
             "translation.gates.kept_shares": [0.25],
             "translation.gates.kept_heads": [3],
         },
     ),
+    *rows({**CONTROLS, "attention_stats_pruned": 3, **REPORT}, {"translation.gates.random_draws": 2}),
     *rows(
         {"gates": 1, "rank_correlation": 1, **REPORT},
         {"translation.gates.ways": ["hard-concrete.E", "hard-concrete.all", "exact.all"]},
     ),
     *rows(REPORT, {"translation.gates.from_scratch": []}),
+    *rows(
+        {"training_from_scratch": 1, "from_scratch": 1, **REPORT},
+        {
+            "translation.gates.from_scratch_starts": ["scratch", "rewound-epoch1"],
+            "translation.gates.from_scratch_random_draws": 2,
+        },
+    ),
     *rows(
         {"update_cost": 1, **REPORT},
         {

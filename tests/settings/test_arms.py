@@ -14,6 +14,7 @@ from headroom.settings.arms import (
     DisagreementPositionArm,
     DisagreementSubspaceArm,
     DropHeadArm,
+    GrowthArm,
     HeadMaskArm,
     NoiseArm,
     RepulsionLossArm,
@@ -32,7 +33,7 @@ REPELLING = {**EVERY, **PARTICLES, "alpha": 0.75}
 UNUSUAL = [
     BaselineArm(heads=2, attention_dropout=0.125),
     *(SvgdArm(**REPELLING), SposArm(**REPELLING, beta=1e-07), SmoothingArm(**EVERY, **PARTICLES)),
-    *(RepulsionOnlyArm(**REPELLING), ScaledArm(**REPELLING), NoiseArm(**REPELLING)),
+    *(RepulsionOnlyArm(**REPELLING), ScaledArm(**REPELLING), NoiseArm(**REPELLING), GrowthArm(**REPELLING)),
     *(DisagreementSubspaceArm(**EVERY, weight=0.3), DisagreementPositionArm(**EVERY, weight=3)),
     *(DisagreementOutputArm(**EVERY, weight=1 / 3), RepulsionLossArm(**EVERY, weight=0)),
     *(HeadMaskArm(**EVERY, masked=3), DropHeadArm(**EVERY, rate=0.2)),
@@ -46,7 +47,7 @@ def from_configuration(**arm):
 
 def test_the_methods():
     assert set(ARMS) == {
-        *("baseline", "svgd", "spos", "smoothing", "repulsion-only", "scaled", "noise"),
+        *("baseline", "svgd", "spos", "smoothing", "repulsion-only", "scaled", "noise", "growth"),
         *("disagreement-subspace", "disagreement-position", "disagreement-output", "repulsion-loss"),
         *("headmask", "drophead"),
     }

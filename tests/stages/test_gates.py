@@ -4,10 +4,13 @@ import logging
 from types import SimpleNamespace
 
 import pytest
+import torch
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.heads import Site, parse_profile
+from headroom.engines.translation import training as translation_engine
+from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
@@ -40,7 +43,8 @@ def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
     assert set(table["gates"]) == {"hard", "soft"}
     assert set(table["metric"]) == {"bleu", "chrf", "exact", "loss"}
     assert set(table["start"]) == {"unknown"}
-    assert set(table["updates"]) == {6}
+    assert set(zip(table["updates"], table["gate_updates"])) == {(6, 0)}
+    assert table["total_updates"].isna().all()  # nothing says how long the model was trained
     weak, strong = (table[table["setting"] == value] for value in (1e-9, 20))
     (kept,) = set(weak["kept"])
     assert 12 < kept <= 24
@@ -87,46 +91,140 @@ def test_gates_of_the_encoder_alone(toy, lively_checkpoint, tmp_path):
     table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["setting"], table["kept"], table["heads"])) == {(4, 4, 8), (0, 0, 8)}
     assert set(table["gates"]) == {"hard"}
+    assert set(zip(table["updates"], table["gate_updates"])) == {(6, 2)}  # 0.4 of 6, on top
     assert set(tables.GATES.read(learned)["kind"]) == {"E"}
 
 
-def test_sweeps_of_the_encoder_have_their_own_training_without_gates(toy, lively_checkpoint, tmp_path):
-    """The decoder is frozen in them; in the controls it is not."""
-    gates.main(arguments(toy, lively_checkpoint, tmp_path, "--scope", "E", "--penalties", "0.1"))
-    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
-    assert list(dict.fromkeys(zip(table["method"], table["scope"]))) == [("continued", "E"), ("hard-concrete", "E")]
-    mine = table[table["method"] == "continued"]
-    assert set(mine["kept"]) == {8}
-    assert mine["undecided"].isna().all()
+@pytest.fixture(scope="module")
+def scores(toy, lively_checkpoint, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("scores") / "scores.csv")
+    scores_stage.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", path])
+    return path
 
 
-def test_controls(toy, lively_checkpoint, tmp_path):
-    scores = str(tmp_path / "scores.csv")
-    scores_stage.main([*looking_at(toy, lively_checkpoint, several=True), "--set", "check", "--output", scores])
-    more = ["--method", "controls", "--scores", scores, "--kept-shares", "0.25", "--random-draws", "2"]
+@pytest.mark.parametrize(("scope", "heads"), [("all", 24), ("E", 8)])
+def test_controls(toy, lively_checkpoint, scores, tmp_path, scope, heads):
+    more = ["--method", "controls", "--scope", scope, "--scores", scores, "--kept-shares", "0.25"]
+    more += ["--random-draws", "2", "--training", str(toy.directory / "training.csv")]
+    more += ["--models", str(tmp_path / "models"), "--save", "all", "random2-0.25"]
     gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
     table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
-    found = {(row.method, row.draw, row.kept) for row in table.itertuples()}
-    assert found == {("continued", 0, 24), ("gradient", 0, 6), ("random", 1, 6), ("random", 2, 6)}
+    found = {(row.method, row.draw, row.kept, row.heads) for row in table.itertuples()}
+    few = heads // 4
+    assert found == {
+        *(("continued", 0, heads, heads), ("gradient", 0, few, heads)),
+        *(("random", 1, few, heads), ("random", 2, few, heads)),
+    }
+    assert set(table["total_updates"]) == {updates_of(toy.directory / "training.csv") + 6}
+    assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["all", "random2-0.25"]
+    model = TranslationModel.load(tmp_path / "models" / "random2-0.25" / "epoch2.pt", toy.data, "cpu")
+    assert sum(len(live.kept) for live in model.live_sites) == 24 - heads + few
+
+
+def updates_of(path):
+    """The updates of the last epoch by the table of a training."""
+    table = tables.TRAINING.read(path)
+    return table[table["measure"] == "updates"].set_index("epoch")["value"][2]
+
+
+PROFILE = "E1:1 E1:3 A2:1 A2:2 A2:3 A2:4 D2:2"
+
+
+def from_the_start(toy, place, *more, seed=1):
+    """Train a layout of the toy run from the start; return its checkpoints by epoch."""
+    (place / "some.profile").write_text(f"{PROFILE}\n")
+    training.main(
+        [
+            *("--data", str(toy.data), "--work", str(place / "work"), "--checkpoints", str(place / "run")),
+            *("--output", str(place / "training.csv"), "--device", "cpu", "--epochs", "2", *SHAPE),
+            *("--profile", str(place / "some.profile"), "--seed", str(seed), *more),
+        ]
+    )
+    return {path.stem: path for path in (place / "run").iterdir()}
+
+
+def anew(toy, checkpoint, place, *more):
+    """Train it further, judge it, and return the table."""
+    flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF, "--setting", "0.01", *more]
+    model = ["--other", str(place / "run" / "epoch2.pt"), "--training", str(place / "training.csv")]
+    from_scratch.main([*flags, *model, "--output", str(place / "scratch.csv")])
+    return tables.PRUNED_MODELS.read(place / "scratch.csv")
 
 
 def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
-    (tmp_path / "some.profile").write_text("E1:1 E1:3 A2:1 A2:2 A2:3 A2:4 D2:2\n")
-    training.main(
-        [
-            *("--data", str(toy.data), "--work", str(tmp_path / "work"), "--checkpoints", str(tmp_path / "scratch")),
-            *("--output", str(tmp_path / "training.csv"), "--device", "cpu", "--epochs", "2", *SHAPE),
-            *("--profile", str(tmp_path / "some.profile")),
-        ]
-    )
-    other = tmp_path / "scratch" / "epoch2.pt"
-    model = TranslationModel.load(other, toy.data, "cpu")
+    checkpoints = from_the_start(toy, tmp_path, seed=2**31 + 1)
+    model = TranslationModel.load(checkpoints["epoch2"], toy.data, "cpu")
     assert [len(live.kept) for live in model.live_sites] == [2, 4, 4, 0, 4, 3]
-    flags = [*looking_at(toy, lively_checkpoint), *QUICK, "--judge-on", "check", "--setting", "0.01"]
-    from_scratch.main([*flags, "--other", str(other), "--output", str(tmp_path / "scratch.csv")])
-    table = tables.PRUNED_MODELS.read(tmp_path / "scratch.csv")
-    assert set(zip(table["method"], table["setting"], table["kept"])) == {("scratch", 0.01, 17)}
-    assert set(table["removed"]) == {"E1:1 E1:3 A2:1 A2:2 A2:3 A2:4 D2:2"}
+    table = anew(toy, lively_checkpoint, tmp_path)
+    assert set(zip(table["method"], table["start"], table["setting"], table["kept"])) == {
+        ("scratch", "scratch", 0.01, 17)
+    }
+    assert set(table["removed"]) == {PROFILE}
+    # as many updates as a model that was pruned after its training and trained further
+    assert set(table["total_updates"]) == {updates_of(toy.directory / "training.csv") + 6}
+    before = TranslatedSet(
+        name="check",
+        pairs=read_pairs(toy.corpus, "check", 8),
+        settings=DecodingSettings(length_factor=0, length_offset=6),
+        resamples=2,
+    ).judge(model)
+    assert table.set_index("metric")["value"]["loss"] < before.scores["loss"]  # it was trained further
+
+
+def cosine(one, other, key="encoder.embed_tokens.weight"):
+    weights = [load_state(path)["model"][key].flatten() for path in (one, other)]
+    return float(torch.nn.functional.cosine_similarity(*weights, dim=0))
+
+
+def test_fresh_weights_are_not_those_of_the_run_and_rewound_ones_are(toy, tmp_path):
+    starts = {"scratch": ([], 2**31 + 1), "init": ([], 1), "epoch1": (["--rewound", str(toy.checkpoints[0])], 1)}
+    found = {}
+    for name, (more, seed) in starts.items():
+        (tmp_path / name).mkdir()
+        found[name] = from_the_start(toy, tmp_path / name, *more, seed=seed)
+    whole = toy.checkpoints[1]
+    assert abs(cosine(found["scratch"]["epoch2"], whole)) < 0.1
+    assert cosine(found["init"]["epoch2"], whole) > 0.9
+    assert cosine(found["epoch1"]["epoch2"], whole) > 0.9
+    assert cosine(found["init"]["epoch1"], toy.checkpoints[0]) > 0.9
+    assert set(found["epoch1"]) == {"epoch2"}  # the first epoch was the run's
+    records = tables.TRAINING.read(tmp_path / "epoch1" / "training.csv")
+    assert set(records["epoch"]) == {2}
+    assert updates_of(tmp_path / "epoch1" / "training.csv") == updates_of(toy.directory / "training.csv")
+
+
+def test_rewound_to_the_first_epoch_the_second_one_is_that_of_the_run(toy, tmp_path, monkeypatch):
+    """Number of updates, learning rate and batches; only the weights, and Adam's moments, are others."""
+    seen, update = [], translation_engine._update
+
+    def watched(trainer, samples):
+        seen.append((trainer.get_num_updates(), trainer.get_lr(), [sample["id"].tolist() for sample in samples]))
+        update(trainer, samples)
+
+    monkeypatch.setattr(translation_engine, "_update", watched)
+    for name, more in (("whole", []), ("rewound", ["--rewound", str(toy.checkpoints[0])])):
+        (tmp_path / name).mkdir()
+        from_the_start(toy, tmp_path / name, *more)
+    third = len(seen) // 3
+    assert seen[third : 2 * third] == seen[2 * third :]
+    assert seen[:third] != seen[2 * third :]
+
+
+def test_a_random_layout_has_as_many_heads(toy, lively_checkpoint, tmp_path):
+    layouts = []
+    for draw in ("1", "2"):
+        (tmp_path / draw).mkdir()
+        checkpoints = from_the_start(toy, tmp_path / draw, "--random-draw", draw, "--last-only")
+        assert set(checkpoints) == {"epoch2"}
+        table = anew(toy, lively_checkpoint, tmp_path / draw, "--random-draw", draw)
+        assert set(zip(table["method"], table["draw"], table["kept"])) == {("random-scratch", int(draw), 17)}
+        layouts += set(table["removed"])
+    assert len({*layouts, PROFILE}) == 3
+
+
+def test_a_training_without_an_epoch_after_the_first_is_refused(toy, tmp_path):
+    with pytest.raises(HeadroomError, match="--rewound: no epoch is left after the first"):
+        from_the_start(toy, tmp_path, "--rewound", str(toy.checkpoints[0]), "--epochs", "1")
 
 
 @pytest.mark.parametrize(
@@ -135,11 +233,13 @@ def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
 def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_path, caplog, losses, start):
     leading = {"study": "toy", "run": "toy", "measure": "valid_loss", "signature": ""}
     rows = [{**leading, "epoch": epoch, "value": value} for epoch, value in enumerate(losses, 1)]
+    rows.append({**leading, "epoch": len(losses), "measure": "updates", "value": 50})
     tables.TRAINING.write(tmp_path / "training.csv", rows)
     more = ["--training", str(tmp_path / "training.csv"), "--penalties", "0.01"]
     with caplog.at_level(logging.WARNING):
         gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
-    assert set(tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")["start"]) == {start}
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    assert set(zip(table["start"], table["total_updates"])) == {(start, 56)}
     assert ("still improving" in caplog.text) == (start == "falling")
     assert "neither 0 nor 1 yet" in caplog.text  # six updates decide nothing
 

@@ -64,10 +64,14 @@ translation.pruning.criteria: [gradients]
   => key translation.pruning.criteria: there is no criterion 'gradients' … gradient-token
 translation.model.heads: 3 => key translation.model: width 16 is not a multiple of heads 3
 seeds: [1, 2, 1] => seeds: a seed is given twice
+seeds: [1, 2147483649] => seeds: 1 and 2147483649 are 2^31 apart; choose another
 translation.gates.penalties: [0.01, 0] => key translation.gates.penalties.1:  … greater than 0
 translation.gates.kept_shares: [1.5] => key translation.gates: kept_shares: 1.5 is no share of the heads
 translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 is more than the 4 heads in scope E
 translation.gates.from_scratch: [0.5] => key translation.gates: from_scratch: 0.5 is not among the values of lambda
+translation.gates.from_scratch_starts: [scratch, scratch]
+  => key translation.gates: from_scratch_starts: scratch is given twice
+translation.gates.from_scratch_starts: [rewound] => key translation.gates.from_scratch_starts.0:  … 'rewound-init'
 translation.gates.ways: [hard-concrete.X] => key translation.gates.ways.0:  … 'hard-concrete.E'
 translation.ablation.far_sets: [moon]
   => translation.ablation.far_sets: 'moon' is no far domain of the corpus, which has far
@@ -227,7 +231,7 @@ def test_corrupt_download(project: Project) -> None:
 
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     study = project.configure({"translation.vocabulary.size": 30000})
-    ended = project.snakemake("vocabulary", study=study, warm=True)
+    ended = project.snakemake("vocabulary", study=study)
     says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
     assert "rule training_translation:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
@@ -257,7 +261,7 @@ class TestFinishedStudy:
         whole = checkpoint.read_bytes()
         checkpoint.write_bytes(whole[: len(whole) // 2])
         table = f"results/tiny/evaluation/{RUN}.csv"
-        ended = study.snakemake(table, warm=True)
+        ended = study.snakemake(table)
         says(ended, f"{RUN}/epoch2.pt is truncated or not a checkpoint", "train or copy it again")
         assert "rule training_translation:" not in ended.output
         assert not (study.root / table).exists()

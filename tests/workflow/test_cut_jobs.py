@@ -22,7 +22,7 @@ CHECKPOINTS = {
 @pytest.mark.parametrize("run", SWEEPS)
 def test_sweeps_in_shards_give_the_same_tables(run: str, study: Project, finished: Finished) -> None:
     tables = [f"results/tiny/{table.format(run=run)}" for table in SWEEPS[run]]
-    ended = study.snakemake(*tables, "--config", "shards=2", warm=True)
+    ended = study.snakemake(*tables, "--config", "shards=2")
     assert ended.status == 0, ended.output
     assert ended.output.count("_shard:") >= 2 * 2
     for table in tables:
@@ -34,7 +34,7 @@ def test_sweeps_in_shards_give_the_same_tables(run: str, study: Project, finishe
 def test_trainings_in_jobs_give_the_same_models(run: str, study: Project, finished: Finished) -> None:
     table = f"results/tiny/training/{run}.csv"
     shutil.rmtree(study.root / "work" / "tiny" / run)  # else there is nothing to train
-    ended = study.snakemake(table, "--config", "epochs_per_job=1", warm=True)
+    ended = study.snakemake(table, "--config", "epochs_per_job=1")
     assert ended.status == 0, ended.output
     log = Path("logs/tiny/training") / f"{run}.log"
     assert "going on after epoch 1" in (study.root / log).read_text()

@@ -96,8 +96,8 @@ def rows(text: str) -> Iterator[list[str]]:
 
 EXPLAINED = """
     training.measure evaluation.metric removal.check agreement.statistic settling.statistic pruning.order timing.part
-    diversity.measure attention_stats.measure relevance.measure roles.role pruned_models.start scores.criterion
-    scores.normalised
+    diversity.measure particles.measure particles.projection attention_stats.measure relevance.measure roles.role
+    pruned_models.start scores.criterion scores.normalised
 """
 """Columns whose meaning names every value that the tiny study has in them."""
 

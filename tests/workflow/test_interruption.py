@@ -43,12 +43,12 @@ def test_a_killed_training_ends_with_the_same_bits(untrained: Project, finished:
     assert not any((untrained.root / name).exists() for name in CHECKPOINTS)
     assert not (untrained.root / "work" / "tiny" / RUN / "state2.pt").exists()
 
-    locked = untrained.snakemake(TABLE)
+    locked = untrained.snakemake(TABLE, warm=False)
     assert locked.status != 0
     assert "--unlock" in locked.output
 
-    assert untrained.snakemake("--unlock").status == 0
-    ended = untrained.snakemake(TABLE)  # rerun-incomplete is part of profiles/default
+    assert untrained.snakemake("--unlock", warm=False).status == 0
+    ended = untrained.snakemake(TABLE, warm=False)  # rerun-incomplete is part of profiles/default
     assert ended.status == 0, ended.output
     assert "going on after epoch 1" in (untrained.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
     for name in CHECKPOINTS:

@@ -182,7 +182,7 @@ class TestMoved:
     def test_runs_there(self, moved: Project, more: str) -> None:
         results, logs, _ = MOVED[more]
         dictionary = f"{results}/tiny/translation/binarised/dict.source.txt"
-        ended = moved.snakemake(dictionary, "own/lines.txt", study=None, warm=True)
+        ended = moved.snakemake(dictionary, "own/lines.txt", study=None)
         assert ended.status == 0, ended.output
         assert (moved.root / "own" / "lines.txt").read_text().strip() == "600"
         assert (moved.root / logs / "tiny/translation/vocabulary.log").exists()
@@ -258,7 +258,8 @@ def hosted(repository: Path, cache: Path) -> dict[str, str]:
     """Return an environment in which git finds a repository in the place of the hosting provider."""
     told = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{repository}.insteadOf"}
     told |= {"GIT_CONFIG_VALUE_0": "https://github.com/somebody/headroom", "XDG_CACHE_HOME": str(cache)}
-    return {key: value for key, value in environment().items() if key != "GITHUB_TOKEN"} | told
+    inherited = environment("snakemake", "python")
+    return {key: value for key, value in inherited.items() if key != "GITHUB_TOKEN"} | told
 
 
 def snakemake(project: Project, inside: Mapping[str, str], *arguments: str) -> Ended:

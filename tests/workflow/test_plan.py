@@ -1,8 +1,10 @@
 """What rules ask about a study: its runs and files, the settings of its jobs, and what it names and lacks."""
 
 import json
+from typing import ClassVar
 
 import pytest
+from headroom.core.errors import HeadroomError
 from headroom.job_settings import JobSettings, columns
 from headroom.missing import missing_files, missing_mirror, wrong_criteria
 from headroom.plan import Plan, local_files, own_files
@@ -118,10 +120,92 @@ class TestJobSettings:
         assert "pruning" not in json.loads(of.gates(RUN, "exact.all"))
         assert JobSettings(BOTH).mains() == "--main translation gradient-example"
 
+    def test_leave_out_what_does_not_matter_to_layouts_from_scratch(self):
+        found = json.loads(JobSettings(STARTS).gates(RUN, "from_scratch"))
+        assert set(found) == {"gates", "decoding", "sampling"}
+        assert set(found["gates"]) == {"updates", "learning_rate", "batch_examples", "test_examples"}
+
     def test_columns_are_named_with_their_table(self):
         first, second = columns("overlap", "agreement").split("; ")
         assert first.startswith("overlap: study ")
         assert second.startswith("agreement: study ")
+
+
+def encoder(source, **task):
+    return {"corpus": {"source": "generated"}, "encoder": {"source": source}, **task}
+
+
+class TestGatesRate:
+    """Weights are trained further at 0.001, but at the rate of their fine-tuning if they were pretrained."""
+
+    TASKS: ClassVar = {
+        "new": (encoder("new", training={"learning_rate": 0.002}), 0.001),
+        "hops": (encoder("self-attentive", training={"learning_rate": 0.002}), 0.001),
+        "package": (encoder("package"), 2e-5),
+        "tuned": (encoder("package", training={"learning_rate": 5e-5}), 5e-5),
+        "given": (encoder("package", gates={"learning_rate": 3e-4}), 3e-4),
+        "released": ({"corpus": OWN, "released": {"path": "."}, "treebank": {"source": "none"}}, 2e-5),
+    }
+
+    @pytest.mark.parametrize("name", TASKS)
+    def test_of_classifiers(self, name):
+        task, rate = self.TASKS[name]
+        of = JobSettings(planned(seeds=[1], classification={name: task}))
+        for way in ("hard-concrete.all", "exact.all", "controls"):
+            assert json.loads(of.gates(f"{name}.baseline.seed1", way))["gates"]["learning_rate"] == rate
+
+    def test_of_translation(self):
+        assert json.loads(JobSettings(BOTH).gates(RUN, "controls"))["gates"]["learning_rate"] == 0.001
+
+
+STARTS = planned(
+    translation={
+        "gates": {
+            "ways": ["hard-concrete.all", "exact.E"],
+            "from_scratch": [0.01],
+            "from_scratch_starts": ["scratch", "rewound-init", "rewound-epoch1"],
+            "kept_shares": [0.5, 0.25, 0],
+            "random_draws": 2,
+        }
+    }
+)
+
+
+class TestLayoutsTrainedFromTheStart:
+    def test_are_learned_ones_by_start_and_random_ones(self):
+        names = ["scratch", "rewound-init", "rewound-epoch1", "random1"]
+        assert STARTS.from_scratch(RUN) == [f"{name}-0.01" for name in names]
+        tables = set(STARTS.report_tables())
+        assert {f"<results>/s/pruned_models/{RUN}.{name}-0.01.csv" for name in names} <= tables
+        assert f"<results>/s/benchmarks/training_from_scratch/{RUN}.random1-0.01.tsv" in STARTS.benchmarks()
+        assert not any("benchmarks/gates" in name and "-0.01" in name for name in STARTS.benchmarks())
+
+    def test_have_seeds_of_their_own_unless_they_are_rewound(self):
+        seeds = {start: STARTS.seed_of_start(RUN, start) for start in ("scratch", "random1", "rewound-init")}
+        assert seeds == {"scratch": 2**31 + 1, "random1": 2**31 + 1, "rewound-init": 1}
+        far = planned(seeds=[2**32 - 1], translation={})
+        assert far.seed_of_start("translation.baseline.seed4294967295", "scratch") == 2**31 - 1
+
+    def test_are_rewound_to_a_checkpoint_or_a_seed(self):
+        assert STARTS.rewound_to(RUN, "rewound-epoch1") == [f"<results>/s/runs/{RUN}/epoch1.pt"]
+        assert STARTS.rewound_to(RUN, "rewound-init") == STARTS.rewound_to(RUN, "scratch") == []
+
+    def test_need_an_epoch_after_the_first_to_be_rewound_to_that(self):
+        gates = {"from_scratch": [0.01], "from_scratch_starts": ["rewound-epoch1"]}
+        with pytest.raises(HeadroomError, match="from_scratch_starts: after epoch 1 no epoch is left"):
+            planned(translation={"training": {"epochs": 1}, "gates": gates})
+
+
+def test_controls_are_of_every_scope_and_some_are_observed():
+    assert STARTS.control_scopes(RUN) == ["E", "all"]
+    assert BOTH.control_scopes("pairs.baseline.seed1") == ["all"]
+    saved = ["all", "random1-0.25", "random2-0.25"]
+    assert STARTS.saved_controls(RUN) == saved
+    pruned = [("hard-concrete.all", name) for name in ("0.003", "0.01", "0.03")]
+    assert STARTS.stats_of_pruned(RUN) == [*pruned, *(("controls.all", name) for name in saved)]
+    assert STARTS.table_of_models(RUN, "controls.all") == f"<results>/s/pruned_models/{RUN}.controls.all.csv"
+    by_number = planned(translation={"gates": {"kept_shares": [], "kept_heads": [6, 3]}})
+    assert by_number.saved_controls(RUN) == ["all", "random1-3-heads"]
 
 
 def test_orders_beside_the_scores_come_with_their_tables():

@@ -17,10 +17,11 @@ assert STUDY.translation is not None
 SCOPES = {run: STUDY.translation.pruning.scopes if run in TRANSLATED else ("all",) for run in DETAILED}
 WAYS = {run: STUDY.tasks[STUDY.runs()[run].task].gates.ways for run in DETAILED}
 FROM_SCRATCH = STUDY.translation.gates.from_scratch
+STARTS = ("scratch", "random1")
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
     *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion", "head_diversity", "head_counts"),
-    *("arm_pruning", "overlaps", "updates", "update_cost"),
+    *("particles", "arm_pruning", "overlaps", "updates", "update_cost"),
     *("roles", "relevance", "gates", "survivors", "retention", "criteria"),
 )
 # The files of every table, below results/tiny.
@@ -35,12 +36,14 @@ FILES = {
     },
     "gates": [f"gates/{run}.{way}.csv" for run in DETAILED for way in WAYS[run]],
     "pruned_models": [
-        *(f"pruned_models/{run}.{way}.csv" for run in DETAILED for way in (*WAYS[run], "controls")),
+        *(f"pruned_models/{run}.{way}.csv" for run in DETAILED for way in (*WAYS[run], "controls.all")),
+        *(f"pruned_models/{run}.controls.E.csv" for run in DETAILED if run in TRANSLATED),
         *(
-            f"pruned_models/{run}.scratch-{value:g}.csv"
+            f"pruned_models/{run}.{start}-{value:g}.csv"
             for run in DETAILED
             if run in TRANSLATED
             for value in FROM_SCRATCH
+            for start in STARTS
         ),
     ],
     "pruning": [f"pruning/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")],
@@ -64,7 +67,7 @@ MAY_BE_EMPTY = {
     "roles": {"trees", "baseline", "low", "high"},
     "relevance": {"kind", "layer", "head", "low", "high"},
     "gates": {"p_closed", "p_open"},
-    "pruned_models": {"undecided", "start", "removed", "updates"},
+    "pruned_models": {"undecided", "removed"},
     "rank_correlation": {"value", "low", "high", "ceiling"},
     "arms": {"set", "metric", "baseline", "value", "low", "high", "p"},
     "claims": {"task", "part", "value", "low", "high", "unit", "needed", "signature"},
@@ -106,6 +109,14 @@ class TestOneRun:
                 assert {row["study"] for row in content} <= {"tiny"}
                 if content and "run" in tables.ALL.by_name[table].names and table != "overlap":
                     assert {row["run"] for row in content} == {next(run for run in RUNS if run in name)}
+
+    def test_all_models_of_a_run_have_as_many_updates(self, finished: Finished) -> None:
+        for run in DETAILED:
+            names = [name for name in FILES["pruned_models"] if run in name]
+            found = [row for name in names for row in rows(finished.project.root / "results" / "tiny" / name)]
+            assert len({(row["updates"], row["total_updates"]) for row in found}) == 1
+            assert {row["gate_updates"] for row in found if row["method"] == "exact"} <= {"2"}
+            assert {row["gate_updates"] for row in found if row["method"] != "exact"} == {"0"}
 
     def test_every_epoch_left_a_checkpoint(self, finished: Finished) -> None:
         for run in RUNS:

@@ -32,6 +32,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "roles": "roles of heads by where they point",
         "attention_maps": "attention maps of heads with roles",
         "diversity": "how alike the heads of a site are",
+        "particles": "heads as particles: norms, kernels, where repulsion points",
     },
     "Without heads": {
         "gates": "learn which heads stay, with controls",
@@ -46,6 +47,7 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Answers": {
         "claims": "decide the claims of the papers from a study's tables, or print them",
+        "power": "what would decide undecided claims, and what a planned study could decide",
         "report": "write the report",
         "docs": "write the pages that are made from the code",
     },
@@ -57,6 +59,7 @@ STAGES = {name: line for group in GROUPS.values() for name, line in group.items(
 
 PLACES = {
     "claims": "headroom.claims.__main__",
+    "power": "headroom.claims.planning",
     "report": "headroom.report.__main__",
     "docs": "headroom.docs",
 }

@@ -8,7 +8,6 @@ from typing import Any
 
 import yaml
 
-from headroom.claims.page import claims_text
 from headroom.core import tables
 from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
@@ -228,6 +227,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write all files, or with `--check` raise HeadroomError if one differs from what would be written."""
     options = build_parser().parse_args(arguments)
+    from headroom.claims.page import claims_text
+
     made = (
         (options.schema, schema_text()),
         (options.table, table_text()),

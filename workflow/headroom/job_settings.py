@@ -16,11 +16,15 @@ ALL_BUT_MAIN = tuple(name for name in ScopedPruningSettings.model_fields if name
 
 UNUSED_BY_GATES = {
     "hard-concrete": ("kept_shares", "kept_heads", "random_draws"),
+    "from_scratch": ("penalties", "kept_shares", "kept_heads", "random_draws", "gate_learning_rate"),
     "exact": ("penalties", "random_draws"),
     "exact-straight-through": ("penalties", "random_draws"),
     "controls": ("penalties",),
 }
-"""Keys of `gates` that do not matter to a method of learning them."""
+"""Keys of `gates` that do not matter to a method of learning them, or to what it is compared with."""
+
+OF_THE_STUDY = ("ways", "from_scratch", "from_scratch_starts", "from_scratch_random_draws")
+"""Keys of `gates` that say which jobs there are, not what they do."""
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,21 @@ class JobSettings:
         return self.sections(run, "pruning", "answers", "sampling", leave_out={"pruning": unused})
 
     def gates(self, run: str, way: str) -> str:
-        """Return the settings of a way of learning gates, or of `controls`, with those of judging."""
-        unused = {"gates": ("ways", "from_scratch", *UNUSED_BY_GATES[way.partition(".")[0]]), "pruning": ALL_BUT_MAIN}
-        main = ["pruning"] if way == "controls" else []
-        return self.sections(run, "gates", "answers", "sampling", *main, leave_out=unused)
+        """Return the settings of a way of learning gates, of `controls` or of `from_scratch`, with those of judging."""
+        method = way.partition(".")[0]
+        unused = {"gates": (*OF_THE_STUDY, *UNUSED_BY_GATES[method]), "pruning": ALL_BUT_MAIN}
+        main = ["pruning"] if method == "controls" else []
+        found = json.loads(self.sections(run, "gates", "answers", "sampling", *main, leave_out=unused))
+        found["gates"]["learning_rate"] = self.gates_rate(run)
+        return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+
+    def gates_rate(self, run: str) -> float:
+        """Return the learning rate of a run's weights while gates are learned, and in what that is compared with."""
+        task = self.plan.task(run)
+        if task.gates.learning_rate or isinstance(task, TranslationSettings):
+            return task.gates.rate
+        tuned = task.released or self.plan.is_pretrained(self.plan.runs[run].task)
+        return task.training.learning_rate if tuned else task.gates.rate
 
     def update_cost(self) -> str:
         """Return what decides what an update of every arm costs; the number of epochs does not."""

@@ -10,8 +10,9 @@ from typing import Any
 
 from headroom.core.tables import ALL
 from headroom.methods.criteria import criterion
-from headroom.settings.base import SPLITS
+from headroom.settings.base import SPLITS, fresh_seed
 from headroom.settings.checks import TRANSLATION
+from headroom.settings.experiments import ScopedGateSettings
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
 from headroom.settings.study import Run, Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
@@ -257,16 +258,49 @@ class Plan:
         ending = ".pt" if run in self.translated else ""
         return f"{models}/{name}/epoch{self.task(run).epochs}{ending}"
 
+    def control_scopes(self, run: str) -> list[str]:
+        """Return the scopes of the controls of a run's learned gates: all heads, and those of other ways."""
+        gates = self.task(run).gates
+        return gates.scopes if isinstance(gates, ScopedGateSettings) else ["all"]
+
+    def saved_controls(self, run: str) -> list[str]:
+        """Return the names of the controls whose models are kept: no head removed, random layouts of fewest heads."""
+        gates = self.task(run).gates
+        shares, counts = ([size for size in sizes if size] for sizes in (gates.kept_shares, gates.kept_heads))
+        fewest = [f"{min(shares):g}"] if shares else [f"{min(counts)}-heads"] if counts else []
+        return ["all", *(f"random{draw}-{name}" for name in fewest for draw in range(1, gates.random_draws + 1))]
+
     def from_scratch(self, run: str) -> list[str]:
-        """Return the values of lambda whose layouts are trained from scratch."""
+        """Return the layouts that are trained from the start: from which weights, or which random one, and lambda."""
         task = self.task(run)
-        return [f"{value:g}" for value in task.gates.from_scratch] if isinstance(task, TranslationSettings) else []
+        if not isinstance(task, TranslationSettings) or task.released or run not in self.gated:
+            return []
+        random = [f"random{draw}" for draw in range(1, task.gates.from_scratch_random_draws + 1)]
+        starts = [*task.gates.from_scratch_starts, *random]
+        return [f"{start}-{value:g}" for value in task.gates.from_scratch for start in starts]
+
+    def seed_of_start(self, run: str, start: str) -> int:
+        """Return the seed of a layout trained from the start: the run's own if it is rewound, else a fresh one."""
+        return self.seed(run) if start.startswith("rewound") else fresh_seed(self.seed(run))
+
+    def rewound_to(self, run: str, start: str) -> list[str]:
+        """Return the checkpoint whose weights a layout starts from; none if its weights are those of a seed."""
+        return self.checkpoint(run, 1) if start == "rewound-epoch1" else []
 
     def stats_of_pruned(self, run: str) -> list[tuple[str, str]]:
-        """Return the way and the values of lambda whose survivors get their roles again, after pruning."""
+        """Return the ways and names of the pruned models and controls whose heads get their roles again."""
         ways = self.task(run).gates.ways if run in self.gated and run in self.transformers else ()
         way = next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in ways), None)
-        return [(way, f"{value:g}") for value in self.task(run).gates.penalties] if way else []
+        if way is None:
+            return []
+        controls = f"controls.{way.partition('.')[2]}"
+        pruned = [(way, name) for name in self.pruned_names(self.runs[run].task, way)]
+        return [*pruned, *((controls, name) for name in self.saved_controls(run))]
+
+    def table_of_models(self, run: str, way: str) -> str:
+        """Return the table that is written with the models of a way of learning gates, or of `controls.<scope>`."""
+        name = "pruned_models" if way.startswith("controls") else "gates"
+        return f"{self.results}/{name}/{run}.{way}.csv"
 
     def survival_tables(self, run: str) -> list[str]:
         """Return a run's tables of gates on all heads; none without learned gates."""
@@ -300,11 +334,17 @@ class Plan:
         found += self.tables("pruning", (f"{run}.{scope}" for run in self.detailed for scope in self.scopes(run)))
         for run in self.gated:
             ways = [f"{run}.{way}" for way in self.task(run).gates.ways]
-            scratch = [f"{run}.scratch-{value}" for value in self.from_scratch(run)]
-            found += self.tables("gates", ways) + self.tables("pruned_models", [*ways, f"{run}.controls", *scratch])
+            controls = [f"{run}.controls.{scope}" for scope in self.control_scopes(run)]
+            scratch = [f"{run}.{name}" for name in self.from_scratch(run)]
+            found += self.tables("gates", ways) + self.tables("pruned_models", [*ways, *controls, *scratch])
             found += self.stats_tables_of_pruned(run)
             found += self.tables("roles", [f"{run}.pruned"] if self.stats_of_pruned(run) else [])
         return found + [f"{self.results}/{name}.csv" for name in self.study_tables]
+
+    def resamples(self) -> list[str]:
+        """Return the resamples that lie beside tables of the study."""
+        places = tuple(f"{self.results}/{name}/" for name, table in ALL.by_name.items() if table.resampled)
+        return [path.removesuffix(".csv") + ".npz" for path in self.report_tables() if path.startswith(places)]
 
     @property
     def study_tables(self) -> list[str]:
@@ -324,11 +364,11 @@ class Plan:
         """Return what Snakemake measured of all jobs that have written the study's tables and models."""
         tables = [path for path in self.report_tables() if "/timing_samples/" not in path and "/gates/" not in path]
         names = [path.removeprefix(f"{self.results}/").removesuffix(".csv") for path in tables]
-        names = [name.replace("pruned_models/", "gates/") for name in names if ".scratch-" not in name]
+        scratch = [f"{run}.{name}" for run in self.gated for name in self.from_scratch(run)]
+        apart = {f"pruned_models/{one}" for one in scratch}
+        names = [name.replace("pruned_models/", "gates/") for name in names if name not in apart]
         names += [path.removeprefix(f"{self.results}/").removesuffix(".json") for path in self.attention_maps()]
-        for run in self.gated:
-            scratch = [f"{run}.{value}" for value in self.from_scratch(run)]
-            names += [f"{name}/{one}" for one in scratch for name in ("training_from_scratch", "from_scratch")]
+        names += [f"{name}/{one}" for one in scratch for name in ("training_from_scratch", "from_scratch")]
         return [f"{self.results}/benchmarks/{name}.tsv" for name in [*names, "claims"]]
 
 

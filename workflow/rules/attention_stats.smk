@@ -28,12 +28,12 @@ rule attention_stats:
         "--settings {params.settings:q} --output {output} > {log} 2>&1"
 
 
-# Where the heads point that Voita's gates left.
+# Where the heads point that Voita's gates left, and those of their controls.
 rule attention_stats_pruned:
     input:
         unpack(model_files("attention_stats", "check", "train", epochs=None)),
         models=ancient(f"{RESULTS}/pruned_models/{{run}}/{{way}}"),  # a directory: its date says nothing
-        learned=f"{RESULTS}/gates/{{run}}.{{way}}.csv",
+        table=lambda wildcards: plan.table_of_models(wildcards.run, wildcards.way),
         treebank=of_run(plan.treebank),
     output:
         f"{RESULTS}/attention_stats/{{run}}.{{way}}.{{strength}}.csv",
@@ -43,7 +43,7 @@ rule attention_stats_pruned:
         f"{BENCHMARKS}/attention_stats/{{run}}.{{way}}.{{strength}}.tsv"
     wildcard_constraints:
         way=WAY,
-        strength="[0-9.e-]+",
+        strength="[0-9a-z.-]+",
     conda:
         "../../envs/torch.yaml"
     threads: 1

@@ -5,6 +5,7 @@ PAPERS = sorted(str(path) for path in (WORKFLOW / "headroom/claims/papers").glob
 rule claims:
     input:
         tables=plan.report_tables(),
+        resamples=plan.resamples(),
         configuration=f"{RESULTS}/configuration.json",
         code=code("claims") + outside(PAPERS),
     output:

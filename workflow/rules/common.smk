@@ -80,6 +80,7 @@ TRAINING_GPUS = GPU * study.gpus
 TRAINING_DEVICE = study.device if study.gpus == 1 else f"{study.device} --processes {study.gpus}"
 WHOLE_MACHINE = 1024  # threads; Snakemake lowers it to the cores there are
 WAY = "[a-z-]+[.](all|E)"
+START = "scratch|rewound-init|rewound-epoch1|random[0-9]+"
 
 
 def any_of(names):
@@ -228,16 +229,28 @@ def checkpoints_or_until(wildcards, output):
     return f"--checkpoints {os.path.dirname(places_of(output.checkpoints)[0])}"
 
 
-def profile_and_checkpoints(wildcards, input, output):
-    """Return which heads a model is trained without, and where its checkpoints go."""
-    profile = f"{input.models}/{wildcards.strength}/profile.txt"
-    return f"--profile {profile} {checkpoints_or_until(wildcards, output)}"
+def seed_of_start(wildcards):
+    """Return the seed of a layout that is trained from the start."""
+    return plan.seed_of_start(wildcards.run, wildcards.start)
 
 
-def test_examples(wildcards):
-    """Return the flag that limits the examples that pruned models are judged on."""
-    examples = plan.task(wildcards.run).gates.test_examples
-    return "" if examples is None else f"--test-examples {examples}"
+def layout_and_checkpoint(wildcards, input, output):
+    """Return which heads a model is trained without, from which weights, and where its last checkpoint goes."""
+    rewound = [f"--rewound {place}" for place in input.rewound]
+    flags = [f"--profile {input.models}/{wildcards.strength}/profile.txt", random_draw(wildcards), *rewound]
+    return " ".join(filter(None, [*flags, "--last-only", checkpoints_or_until(wildcards, output)]))
+
+
+def random_draw(wildcards):
+    """Return the flag with the number of a random layout; nothing if the layout is the one that gates left."""
+    draw = wildcards.start.removeprefix("random")
+    return "" if draw == wildcards.start else f"--random-draw {draw}"
+
+
+def start_flags(wildcards):
+    """Return the flags that say what a layout was at the start of its training."""
+    random = random_draw(wildcards)
+    return f"--start scratch {random}" if random else f"--start {wildcards.start}"
 
 
 def merged(wildcards, input, output):

@@ -1,4 +1,5 @@
-# Layouts that gates left, trained from scratch.
+# Layouts that gates left, trained from the start: from fresh weights, or rewound to earlier ones of the run; and random
+# layouts of as many heads. All then get the further training that pruned models get, and are judged like them.
 if any(plan.from_scratch(run) for run in plan.gated):
 
     use rule training_translation as training_from_scratch with:
@@ -8,50 +9,54 @@ if any(plan.from_scratch(run) for run in plan.gated):
             code=code("training", "headroom.methods.translation_arms"),
             models=ancient(f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all"),  # a directory: its date says nothing
             learned=f"{RESULTS}/gates/{{run}}.hard-concrete.all.csv",
+            rewound=lambda wildcards: plan.rewound_to(wildcards.run, wildcards.start),
         output:
-            table=f"{RESULTS}/training_from_scratch/{{run}}.{{strength}}.csv",
-            checkpoints=[
-                f"{RESULTS}/from_scratch/{{run}}.{{strength}}/epoch{epoch}.pt"
-                for epoch in range(1, translation.epochs + 1)
-            ],
+            table=f"{RESULTS}/training_from_scratch/{{run}}.{{start}}-{{strength}}.csv",
+            checkpoints=[f"{RESULTS}/from_scratch/{{run}}.{{start}}-{{strength}}/epoch{translation.epochs}.pt"],
         log:
-            f"{LOGS}/training_from_scratch/{{run}}.{{strength}}.log",
+            f"{LOGS}/training_from_scratch/{{run}}.{{start}}-{{strength}}.log",
         benchmark:
-            f"{BENCHMARKS}/training_from_scratch/{{run}}.{{strength}}.tsv"
+            f"{BENCHMARKS}/training_from_scratch/{{run}}.{{start}}-{{strength}}.tsv"
         wildcard_constraints:
             run=any_of(plan.translated),
+            start=START,
             strength="[0-9.e-]+",
         priority: 20
         params:
-            work=work("{run}.scratch-{strength}"),
-            part=profile_and_checkpoints,
+            work=work("{run}.{start}-{strength}"),
+            seed=seed_of_start,
+            part=layout_and_checkpoint,
 
     rule from_scratch:
         input:
-            unpack(model_files("from_scratch", "test")),
-            other=f"{RESULTS}/from_scratch/{{run}}.{{strength}}/epoch{translation.epochs}.pt",
+            unpack(model_files("from_scratch", "train", "test")),
+            other=f"{RESULTS}/from_scratch/{{run}}.{{start}}-{{strength}}/epoch{translation.epochs}.pt",
+            training=f"{RESULTS}/training_from_scratch/{{run}}.{{start}}-{{strength}}.csv",
         output:
-            f"{RESULTS}/pruned_models/{{run}}.scratch-{{strength}}.csv",
+            table=f"{RESULTS}/pruned_models/{{run}}.{{start}}-{{strength}}.csv",
+            resamples=f"{RESULTS}/pruned_models/{{run}}.{{start}}-{{strength}}.npz",
         log:
-            f"{LOGS}/from_scratch/{{run}}.{{strength}}.log",
+            f"{LOGS}/from_scratch/{{run}}.{{start}}-{{strength}}.log",
         benchmark:
-            f"{BENCHMARKS}/from_scratch/{{run}}.{{strength}}.tsv"
+            f"{BENCHMARKS}/from_scratch/{{run}}.{{start}}-{{strength}}.tsv"
         wildcard_constraints:
             run=any_of(plan.translated),
+            start=START,
             strength="[0-9.e-]+",
         conda:
             "../../envs/torch.yaml"
         threads: 1
         resources:
             mem_mb=memory(4000),
-            runtime=60,
+            runtime=600,
             gpu=GPU,
         params:
             model=model,
-            settings=of_run(job_settings.sections, "answers", "sampling"),
+            start=start_flags,
+            seed=seed_of_start,
+            settings=of_run(job_settings.gates, "from_scratch"),
             columns=columns("pruned_models"),
-            examples=test_examples,
         shell:
-            "python -m headroom from_scratch {params.model} --other {input.other} --method scratch "
-            "--setting {wildcards.strength} {params.examples} --settings {params.settings:q} --output {output} "
-            "> {log} 2>&1"
+            "python -m headroom from_scratch {params.model} --other {input.other} --training {input.training} "
+            "{params.start} --setting {wildcards.strength} --seed {params.seed} --settings {params.settings:q} "
+            "--output {output.table} > {log} 2>&1"

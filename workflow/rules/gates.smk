@@ -7,12 +7,13 @@ rule gates:
         models=directory(f"{RESULTS}/pruned_models/{{run}}/{{way}}"),
         learned=f"{RESULTS}/gates/{{run}}.{{way}}.csv",
         table=f"{RESULTS}/pruned_models/{{run}}.{{way}}.csv",
+        resamples=f"{RESULTS}/pruned_models/{{run}}.{{way}}.npz",
     log:
         f"{LOGS}/gates/{{run}}.{{way}}.log",
     benchmark:
         f"{BENCHMARKS}/gates/{{run}}.{{way}}.tsv"
     wildcard_constraints:
-        way=WAY,
+        way=f"(?!controls){WAY}",
     priority: 20
     conda:
         "../../envs/torch.yaml"
@@ -34,18 +35,21 @@ rule gates:
         "--output {output.table} > {log} 2>&1"
 
 
-# The controls: no head less, the best by the main criterion, random ones; trained further alike.
+# The controls: no head less, the best by the main criterion, random ones; trained further alike. Models of those whose
+# heads get their roles again.
 rule gates_controls:
     input:
         unpack(model_files("gates", "train", "test")),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         training=of_run(plan.training_table),
     output:
-        f"{RESULTS}/pruned_models/{{run}}.controls.csv",
+        models=directory(f"{RESULTS}/pruned_models/{{run}}/controls.{{scope}}"),
+        table=f"{RESULTS}/pruned_models/{{run}}.controls.{{scope}}.csv",
+        resamples=f"{RESULTS}/pruned_models/{{run}}.controls.{{scope}}.npz",
     log:
-        f"{LOGS}/gates/{{run}}.controls.log",
+        f"{LOGS}/gates/{{run}}.controls.{{scope}}.log",
     benchmark:
-        f"{BENCHMARKS}/gates/{{run}}.controls.tsv"
+        f"{BENCHMARKS}/gates/{{run}}.controls.{{scope}}.tsv"
     priority: 20
     conda:
         "../../envs/torch.yaml"
@@ -56,10 +60,12 @@ rule gates_controls:
         gpu=GPU,
     params:
         model=model,
-        settings=lambda wildcards: job_settings.gates(wildcards.run, "controls"),
+        settings=of_run(job_settings.gates, "controls"),
+        save=lambda wildcards: " ".join(plan.saved_controls(wildcards.run)),
         columns=columns("pruned_models"),
         seed=of_run(plan.seed),
         training=flag("--training", "training"),
     shell:
-        "python -m headroom gates {params.model} --method controls --scores {input.scores} {params.training} "
-        "--seed {params.seed} --settings {params.settings:q} --output {output} > {log} 2>&1"
+        "python -m headroom gates {params.model} --method controls --scope {wildcards.scope} --scores {input.scores} "
+        "{params.training} --seed {params.seed} --settings {params.settings:q} --models {output.models} "
+        "--save {params.save} --output {output.table} > {log} 2>&1"

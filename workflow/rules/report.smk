@@ -23,6 +23,7 @@ FIGURES = {
     "timing": "Removal",
     "repulsion": "Repulsion",
     "head_diversity": "Repulsion",
+    "particles": "Repulsion",
     "head_counts": "Repulsion",
     "arm_pruning": "Repulsion",
     "overlaps": "Repulsion",
@@ -51,6 +52,7 @@ rule configuration:
 rule report:
     input:
         tables=plan.report_tables(),
+        resamples=plan.resamples(),
         maps=plan.attention_maps(),
         claims=f"{RESULTS}/claims.csv",
         numbers=f"{RESULTS}/numbers.csv",

@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
-
-if TYPE_CHECKING:
-    from headroom.claims.study_tables import StudyTables
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -40,38 +36,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     if given.results:
         from headroom.claims.board import board
+        from headroom.claims.configuration import found_in
 
-        print(board(evaluate(_found_in(given.results))), end="")
+        print(board(evaluate(found_in(given.results))), end="")
         return
     from headroom.claims.answer import answer
-    from headroom.claims.evaluation import claim_rows, number_rows
+    from headroom.claims.configuration import tables_of
+    from headroom.claims.rows import claim_rows, number_rows
     from headroom.core.tables import CLAIMS, NUMBERS
 
-    tables = _tables(given.tables, given.configuration)
+    tables = tables_of(given.tables, given.configuration)
     decisions = evaluate(tables)
     CLAIMS.write(given.output, claim_rows(decisions, given.study))
     NUMBERS.write(given.numbers, number_rows(decisions, answer(tables), given.study))
-
-
-def _found_in(results: Path) -> StudyTables:
-    """Return the tables that a directory of results has, with its configuration."""
-    from headroom.claims.study_tables import TABLES
-
-    paths = []
-    for name, table in TABLES.items():
-        paths += sorted(results.glob(f"{name}.csv" if table.of_study else f"{name}/*.csv"))
-    if not paths:
-        raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
-    configuration = results / "configuration.json"
-    return _tables(paths, configuration if configuration.exists() else None)
-
-
-def _tables(paths: Sequence[Path], configuration: Path | None) -> StudyTables:
-    from headroom.claims.configuration import arms_in, mains_in, read_configuration
-    from headroom.claims.study_tables import StudyTables
-
-    configured = read_configuration(configuration)
-    return StudyTables(paths, arms=arms_in(configured), mains=mains_in(configured))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from headroom.claims.evidence import judged, readings, safe, task_kind
 from headroom.claims.selection import last_epochs, main_metric, rows_where
 from headroom.claims.significance import changed, right_or_wrong
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, Verdict, above
 from headroom.core.statistics import Estimate, holm
 
 HEADS = ["kind", "layer", "head"]
@@ -105,11 +105,13 @@ def some_improve(tables: StudyTables, *, level: float, screening: float, gain: f
         if first.empty:
             return None
         found = ((first["delta"] > 0) & (first["p"] < screening)).to_numpy()
-        most = Number("most_possible", Estimate(float((test["high"] / test["scale"]).max())), "share", signed=True)
-        verdict, numbers = _tested_again(first[found], test[found], level)
-        if verdict != HOLDS and most.found.value < gain:
-            verdict = FAILS
-        return Reading(verdict, (*numbers, most))
+        confirmed, numbers = _tested_again(first[found], test[found], level)
+        effects = test[["delta", "low", "high"]].div(test["scale"], axis=0)
+        best = Estimate(*map(float, effects.sort_values("high").iloc[-1]))
+        numbers.append(Number("most_possible", Estimate(best.high), "share", signed=True))
+        if confirmed or best.high < gain:
+            return Reading(HOLDS if confirmed else FAILS, tuple(numbers))
+        return Reading(Verdict(UNDECIDED, [(best, gain)]), tuple(numbers))
 
     return readings(tables, "ablation", read, shares=True)
 
@@ -129,8 +131,8 @@ def screened(rows: pandas.DataFrame) -> tuple[pandas.DataFrame, pandas.DataFrame
     return both.merge(first, on=HEADS), both.merge(test, on=HEADS)
 
 
-def _tested_again(before: pandas.DataFrame, again: pandas.DataFrame, level: float) -> tuple[str, list[Number]]:
-    """Return whether heads that improve on the first set do so on the second, and by how much."""
+def _tested_again(before: pandas.DataFrame, again: pandas.DataFrame, level: float) -> tuple[bool, list[Number]]:
+    """Return whether some head that improves on the first set does so on the second, and by how much they do."""
     confirmed = (numpy.array(holm(again["p"].tolist())) < level) & (again["delta"] > 0).to_numpy()
     numbers = [
         Number("confirmed", Estimate(float(confirmed.sum())), "count"),
@@ -139,7 +141,7 @@ def _tested_again(before: pandas.DataFrame, again: pandas.DataFrame, level: floa
     if len(again):
         numbers.append(Number("on_second", Estimate(_mean_share(again)), "share", signed=True))
         numbers.append(Number("on_first", Estimate(_mean_share(before)), "share", signed=True))
-    return HOLDS if confirmed.any() else UNDECIDED, numbers
+    return bool(confirmed.any()), numbers
 
 
 def _mean_share(rows: pandas.DataFrame) -> float:

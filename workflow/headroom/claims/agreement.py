@@ -44,10 +44,10 @@ def _of_pair(rows: pandas.DataFrame, weak: float, worst: float, *, few: bool) ->
         ("spearman", rows_where(rows, statistic="spearman", dropped=0)),
         ("without_worst", rows_where(pearson, dropped=worst)),
     )
-    parts = parts[:2] if few else parts
-    if any(part.empty for _, part in parts):
+    asked = parts[:2] if few else parts
+    if any(part.empty for _, part in asked):
         return None
-    numbers = tuple(Number(name, estimate_in(part)) for name, part in parts)
+    numbers = tuple(Number(name, estimate_in(part)) for name, part in asked)
     if any(one.found.high < weak for one in numbers):
         return Reading(FAILS, numbers)
     return Reading(HOLDS if all(one.found.low > 0 for one in numbers) else UNDECIDED, numbers)

@@ -8,11 +8,11 @@ import pandas
 
 from headroom.claims.ablation import unchanged_share
 from headroom.claims.arm_effects import prunability, ratios
+from headroom.claims.entries import all_claims, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
 from headroom.claims.gates import encoder_pruned
 from headroom.claims.keep_one import enough_share
 from headroom.claims.paired import compared, difference_of, main_pair
-from headroom.claims.papers import all_claims, threshold
 from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import kind_needs_more, removable_number
 from headroom.claims.removal import half_sliced

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import shorten, wrap
 
+from headroom.claims.entries import read_papers
 from headroom.claims.evaluation import Decision
-from headroom.claims.papers import read_papers
+from headroom.claims.power import needed
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
 from headroom.claims.words import in_words
 from headroom.core.errors import visible
@@ -41,6 +42,7 @@ def _claim(group: list[Decision], width: int) -> Iterator[str]:
         start = f"     {one.task:{width}}  {_SHORT.get(one.verdict, one.verdict):13}  "
         means = pooled(one.readings)
         words = str(in_words(claim, means[0], one.task)) if means else ""
+        words = "; ".join(filter(None, [words, needed(one)]))
         room = max(WIDTH - len(start), 20)
         yield (start + shorten(words, room, placeholder=" ...")).rstrip()
 

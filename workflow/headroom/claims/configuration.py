@@ -1,13 +1,13 @@
 """The study's configuration as the report reads it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from headroom.claims.arms import ArmDescription, described
-from headroom.claims.study_tables import TRANSLATION
+from headroom.claims.study_tables import TABLES, TRANSLATION, StudyTables
 from headroom.core.errors import HeadroomError
 
 Arms = dict[str, dict[str, ArmDescription]]
@@ -53,3 +53,24 @@ def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:
 
 def _section(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def tables_of(paths: Sequence[Path], configuration: Path | None) -> StudyTables:
+    """Return tables of a study with what its configuration says of arms and orders."""
+    configured = read_configuration(configuration)
+    return StudyTables(paths, arms=arms_in(configured), mains=mains_in(configured))
+
+
+def found_in(results: Path) -> StudyTables:
+    """Return the tables that a directory of results has, with its configuration.
+
+    Raises:
+        HeadroomError: If it has none.
+    """
+    paths: list[Path] = []
+    for name, table in TABLES.items():
+        paths += sorted(results.glob(f"{name}.csv" if table.of_study else f"{name}/*.csv"))
+    if not paths:
+        raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
+    configuration = results / "configuration.json"
+    return tables_of(paths, configuration if configuration.exists() else None)

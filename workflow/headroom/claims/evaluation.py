@@ -1,24 +1,11 @@
-"""Every claim decided from the tables of a study, as rows of the tables `claims` and `numbers`."""
+"""Every claim decided from the tables of a study."""
 
-import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from headroom.claims.answer import Part
-from headroom.claims.papers import Claim, all_claims, decide
-from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import Number, Reading, majority, pooled
-from headroom.claims.words import words_for
-from headroom.core.statistics import Estimate
-
-POOLED = "pooled"
-"""What stands for the run in rows about all runs of a task."""
-
-ANSWER = "answer"
-"""What stands for the claim in rows with the numbers of the answer."""
-
-Row = dict[str, Any]
+from headroom.claims.entries import Claim, all_claims, decide
+from headroom.claims.study_tables import StudyTables, seed_of
+from headroom.claims.verdict import Reading, majority
 
 
 @dataclass(frozen=True)
@@ -29,11 +16,13 @@ class Decision:
         claim: The claim.
         task: The task; "" if the study has none that the claim is about.
         readings: What every run says, none if no run has the tables that it needs.
+        seeds: How many seeds the task has.
     """
 
     claim: Claim
     task: str
     readings: tuple[Reading, ...]
+    seeds: int = 0
 
     @property
     def verdict(self) -> str:
@@ -51,45 +40,5 @@ def _of_claim(claim: Claim, tables: StudyTables) -> list[Decision]:
     asked = [tables.of_task(task) for task in tables.tasks if claim.asked_of(task)]
     if not asked:
         return [Decision(claim, "", ())]
-    return [Decision(claim, view.task, tuple(decide(claim, view))) for view in asked]
-
-
-def claim_rows(decisions: list[Decision], study: str) -> Iterator[Row]:
-    """Yield the rows of the table `claims`."""
-    for one in decisions:
-        usual = {"study": study, "claim": one.claim.id, "task": one.task, "needed": ""}
-        usual |= {"rule": one.claim.decide, "signature": one.claim.signature}
-        for reading in one.readings:
-            if reading.run:
-                place = {"run": reading.run, "part": reading.part, "verdict": reading.verdict}
-                yield usual | place | _cells(reading.numbers[0])
-        means = pooled(one.readings)
-        place = {"run": POOLED, "part": "", "verdict": one.verdict}
-        yield usual | place | (_cells(means[0]) if means else _cells(Number("", Estimate(math.nan))) | {"unit": ""})
-
-
-def number_rows(decisions: list[Decision], parts: list[Part], study: str) -> Iterator[Row]:
-    """Yield the rows of the table `numbers`: of all claims, then of the answer."""
-    for one in decisions:
-        usual = {"study": study, "what": one.claim.id, "task": one.task}
-        for reading in one.readings:
-            if reading.run:
-                place = {"run": reading.run, "part": reading.part}
-                yield from (usual | place | _number(one, number) for number in reading.numbers)
-        yield from (usual | {"run": POOLED, "part": ""} | _number(one, number) for number in pooled(one.readings))
-    for part in parts:
-        place = {"study": study, "what": ANSWER, "task": part.task, "run": POOLED, "part": part.part}
-        yield place | _named(part.number) | {"words": ""}
-
-
-def _number(one: Decision, number: Number) -> Row:
-    return _named(number) | {"words": words_for(one.claim, number, one.task)}
-
-
-def _named(number: Number) -> Row:
-    return {"name": number.name, "signed": int(number.signed)} | _cells(number)
-
-
-def _cells(number: Number) -> Row:
-    value, low, high = number.found
-    return {"value": value, "low": low, "high": high, "unit": number.unit}
+    seeds = {view.task: len(set(map(seed_of, view.runs))) for view in asked}
+    return [Decision(claim, view.task, tuple(decide(claim, view)), seeds[view.task]) for view in asked]

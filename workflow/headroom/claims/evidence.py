@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from headroom.claims.arms import BASELINE
 from headroom.claims.chance import measurable, with_scale
-from headroom.claims.selection import last_epochs, main_criterion, main_metric, main_set, rows_where
+from headroom.claims.selection import examples_in, last_epochs, main_criterion, main_metric, main_set, rows_where
 from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
 from headroom.claims.verdict import UNDECIDED, Number, Reading, Unit
 from headroom.core.curves import area, share_kept
@@ -48,7 +48,8 @@ def readings(
     for rows in scaled_by_run(tables, name):
         reading = (_unskilled(rows) if shares else None) or read(rows)
         if reading is not None:
-            found.append(replace(reading, run=str(rows["run"].iloc[0])))
+            examples = examples_in(judged(rows)) if "metric" in rows else 0
+            found.append(replace(reading, run=str(rows["run"].iloc[0]), examples=examples))
     return found
 
 

@@ -12,7 +12,7 @@ from headroom.claims.evidence import judged, kept_of, number, readings, scaled_b
 from headroom.claims.gating import HARD_CONCRETE, SCRATCH, continued, encoder_scope, hard, models
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, Verdict, above
 from headroom.core.statistics import Estimate, mean_of
 
 
@@ -69,7 +69,7 @@ def _score_kept(row: "pandas.Series[Any]", rows: pandas.DataFrame, least: float,
     trained_on = kept_of(control)
     score = number("score_kept", 1 + kept_of(row) - trained_on)
     verdict = above(score.found, 1 - margin)
-    verdict = UNDECIDED if verdict == FAILS and share.found.value < least else verdict
+    verdict = Verdict(UNDECIDED) if verdict == FAILS and share.found.value < least else verdict
     return Reading(verdict, (score, share, number("continued", trained_on - 1, signed=True)))
 
 

@@ -9,7 +9,7 @@ METRIC_NAMES = {
     "matthews": "Matthews correlation (× 100)",
     "loss": "loss (nats)",
 }
-"""Names with units. BLEU is sacrebleu's, on detokenised text."""
+"""Names with units. BLEU is sacrebleu's, on detokenised text or, of IWSLT, on lower-cased tokens."""
 
 _WORDS = {"exact": "exact sentences", "accuracy": "accuracy", "f1": "F1", "matthews": "Matthews correlation"}
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from headroom.claims.papers import Claim, Paper, read_papers
+from headroom.claims.entries import Claim, Paper, read_papers
 
 NOTE = "written by `make docs` from workflow/headroom/claims/papers; do not edit"
 

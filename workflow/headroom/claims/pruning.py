@@ -4,9 +4,11 @@ import numpy
 import pandas
 
 from headroom.claims.evidence import Curve, by_orders, curve_by, number
+from headroom.claims.selection import last_epochs, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Number, Reading, above, all_of
 from headroom.core.curves import removable, removable_share
+from headroom.core.statistics import Estimate
 
 Order = tuple[str, str]
 """A criterion and its normalisation."""
@@ -75,9 +77,17 @@ def gradient_beats_ablation(tables: StudyTables) -> list[Reading]:
         numbers = [number("over_ablation", ours.area - theirs.area, signed=True)]
         if chance is not None:
             numbers.append(number("over_random", ours.area - chance.area, signed=True))
+        numbers += _ties(tables, str(rows["run"].iloc[0]))
         return Reading(above(numbers[0].found, 0.0), tuple(numbers))
 
     return by_orders(tables, "pruning", read)
+
+
+def _ties(tables: StudyTables, run: str) -> list[Number]:
+    """Return how many heads have the same ablation effect as another, by which the ablation order goes."""
+    rows = rows_where(last_epochs(tables.ablation), run=run, set="choose")
+    effects = rows_where(rows, metric=main_metric(rows))["delta"]
+    return [Number("ties", Estimate(float(effects.duplicated(keep=False).mean())), "share")] if len(effects) else []
 
 
 def drops_sharply(tables: StudyTables, *, remnant: float, steepness: float) -> list[Reading]:

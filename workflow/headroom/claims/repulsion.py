@@ -47,17 +47,25 @@ def less(tables: StudyTables, arm: str, other: str, found: Estimate) -> Number:
 def noise_is_as_good(tables: StudyTables, *, as_good: float) -> list[Reading]:
     """Decide whether SPOS is at least as good as the SVGD of the same model and sites.
 
+    Of several arms of SPOS the one with the most noise decides: with next to none, it is SVGD.
+
     Args:
         tables: The tables of one task.
         as_good: An arm is as good if it scores less by no more than this share of the other's score.
     """
-    for spos in (arm for arm in tables.described_arms if arm.method == SPOS):
+    found = []
+    for spos in sorted((arm for arm in tables.described_arms if arm.method == SPOS), key=_noise, reverse=True):
         svgd = _twin(tables, spos, SVGD)
-        found = difference_of(tables, spos.name, svgd.name) if svgd else None
-        if svgd and found:
+        difference = difference_of(tables, spos.name, svgd.name) if svgd else None
+        if svgd and difference:
             margin = as_good * abs(float(scores_by_seed(tables)[svgd.name].mean()))
-            return [Reading(above(found, -margin), (less(tables, spos.name, svgd.name, found),))]
-    return []
+            found.append((above(difference, -margin), less(tables, spos.name, svgd.name, difference)))
+    return [Reading(found[0][0], tuple(number for _, number in found))] if found else []
+
+
+def _noise(arm: ArmDescription) -> float:
+    """Return the temperature of an arm of SPOS."""
+    return float(dict(arm.others).get("beta", 0))
 
 
 def _twin(tables: StudyTables, arm: ArmDescription, method: str) -> ArmDescription | None:

@@ -92,8 +92,8 @@ def confidence(pointing: pandas.DataFrame, run: str) -> pandas.DataFrame:
 def controls(roles: pandas.DataFrame) -> dict[str, int]:
     """Return how many roles controls hold: the untrained model, and the trained one on shuffled trees."""
     last = last_epochs(roles)
-    untrained = rows_where(last, model=UNTRAINED)
-    return {UNTRAINED: len(untrained[untrained["trees"] != SHUFFLED]), SHUFFLED: len(rows_where(last, trees=SHUFFLED))}
+    untrained, shuffled = rows_where(last, model=UNTRAINED), rows_where(last, model=TRAINED, trees=SHUFFLED)
+    return {UNTRAINED: len(untrained[untrained["trees"] != SHUFFLED]), SHUFFLED: len(shuffled)}
 
 
 def counted(targets: Iterable[str]) -> dict[str, int]:

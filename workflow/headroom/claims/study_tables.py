@@ -171,12 +171,11 @@ def _read(name: str, paths: Sequence[Path]) -> pandas.DataFrame:
     every resample of the examples, (samples,); None in rows without.
     """
     found = TABLES[name].read_all(paths)
-    beside = [path for path in paths if resamples_beside(path).exists()]
-    if not beside:
+    if not TABLES[name].resampled or found.empty:
         return found
     pairs: list[tuple[Any, Any]] = []
     for path in paths:
-        known = read_resamples(resamples_beside(path)) if path in beside else {}
+        known = read_resamples(resamples_beside(path))
         pairs += [known.get(row, (None, None)) for row in range(len(TABLES[name].read(path)))]
     columns = dict(zip(("resampled", "full_resampled"), zip(*pairs)))
     return found.assign(**{name: pandas.Series(own, index=found.index, dtype=object) for name, own in columns.items()})

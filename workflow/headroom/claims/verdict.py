@@ -1,7 +1,7 @@
 """Verdicts, estimates and numbers: what one run says about a claim, and how several runs are put together."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -16,6 +16,23 @@ HOLDS = "holds"
 FAILS = "does not hold"
 UNDECIDED = "undecided at this scale"
 NOT_RUN = "not run"
+
+
+class Verdict(str):
+    """A verdict that knows which intervals contained their threshold, so that it can be said what would decide it.
+
+    Attributes:
+        open: The estimates that are undecided, each with its threshold.
+    """
+
+    open: tuple[tuple[Estimate, float], ...]
+
+    def __new__(cls, word: str, still_open: Iterable[tuple[Estimate, float]] = ()) -> "Verdict":
+        """Take the word, one of the four, and what is undecided."""
+        made = super().__new__(cls, word)
+        made.open = tuple(still_open)
+        return made
+
 
 LEVEL = 0.05
 """Corrected p-values (Holm) below this are marked as significant in figures and tables."""
@@ -51,12 +68,14 @@ class Reading:
         numbers: The numbers behind it, the main one first.
         run: The run; "" if the rule judges all runs at once.
         part: What of the run is judged apart, e.g. a far set; "" for the whole.
+        examples: How many examples the numbers rest on; 0 if not on examples.
     """
 
     verdict: str
     numbers: tuple[Number, ...]
     run: str = ""
     part: str = ""
+    examples: int = 0
 
 
 def majority(verdicts: Sequence[str]) -> str:
@@ -67,21 +86,29 @@ def majority(verdicts: Sequence[str]) -> str:
     return word if 2 * votes > len(verdicts) else UNDECIDED
 
 
-def above(found: Estimate, threshold: float) -> str:
+def above(found: Estimate, threshold: float) -> Verdict:
     """Return whether an interval lies above a threshold; an interval that contains it is undecided."""
-    return HOLDS if found.low > threshold else FAILS if found.high < threshold else UNDECIDED
+    return _compared(found, threshold, HOLDS, FAILS)
 
 
-def below(found: Estimate, threshold: float) -> str:
+def below(found: Estimate, threshold: float) -> Verdict:
     """Return whether an interval lies below a threshold; an interval that contains it is undecided."""
-    return HOLDS if found.high < threshold else FAILS if found.low > threshold else UNDECIDED
+    return _compared(found, threshold, FAILS, HOLDS)
 
 
-def all_of(*verdicts: str) -> str:
+def _compared(found: Estimate, threshold: float, over: str, under: str) -> Verdict:
+    if found.low > threshold or found.high < threshold:
+        return Verdict(over if found.low > threshold else under)
+    return Verdict(UNDECIDED, [(found, threshold)])
+
+
+def all_of(*verdicts: Verdict) -> Verdict:
     """Return `holds` if all parts hold, `does not hold` if one does not, else `undecided`."""
     if FAILS in verdicts:
-        return FAILS
-    return HOLDS if all(verdict == HOLDS for verdict in verdicts) else UNDECIDED
+        return Verdict(FAILS)
+    if all(verdict == HOLDS for verdict in verdicts):
+        return Verdict(HOLDS)
+    return Verdict(UNDECIDED, [one for verdict in verdicts for one in verdict.open])
 
 
 def mean_over_runs(found: Sequence[Estimate]) -> Estimate:

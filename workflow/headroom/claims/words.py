@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from headroom.claims.entries import Claim, filled
 from headroom.claims.metrics import metric_points
-from headroom.claims.papers import Claim, filled
 from headroom.claims.verdict import Number, Unit
 from headroom.core.formatting import MOST_DECIMALS, count, estimate, number
 from headroom.core.statistics import Estimate

@@ -1,5 +1,6 @@
 """Names of sites and heads, and profiles of removed heads."""
 
+import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -93,6 +94,11 @@ def check_heads(heads: Iterable[Head], sites: Sequence[Site]) -> None:
             raise HeadroomError(f"head {head} does not exist: the model's sites are {known}")
         if head.head > site.heads:
             raise HeadroomError(f"head {head} does not exist: site {site} has {site.heads} heads")
+
+
+def random_profile(sites: Iterable[Site], size: int, seed: int) -> frozenset[Head]:
+    """Return so many heads of the sites, drawn at random; it depends on nothing else than these and the seed."""
+    return frozenset(random.Random(f"layout {seed}").sample(all_heads(sites), size))
 
 
 def format_profile(heads: Iterable[Head]) -> str:

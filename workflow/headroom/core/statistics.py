@@ -9,7 +9,7 @@ Curves (areas, removable shares) are in `headroom.core.curves`, correlations of 
 scipy.stats takes a second to import: functions that need it import it when they are called.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -297,7 +297,7 @@ def welch(first: Sequence[float], second: Sequence[float]) -> Estimate:
     return Estimate(value, value - half, value + half)
 
 
-def median_of(values: Sequence[float] | ndarray) -> Estimate:
+def median_of(values: "Iterable[float] | ndarray") -> Estimate:
     """Return the median of (n,) values with its interval from order statistics; without one for fewer than six.
 
     The ends are the k-th smallest and the k-th largest value, with the largest k for which fewer than k of n
@@ -305,7 +305,7 @@ def median_of(values: Sequence[float] | ndarray) -> Estimate:
     """
     from scipy.stats import binom
 
-    ordered = numpy.sort(numpy.asarray(values, dtype=float))
+    ordered = numpy.sort(numpy.array(list(values), dtype=float))
     place = int(binom.ppf((1 - LEVEL) / 2, len(ordered), 0.5)) if len(ordered) else 0
     if not place:
         return Estimate(float(numpy.median(ordered)) if len(ordered) else float("nan"))

@@ -60,6 +60,8 @@ class Table:
         runs: The runs that every study has a file of it of: `all`, those it trains, the transformers, or those that get
             every experiment; "" if other settings decide which files there are.
         about: What it is about, as Markdown.
+        resampled: Whether the scores of its rows on every resample of the examples lie beside every file of it, as
+            `.npz` (see `core.resamples`).
     """
 
     path: str
@@ -68,6 +70,7 @@ class Table:
     columns: tuple[Column, ...] = field(repr=False)
     about: str = field(repr=False)
     runs: Literal["all", "trained", "transformers", "detailed", ""] = "detailed"
+    resampled: bool = False
 
     @property
     def name(self) -> str:

@@ -43,6 +43,11 @@ class Training(Protocol):
     unit: str
 
     @property
+    def first(self) -> int:
+        """Number of the first epoch."""
+        return 1
+
+    @property
     def epochs(self) -> int:
         """Number of the last epoch."""
         return int(self.training.epochs)
@@ -103,13 +108,19 @@ def read_record(work: Path, epoch: int) -> EpochRecord:
     return EpochRecord(**json.loads((work / f"epoch{epoch}.json").read_text("utf-8")))
 
 
-def read_records(work: Path, epochs: int) -> list[EpochRecord]:
-    """Return the records of all epochs up to one."""
-    return [read_record(work, epoch) for epoch in range(1, epochs + 1)]
+def read_records(work: Path, epochs: int, first: int = 1) -> list[EpochRecord]:
+    """Return the records of all epochs up to one, from that which a training started with."""
+    return [read_record(work, epoch) for epoch in range(first, epochs + 1)]
 
 
 def carry_out(
-    training: Training, *, work: Path, checkpoints: Path | None, until: int | None, logger: logging.Logger
+    training: Training,
+    *,
+    work: Path,
+    checkpoints: Path | None,
+    until: int | None,
+    logger: logging.Logger,
+    last_only: bool = False,
 ) -> list[EpochRecord]:
     """Train a run to its last epoch and hand over its checkpoints, or to an earlier one for another job to resume.
 
@@ -119,6 +130,7 @@ def carry_out(
         checkpoints: Where the model of every epoch goes; None for a part of a training.
         until: The epoch to stop after; None for the last.
         logger: Where progress goes.
+        last_only: Hand over the model of the last epoch alone.
 
     Returns:
         One record per epoch, from the first.
@@ -135,8 +147,9 @@ def carry_out(
     part = partial(_take_part, training=training, epochs=last, work=work)
     run_together(part, count=training.processes, device=training.device, notify=notify)
     if checkpoints and not until:
-        hand_over(training, work, checkpoints)
-    return read_records(work, last)
+        first = training.epochs if last_only else training.first
+        hand_over(training, work, checkpoints, range(first, training.epochs + 1))
+    return read_records(work, last, training.first)
 
 
 def _take_part(notify: Notify, *, training: Training, epochs: int, work: Path) -> None:
@@ -172,9 +185,9 @@ def claim(work: Path, expected: str) -> bool:
     return bool(ours) and not known
 
 
-def hand_over(training: Training, work: Path, checkpoints: Path) -> None:
-    """Put every epoch's model into the outputs, as hard links where the file system has them."""
-    for name in (name for epoch in range(1, training.epochs + 1) for name in training.files(epoch)):
+def hand_over(training: Training, work: Path, checkpoints: Path, epochs: Iterable[int]) -> None:
+    """Put the models of epochs into the outputs, as hard links where the file system has them."""
+    for name in (name for epoch in epochs for name in training.files(epoch)):
         with atomic_path(checkpoints / name) as temporary:
             link(work / name, temporary)
 

@@ -1,7 +1,8 @@
 """Training a model further while gates decide which heads stay (Voita et al. 2019, section 6.1), and its controls.
 
-The same loop serves learned gates, heads that are gone from the start, and plain training: so that all of them
-have the same updates, batches and learning rates, and differ in their gates alone.
+The same loop serves learned gates, heads that are gone from the start, and plain training: so that the weights of all
+of them have the same updates, batches, dropout and learning rates, and differ in their gates alone. Gates that are
+learned before the weights are trained take updates of their own, on top.
 """
 
 import logging
@@ -9,13 +10,17 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.core.resamples import Resamples
+from headroom.core.table import signature
 from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.head_model import HeadModel
 from headroom.methods.judging import difference
@@ -41,12 +46,13 @@ def continue_training(
 ) -> None:
     """Train a model further, in place, under gates; leaves it in eval mode and without gates.
 
-    The loss is the mean negative log-likelihood of a target in nats, plus the gates' penalty. The weights'
-    learning rate falls linearly to zero once the gates are no longer learned alone; that of the gates stays.
+    The loss is the mean negative log-likelihood of a target in nats, plus the gates' penalty. First come the updates of
+    the gates alone, if the source has any, then `settings.updates` updates of the weights, whose learning rate falls
+    linearly to zero; that of the gates stays.
 
     Args:
         model: A trained model.
-        batches: Training batches, shuffled whenever all were used.
+        batches: Training batches, shuffled whenever all were used; for the gates alone in an order of their own.
         source: Where the gates of each batch come from.
         heads: The heads that have a gate, in the order of the source's values.
         scope: `all` trains all weights, `E` those of the encoder alone.
@@ -56,40 +62,62 @@ def continue_training(
     Raises:
         HeadroomError: If the loss is NaN.
     """
-    weights = model.trainable(scope)
+    weights, gates = model.trainable(scope), source.parameters()
     optimizer = torch.optim.Adam(
-        [
-            {"params": weights, "lr": settings.learning_rate},
-            {"params": source.parameters(), "lr": settings.gate_learning_rate},
-        ],
+        [{"params": weights, "lr": settings.rate}, {"params": gates, "lr": settings.gate_learning_rate}],
         betas=(0.9, 0.98),
     )
-    first = round(source.alone * settings.updates)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [falling(first, settings.updates), lambda _: 1.0])
+    first = alone(source, settings)
+    total = first + settings.updates
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [falling(first, total), lambda _: 1.0])
+    model.model.train().requires_grad_(False)
     torch.manual_seed(seed)
-    model.model.train()
-    for weight in weights:
-        weight.requires_grad_(True)
+    drawn = chain(_drawn(batches, first, f"gates {seed}"), _drawn(batches, settings.updates, f"batches {seed}"))
     try:
         start = said = time.monotonic()
-        for update, batch in enumerate(_drawn(batches, settings.updates, seed)):
-            gates = source.draw(update / settings.updates)
-            loss = _step(model, batch, by_site(gates.to(model.device), heads, model.sites), source.penalty(), optimizer)
+        for update, batch in enumerate(drawn):
+            if update == first:  # until now they had no gradient: neither they nor Adam's means of them have moved
+                torch.manual_seed(seed)
+                for weight in weights:
+                    weight.requires_grad_(True)
+            values = source.draw(update / first if update < first else 1.0)
+            at_sites = by_site(values.to(model.device), heads, model.sites)
+            loss = _step(model, batch, at_sites, source.penalty(), optimizer)
             if loss != loss:
                 raise HeadroomError(f"the loss is NaN after {update + 1} updates: lower the learning rate of the gates")
             schedule.step()
             if time.monotonic() - said > _EVERY:
                 said = time.monotonic()
-                left = (said - start) / (update + 1) * (settings.updates - update - 1)
-                logger.info("update %d/%d  loss %.3f  %.0f s left", update + 1, settings.updates, loss, left)
+                left = (said - start) / (update + 1) * (total - update - 1)
+                logger.info("update %d/%d  loss %.3f  %.0f s left", update + 1, total, loss, left)
     finally:
         model.gates.clear()
         model.model.eval().requires_grad_(False)
 
 
-def falling(first: int, updates: int) -> Callable[[int], float]:
+def alone(source: GateSource, settings: GateTrainingSettings) -> int:
+    """Return the number of updates in which the gates of a source are learned before the weights are trained."""
+    return round(source.alone * settings.updates)
+
+
+def updates_of(path: str) -> int:
+    """Return how many updates a model had by the table of its training; HeadroomError if that does not say."""
+    table = tables.TRAINING.read(path)
+    updates = table.loc[table["measure"] == "updates", "value"]
+    if updates.empty:
+        raise HeadroomError(f"{path} has no row with the measure updates: give the table that headroom training wrote")
+    return int(updates.max())
+
+
+def signature_of(settings: GateSettings, seed: int) -> str:
+    """Return what affects a further training."""
+    rates = {"lr": f"{settings.rate:g}", "gate_lr": f"{settings.gate_learning_rate:g}"}
+    return signature(updates=settings.updates, batch=settings.batch_examples, **rates, seed=seed)
+
+
+def falling(first: int, total: int) -> Callable[[int], float]:
     """Return what the weights' learning rate is multiplied by: 0 before update `first`, then from 1 down to 0."""
-    return lambda update: (updates - update) / (updates - first) if update >= first else 0.0
+    return lambda update: (total - update) / (total - first) if update >= first else 0.0
 
 
 def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor, optimizer: torch.optim.Optimizer) -> float:
@@ -104,9 +132,9 @@ def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor, optimizer: 
     return float(loss.detach())
 
 
-def _drawn(batches: Sequence[Any], updates: int, seed: int) -> Iterator[Any]:
+def _drawn(batches: Sequence[Any], updates: int, seed: str) -> Iterator[Any]:
     """Yield as many batches as there are updates, each batch once before any comes again."""
-    order = random.Random(f"batches {seed}")
+    order = random.Random(seed)
     left: list[Any] = []
     for _ in range(updates):
         if not left:
@@ -169,8 +197,15 @@ def controls(
             yield FurtherTraining("random", k, draw, FixedGates(gone, heads), f"random{draw}-{name}")
 
 
-def compared(judged: EvaluationSet, full: Outcome, after: Outcome, about: str) -> Iterator[dict[str, Any]]:
-    """Yield, per metric, the columns from `set` to `p_sacrebleu` and the signature of a model beside the full one."""
+def compared(
+    judged: EvaluationSet, full: Outcome, after: Outcome, about: str, resamples: Resamples
+) -> Iterator[dict[str, Any]]:
+    """Yield, per metric, the columns from `set` to `p_sacrebleu` and the signature of a model beside the full one.
+
+    The scores of the main metric on the set's resamples are added to `resamples`.
+    """
     for metric in judged.metrics:
         columns, _ = difference(judged, metric, full, after)
+        kept = (after, full) if metric == judged.metrics[0] else ()
+        resamples.add(*(outcome.resampled[metric] for outcome in kept))
         yield columns | {"signature": f"{judged.signature(metric)}|{about}"}

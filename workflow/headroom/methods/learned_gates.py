@@ -12,9 +12,9 @@ DECIDED = 0.95
 """A gate is decided if it is zero, or one, with at least this probability."""
 
 COOLING = 0.4
-"""Share of the updates in which exact selection draws noise and cools down, while the weights stay as they are; then
-its K largest stay and the weights are trained: the "pipelined" form of Li et al. (2021). Random subsets of heads
-would undo in a few hundred updates what the weights had learned."""
+"""Exact selection first makes this many updates of its gates per update of the weights, in which it draws noise and
+cools down while the weights stay as they are; then its K largest stay and the weights are trained: the "pipelined" form
+of Li et al. (2021). Random subsets of heads would undo in a few hundred updates what the weights had learned."""
 
 HOTTEST, COLDEST = 1.0, 0.1
 """Temperatures while scores are learned. Li et al. cool down to 1e-8 over 15,000 updates; below 0.1 hardly any
@@ -33,7 +33,7 @@ class GateSource:
     """Where the gates of a training batch come from. All tensors have one value per head in scope, (N,).
 
     Attributes:
-        alone: Share of the updates, from the first, in which gates are learned while the weights stay as they are.
+        alone: Updates of the gates alone, before the weights are trained, per update of the weights.
     """
 
     alone = 0.0
@@ -43,7 +43,7 @@ class GateSource:
         return []
 
     def draw(self, progress: float) -> Tensor:  # noqa: ARG002
-        """Return the gates of a batch; `progress` is the share of the updates done."""
+        """Return the gates of a batch; `progress` is the share done of the updates of gates alone, 1 after them."""
         return self.kept()
 
     def penalty(self) -> Tensor:
@@ -185,10 +185,10 @@ class ExactGates(GateSource):
 
     def draw(self, progress: float) -> Tensor:
         """Return gates for perturbed scores while cooling down, then the K largest."""
-        if progress >= COOLING:
+        if progress >= 1:
             return self.kept()
         noise = gumbel(torch.rand(len(self.scores), generator=self._noise))
-        return self._choose(self.scores + noise, self._k, temperature(progress / COOLING))
+        return self._choose(self.scores + noise, self._k, temperature(progress))
 
     def kept(self) -> Tensor:
         """Return one at the K largest scores."""
@@ -223,7 +223,7 @@ def soft_top_k(scores: Tensor, k: int, temperature: float) -> Tensor:
         temperature: Above zero.
     """
     rest = scores.double()
-    chosen = torch.zeros_like(rest)
+    chosen = 0.0 * rest  # zeros that a gradient reaches, also for K = 0
     for _ in range(k):
         share = torch.softmax(rest / temperature, dim=0)
         chosen = chosen + share

@@ -19,7 +19,15 @@ from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
 from headroom.engines.sites import Projections
-from headroom.settings.arms import GradientArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm
+from headroom.settings.arms import (
+    GradientArm,
+    GrowthArm,
+    NoiseArm,
+    RepulsionOnlyArm,
+    ScaledArm,
+    SmoothingArm,
+    SposArm,
+)
 
 
 class GradientRewriter:
@@ -116,16 +124,32 @@ def rewritten(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noi
     return update if arm.strength == 1 else torch.lerp(gradients, update, arm.strength)
 
 
-def svgd(gradients: Tensor, particles: Tensor, *, alpha: float, stepsize: float, median: str = "pairs") -> Tensor:
-    """Return the update of Stein variational gradient descent, (systems, heads, parameters)."""
+Push = Callable[[Tensor, Tensor, Tensor], Tensor]
+"""Returns where particles are pushed, given them, their kernel and its width: `repulsion`, or `growth` in its place."""
+
+
+def svgd(
+    gradients: Tensor,
+    particles: Tensor,
+    *,
+    alpha: float,
+    stepsize: float,
+    median: str = "pairs",
+    push: Push | None = None,
+) -> Tensor:
+    """Return the update of Stein variational gradient descent, (systems, heads, parameters).
+
+    It is stepsize / heads * (K G - alpha R), with kernel K, gradients G and repulsion R (Liu & Wang 2016; An et
+    al. 2020); the optimizer goes against it. `push` stands in for the repulsion.
+    """
     squared = squared_distances(particles)
     width = bandwidth(squared, median)
     weights = kernel(squared, width)
     heads = particles.shape[1]
     if alpha == 0:
         return weights @ gradients * (stepsize / heads)
-    repelled = repulsion(particles, weights, width)
-    return torch.baddbmm(repelled, weights, gradients, beta=-alpha * stepsize / heads, alpha=stepsize / heads)
+    pushed = (push or repulsion)(particles, weights, width)
+    return torch.baddbmm(pushed, weights, gradients, beta=-alpha * stepsize / heads, alpha=stepsize / heads)
 
 
 def spos(update: Tensor, gradients: Tensor, *, beta: float, stepsize: float, noise: Noise) -> Tensor:
@@ -166,7 +190,7 @@ def _update(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise
     settings: dict[str, Any] = {"alpha": arm.alpha, "stepsize": arm.stepsize, "median": arm.median}
     if isinstance(arm, RepulsionOnlyArm):
         return repulsion_only(gradients, particles, **settings)
-    update = svgd(gradients, particles, **settings)
+    update = svgd(gradients, particles, push=growth if isinstance(arm, GrowthArm) else repulsion, **settings)
     if isinstance(arm, SposArm):
         return spos(update, gradients, beta=arm.beta, stepsize=arm.stepsize, noise=noise)
     if isinstance(arm, ScaledArm):
@@ -229,3 +253,24 @@ def repulsion(particles: Tensor, weights: Tensor, width: Tensor) -> Tensor:
     centred = particles - particles.mean(dim=1, keepdim=True)  # keeps rounding relative to the spread
     inverse = torch.where(width > 0, 1 / torch.where(width > 0, width, 1), 0)[:, None, None]
     return (weights.sum(dim=-1, keepdim=True) * centred - weights @ centred) * inverse  # last: it may be huge
+
+
+def growth(particles: Tensor, weights: Tensor, width: Tensor) -> Tensor:
+    """Return a push of every particle away from the origin, as long as its repulsion: |R_i| x_i / |x_i|.
+
+    Its direction knows nothing of the other heads. Particles are pushed from the origin and not from their mean, since
+    the repulsion of heads that are about equally far apart is itself a push from their mean.
+
+    Args:
+        particles: (systems, heads, parameters), as the result.
+        weights: The kernel, (systems, heads, heads).
+        width: Squared bandwidths h^2, (systems,).
+    """
+    lengths = repulsion(particles, weights, width).norm(dim=-1, keepdim=True)  # (systems, heads, 1)
+    return lengths * directions(particles)
+
+
+def directions(vectors: Tensor) -> Tensor:
+    """Return vectors (..., parameters) divided by their length; those of length 0 stay 0."""
+    lengths = vectors.norm(dim=-1, keepdim=True)  # (..., 1)
+    return torch.where(lengths > 0, vectors / torch.where(lengths > 0, lengths, 1), 0)

@@ -158,6 +158,7 @@ class PieceCounts:
         self.offsets = {
             site: numpy.zeros((len(OFFSETS), len(names))) for site, names in heads.items() if site.kind in SELF
         }
+        self.with_neighbour = {kind: numpy.zeros(len(OFFSETS)) for kind in self.tokens if kind in SELF}
         self.rare = {site: numpy.zeros((2, examples, len(names))) for site, names in heads.items() if site.kind == "E"}
         self.rare_chance = numpy.zeros((2, examples))
         self.rare_asked = numpy.zeros(examples)
@@ -172,9 +173,11 @@ class PieceCounts:
             asked = rare.asked.sum(-1)
             self.rare_asked[rows] = _array(asked)
             self.rare_chance[:, rows] = _array(rare.right.sum(-1) / pieces * asked)
-        for kind, (queries, _) in batch.ordinary.items():
+        for kind, (queries, keys) in batch.ordinary.items():
             if kind in self.tokens:
                 self.tokens[kind][rows] = _array(queries.sum(-1))
+            if kind in self.with_neighbour:
+                self.with_neighbour[kind] += [_with_neighbour(queries, keys, offset) for offset in OFFSETS]
 
         def count(site: Site, weights: Tensor) -> None:
             queries, keys = batch.ordinary[site.kind]
@@ -216,10 +219,10 @@ def piece_pointing(
         for half in HALVES:
             found += measured(names, ("confidence", "", "", half), largest, tokens, resamples=resamples)
         if kind in SELF:
-            count = int(tokens.sum())
-            shares = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1) / max(count, 1)
+            able = counts.with_neighbour[kind]  # (offsets,)
+            shares = numpy.concatenate([counts.offsets[site] for site in sites], axis=-1) / able.clip(min=1)[:, None]
             for head, own in zip(names, shares.T.tolist()):
-                for offset, share in zip(OFFSETS, own):
+                for offset, share, count in zip(OFFSETS, own, able.astype(int).tolist()):
                     target = f"{offset:+d}" if offset else "0"
                     found.append(Measured(head, "offset", target, "", "all", share, None, None, None, count))
         if kind == "E" and frequencies is not None:
@@ -228,6 +231,15 @@ def piece_pointing(
                 name = ("rare", target, "", "all")
                 found += measured(names, name, hits, counts.rare_asked, resamples=resamples, baseline=chance)
     return found
+
+
+def _with_neighbour(queries: Tensor, keys: Tensor, offset: int) -> int:
+    """Return how many of the queries (B, T) have a key (B, T) at an offset: only these can point there."""
+    length = queries.shape[-1]
+    first, last = max(0, -offset), min(length, length - offset)
+    if first >= last:
+        return 0
+    return int((queries[:, first:last] & keys[:, first + offset : last + offset]).sum())
 
 
 def _offset_counts(place: Tensor, asked: Tensor) -> Tensor:

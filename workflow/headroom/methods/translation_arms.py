@@ -3,19 +3,20 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import partial
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from torch import Tensor, nn
 
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import Site
+from headroom.core.files import read_lines
+from headroom.core.heads import Site, format_profile, parse_profile, random_profile
 from headroom.engines.sites import Projections, gradient_norm
 from headroom.engines.training import RealPositions, Regulariser
 from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.engines.translation.sites import attention_maps, find_sites, site_of
-from headroom.engines.translation.trainer import PLAIN_NORM
+from headroom.engines.translation.trainer import PLAIN_NORM, shaped
 from headroom.engines.translation.training import TranslationTraining
 from headroom.methods.particles import GradientRewriter
 from headroom.methods.regularisers import regulariser
@@ -149,5 +150,17 @@ def arm_arguments(arm: Arm, seed: int) -> list[str]:
     return ["--optimizer", "adam", "--criterion", "regularised_cross_entropy", *named]
 
 
-training = partial(TranslationTraining, arm_arguments=arm_arguments)
-"""Returns the training of a run in an arm, given the rest of it."""
+def training(*, profile: Path | None = None, random_draw: int = 0, **parts: Any) -> TranslationTraining:
+    """Return the training of a run in an arm, or of a layout of heads.
+
+    Args:
+        profile: File with the names of heads that the model does not have; None for all heads.
+        random_draw: From 1: the model lacks as many heads, but of this random draw; 0 for the heads named.
+        parts: The rest of the training.
+    """
+    removed = " ".join(read_lines(profile)) if profile else ""
+    if random_draw:
+        sites = shaped(parts["model"], parts["arm"]).sites
+        drawn = random_profile(sites, len(parse_profile(removed, sites)), 1000 * parts["seed"] + random_draw)
+        removed = format_profile(drawn)
+    return TranslationTraining(arm_arguments=arm_arguments, removed=removed, **parts)

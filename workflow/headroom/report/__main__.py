@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
     *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion", "head_diversity", "head_counts"),
-    *("arm_pruning", "overlaps", "updates", "update_cost"),
+    *("particles", "arm_pruning", "overlaps", "updates", "update_cost"),
     *("roles", "relevance", "gates", "survivors", "retention", "criteria"),
 )
 """The figures that `--figures` writes, each as `<name>.svg`, also if its experiment was not run."""

@@ -11,10 +11,10 @@ from dataclasses import replace
 import pandas
 
 from headroom.claims.arm_effects import LESS, MORE, OPEN, SAME
-from headroom.claims.evaluation import ANSWER
+from headroom.claims.entries import threshold
 from headroom.claims.metrics import metric_word
 from headroom.claims.paired import main_pair
-from headroom.claims.papers import threshold
+from headroom.claims.rows import ANSWER
 from headroom.claims.selection import main_metric, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.words import Measured
@@ -134,13 +134,13 @@ def _kinds_of_one(answer: Answer, task: str) -> str:
     kept = {kind: found[kind] for kind in KIND_NAMES if kind in found}
     if not removed or not kept:
         return ""
-    worst = min(kept, key=lambda kind: kept[kind].found.value)
+    standing_out = answer.parts(task, "stands_out")
+    worst = next(iter(standing_out), min(kept, key=lambda kind: kept[kind].found.value))
     others = {kind: share for kind, share in kept.items() if kind != worst}
     against = listing(f"{share} for {KIND_NAMES[kind]}" for kind, share in others.items())
-    apart = all(kept[worst].found.high < share.found.low for share in others.values())
     opening = (
         f"The model can spare {KIND_NAMES[worst]} least"
-        if apart
+        if standing_out
         else "No kind of attention stands out from both others"
     )
     return (

@@ -11,7 +11,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from headroom.claims.papers import read_papers
+from headroom.claims.entries import read_papers
 from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import visible
 from headroom.core.formatting import listing

@@ -5,9 +5,9 @@ import math
 import pandas
 
 from headroom.claims.chance import measurable, with_scale
+from headroom.claims.entries import threshold
 from headroom.claims.evidence import Curve, curve_by, estimate, has_skill, judged, main_curve
 from headroom.claims.metrics import metric_points
-from headroom.claims.papers import threshold
 from headroom.claims.removal import half_sliced
 from headroom.claims.selection import chosen_heads, last_epochs, main_metric, main_run, main_set, rows_where
 from headroom.claims.significance import SCREENING

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pandas
 
-from headroom.claims.evaluation import POOLED
-from headroom.claims.papers import Claim, all_claims
+from headroom.claims.entries import Claim, all_claims
+from headroom.claims.rows import POOLED
 from headroom.claims.selection import rows_where
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.claims.words import Measured

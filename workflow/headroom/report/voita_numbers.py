@@ -2,11 +2,11 @@
 
 import pandas
 
+from headroom.claims.entries import threshold
 from headroom.claims.evidence import scaled_by_run
 from headroom.claims.gates import scratch_differences
 from headroom.claims.gating import HARD_CONCRETE, encoder_scope, hard, models
 from headroom.claims.metrics import metric_points
-from headroom.claims.papers import threshold
 from headroom.claims.pointing import functions_of_runs
 from headroom.claims.relevance import over_uniform
 from headroom.claims.roles import ROLES, confidence, main_roles, relations_of, role_of

@@ -120,6 +120,14 @@ class NoiseArm(RepellingArm):
     method: Literal["noise"] = Field("noise", description="svgd's length, a random direction")
 
 
+class GrowthArm(RepellingArm):
+    """Control: svgd with a push away from the origin in place of the repulsion, of every head as long."""
+
+    method: Literal["growth"] = Field(
+        "growth", description="svgd that pushes every head along its own weights, as far as repulsion would push it"
+    )
+
+
 class PenaltyArm(AtSites):
     """A term is added to the loss."""
 
@@ -172,7 +180,7 @@ class DropHeadArm(AtSites):
     rate: float = Field(0.1, ge=0, lt=1, description="probability that a head is dropped")
 
 
-GradientArm = SvgdArm | SposArm | SmoothingArm | RepulsionOnlyArm | ScaledArm | NoiseArm
+GradientArm = SvgdArm | SposArm | SmoothingArm | RepulsionOnlyArm | ScaledArm | NoiseArm | GrowthArm
 DisagreementArm = DisagreementSubspaceArm | DisagreementPositionArm | DisagreementOutputArm | RepulsionLossArm
 DroppingArm = HeadMaskArm | DropHeadArm
 ForwardArm = DisagreementArm | DroppingArm

@@ -68,3 +68,8 @@ class SamplingSettings(Settings):
     """Significance of differences: paired bootstrap over examples."""
 
     resamples: PositiveInt = Field(1000, description="bootstrap samples (Michel et al. 2019: 1000)")
+
+
+def fresh_seed(seed: int) -> int:
+    """Return the seed of a run's models from scratch: the run's own plus 2^31, modulo 2^32 (seeds are below 2^32)."""
+    return (seed + 2**31) % 2**32

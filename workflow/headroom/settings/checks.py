@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from headroom.core.heads import Site
 from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
-from headroom.settings.base import Settings
+from headroom.settings.base import Settings, fresh_seed
 from headroom.settings.config_errors import one_line
 from headroom.settings.experiments import AblationSettings, ScoreSettings, TimingSettings
 from headroom.settings.labelled import GeneratedPairs, check_treebank
@@ -76,6 +76,7 @@ def _checks_of_task(
         yield lambda name=name: check_arm_name(place, name)  # type: ignore[misc]
     if isinstance(task, TranslationSettings):
         yield lambda: check_kept_heads(task)
+        yield lambda: check_rewinding(task)
         for name, arm in task.arms.items():
             yield lambda name=name, arm=arm: check_arm_of_translation(name, arm, task)  # type: ignore[misc]
     else:
@@ -93,9 +94,11 @@ def check_names(tasks: Iterable[str]) -> None:
 
 
 def check_seeds_differ(study: "Study") -> None:
-    """Raise ValueError if a seed is given twice."""
+    """Raise ValueError if a seed is given twice, or is the one that another one's models from scratch have."""
     if len(set(study.seeds)) < len(study.seeds):
         raise ValueError("seeds: a seed is given twice")
+    if both := [seed for seed in study.seeds if fresh_seed(seed) in study.seeds]:
+        raise ValueError(f"seeds: {both[0]} and {fresh_seed(both[0])} are 2^31 apart; choose another for one of them")
 
 
 def check_seeds(place: str, study: "Study", task: TranslationSettings | ClassificationSettings) -> None:
@@ -129,9 +132,7 @@ def check_arm_of_translation(name: str, arm: Arm, task: TranslationSettings) -> 
     """Raise ValueError, naming the key, if an arm is one that the task's model cannot have."""
     heads = arm.heads or task.model.heads
     check_heads_of_arm(f"translation.arms.{name}", heads, task.model.width)
-    layers = {"E": task.model.encoder_layers, "A": task.model.decoder_layers, "D": task.model.decoder_layers}
-    sites = [Site(kind, layer, heads) for kind, n in layers.items() for layer in range(1, n + 1)]
-    check_arm(f"translation.arms.{name}", arm, sites)
+    check_arm(f"translation.arms.{name}", arm, task.model.model_copy(update={"heads": heads}).sites)
 
 
 def check_kept_heads(task: TranslationSettings) -> None:
@@ -143,6 +144,16 @@ def check_kept_heads(task: TranslationSettings) -> None:
             raise ValueError(
                 f"translation.gates.kept_heads: {wrong[0]} is more than the {heads[scope]} heads in scope {scope}"
             )
+
+
+def check_rewinding(task: TranslationSettings) -> None:
+    """Raise ValueError if models are to be rewound to the first epoch, and that is the last."""
+    gates = task.gates
+    if gates.from_scratch and "rewound-epoch1" in gates.from_scratch_starts and task.epochs == 1 and not task.released:
+        raise ValueError(
+            "translation.gates.from_scratch_starts: after epoch 1 no epoch is left for rewound-epoch1; "
+            "make training.epochs at least 2, or leave it out"
+        )
 
 
 def check_arm_of_classifier(key: str, arm: Arm, task: ClassificationSettings) -> None:

@@ -110,12 +110,29 @@ ScopedWay = Literal[
 ]
 
 
+USUAL_RATE = 0.001
+"""Learning rate of weights that are trained further, of models that were trained from scratch."""
+
+
 class GateTrainingSettings(Settings):
     """Further training of a trained model, with gates on its heads or without."""
 
-    updates: PositiveInt = Field(300, description="updates after the model was trained")
-    learning_rate: PositiveFloat = Field(0.001, description="of the weights at the start; falls linearly to zero")
+    updates: PositiveInt = Field(
+        300,
+        description="updates of the weights after the model was trained, the same with learned gates, in controls and "
+        "after training from scratch; exact selection makes 0.4 times as many of its gates alone before",
+    )
+    learning_rate: PositiveFloat | None = Field(
+        None,
+        description="of the weights at the start; falls linearly to zero. Unset: that of the fine-tuning for "
+        "pretrained encoders (training.learning_rate) and released classifiers (0.00002), 0.001 for all other models",
+    )
     gate_learning_rate: PositiveFloat = Field(0.1, description="of the gates; stays as it is")
+
+    @property
+    def rate(self) -> float:
+        """The learning rate of the weights: that given, which the workflow always does, or `USUAL_RATE`."""
+        return self.learning_rate or USUAL_RATE
 
 
 class GateSettings(GateTrainingSettings):
@@ -156,6 +173,12 @@ class ChosenGateSettings(GateSettings):
     )
 
 
+Start = Literal["scratch", "rewound-init", "rewound-epoch1"]
+"""What the weights of a learned layout are when its training starts: fresh ones; those that the trained model had
+before its first update (rewinding to iteration 0: Frankle and Carbin 2019); those that it had after its first epoch
+(late rewinding: Frankle et al. 2019). Behnke and Heafield 2020 rewind Transformers that lost heads."""
+
+
 class ScopedGateSettings(GateSettings):
     """Learned gates of models with several kinds of attention."""
 
@@ -165,7 +188,18 @@ class ScopedGateSettings(GateSettings):
         "with the decoder frozen; none for no gates and no controls",
     )
     from_scratch: tuple[PositiveFloat, ...] = Field(
-        (), description="values of lambda whose layout by hard-concrete.all is also trained from scratch"
+        (), description="values of lambda whose layout by hard-concrete.all is also trained from the start"
+    )
+    from_scratch_starts: tuple[Start, ...] = Field(
+        ("scratch",),
+        description="weights that such a layout starts from, a training each: fresh ones with a seed of their own "
+        "(scratch), or the trained run's own before its first update (rewound-init) or after its first epoch "
+        "(rewound-epoch1)",
+    )
+    from_scratch_random_draws: NonNegativeInt = Field(
+        1,
+        description="random layouts of as many heads, trained from the fresh weights of `scratch`: the control, a "
+        "training each",
     )
 
     @model_validator(mode="after")
@@ -173,6 +207,9 @@ class ScopedGateSettings(GateSettings):
         known = self.penalties if "hard-concrete.all" in self.ways else ()
         if unknown := [value for value in self.from_scratch if value not in known]:
             raise ValueError(f"from_scratch: {unknown[0]} is not among the values of lambda of hard-concrete.all")
+        starts = self.from_scratch_starts
+        if twice := [start for start in starts if starts.count(start) > 1]:
+            raise ValueError(f"from_scratch_starts: {twice[0]} is given twice")
         return self
 
     @property

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self, Union
 
 from pydantic import Field, PositiveFloat, PositiveInt, ValidationInfo, field_validator, model_validator
 
+from headroom.core.heads import Site
 from headroom.settings.base import Settings
 
 
@@ -27,6 +28,12 @@ class ModelSettings(Settings):
         if self.width % self.heads:
             raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
         return self
+
+    @property
+    def sites(self) -> list[Site]:
+        """The attention sites of such a model, in table order."""
+        layers = {"E": self.encoder_layers, "A": self.decoder_layers, "D": self.decoder_layers}
+        return [Site(kind, layer, self.heads) for kind, count in layers.items() for layer in range(1, count + 1)]
 
 
 class NewEncoder(Settings):
@@ -111,7 +118,7 @@ class TrainingSettings(Settings):
     max_tokens: PositiveInt = Field(768, description="tokens in a batch, padding included")
     update_frequency: PositiveInt = Field(1, description="batches whose gradients are added to one update")
     label_smoothing: float = Field(0.05, ge=0, lt=1, description="label smoothing")
-    weight_decay: float = Field(0.0, ge=0, description="L2 weight decay of Adam")
+    weight_decay: float = Field(0.0, ge=0, description="weight decay of Adam, decoupled from the gradient")
     clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 does not clip")
     precision: Literal["float32", "bfloat16", "float16"] = Field(
         "float32", description="number format of the forward and backward pass (float16 needs CUDA)"

@@ -1,51 +1,86 @@
-"""Judge a model that was trained without some heads against one that has them all."""
+"""Train a layout that was trained from the start further, as pruned models are, and judge it against the full model."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.errors import HeadroomError
+from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
+from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
+from headroom.settings.experiments import GateSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
 
 USES = ("model", "judging")
 
+METHODS = {"scratch": "scratch", "rewound-init": "rewound", "rewound-epoch1": "rewound"}
+"""By what the weights of a learned layout were at the start: how such a model is called in the column `method`."""
+
+RANDOM = "random-scratch"
+"""How a random layout from fresh weights is called there."""
+
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("from_scratch", __doc__, engine)
     parser.add_argument("--other", required=True, help="the model that was trained without some heads")
-    parser.add_argument("--method", default="scratch", help="how it came about, a column of the table")
+    parser.add_argument("--training", required=True, help="table that headroom training wrote of it: how many updates?")
+    parser.add_argument("--start", choices=METHODS, default="scratch", help="its weights before its training")
+    parser.add_argument("--random-draw", type=int, default=0, help="number of its random layout, from 1; 0 for learned")
     parser.add_argument("--setting", type=float, default=0.0, help="lambda whose layout it has, a column of the table")
+    parser.add_argument("--seed", type=int, default=1, help="seed of its further training: batches and dropout")
     parser.add_argument("--judge-on", default="test", help="set that both are judged on")
-    parser.add_argument("--test-examples", type=int, help="examples of that set, from its start; unset for all")
     parser.add_argument("--output", required=True, help="table of pruned models")
+    add_settings(parser, gates=GateSettings)
     engine.add_judging(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Judge both on the same examples and write the table."""
+    """Train the other model further, judge both on the same examples and write the table."""
     engine, given = given_engine(build_parser, arguments)
-    from headroom.methods.continued_training import compared
+    from headroom.core.resamples import Resamples, resamples_beside
+    from headroom.methods.continued_training import compared, continue_training, signature_of, updates_of
+    from headroom.methods.learned_gates import FixedGates
 
-    judged = engine.judged_set(given.judge_on, given.test_examples)
+    settings = settings_from(given, "gates", GateSettings)
+    trained_for = updates_of(given.training)
+    judged = engine.judged_set(given.judge_on, settings.test_examples)
     full, other = (engine.load(place) for place in (given.checkpoint, given.other))
     removed = removed_from(other, full)
+    examples = engine.examples("train", settings.updates * settings.batch_examples)
+    batches = engine.batches(other, examples, settings.batch_examples)
+    plain = FixedGates(frozenset(), [])
+    way: dict[str, Any] = {"scope": "all", "settings": settings, "seed": given.seed}
+    continue_training(other, batches=batches, source=plain, heads=[], **way)
     heads = len(all_heads(full.sites))
-    way = {"method": given.method, "scope": "all", "setting": given.setting, "draw": 0, "start": "", "updates": ""}
-    left = {"kept": heads - len(removed), "heads": heads, "removed": format_profile(removed)}
-    leading = leading_columns(given) | way | left | {"undecided": "", "gates": "hard"}
-    before = judged.judge(full)
-    rows = [leading | row for row in compared(judged, before, judged.judge(other), "trained:anew")]
-    tables.PRUNED_MODELS.write(given.output, rows)
+    state = {
+        "method": RANDOM if given.random_draw else METHODS[given.start],
+        "scope": "all",
+        "setting": given.setting,
+        "draw": given.random_draw,
+        "kept": heads - len(removed),
+        "heads": heads,
+        "undecided": "",
+        "start": given.start,
+        "gates": "hard",
+        "removed": format_profile(removed),
+        "updates": settings.updates,
+        "gate_updates": 0,
+        "total_updates": trained_for + settings.updates,
+    }
+    about = f"{signature(start=given.start)}|{signature_of(settings, given.seed)}"
+    resamples = Resamples()
+    rows = compared(judged, judged.judge(full), judged.judge(other), about, resamples)
+    tables.PRUNED_MODELS.write(given.output, [leading_columns(given) | state | row for row in rows])
+    resamples.write(resamples_beside(given.output))
 
 
 def removed_from(other: HeadModel, full: HeadModel) -> frozenset[Head]:

@@ -15,7 +15,6 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
-from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import read_scores
 from headroom.settings.experiments import GateSettings, MainSettings
@@ -49,9 +48,11 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--scope", default="all", help="heads with gates: all, or E with the decoder frozen")
     parser.add_argument("--seed", type=int, default=1, help="seed of noise, order of batches, dropout, random layouts")
     parser.add_argument("--scores", help="table written by headroom scores, for the control `gradient`")
-    parser.add_argument("--training", help="table written by headroom training or fine_tune: was the model converged?")
+    help_ = "table written by headroom training: was the model converged, and how many updates did it have?"
+    parser.add_argument("--training", help=help_)
     parser.add_argument("--judge-on", default="test", help="set that pruned models are judged on")
     parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
+    parser.add_argument("--save", nargs="+", help="names of the models that go there; unset for all")
     parser.add_argument("--learned", help="table of gates; unset for none")
     parser.add_argument("--output", required=True, help="table of pruned models")
     add_settings(parser, gates=GateSettings, pruning=MainSettings)
@@ -62,11 +63,12 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Train under each setting from the same trained model, and write the tables."""
     engine, given = given_engine(build_parser, arguments)
-    from headroom.methods.continued_training import compared, continue_training
+    from headroom.core.resamples import Resamples, resamples_beside
+    from headroom.methods.continued_training import alone, compared, continue_training, signature_of, updates_of
     from headroom.methods.learned_gates import by_site, profile_of
 
     settings = settings_from(given, "gates", GateSettings)
-    start = start_of(given.training)
+    start, before = start_of(given.training), updates_of(given.training) if given.training else None
     judged = engine.judged_set(given.judge_on, settings.test_examples)
     examples = engine.examples("train", settings.updates * settings.batch_examples)
     model = engine.load(given.checkpoint)
@@ -75,9 +77,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
     full = judged.judge(model)
     batches = engine.batches(model, examples, settings.batch_examples)
-    about = signature_of(given, settings)
+    about = signature_of(settings, given.seed)
     rows: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
+    resamples = Resamples()
     for training in trainings:
         source = training.source
         model.model.load_state_dict(trained)
@@ -95,31 +98,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "start": start,
             "removed": format_profile(removed),
             "updates": settings.updates,
+            "gate_updates": alone(source, settings),
+            "total_updates": "" if before is None else before + settings.updates,
         }
         soft = source.soft()
         forms = {"soft": by_site(soft.to(model.device), heads, model.sites)} if soft is not None else {}
         for form, outcome in outcomes(model, judged, removed, forms):
-            rows += [state | {"gates": form} | row for row in compared(judged, full, outcome, about)]
+            rows += [state | {"gates": form} | row for row in compared(judged, full, outcome, about, resamples)]
         for head, values, kept in zip(heads, source.scored(), source.kept().int().tolist()):
             found = dict(zip(("score", "p_closed", "p_open"), values))
             gates.append(leading | asdict(head) | found | {"kept": kept, "signature": about})
-        if given.models and training.method == given.method:
+        if given.models and training.name in (given.save or [training.name]):
             fresh = engine.load(given.checkpoint)
             save(fresh, model, removed, Path(given.models, training.name, Path(given.checkpoint).name))
     tables.PRUNED_MODELS.write(given.output, rows)
+    resamples.write(resamples_beside(given.output))
     if given.learned:
         tables.GATES.write(given.learned, gates)
-
-
-def signature_of(given: argparse.Namespace, settings: GateSettings) -> str:
-    """Return what affects a further training."""
-    return signature(
-        updates=settings.updates,
-        batch=settings.batch_examples,
-        lr=f"{settings.learning_rate:g}",
-        gate_lr=f"{settings.gate_learning_rate:g}",
-        seed=given.seed,
-    )
 
 
 def start_of(path: str | None) -> str:
@@ -140,12 +135,10 @@ def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[H
     Raises:
         HeadroomError: If the control `gradient` has no scores.
     """
-    from headroom.methods.continued_training import continued, controls, learned
+    from headroom.methods.continued_training import controls, learned
 
     if given.method != CONTROLS:
-        found = list(learned(given.method, settings, len(heads), given.seed))
-        # with the decoder frozen, the controls, which train all weights, do not tell what training on alone changes
-        return [continued(heads), *found] if given.scope != "all" and given.method == METHODS[0] else found
+        return list(learned(given.method, settings, len(heads), given.seed))
     if given.scores is None:
         raise HeadroomError("the control `gradient` needs scores: give --scores, the table that headroom scores wrote")
     main = settings_from(given, "pruning", MainSettings).main

@@ -35,10 +35,14 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     add_run(parser)
     for name, needed, text in _inputs(task):
         parser.add_argument(f"--{name}", type=Path, required=needed, help=text)
+    if task == "translation":
+        help_ = "from 1: the model lacks as many heads as --profile names, of this random draw; 0 for those named"
+        parser.add_argument("--random-draw", type=int, default=0, help=help_)
     parser.add_argument("--work", type=Path, required=True, help="directory for resumable state, of this run alone")
     parser.add_argument(
         "--checkpoints", type=Path, help="directory for one checkpoint per epoch; needed without --until"
     )
+    parser.add_argument("--last-only", action="store_true", help="of these the last epoch's checkpoint alone")
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
@@ -59,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     training = training_of(given)
     if not given.until and not given.checkpoints:
         raise HeadroomError("--checkpoints: give the directory that they go to, or --until the epoch to end at")
-    records = carry_out(training, work=given.work, checkpoints=given.checkpoints, until=given.until, logger=logger)
+    places = {"work": given.work, "checkpoints": given.checkpoints, "last_only": given.last_only}
+    records = carry_out(training, until=given.until, logger=logger, **places)
     leading = {"study": given.study, "run": given.run}
     signature = training.signature(given.arm or settings_from(given, "arm", ArmSettings).method)
     tables.TRAINING.write(given.output, epoch_rows(records, leading, signature))
@@ -72,6 +77,8 @@ def training_of(given: argparse.Namespace) -> Training:
     else:
         from headroom.methods.classification_arms import training as prepared  # type: ignore[assignment]
     parts = {name: getattr(given, name) for name, _, _ in _inputs(given.task)}
+    if given.task == "translation":
+        parts["random_draw"] = given.random_draw
     parts |= {name: settings_from(given, name, model) for name, model in _SECTIONS[given.task].items()}
     parts |= {name: getattr(given, name) for name in ("seed", "device", "processes")}
     training: Training = prepared(**parts, arm=settings_from(given, "arm", ArmSettings))
@@ -84,6 +91,7 @@ def _inputs(task: str) -> list[tuple[str, bool, str]]:
         return [
             ("data", True, "directory written by headroom vocabulary"),
             ("profile", False, "file with names of heads that the model shall not have; unset for all heads"),
+            ("rewound", False, "checkpoint of epoch 1 of the whole model, to train on from; unset for fresh weights"),
         ]
     return [
         ("corpus", True, "directory of the labelled corpus"),

@@ -4,7 +4,7 @@ A change here reruns what it changes by value, through the columns in a rule's p
 """
 
 from headroom.core.table import Registry
-from headroom.core.tables.behaviour import ATTENTION_STATS, DIVERSITY, ROLES
+from headroom.core.tables.behaviour import ATTENTION_STATS, DIVERSITY, PARTICLES, ROLES
 from headroom.core.tables.claims import CLAIMS, NUMBERS
 from headroom.core.tables.heads import (
     ABLATION,
@@ -32,7 +32,7 @@ ALL = Registry(
     *(TRAINING, EVALUATION, PARAMETERS),
     *(SCORES, SCORES_HALVES, ABLATION, ABLATION_HALVES, KEEP_ONE, AGREEMENT, RELEVANCE, RANK_CORRELATION),
     *(PRUNING, PRUNING_EPOCHS, SETTLING, REMOVAL, TIMING, TIMING_SAMPLES),
-    *(DIVERSITY, ATTENTION_STATS, ROLES, GATES, PRUNED_MODELS),
+    *(DIVERSITY, PARTICLES, ATTENTION_STATS, ROLES, GATES, PRUNED_MODELS),
     *(ARMS, OVERLAP, UPDATE_COST),
     *(CLAIMS, NUMBERS),
 )
@@ -53,6 +53,7 @@ __all__ = [
     "NUMBERS",
     "OVERLAP",
     "PARAMETERS",
+    "PARTICLES",
     "PRUNED_MODELS",
     "PRUNING",
     "PRUNING_EPOCHS",

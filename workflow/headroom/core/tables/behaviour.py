@@ -7,7 +7,8 @@ _MODEL = Column(
     "model",
     "text",
     "`trained`; `untrained`: the same shape with weights as before training, the control; or the name of a pruned"
-    " model, e.g. `hard-concrete.E.0.01`",
+    " model, e.g. `hard-concrete.E.0.01`, or of a control that was trained further like it, e.g. `controls.E.all` (no"
+    " head removed) and `controls.E.random1-0.25` (a random quarter stays)",
 )
 _TREES = Column(
     "trees",
@@ -74,7 +75,7 @@ queries nor as keys. On the set `check`, teacher-forced, and on the treebank; th
 for relations, which are between words: attention to a word is the sum over its pieces, attention from a word the mean
 over its pieces (Clark et al. 2019), a piece of two words is the first one's, and the words of a multiword token
 (don't = do n't) count as one. Rare words are left out where there is no training text, relations where there is no
-treebank. Pruned models have files of their own, `attention_stats/<run>.<method>.<scope>.<setting>.csv`.
+treebank. Pruned models and controls have files of their own, `attention_stats/<run>.<model>.csv`.
 """,
 )
 
@@ -155,5 +156,46 @@ it is too high | 1 |
 
 Li et al. 2018 write the three disagreements with a minus, and average over all pairs of heads, a head's with itself
 included.
+""",
+)
+
+PARTICLES = Table(
+    path="particles/{run}.csv",
+    writers=("particles",),
+    runs="all",
+    key=("run", "epoch", "kind", "layer", "projection", "measure"),
+    columns=(
+        *RUN,
+        KIND,
+        LAYER,
+        Column(
+            "projection",
+            "text",
+            "the system of particles: the rows of the `query`, `key` or `value` projection, a head's as one vector x;"
+            " learned queries are `query` alone",
+        ),
+        Column("measure", "text", "what is measured: see below"),
+        VALUE,
+        SIGNATURE,
+    ),
+    about="""
+The heads of a site as the particles of An et al. 2020, at every epoch of every arm, whether it repels heads or not: how
+large they are, how far apart their kernel sees them, and where their repulsion R would push them. Kernel, bandwidth and
+repulsion are computed by the functions that arms train with, with the median over pairs. A site with one head has no
+rows.
+
+| `measure` | what it is |
+|---|---|
+| `norm` | Frobenius norm of the projection's weights, without bias |
+| `norm_ratio` | `norm` divided by that of the run's first epoch (`since` in the signature); empty if that is 0 |
+| `bandwidth` | h of the kernel exp(-distance² / 2h²): h² = median of distance² / (2 log(heads + 1)) |
+| `kernel_mean` | the kernel between two heads, mean over pairs; 1 if all heads are the same |
+| `kernel_sd` | its standard deviation over pairs: 0 if repulsion sees no two heads as closer than others |
+| `repulsion_from_origin` | cosine between the repulsion of a head and the head itself, mean over heads: 1 if \
+repulsion makes heads grow and does nothing else, as the arm `growth` does |
+| `repulsion_from_mean` | cosine between the repulsion of a head and its difference from the mean of the heads, mean \
+over heads: 1 if all heads are pushed from a common centre, whichever of them are alike |
+
+A cosine is 0 where there is no repulsion: heads that coincide have no direction to move in.
 """,
 )

@@ -58,12 +58,14 @@ PRUNING = Table(
     path="pruning/{run}.{scope}.csv",
     writers=("pruning",),
     runs="",
+    resampled=True,
     key=_POINT,
     columns=_CURVE,
     about="""
 The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
 on `choose` and judged on the first examples of `test` (`pruning.test_examples` of the configuration; the signature has
-the number). One file per run and scope, of the detailed runs (`detailed_seeds`).
+the number). One file per run and scope, of the detailed runs (`detailed_seeds`). Beside every file lies `.npz`: the
+main metric of every row on the resamples of the examples, by which claims pair curves.
 """,
 )
 
@@ -71,6 +73,7 @@ PRUNING_EPOCHS = Table(
     path="pruning_epochs/{run}.csv",
     writers=("pruning",),
     runs="all",
+    resampled=True,
     key=_POINT,
     columns=_CURVE,
     about="""
@@ -123,13 +126,16 @@ PRUNED_MODELS = Table(
     path="pruned_models/{run}.{way}.csv",
     writers=("gates", "from_scratch"),
     runs="",
-    key=("run", "epoch", "method", "scope", "setting", "draw", "gates", "set", "metric"),
+    resampled=True,
+    key=("run", "epoch", "method", "scope", "setting", "draw", "start", "gates", "set", "metric"),
     columns=(
         *RUN,
         _WAY[0].means(
             "as in [gates](#gates); further `continued`: no head removed, trained further alike; `gradient`: the K best"
             " heads by the main criterion stay; `random`: K random heads stay; `scratch`: the layout that"
-            " `hard-concrete` left at this lambda, trained from fresh weights"
+            " `hard-concrete` left at this lambda, trained from fresh weights; `rewound`: the same from the trained"
+            " run's own early weights (see `start`); `random-scratch`: as many heads at random, trained from fresh"
+            " weights"
         ),
         *_WAY[1:],
         Column("draw", "integer", "number of the random layout, from 1; else 0"),
@@ -143,8 +149,12 @@ PRUNED_MODELS = Table(
         Column(
             "start",
             "text",
-            "`converged`; `falling`: the last epoch still took more than 2 % off the validation loss of the model that"
-            " this started from; `unknown`: trained elsewhere; empty for `scratch`",
+            "the weights it started from. Those of the trained model: `converged`; `falling`: its last epoch still took"
+            " more than 2 % off the validation loss; `unknown`: trained elsewhere. Or earlier ones, which got the run's"
+            " training before the further one: `scratch`: fresh weights with a seed of their own (that of the run plus"
+            " 2^31, modulo 2^32), also for the order of batches and dropout; `rewound-init`: the run's own before its"
+            " first update, with its batches; `rewound-epoch1`: the run's own after its first epoch, with the batches"
+            " that followed and fresh moments of Adam",
         ),
         Column("gates", "text", "`hard`: heads are gone; `soft`: gates as learned, without noise"),
         *(
@@ -152,13 +162,26 @@ PRUNED_MODELS = Table(
             for column in DIFFERENCE
         ),
         REMOVED,
-        Column("updates", "integer", "updates of further training; empty for `scratch`"),
+        Column("updates", "integer", "updates of the weights in further training: the same for every method"),
+        Column(
+            "gate_updates",
+            "integer",
+            "updates of further training before these, of the gates alone: those of exact selection",
+        ),
+        Column(
+            "total_updates",
+            "integer",
+            "updates of the weights in all, those of the training before among them: the same for pruned models,"
+            " controls and models trained from the start; empty for a model that was trained elsewhere",
+        ),
         SIGNATURE,
     ),
     about="""
-Models that lost heads and were trained further, compared with the model before on the same examples. One file per
-run and way, `pruned_models/<run>.<method>.<scope>.csv`, and `pruned_models/<run>.controls.csv`,
-`pruned_models/<run>.scratch-<lambda>.csv`.
+Models that lost heads and were trained further, compared with the model before on the same examples. Layouts that
+were trained from the start (`scratch`, `rewound`, `random-scratch`) get the run's epochs and then the same further
+training. One file per run and way, `pruned_models/<run>.<method>.<scope>.csv`, per scope of the controls,
+`pruned_models/<run>.controls.<scope>.csv`, and per model trained from the start,
+`pruned_models/<run>.<start>-<lambda>.csv` (random layouts: `<run>.random<draw>-<lambda>.csv`).
 """,
 )
 

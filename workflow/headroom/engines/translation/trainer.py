@@ -1,6 +1,6 @@
 """fairseq as this project trains with it: the command line, the task, and the Trainer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -190,10 +190,11 @@ def configuration(arguments: list[str]) -> Any:
     return convert_namespace_to_omegaconf(options.parse_args_and_arch(parser, input_args=arguments))
 
 
-def build_trainer(cfg: Any, profile: str = "") -> Trainer:
+def build_trainer(cfg: Any, profile: str = "", weights: Mapping[str, Tensor] | None = None) -> Trainer:
     """Return fairseq's Trainer with task, model and criterion, seeded as `fairseq-train` does.
 
     The heads of a profile are sliced out before the model sees a sentence; HeadroomError if it has no such head.
+    `weights` are those of the whole model to start from; None for fresh ones.
     """
     utils.import_user_module(cfg.common)
     metrics.reset()
@@ -201,6 +202,8 @@ def build_trainer(cfg: Any, profile: str = "") -> Trainer:
     utils.set_torch_seed(cfg.common.seed)
     task = tasks.setup_task(cfg.task)
     model = task.build_model(cfg.model)
+    if weights is not None:
+        model.load_state_dict(dict(weights))
     if profile:
         _slice(model, profile)
     task.load_dataset("valid", combine=False, epoch=1)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path, read_lines, sha256
+from headroom.core.files import atomic_path, sha256
 from headroom.core.table import signature
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
@@ -43,7 +43,8 @@ class TranslationTraining(Training):
         training: How to train.
         arm: The way to train.
         arm_arguments: The fairseq arguments of an arm, given the seed; its module registers what they name.
-        profile: File with the names of heads that the model does not have; None for all heads.
+        removed: The names of the heads that the model does not have.
+        rewound: The checkpoint of the whole model after its first epoch, to start from; None for fresh weights.
     """
 
     data: Path
@@ -54,9 +55,15 @@ class TranslationTraining(Training):
     seed: int
     device: str
     processes: int = 1
-    profile: Path | None = None
+    removed: str = ""
+    rewound: Path | None = None
 
     unit = "words"
+
+    @property
+    def first(self) -> int:
+        """Number of the first epoch."""
+        return 2 if self.rewound else 1
 
     @property
     def arguments(self) -> list[str]:
@@ -71,14 +78,11 @@ class TranslationTraining(Training):
             processes=self.processes,
         )
 
-    @property
-    def removed(self) -> str:
-        """The names of the heads that the model does not have."""
-        return " ".join(read_lines(self.profile)) if self.profile else ""
-
     def check(self) -> None:
         """Raise HeadroomError if settings and machine do not fit, or the data are not prepared."""
-        _ = self.arguments, self.removed
+        _ = self.arguments
+        if self.first > self.epochs:
+            raise HeadroomError("--rewound: no epoch is left after the first; give more --epochs")
         if missing := [name for name in _NEEDED if not (self.data / name).is_file()]:
             raise HeadroomError(f"{self.data} has no {missing[0]}: give the directory that headroom vocabulary wrote")
 
@@ -89,6 +93,7 @@ class TranslationTraining(Training):
             "command": self.arguments[1:],
             "profile": self.removed,
             "data": {path.name: sha256(path) for path in files},
+            "rewound": sha256(self.rewound) if self.rewound else "",
             "versions": [torch.__version__, VERSION],
         }
 
@@ -100,15 +105,33 @@ class TranslationTraining(Training):
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
         """Train up to an epoch."""
-        train(arguments=self.arguments, epochs=epochs, work=work, notify=notify, profile=self.removed)
+        train(
+            arguments=self.arguments,
+            epochs=epochs,
+            work=work,
+            notify=notify,
+            profile=self.removed,
+            rewound=self.rewound,
+        )
 
     def files(self, epoch: int) -> Sequence[str]:
         """Return the file of an epoch's model."""
         return [f"epoch{epoch}.pt"]
 
 
-def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, profile: str = "") -> list[EpochRecord]:
+def train(
+    *,
+    arguments: list[str],
+    epochs: int,
+    work: Path,
+    notify: Notify,
+    profile: str = "",
+    rewound: Path | None = None,
+) -> list[EpochRecord]:
     """Train a model without the heads of `profile` up to an epoch, resuming from the newest whole state in `work`.
+
+    With `rewound`, the whole model's checkpoint after epoch 1, training starts from its weights at epoch 2: with the
+    updates counted, the learning rate and the order of batches that follow epoch 1, and fresh moments of Adam.
 
     After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that is
     needed to resume), in this order and each whole or absent; the two newest states are kept. Killed at any moment, a
@@ -125,15 +148,20 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, prof
     work.mkdir(parents=True, exist_ok=True)
     cfg = configuration(arguments)
     cfg.distributed_training.distributed_rank = this_process()
-    trainer = build_trainer(cfg, profile)
-    last = last_whole_epoch(work)
+    start = load_state(rewound) if rewound else None
+    first = 2 if start else 1
+    trainer = build_trainer(cfg, profile, start and start["model"])
+    last = last_whole_epoch(work, first)
     if last:
         logger.info("going on after epoch %d", last)
     cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
     cfg.checkpoint.save_dir = str(work)
     cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
     _, epoch_iterator = checkpoint_utils.load_checkpoint(cfg.checkpoint, trainer)
-    for epoch in range(last + 1, epochs + 1):
+    if start and not last:
+        trainer.set_num_updates(start["optimizer_history"][-1]["num_updates"])
+        epoch_iterator = trainer.get_train_iterator(first, load_dataset=False)
+    for epoch in range(max(last + 1, first), epochs + 1):
         record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify)
         check_replicas(trainer.model.parameters())
         if this_process() == 0:
@@ -141,14 +169,14 @@ def train(*, arguments: list[str], epochs: int, work: Path, notify: Notify, prof
         trainer.lr_step(epoch, record.valid_loss)
         epoch_iterator = trainer.get_train_iterator(epoch_iterator.next_epoch_idx, load_dataset=False)
     wait_for_all()
-    return read_records(work, epochs)
+    return read_records(work, epochs, first)
 
 
-def last_whole_epoch(work: Path) -> int:
-    """Return the newest epoch from which training can go on, 0 if there is none."""
+def last_whole_epoch(work: Path, first: int = 1) -> int:
+    """Return the newest epoch from which training can go on, 0 if there is none; `first` is that of the training."""
     states = sorted((int(path.stem.removeprefix("state")) for path in work.glob("state*.pt")), reverse=True)
     for epoch in states:
-        models_there = all((work / f"epoch{e}.pt").is_file() for e in range(1, epoch + 1))
+        models_there = all((work / f"epoch{e}.pt").is_file() for e in range(first, epoch + 1))
         if models_there and is_whole(work / f"state{epoch}.pt"):
             return epoch
     return 0

@@ -53,8 +53,8 @@ class Criterion:
     """The experiment whose table its scores are in."""
     rows: Callable[[pandas.DataFrame, str], pandas.DataFrame] | None = None
     """From that table, and the name of the set that heads are chosen on, to rows with the columns run, epoch, kind,
-    layer, head, half (`all`, and `choose` and `score` where they are known), value and signature; None for criteria of
-    the table `scores`, whose raw scores are read."""
+    layer, head, half (`all`, and `choose` and `score` where they are known), value, signature and, of a criterion that
+    breaks ties, tie; None for criteria of the table `scores`, whose raw scores are read."""
     score: Score | None = None
     """What computes it, for criteria of the table `scores`; one function may serve several criteria."""
     compared: bool = True
@@ -108,7 +108,10 @@ def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
 def criterion_scores(
     name: str, paths: Sequence[Path | str], *, epoch: int, chosen_on: str = "choose"
 ) -> dict[Head, float]:
-    """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them."""
+    """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them.
+
+    Of a criterion that breaks ties they are the ranks of the heads, from 0.
+    """
     one = criterion(name)
     if not paths:
         raise HeadroomError(f"criterion {name}: its scores are missing; give --{one.table.replace('_', '-')} TABLE")
@@ -116,9 +119,16 @@ def criterion_scores(
         rows = one.read(path, chosen_on)
         rows = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
         if len(rows):
-            return by_head(rows, rows["value"])
+            return by_head(rows, _ranked(rows) if "tie" in rows else rows["value"])
     named = ", ".join(map(str, paths))
     raise HeadroomError(f"{named} has no scores by {name} at epoch {epoch}, chosen on {chosen_on}; write it again")
+
+
+def _ranked(rows: pandas.DataFrame) -> list[float]:
+    """Return the rank of every row by value, equal ones by `tie`, (rows,); rows equal in both have one rank."""
+    keys = list(zip(rows["value"], rows["tie"]))
+    ranks = {key: float(rank) for rank, key in enumerate(sorted(set(keys)))}
+    return [ranks[key] for key in keys]
 
 
 def check(place: str, named: Sequence[str], main: str) -> list[str]:

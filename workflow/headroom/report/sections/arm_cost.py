@@ -3,7 +3,7 @@
 import pandas
 
 from headroom.claims.arm_effects import ratios
-from headroom.claims.papers import threshold
+from headroom.claims.entries import threshold
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import count, estimate, listing, number, plural
 from headroom.core.statistics import Estimate, median_of

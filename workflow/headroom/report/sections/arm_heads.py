@@ -2,11 +2,11 @@
 
 import pandas
 
+from headroom.claims.entries import all_claims
 from headroom.claims.evidence import judged
 from headroom.claims.head_counts import Sweep, read_sweep, sweeps
 from headroom.claims.metrics import metric_name
 from headroom.claims.paired import scores_by_seed
-from headroom.claims.papers import all_claims
 from headroom.claims.selection import main_metric, main_set
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.words import in_words

@@ -1,9 +1,9 @@
 """Pruning by arm: the curve by each model's own scores, what it says in one number, how even importance is."""
 
 from headroom.claims.arm_effects import numbers_of, prunability
+from headroom.claims.entries import all_claims
 from headroom.claims.metrics import metric_name
 from headroom.claims.paired import main_pair
-from headroom.claims.papers import all_claims
 from headroom.claims.selection import last_arm_curves
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.words import in_words

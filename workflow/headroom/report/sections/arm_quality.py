@@ -3,10 +3,10 @@
 import pandas
 
 from headroom.claims.arms import ArmDescription
+from headroom.claims.entries import all_claims
 from headroom.claims.evidence import estimate_in, judged
 from headroom.claims.metrics import metric_name
 from headroom.claims.paired import baseline_of, difference_of, differences, main_pair, scores_by_seed
-from headroom.claims.papers import all_claims
 from headroom.claims.repulsion import less as less_of
 from headroom.claims.selection import main_metric, main_set
 from headroom.claims.study_tables import StudyTables, arm_of

@@ -103,7 +103,7 @@ def _table(points: dict[tuple[str, float], tuple[Estimate, list[int]]], scope: s
         f"Change in {metric_points(pruned['metric'].iloc[0])} from each run’s own trained model; in parentheses the"
         f" heads kept. Brackets: 95 %, {_interval(runs)}. Hard-concrete gates do not take a number of heads: the model"
         " nearest to it is shown. Curves go in steps of a tenth, the nearest is taken, and may be judged on fewer"
-        " examples."
+        " examples. Models that were trained on had the same number of updates of their weights."
     )
     return grid_table(
         cells,

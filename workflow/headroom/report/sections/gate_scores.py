@@ -18,6 +18,8 @@ from headroom.report.names import METHOD_NAMES, SCOPES, run_name
 from headroom.report.palette import Colour
 from headroom.report.voita_values import ENCODER_PRUNED, SOURCES
 
+_NAMES = METHOD_NAMES | {"rewound": "same layout rewound", "random-scratch": "random layout from scratch"}
+
 _LOOKS = {
     RANDOM: ("x", "1.5 2.5"),
     GRADIENT: ("D", "5 3"),
@@ -46,9 +48,9 @@ def exhibit(rows: pandas.DataFrame, run: str, *, colour: Colour, kind: TaskKind)
         rows=tuple(_panel(rows_where(judged_rows, scope=scope), scope, colour) for scope in scopes),
         alt=finding,
         shows=finding,
-        how="Score by heads kept; higher and further left is better. All models were trained on for the same number of"
-        " updates; the grey dashed line was so without losing a head, and tells what that alone changes. Hollow marks:"
-        " some gates were still undecided. The thin dashed line is the trained model before.",
+        how="Score by heads kept; higher and further left is better. The weights of all models were trained on for the"
+        " same number of updates; the grey dashed line was so without losing a head, and tells what that alone changes."
+        " Hollow marks: some gates were still undecided. The thin dashed line is the trained model before.",
         tables=(_table(rows_where(rows, run=run), run),),
         papers=(_paper(own),) if kind == "translation" else (),
     )
@@ -112,7 +114,7 @@ def _table(rows: pandas.DataFrame, run: str) -> Table:
     chosen = hard(rows)
     apart = {(scope, setting): value for scope, setting, value in _soft(judged(rows))}
     frame = chosen.drop(columns=["study", "epoch", "removed", "signature"]).assign(
-        name=chosen["method"].map(lambda method: METHOD_NAMES.get(method, method)),
+        name=chosen["method"].map(lambda method: _NAMES.get(method, method)),
         of=[f"{kept:.0f} of {heads:.0f}" for kept, heads in zip(chosen["kept"], chosen["heads"])],
         shown=[change_of(row) for _, row in chosen.iterrows()],
         apart=[
@@ -135,8 +137,8 @@ def _table(rows: pandas.DataFrame, run: str) -> Table:
     ]
     caption = f"every model of {run_name(run)}, heads trained on with hard gates"
     note = (
-        "Start: converged, or falling where the trained model was still improving. Hard less soft: what making"
-        " gates 0 or 1 changes."
+        "Start: converged, or falling where the trained model was still improving; scratch or rewound where a layout"
+        " was trained from earlier weights. Hard less soft: what making gates 0 or 1 changes."
     )
     return table_of(frame, columns, caption=caption, filename="pruned.csv", note=note)
 

@@ -45,13 +45,13 @@ def _positional_finding(tables: StudyTables, run: str, steady: pandas.DataFrame)
     if roles.empty:
         best = steady.iloc[0]
         return (
-            f"No head is positional: {best['name']} comes nearest, with {percent(best['value'])} of words at position"
+            f"No head is positional: {best['name']} comes nearest, with {percent(best['value'])} of pieces at position"
             f" {target_name(best['target'])}."
         )
     named = roles.assign(name=[str(head) for head in heads_of(roles)])
     sure = dict(zip(steady["name"], steady["confidence"]))
     heads = listing(
-        f"{row['name']} ({target_name(row['target'])} for {percent(row['value'])} of words, confidence"
+        f"{row['name']} ({target_name(row['target'])} for {percent(row['value'])} of pieces, confidence"
         f" {fixed(sure.get(row['name'], float('nan')))})"
         for _, row in named.iterrows()
     )
@@ -72,9 +72,9 @@ def _positions_table(steady: pandas.DataFrame) -> Table:
     columns = [
         Column("name", "head", numeric=False),
         Column("target", "position", target_name),
-        Column("value", "share of words", lambda value: percent(value, 1)),
+        Column("value", "share of pieces", lambda value: percent(value, 1)),
         Column("confidence", "confidence", fixed),
-        Column("count", "words", count),
+        Column("count", "pieces", count),
     ]
     caption = f"heads by their most frequent relative position, the {len(steady)} steadiest"
     return table_of(steady, columns, caption=caption, filename="positions.csv")

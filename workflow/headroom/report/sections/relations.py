@@ -3,7 +3,7 @@
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.papers import threshold
+from headroom.claims.entries import threshold
 from headroom.claims.roles import PLAIN, SHUFFLED, TRAINED, UNTRAINED, relations_of
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import MISSING, count, fixed, interval, listing, percent

@@ -3,7 +3,7 @@
 import numpy
 import pandas
 
-from headroom.claims.papers import threshold
+from headroom.claims.entries import threshold
 from headroom.claims.relevance import conservation_error, leading_sites, over_uniform
 from headroom.claims.roles import main_roles
 from headroom.claims.selection import heads_of, rows_where

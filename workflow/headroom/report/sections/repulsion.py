@@ -1,4 +1,4 @@
-"""Repulsion: arms compared in quality, diversity of heads, number of heads, prunability, updates and cost."""
+"""Repulsion: arms compared in quality, diversity, growth, number of heads, prunability, updates and cost."""
 
 from headroom.claims.arms import BASELINE, ArmDescription
 from headroom.claims.study_tables import StudyTables, seed_of
@@ -10,6 +10,7 @@ from headroom.report.sections import (
     arm_diversity,
     arm_heads,
     arm_overlaps,
+    arm_particles,
     arm_pruning,
     arm_quality,
     arm_updates,
@@ -22,7 +23,7 @@ ENOUGH_SEEDS = 5
 FEW_ARMS = 3
 """Up to so many controls are described in a sentence."""
 
-TOLD = (arm_quality, arm_diversity, arm_heads, arm_pruning, arm_overlaps, arm_updates, arm_cost)
+TOLD = (arm_quality, arm_diversity, arm_particles, arm_heads, arm_pruning, arm_overlaps, arm_updates, arm_cost)
 """The modules of the exhibits, in the order of telling; each has `exhibit(tables)`."""
 
 

@@ -1,17 +1,24 @@
-"""The same layouts trained from scratch (the second paper's table 2)."""
+"""The same layouts trained from scratch (the second paper's table 2), rewound, and random ones from scratch."""
 
 import pandas
 
 from headroom.claims.gates import scratch_differences
-from headroom.claims.gating import layout
+from headroom.claims.gating import hard, layout
 from headroom.claims.metrics import metric_points
-from headroom.claims.selection import heads_of
+from headroom.claims.selection import heads_of, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.core.formatting import MISSING, estimate, fixed, plural
 from headroom.core.statistics import mean_of
 from headroom.report.exhibits import Column, Exhibit, Paper, Table, table_of
 from headroom.report.names import run_name
 from headroom.report.voita_values import LAYOUTS, SOURCES
+
+OTHERS = {
+    "rewound to the start": {"method": "rewound", "start": "rewound-init"},
+    "rewound to epoch 1": {"method": "rewound", "start": "rewound-epoch1"},
+    "random layout from scratch": {"method": "random-scratch"},
+}
+"""Columns of models that stand beside those from scratch, and the rows of `pruned_models` that they are."""
 
 
 def exhibit(tables: StudyTables) -> Exhibit | None:
@@ -30,7 +37,9 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         f" {plural(draws, 'model')} from scratch)."
     )
     papers = (_paper(),) if kind_of(tables.task) == "translation" else ()
-    return Exhibit(name="scratch", shows=finding, tables=(_table(rows, metric),), papers=papers)
+    return Exhibit(
+        name="scratch", shows=finding, tables=(_table(rows, hard(tables.pruned_models), metric),), papers=papers
+    )
 
 
 def _layouts(tables: StudyTables, both: pandas.DataFrame) -> pandas.DataFrame:
@@ -44,7 +53,7 @@ def _layouts(tables: StudyTables, both: pandas.DataFrame) -> pandas.DataFrame:
     return both.assign(layout=written)
 
 
-def _table(rows: pandas.DataFrame, metric: str) -> Table:
+def _table(rows: pandas.DataFrame, models: pandas.DataFrame, metric: str) -> Table:
     made = []
     for (run, setting), own in rows.groupby(["run", "setting"], sort=False):
         scratch, gain = mean_of(list(own["value_scratch"])), mean_of(list(own["gain"]))
@@ -57,8 +66,10 @@ def _table(rows: pandas.DataFrame, metric: str) -> Table:
                 "scratch": estimate(*scratch, most=2),
                 "gain": estimate(*gain, signed=True, most=2),
                 "seeds": own["draw_scratch"].nunique(),
+                **_beside(rows_where(models, run=run, setting=setting)),
             }
         )
+    others = [name for name in OTHERS if any(row[name] != MISSING for row in made)]
     columns = [
         Column("run", "run", run_name, numeric=False),
         Column("setting", "λ"),
@@ -67,10 +78,21 @@ def _table(rows: pandas.DataFrame, metric: str) -> Table:
         Column("scratch", "from scratch"),
         Column("gain", f"difference in {metric}"),
         Column("seeds", "seeds from scratch"),
+        *(Column(name, name) for name in others),
     ]
-    note = "Brackets: 95 % t-interval over the seeds from scratch, where there are several."
+    note = (
+        "Brackets: 95 % t-interval over the seeds from scratch, or over random layouts, where there are several. From"
+        " scratch: fresh weights with a seed of their own. Rewound: the trained run’s own weights before its first"
+        " update, or after its first epoch. All models have as many updates: the run’s, then the same further training."
+    )
     caption = "layouts pruned from the trained model and trained from scratch"
     return table_of(pandas.DataFrame(made), columns, caption=caption, filename="scratch.csv", note=note)
+
+
+def _beside(models: pandas.DataFrame) -> dict[str, str]:
+    """Return the scores of the other models of one run's layout, by `OTHERS`."""
+    found = {name: list(rows_where(models, **where)["value"]) for name, where in OTHERS.items()}
+    return {name: estimate(*mean_of(values), most=2) if values else MISSING for name, values in found.items()}
 
 
 def _paper() -> Paper:

@@ -31,7 +31,8 @@ NOTICEABLE = "noticeable"
 
 SEVERAL_RUNS = (
     " Every run of the baseline is judged alone; the verdict is that of more than half of the runs, and"
-    " without such a majority undecided. Ours is the mean of the runs; its interval spans all of theirs."
+    " without such a majority undecided. Ours is the mean of the runs, with an interval for other runs on other"
+    " sentences where all share resamples, else with the range of their intervals."
 )
 
 ALL_RUNS = " All runs are judged together: there is one verdict per task."

@@ -10,14 +10,14 @@ from pathlib import Path
 import headroom.claims
 import pytest
 import yaml
-from headroom.claims.papers import PLACE, Amount, all_claims, filled, read_papers, rule_of, threshold
+from headroom.claims.entries import PLACE, Amount, all_claims, filled, read_papers, rule_of, threshold
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate, Number, Reading
 from headroom.claims.words import words_for
 from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
 
-HELPERS = {"headroom.claims.evidence", "headroom.claims.papers"}
+HELPERS = {"headroom.claims.evidence", "headroom.claims.entries"}
 
 
 def rules() -> set[str]:

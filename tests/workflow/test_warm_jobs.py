@@ -1,0 +1,58 @@
+"""What the tests run instead of `snakemake` and of jobs is what they would have run."""
+
+import re
+from pathlib import Path
+
+import pytest
+from commands import Ended
+from whole_project import Project, new_project
+
+OF_THE_MOMENT = re.compile(
+    r"^\[.* \d\d:\d\d:\d\d \d{4}\]$|^  (?:Date|Workflow ID): .*$|^Complete log.*: .*$|\d+:\d\d:\d\d\.\d+", flags=re.M
+)
+WORD = re.compile(r"[\w./:-]+")
+SECONDS = re.compile(r"[\d.:]+$")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return the project before any run."""
+    return new_project(tmp_path_factory.mktemp("bare") / "project")
+
+
+def words(ended: Ended) -> list[str]:
+    """Return what a command said without times, in any order: sets are printed in one that hashes decide."""
+    return sorted(WORD.findall(OF_THE_MOMENT.sub("", ended.output)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "changes", "status"),
+    [
+        (("-n",), {}, 0),
+        (("-n",), {"translation.training.epoch": 2}, 1),
+        (("-n", "nothing.txt"), {}, 1),
+        (("-n", "--no-such-option"), {}, 2),
+    ],
+    ids=["a plan", "a wrong key", "a wrong target", "a wrong option"],
+)
+def test_a_real_snakemake_says_the_same(
+    bare: Project, arguments: tuple[str, ...], changes: dict[str, int], status: int
+) -> None:
+    study = bare.configure(changes)
+    real, warm = (bare.snakemake(*arguments, "--forceall", study=study, warm=warm) for warm in (False, True))
+    assert real.status == warm.status == status, warm.output
+    assert words(real) == words(warm)
+
+
+def test_a_real_snakemake_says_the_same_of_a_job(bare: Project) -> None:
+    target = ("results/tiny/configuration.json", "--forceall")
+    real, warm = (bare.snakemake(*target, warm=warm) for warm in (False, True))
+    assert real.status == warm.status == 0, warm.output
+    first, second = ([word for word in words(one) if not SECONDS.match(word)] for one in (real, warm))
+    assert first == second
+
+
+def test_a_real_stage_says_the_same(bare: Project, tmp_path: Path) -> None:
+    real, warm = (bare.stage("parameters", "--checkpoint", "none.pt", warm=warm) for warm in (False, True))
+    assert real.status == warm.status != 0
+    assert words(real) == words(warm)

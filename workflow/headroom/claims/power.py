@@ -1,0 +1,80 @@
+"""What would decide an undecided claim: how many more sentences or seeds, at the variance seen."""
+
+import math
+
+from scipy.stats import t
+
+from headroom.claims.evaluation import Decision
+from headroom.claims.verdict import UNDECIDED, Verdict
+from headroom.core.statistics import LEVEL, Estimate
+
+MOST = 1000.0
+"""More than this many times the data is no advice: the number is at its threshold."""
+
+
+def needed(decision: Decision) -> str:
+    """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known."""
+    size = wanted(decision)
+    if size is None:
+        return ""
+    unit, present = ("seed", decision.seeds) if decision.claim.together else ("sentence", _examples(decision))
+    if math.isinf(size):
+        return f"no number of {unit}s: it is at the threshold"
+    more = _rounded(size - present)
+    return f"about {more} more {unit}{'' if more == '1' else 's'}"
+
+
+def wanted(decision: Decision) -> float | None:
+    """Return how many seeds, or sentences, would decide an undecided claim; None where that is not known.
+
+    The widths of intervals shrink with the root of the number of sentences; over seeds they also lose Student's
+    quantile. Taken is the largest number that an undecided part of the rule asks for; infinity beyond all reason.
+    """
+    if decision.verdict != UNDECIDED:
+        return None
+    still = [one for reading in decision.readings if reading.verdict == UNDECIDED for one in _open(reading.verdict)]
+    if decision.claim.together:
+        return max((seeds_for(*one, decision.seeds) for one in still), default=None)
+    examples, times = _examples(decision), max((factor(*one) for one in still), default=1.0)
+    if not examples or times == 1:
+        return None
+    return math.inf if times > MOST else examples * times
+
+
+def _examples(decision: Decision) -> int:
+    return max((reading.examples for reading in decision.readings), default=0)
+
+
+def _open(verdict: str) -> tuple[tuple[Estimate, float], ...]:
+    return verdict.open if isinstance(verdict, Verdict) else ()
+
+
+def factor(found: Estimate, threshold: float) -> float:
+    """Return how many times the examples take the threshold out of an interval, the value staying where it is.
+
+    1 without an interval; infinity for a value at the threshold.
+    """
+    side = found.value - found.low if found.value > threshold else found.high - found.value
+    distance = abs(found.value - threshold)
+    if math.isnan(side):
+        return 1.0
+    return math.inf if distance == 0 else max(1.0, (side / distance) ** 2)
+
+
+def seeds_for(found: Estimate, threshold: float, seeds: int) -> float:
+    """Return how many seeds take the threshold out of a t-interval over seeds, at their spread; infinity beyond all."""
+    distance, half = abs(found.value - threshold), (found.high - found.low) / 2
+    if math.isnan(half):
+        return float(max(seeds, 1) + 1)  # one has no interval
+    spread = half * seeds**0.5 / float(t.ppf((1 + LEVEL) / 2, seeds - 1))
+    for number in range(seeds, int(MOST) + 1):
+        if float(t.ppf((1 + LEVEL) / 2, number - 1)) * spread / number**0.5 < distance:
+            return float(number)
+    return math.inf
+
+
+def _rounded(amount: float) -> str:
+    """Return a number with two significant digits, at least 1: 1,900 of 1,873."""
+    amount = max(amount, 1.0)
+    size = 10 ** max(0, math.floor(math.log10(amount)) - 1)
+    return f"{math.ceil(amount / size - 1e-9) * size:,.0f}"
