@@ -49,6 +49,8 @@ def _verdict(claim: Claim, task: str, verdict: str, runs: pandas.DataFrame, numb
     alone = runs[runs["run"] != POOLED]
     if len(alone) > 1:
         ours = f"{ours} ({_spread(alone, numbers)})"
+    needed = rows_where(runs, run=POOLED)["needed"].iloc[0]
+    ours += f"; {needed} would decide" if needed.startswith("about") else f"; {needed}" if needed else ""
     paper = claim.paper_of(task)
     return ClaimVerdict(claim.id, claim.sentence, task, paper, ours, verdict, claim.rule_text, claim.section)
 

@@ -1,0 +1,155 @@
+"""A true effect of the paper's size is seldom refuted, at the sizes of the starter: by simulation."""
+
+from collections.abc import Callable
+
+import numpy
+import pytest
+from headroom.claims.ablation import unchanged_share
+from headroom.claims.verdict import FAILS, above, below
+from headroom.core.curves import area, removable_share, share_kept
+from headroom.core.statistics import (
+    Estimate,
+    exchanged,
+    exchanges,
+    holm,
+    interval,
+    mean_of,
+    percentage,
+    resampled_indices,
+    resampling_weights,
+    tail_p,
+)
+from numpy import ndarray
+from pandas import DataFrame
+from scipy.stats import hypergeom, nchypergeom_fisher
+
+pytestmark = pytest.mark.long
+
+DRAWS = 300
+RIGHT, CHANCE = 0.836, 0.318  # BERT on MNLI (Michel et al. 2019)
+
+
+def answers(random: numpy.random.Generator, shares: list[float], examples: int, churn: float = 0.04) -> ndarray:
+    """Return right answers (points, examples) of a model that keeps these shares of its score, the first one all.
+
+    Answers change both ways: `churn` of the examples more than the loss needs.
+    """
+    full = random.random(examples) < RIGHT
+    rows = [full]
+    for share in shares[1:]:
+        gained = churn / (1 - RIGHT)
+        lost = 1 - (CHANCE + (RIGHT - CHANCE) * share - (1 - RIGHT) * gained) / RIGHT
+        rows.append(random.random(examples) < numpy.where(full, 1 - lost, gained))
+    return numpy.stack(rows).astype(float)
+
+
+def kept(right: ndarray, weights: ndarray) -> ndarray:
+    """Return shares kept, (1 + samples, points), from right answers (points, examples)."""
+    means = numpy.vstack([right.mean(axis=1), weights @ right.T / right.shape[1]])
+    return share_kept(means, means[:, :1], CHANCE)
+
+
+def refuted(decide: Callable[[numpy.random.Generator], str]) -> float:
+    random = numpy.random.default_rng(0)
+    return sum(decide(random) == FAILS for _ in range(DRAWS)) / DRAWS
+
+
+CURVE = [1.0, 1.0, 0.995, 0.99, 0.985, 0.96, 0.93, 0.84, 0.42, 0.14, 0.0]
+"""BERT on MNLI by importance: at 40 % removed it has lost 1.5 % above chance."""
+
+BY_ABLATION = [1.0, 0.99, 0.97, 0.94, 0.88, 0.755, 0.6, 0.4, 0.25, 0.12, 0.0]
+SHARES = numpy.arange(11) / 10
+
+
+@pytest.mark.parametrize("examples", [150, 500])
+def test_pruning_curves_of_the_paper(examples: int) -> None:
+    weights = resampling_weights(resampled_indices(examples, 400))
+
+    def removable(random: numpy.random.Generator) -> str:
+        curve = kept(answers(random, CURVE, examples), weights)
+        return above(removable_share(SHARES, curve, 0.03), 0.4 - 0.5 / 144)
+
+    def beats_ablation(random: numpy.random.Generator) -> str:
+        both = kept(answers(random, [*CURVE, *BY_ABLATION], examples), weights)
+        areas = area(SHARES, both[:, :11]) - area(SHARES, both[:, 11:])
+        return above(Estimate(areas[0], *interval(areas[1:])), 0.0)
+
+    assert refuted(removable) <= 0.05
+    assert refuted(beats_ablation) <= 0.05
+
+
+@pytest.mark.parametrize("examples", [300, 1000])
+def test_single_heads_of_the_paper(examples: int) -> None:
+    """Of 72 heads one gains as much as the paper's best, most change nothing, a few lose two points."""
+    weights = resampling_weights(resampled_indices(examples, 400))
+    drawn = exchanges(examples, 400)
+    effects = [1.0, 1.004, *[1.0] * 61, *[0.96] * 10]
+
+    def table(random: numpy.random.Generator) -> DataFrame:
+        right = answers(random, effects, examples)
+        full = numpy.stack([right[0], numpy.ones(examples)], axis=1)
+        rows = []
+        for other in right[1:]:
+            both = numpy.stack([other, numpy.ones(examples)], axis=1)
+            delta = float(percentage(both.sum(axis=0)) - percentage(full.sum(axis=0)))
+            low, high = interval(100 * weights @ (other - right[0]) / examples)
+            p = tail_p(exchanged(full, both, percentage, drawn), delta)
+            rows.append({"delta": delta, "low": low, "high": high, "tail": p, "scale": 100 * (RIGHT - CHANCE)})
+        frame = DataFrame(rows)
+        return frame.assign(p_holm=holm(frame["tail"].tolist()), run="mnli.baseline.seed1")
+
+    def most_unchanged(random: numpy.random.Generator) -> str:
+        return above(unchanged_share(table(random), level=0.05, margin=0.03), 0.5)
+
+    def some_improve(random: numpy.random.Generator) -> str:
+        found = table(random)
+        return FAILS if float((found["high"] / found["scale"]).max()) < 0.004 else ""
+
+    assert refuted(most_unchanged) <= 0.05
+    assert refuted(some_improve) <= 0.05
+
+
+@pytest.mark.parametrize(("heads", "roles", "survivors"), [(24, 3, 4), (24, 2, 4), (48, 14, 17)])
+def test_heads_with_a_role_that_survive(heads: int, roles: int, survivors: int) -> None:
+    """With the odds of the paper, 17, and with those of the rule, 3."""
+    for odds in (17.0, 3.0):
+        urn = nchypergeom_fisher(heads, roles, survivors, odds)
+        found = urn.rvs(size=4000, random_state=numpy.random.default_rng(1))
+        least = nchypergeom_fisher(heads, roles, survivors, 3.0)
+        assert (least.cdf(found) < 0.05).mean() <= 0.055
+    random = hypergeom(heads, roles, survivors).rvs(size=4000, random_state=numpy.random.default_rng(2))
+    assert (hypergeom(heads, roles, survivors).sf(random - 1) < 0.05).mean() <= 0.055  # and seldom found by chance
+
+
+@pytest.mark.parametrize("seeds", [2, 3])
+def test_gains_of_the_paper_over_seeds(seeds: int) -> None:
+    """An et al. 2020: +0.8 BLEU, with half a point between seeds; prunability within its margins."""
+    assert refuted(lambda random: above(mean_of(random.normal(0.8, 0.7, seeds)), 0.0)) <= 0.05
+    assert refuted(lambda random: below(mean_of(random.normal(-0.016, 0.01, seeds)), 0.0)) <= 0.05
+
+
+@pytest.mark.parametrize("heads", [72, 144])
+def test_correlations_of_the_paper_between_domains(heads: int) -> None:
+    """The smallest of its correlations, .27 by Spearman, is not surely below the rule's bound."""
+    from headroom.core.ranks import correlation
+
+    def decide(random: numpy.random.Generator) -> str:
+        common = random.normal(size=heads)
+        pair = [0.27**0.5 * common + (1 - 0.27) ** 0.5 * random.normal(size=heads) for _ in range(2)]
+        found = correlation("spearman", *pair)
+        return FAILS if found.high < 0.2 else ""
+
+    assert refuted(decide) <= 0.05
+
+
+@pytest.mark.parametrize("examples", [200, 500])
+def test_gates_of_the_paper(examples: int) -> None:
+    """10 of 48 heads keep 99.5 % of the score; the same training without gates changes nothing."""
+    weights = resampling_weights(resampled_indices(examples, 400))
+
+    def decide(random: numpy.random.Generator) -> str:
+        found = kept(answers(random, [1.0, 0.995, 1.0], examples), weights)
+        score = 1 + found[:, 1] - found[:, 2]
+        return above(Estimate(score[0], *interval(score[1:])), 0.97)
+
+    assert refuted(decide) <= 0.05
