@@ -1,33 +1,28 @@
 """Small tables written by hand for tests of claims: only the columns that matter are given."""
 
 import math
-import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from statistics import NormalDist
 from typing import Any
 
-import numpy
 from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import Decision, evaluate
 from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.study_tables import TRANSLATION, StudyTables
 from headroom.core import tables
-from headroom.core.resamples import Resamples, resamples_beside
 from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report.verdicts import ClaimVerdict, verdicts
 from pandas import DataFrame
+from written_tables import write_rows
 
 Row = dict[str, Any]
 
 
 RUN = "translation.baseline.seed1"
 
-
 CLASSIFIER = "sst2.baseline.seed1"
-
 
 OTHER_RUN = "translation.baseline.seed2"
 
@@ -45,32 +40,8 @@ def study(directory: Path, *, known: Sequence[ArmDescription] = (), **given: Seq
         usual = {"study": "tiny", "run": RUN, "epoch": 8, "set": "test", "metric": "bleu", "chance": 0.0}
         table = tables.ALL.by_name[name]
         filled = [{column: row.get(column, usual.get(column, "")) for column in table.names} for row in rows]
-        path = directory / name / "all.csv"
-        table.write(path, filled)
-        if name in RESAMPLED:
-            resampled(filled).write(resamples_beside(path))
-        paths.append(path)
+        paths.append(write_rows(table, directory / name / "all.csv", filled))
     return StudyTables(paths, arms={TRANSLATION: {arm.name: arm for arm in known}})
-
-
-RESAMPLED = ("pruning", "pruning_epochs", "pruned_models")
-"""The tables that resamples lie beside."""
-
-QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]
-
-
-def resampled(rows: Sequence[Row]) -> Resamples:
-    """Return resamples with the intervals of the rows: normal, independent between curves and models."""
-    found = Resamples()
-    for row in rows:
-        curve = [
-            str(row.get(name)) for name in ("run", "epoch", "scope", "order", "normalised", "draw", "method", "setting")
-        ]
-        drawn = numpy.array(random.Random("/".join(curve)).sample(QUANTILES, len(QUANTILES)))
-        half = (row["high"] - row["low"]) / 2 if row.get("heads_removed") != 0 else 0.0
-        full = numpy.full(len(drawn), float(row["full"]))
-        found.add(row["value"] + half * drawn / 1.96, full)
-    return found
 
 
 def verdict_of(claim: str, tables: StudyTables) -> ClaimVerdict:

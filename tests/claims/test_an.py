@@ -22,6 +22,7 @@ ARMS = [
     ArmDescription("spos", "spos"),
     ArmDescription("smoothing", "smoothing"),
     ArmDescription("noise", "noise"),
+    ArmDescription("growth", "growth"),
     ArmDescription("svgd-first", "svgd", sites=("E1", "A1", "D1")),
 ]
 
@@ -60,6 +61,30 @@ def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
     expect("R1", NOT_RUN, tmp_path / "6", evaluation=scored(baseline=BASE), arms=alike(-0.06, 0.02))
 
 
+@pytest.mark.parametrize(
+    ("growth", "verdict"),
+    [
+        ([0.40, 0.40, 0.40], HOLDS),  # svgd less growth: -0.1 ± 4.303 * 0.01 / √3 = 0.025
+        ([0.31, 0.32, 0.30], UNDECIDED),  # -0.01, each
+        ([0.20, 0.20, 0.20], FAILS),
+    ],
+)
+def test_r1_asks_growth_too(tmp_path: Path, growth: list[float], verdict: str) -> None:
+    every = scored(baseline=BASE, svgd=GAIN, growth=BASE)
+    noisy = [0.005, -0.005, 0.0] if verdict == UNDECIDED else [0.0] * 3
+    likeness = {"svgd": [0.30, 0.31, 0.29], "growth": growth, "baseline": [0.5] * 3}
+    if verdict == UNDECIDED:
+        likeness["growth"] = [value + 4 * more for value, more in zip(growth, noisy)]
+    rows = [
+        {"kind": "E", "layer": 1, "measure": "z_cka", "value": value, "run": f"translation.{arm}.seed{seed}"}
+        for arm, values in likeness.items()
+        for seed, value in enumerate(values, start=1)
+    ]
+    found = expect("R1", verdict, tmp_path / "1", evaluation=every, arms=alike(-0.06, 0.02), diversity=rows)
+    assert "svgd less growth: " in found.ours
+    expect("R1", FAILS, tmp_path / "2", evaluation=every, arms=alike(0.06, 0.02), diversity=rows)
+
+
 def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
     found = expect("R2", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN, spos=more(0.1, 0.1, 0.1)))
     low, high = ttest_rel(GAIN, BASE).confidence_interval()
@@ -72,7 +97,7 @@ def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
 
 def test_r2_is_not_decided_by_one_seed(tmp_path: Path) -> None:
     found = expect("R2", UNDECIDED, tmp_path / "1", evaluation=scored(baseline=[30], svgd=[99]))
-    assert found.ours == "svgd less baseline: +69.0 BLEU on test"
+    assert found.ours.startswith("svgd less baseline: +69.0 BLEU on test")
     expect("R2", UNDECIDED, tmp_path / "2", evaluation=scored(baseline=[30, 31], svgd=[99]))  # one seed in common
 
 
@@ -92,7 +117,7 @@ def test_r3_allows_one_per_cent(tmp_path: Path) -> None:
     expect("R3", HOLDS, tmp_path / "1", evaluation=against(-0.2, -0.2, -0.2))
     expect("R3", FAILS, tmp_path / "2", evaluation=against(-0.4, -0.4, -0.4))
     found = expect("R3", UNDECIDED, tmp_path / "3", evaluation=against(-0.2, -0.3, -0.1))
-    assert numbers_in(found.ours) == "−0.20 −0.45 0.05"
+    assert numbers_in(found.ours) == "−0.20 −0.45 0.05 3"
     expect("R3", NOT_RUN, tmp_path / "4", evaluation=scored(baseline=BASE, svgd=GAIN))
 
 
@@ -185,17 +210,27 @@ def test_a_median_has_an_interval_from_order_statistics() -> None:
 
 
 def test_r7_asks_every_control(tmp_path: Path) -> None:
-    rows = scored(baseline=BASE, svgd=GAIN, smoothing=BASE, noise=more(0.1, 0.1, 0.1))
+    rows = scored(baseline=BASE, svgd=GAIN, smoothing=BASE, noise=more(0.1, 0.1, 0.1), growth=more(0.2, 0.2, 0.2))
     likeness = [compared("diversity_difference_z_cka", value, 0.01, arm=arm) for arm, value in
                 (("svgd", -0.06), ("noise", 0.02))]  # fmt: skip
     found = expect("R7", HOLDS, tmp_path / "1", evaluation=rows, arms=likeness)
-    scores, likeness = "+0.80 0.55 1.05 +0.70 0.45 0.95 +0.80 0.55 1.05", "−0.060 −0.070 −0.050 +0.020 0.010 0.030"
-    assert numbers_in(found.ours) == f"{scores} {likeness}"
+    scores = "+0.80 0.55 1.05 +0.70 0.45 0.95 +0.60 0.35 0.85 +0.80 0.55 1.05"
+    assert numbers_in(found.ours) == f"{scores} −0.060 −0.070 −0.050 +0.020 0.010 0.030"
     as_good = scored(baseline=BASE, svgd=more(0.8, 0.8, 0.8), smoothing=more(0.7, 0.7, 0.7))
     found = expect("R7", FAILS, tmp_path / "2", evaluation=as_good)  # it is worse, but has 0.7 of 0.8
     assert found.ours.startswith("svgd less smoothing: +0.10 [0.10, 0.10]")
     expect("R7", FAILS, tmp_path / "3", evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=BASE, noise=GAIN))
-    expect("R7", UNDECIDED, tmp_path / "4", evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=more(0.0, 1.5, -0.3)))
+    wide = scored(baseline=BASE, svgd=GAIN, smoothing=more(0.0, 1.5, -0.3), growth=BASE)
+    expect("R7", UNDECIDED, tmp_path / "4", evaluation=wide)
+
+
+def test_r7_holds_only_against_growth_and_smoothing(tmp_path: Path) -> None:
+    both = {"baseline": BASE, "svgd": GAIN, "smoothing": BASE, "growth": BASE}
+    expect("R7", HOLDS, tmp_path / "1", evaluation=scored(**both))
+    for place, missing in enumerate(("smoothing", "growth"), start=2):
+        rows = scored(**{arm: values for arm, values in both.items() if arm != missing})
+        expect("R7", UNDECIDED, tmp_path / str(place), evaluation=rows)
+    expect("R7", FAILS, tmp_path / "4", evaluation=scored(**both | {"growth": GAIN}))
 
 
 def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import headroom.claims
@@ -13,6 +14,7 @@ from headroom.claims.entries import PLACE, Amount, all_claims, filled, read_pape
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate, Number, Reading
 from headroom.claims.words import words_for
+from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
 
 HELPERS = {"headroom.claims.evidence", "headroom.claims.entries"}
@@ -26,9 +28,15 @@ def rules() -> set[str]:
             continue
         for name, function in inspect.getmembers(importlib.import_module(module.name), inspect.isfunction):
             own = function.__module__ == module.name and not name.startswith("_")
-            if own and function.__annotations__.get("return") == list[Reading]:
+            if own and function.__annotations__.get("return") == list[Reading] and _asks_for_tables_alone(function):
                 found.add(f"{module.name.rpartition('.')[2]}.{name}")
     return found
+
+
+def _asks_for_tables_alone(function: Callable[..., object]) -> bool:
+    """Return whether all but the tables are thresholds: what has other arguments is a part of rules."""
+    given = inspect.signature(function).parameters.values()
+    return [one.name for one in given if one.kind is not one.KEYWORD_ONLY] == ["tables"]
 
 
 def test_every_entry_has_a_rule_and_every_rule_an_entry() -> None:
@@ -62,6 +70,16 @@ def test_text_and_rule_have_the_same_threshold(tmp_path: Path) -> None:
 def test_thresholds_may_be_those_of_a_task_or_of_its_kind() -> None:
     asked = {task: threshold("M15", "asked", task) for task in ("translation", "sst2", "cola", "entailment")}
     assert asked == {"translation": 0.2, "sst2": 0.6, "cola": 0.5, "entailment": 0.5}
+
+
+def test_the_noticeable_loss_is_written_once() -> None:
+    files = {"M": "michel", "V": "voita"}
+    for claim in ("M1", "M3", "M4", "M7", "M15", "V7", "V10"):
+        assert all_claims()[claim].thresholds["margin"] == MARGINS
+        written = yaml.safe_load((PLACE / f"{files[claim[0]]}.yaml").read_text())
+        assert written["claims"][claim]["thresholds"]["margin"] == "noticeable"
+    assert "a loss of more than 2 % (classification: 3 %)" in all_claims()["M7"].rule_text
+    assert threshold("M7", "margin", "sst2") == MARGINS["classification"]
 
 
 def test_numbers_in_texts() -> None:

@@ -45,6 +45,13 @@ def test_v1_counts_sites(tmp_path: Path) -> None:
     assert expect("V1", FAILS, tmp_path, relevance=rows).ours.startswith("in 33 [33, 33] % of the sites")
 
 
+def test_v1_is_about_the_encoder(tmp_path: Path) -> None:
+    cross = [row for layer in (1, 2, 3) for row in relevance((0.9, 0.1), kind="A", layer=layer)]
+    rows = [*relevance((0.5, 0.2, 0.2, 0.1)), *cross]
+    assert "the best has 2.00 times" in expect("V1", HOLDS, tmp_path / "1", relevance=rows).ours
+    expect("V1", NOT_RUN, tmp_path / "2", relevance=cross)
+
+
 @pytest.mark.parametrize(("value", "verdict"), [(0.5, HOLDS), (0.05, FAILS), (0.25, UNDECIDED), (0.15, UNDECIDED)])
 def test_v2_asks_the_encoders_correlation(tmp_path: Path, value: float, verdict: str) -> None:
     usual = {"scope": "E", "statistic": "spearman", "first": "confidence", "second": "relevance"}
@@ -118,6 +125,8 @@ def test_v5_asks_its_relevance(tmp_path: Path) -> None:
     assert found.ours.endswith("its rank by relevance in layer 1 is 1")
     found = expect("V5", FAILS, tmp_path / "2", attention_stats=rows, relevance=relevance((0.4, 0.6)))
     assert found.ours.endswith("layer 1 is 2")
+    unsure = relevance((0.47, 0.53), width=0.04)  # another one is ahead, and the intervals overlap
+    expect("V5", UNDECIDED, tmp_path / "3", attention_stats=rows, relevance=unsure)
 
 
 def held_by(run: str, *targets: str) -> list[dict[str, Any]]:

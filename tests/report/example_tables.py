@@ -94,11 +94,13 @@ class Maker:
     def tested(self, metric: str, full: float, value: float) -> Row:
         spread = 0.35
         p = float(numpy.clip(numpy.exp(-abs(value - full) / 0.12), 0.001, 1))
-        changed = {"metric": metric, "value": value, "full": full, "delta": value - full}
+        chance = self.task.metrics[metric][1]
+        changed = {"metric": metric, "value": value, "full": full, "chance": chance, "delta": value - full}
         bounds = {"low": value - full - spread, "high": value - full + spread}
         paired = metric in RIGHT_OR_WRONG
         tests = {"p_mcnemar": min(1.0, 1.3 * p) if paired else "", "p_unpaired": p**0.3 if paired else ""}
-        return {**changed, **bounds, "p": p, "p_holm": min(1.0, p * 9), "p_bh": min(1.0, p * 4), **tests}
+        tests |= {"p_sacrebleu": p / 2, "p_holm": min(1.0, p * 9), "p_bh": min(1.0, p * 4)}
+        return {**changed, **bounds, "p": p, **tests}
 
     def training(self) -> Iterator[Row]:
         speed = "words_per_second" if "translation" in self.lead["run"] else "examples_per_second"
@@ -421,7 +423,7 @@ class Maker:
     ) -> Iterator[Row]:  # fmt: skip
         removed = [head for head in self.gated(scope) if head not in kept]
         lost = sum(self.weight[head] for head in removed) / sum(self.weight.values())
-        for metric, (factor, _) in self.task.metrics.items():
+        for metric, (factor, chance) in self.task.metrics.items():
             full = 92.0 * abs(factor)
             delta = -(0.12 * lost * abs(self.full - self.chance)) + gain
             delta = delta if factor > 0 else -delta / 100
@@ -429,8 +431,9 @@ class Maker:
             state = {"kept": len(kept), "heads": len(self.gated(scope)), "start": start, "updates": 300}
             state |= {"gate_updates": 120 if method == "exact" else 0, "total_updates": 5300}
             state |= {"undecided": 0 if method == "hard-concrete" else "", "removed": format_profile(removed)}
-            test = {"set": "test", "metric": metric, "value": full + delta, "full": full, "delta": delta, "p": 0.2}
-            yield self.row(**where, **state, **test, low=delta - 0.5, high=delta + 0.5)
+            test = {"set": "test", "metric": metric, "value": full + delta, "full": full, "chance": chance}
+            tested = {"delta": delta, "low": delta - 0.5, "high": delta + 0.5, "p": 0.2, "p_sacrebleu": 0.1}
+            yield self.row(**where, **state, **test, **tested)
 
     def rank_correlation(self) -> Iterator[Row]:
         names = ("gradient-example", "gradient-token", "ablation", "confidence", "relevance", "gates")

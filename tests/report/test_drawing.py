@@ -16,7 +16,7 @@ from headroom.report import atlas, drawing, palette, svg
 from headroom.report.atlas import Mark, Shape
 from headroom.report.attention_map import CELL, describe, draw_map
 from headroom.report.sections import attention_maps
-from headroom.report.sections.curve_tables import area, safe_share
+from headroom.report.sections.curve_tables import area, removable_share
 from lxml import etree
 
 
@@ -223,23 +223,20 @@ def test_pages_go_with_the_first_run_that_has_maps(tmp_path: Path) -> None:
     assert attention_maps.exhibit(StudyTables()) is None
 
 
-def curve(values: list[float], p_holm: list[float]) -> pandas.DataFrame:
-    full = values[0]
+def curve(values: list[float], run: str = "translation.baseline.seed1") -> pandas.DataFrame:
     shares = [100 * step / (len(values) - 1) for step in range(len(values))]
-    kept = [100 * value / full for value in values]
-    delta = [value - full for value in values]
-    return pandas.DataFrame(
-        {"run": "r", "draw": 0, "share": shares, "kept": kept, "delta": delta, "p_holm": p_holm, "value": values}
-    )
+    kept = [100 * value / values[0] for value in values]
+    return pandas.DataFrame({"run": run, "draw": 0, "share": shares, "kept": kept, "value": values})
 
 
-def test_the_safe_share_ends_before_the_first_significant_loss() -> None:
-    rows = curve([50.0, 51.0, 49.0, 20.0, 30.0], [1.0, 0.001, 0.2, 0.01, 0.9])
-    assert safe_share(rows) == 50.0
-    lost_at_once = curve([50.0, 20.0, 10.0], [1.0, 0.0, 0.0])
-    assert safe_share(lost_at_once) == 0.0
+def test_the_removable_share_is_the_lowest_over_runs() -> None:
+    late = curve([50.0, 51.0, 49.5, 20.0, 0.0])  # 101 and 100 are one height; 98 lies 1 / 59 of the step after 50 %
+    assert removable_share(late) == pytest.approx(50 + 25 * 1 / 59)
+    soon = curve([50.0, 20.0, 10.0], run="translation.baseline.seed2")  # 2 of the 60 % that the first half loses
+    assert removable_share(pandas.concat([late, soon])) == pytest.approx(50 * 2 / 60)
+    assert removable_share(soon.replace("translation.baseline.seed2", "sst2.baseline.seed1")) == pytest.approx(2.5)
 
 
 def test_the_area_is_the_mean_score_over_the_curve() -> None:
-    assert area(curve([50.0, 25.0, 0.0], [1.0, 1.0, 1.0])) == pytest.approx(50.0)
-    assert area(curve([40.0, 40.0, 0.0], [1.0, 1.0, 1.0])) == pytest.approx(75.0)
+    assert area(curve([50.0, 25.0, 0.0])) == pytest.approx(50.0)
+    assert area(curve([40.0, 40.0, 0.0])) == pytest.approx(75.0)

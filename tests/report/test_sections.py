@@ -273,7 +273,8 @@ def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
 
 
 def of_task(task: str, **more: Any) -> list[Row]:
-    return [row | {"run": f"{task}.baseline.seed1"} for row in curve([100 - 5 * step for step in range(11)], **more)]
+    own = {"run": f"{task}.baseline.seed1", "chance": 0.0 if task == "translation" else 50.0}
+    return [row | own for row in curve([100 - 5 * step for step in range(11)], **more)]
 
 
 def test_tasks_of_classification_stand_side_by_side(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def _heads(tables: StudyTables, run: str) -> pandas.DataFrame:
 def _of_pair(rows: pandas.DataFrame, weak: float, worst: float, *, few: bool) -> Reading | None:
     """Read one run's agreement with one far set."""
     pearson = rows_where(rows, statistic="pearson")
-    parts = (
+    parts: tuple[tuple[str, pandas.DataFrame], ...] = (
         ("pearson", rows_where(pearson, dropped=0)),
         ("spearman", rows_where(rows, statistic="spearman", dropped=0)),
         ("without_worst", rows_where(pearson, dropped=worst)),

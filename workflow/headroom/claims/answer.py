@@ -143,7 +143,7 @@ def _repulsion(tables: StudyTables) -> Iterator[Part]:
     if likeness:
         yield _difference(tables, "likeness", likeness)
     if len(time):
-        yield _difference(tables, "update_time", Estimate(median_of(time).value - 1), unit="share")
+        yield _difference(tables, "update_time", Estimate(median_of(time.to_numpy()).value - 1), unit="share")
 
 
 def _difference(tables: StudyTables, name: str, found: Estimate, part: str = "", unit: Unit = "number") -> Part:

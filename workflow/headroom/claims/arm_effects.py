@@ -137,7 +137,7 @@ def costs_nothing(tables: StudyTables, *, negligible: float) -> list[Reading]:
     found = ratios(tables, pair.arm.name, pair.reference.name) if pair else None
     if pair is None or found is None or found.empty:
         return []
-    median = median_of(found)
+    median = median_of(found.to_numpy())
     about = {"arm": pair.arm.name, "other": pair.reference.name}
     return [Reading(below(median, negligible), (Number("ratio", median, about=about),))]
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import Reading
+from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
 
 PLACE = Path(__file__).parent / "papers"
@@ -24,6 +25,9 @@ PLACE = Path(__file__).parent / "papers"
 Rule = Callable[..., list[Reading]]
 
 Value = TypeVar("Value", float, str)
+
+NOTICEABLE = "noticeable"
+"""A threshold that is a noticeable loss, by kind of task: `MARGINS` of `headroom.core.curves`."""
 
 SEVERAL_RUNS = (
     " Every run of the baseline is judged alone; the verdict is that of more than half of the runs, and"
@@ -71,6 +75,13 @@ class Claim(_Entry):
     def words_of(self, name: str, task: str) -> str:
         """Return the words that a number is written in, with names in braces."""
         return _of_task(self.numbers[name], task)
+
+    @field_validator("thresholds", mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        return {name: dict(MARGINS) if value == NOTICEABLE else value for name, value in given.items()}
 
     @property
     def rule_text(self) -> str:

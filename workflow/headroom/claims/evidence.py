@@ -192,7 +192,7 @@ def by_orders(
     """
 
     def by_all(rows: pandas.DataFrame) -> Reading | None:
-        found = [one for one in (read(rows, order) for order in orders_in(rows_where(rows, scope="all"))) if one]
+        found = [one for one in (read(rows, order) for order in orders_in(rows)) if one]
         if not found:
             return None
         same = sum(one.verdict == found[0].verdict for one in found)

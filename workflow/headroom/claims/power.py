@@ -2,11 +2,9 @@
 
 import math
 
-from scipy.stats import t
-
 from headroom.claims.evaluation import Decision
 from headroom.claims.verdict import UNDECIDED, Verdict
-from headroom.core.statistics import LEVEL, Estimate
+from headroom.core.statistics import Estimate, half_width
 
 MOST = 1000.0
 """More than this many times the data is no advice: the number is at its threshold."""
@@ -66,9 +64,9 @@ def seeds_for(found: Estimate, threshold: float, seeds: int) -> float:
     distance, half = abs(found.value - threshold), (found.high - found.low) / 2
     if math.isnan(half):
         return float(max(seeds, 1) + 1)  # one has no interval
-    spread = half * seeds**0.5 / float(t.ppf((1 + LEVEL) / 2, seeds - 1))
+    spread = half / half_width(seeds)
     for number in range(seeds, int(MOST) + 1):
-        if float(t.ppf((1 + LEVEL) / 2, number - 1)) * spread / number**0.5 < distance:
+        if half_width(number) * spread < distance:
             return float(number)
     return math.inf
 

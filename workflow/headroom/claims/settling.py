@@ -100,12 +100,12 @@ def _settled(
 
 
 def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, dict[tuple[str, int], ndarray]]:
-    """Return by epoch and site the (heads,) raw scores of a criterion; sites with three heads or more."""
+    """Return by epoch and site the (heads,) raw scores of a criterion, of sites with enough heads to be ranked."""
     rows = rows_where(rows, criterion=criterion, normalised="raw").sort_values("head")
     found: dict[int, dict[tuple[str, int], ndarray]] = {}
     for _, heads in rows.groupby(["epoch", "kind", "layer"]):
         first = heads.iloc[0]
-        if len(heads) > 2:
+        if len(heads) >= ranks.FEWEST_HEADS:
             site = str(first["kind"]), int(first["layer"])
             found.setdefault(int(first["epoch"]), {})[site] = heads["value"].to_numpy(dtype=float)
     return found

@@ -41,13 +41,10 @@ class Resamples:
 
     def write(self, path: Path | str) -> None:
         """Write the file, whole or not at all: single precision, which is finer than any interval is written."""
-        stacks = {name: numpy.array(own, dtype=numpy.float32) for name, own in self._stacks().items()}
+        values, fulls = (numpy.array(own, dtype=numpy.float32) for own in (self._values, self._fulls))
+        places = numpy.array(self._kept), numpy.array(self._full_of)
         with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-            places = {"rows": numpy.array(self._kept), "full_of": numpy.array(self._full_of)}
-            numpy.savez_compressed(stream, **places, **stacks)  # type: ignore[arg-type]
-
-    def _stacks(self) -> dict[str, list[ndarray]]:
-        return {"values": self._values, "fulls": self._fulls}
+            numpy.savez_compressed(stream, rows=places[0], full_of=places[1], values=values, fulls=fulls)
 
 
 def read_resamples(path: Path | str) -> dict[int, tuple[ndarray, ndarray]]:

@@ -253,6 +253,18 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 # Means over runs
 
 
+def half_width(runs: int, comparisons: int = 1) -> float:
+    """Return half the t-interval of a mean over two or more runs, in standard deviations between runs.
+
+    Args:
+        runs: Their number.
+        comparisons: As of `mean_of`.
+    """
+    from scipy.stats import t
+
+    return float(t.ppf(1 - (1 - LEVEL) / 2 / comparisons, runs - 1) / numpy.sqrt(runs))
+
+
 def mean_of(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate:
     """Return the mean of (n,) values with its t-interval; without one for a single value.
 
@@ -260,13 +272,10 @@ def mean_of(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate
         values: One number per run (or per head).
         comparisons: How many such intervals are to hold at once: each is then wider, by Bonferroni's correction.
     """
-    from scipy.stats import t
-
     center = float(numpy.mean(values))
     if len(values) < 2:
         return Estimate(center)
-    quantile = t.ppf(1 - (1 - LEVEL) / 2 / comparisons, len(values) - 1)
-    half = float(quantile * numpy.std(values, ddof=1) / numpy.sqrt(len(values)))
+    half = half_width(len(values), comparisons) * float(numpy.std(values, ddof=1))
     return Estimate(center, center - half, center + half)
 
 

@@ -10,7 +10,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.heads import HALVES, Head, Site
-from headroom.core.statistics import resampled_indices, resampling_weights
+from headroom.core.statistics import interval, resampled_indices, resampling_weights
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
 
@@ -63,10 +63,10 @@ def measured(
     weights = _weights(len(asked), resamples)  # (samples, N)
     total = weights @ asked
     drawn = (weights @ (found - expected[:, None]))[total > 0] / total[total > 0, None]  # (samples, H)
-    low, high = numpy.quantile(drawn, (0.025, 0.975), axis=0)
+    bounds = [interval(own) for own in drawn.T]
     without = None if baseline is None else float(expected.sum() / asked.sum())
-    shares = zip(heads, (found.sum(0) / asked.sum()).tolist(), low.tolist(), high.tolist())
-    return [Measured(head, *name, share, without, least, most, int(asked.sum())) for head, share, least, most in shares]
+    shares = zip(heads, (found.sum(0) / asked.sum()).tolist(), bounds)
+    return [Measured(head, *name, share, without, *ends, int(asked.sum())) for head, share, ends in shares]
 
 
 @lru_cache(maxsize=8)

@@ -6,6 +6,8 @@ from typing import Any, TypeVar
 
 import numpy
 
+from headroom.core.statistics import Estimate, median_of
+
 Action = Callable[[], Any]
 Name = TypeVar("Name")
 
@@ -26,12 +28,9 @@ def interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) ->
     return seconds
 
 
-def ratio_summary(numerator: list[float], denominator: list[float]) -> tuple[float, float, float]:
-    """Return the median of the ratios within a round, and its 95 % bootstrap interval."""
-    ratios = numpy.array(numerator) / numpy.array(denominator)
-    resamples = numpy.random.default_rng(0).choice(ratios, size=(1000, len(ratios)))
-    low, high = numpy.quantile(numpy.median(resamples, axis=1), [0.025, 0.975])
-    return float(numpy.median(ratios)), float(low), float(high)
+def ratio_summary(numerator: list[float], denominator: list[float]) -> Estimate:
+    """Return the median of the ratios within a round, with its interval (`median_of`: from six rounds on)."""
+    return median_of(numpy.array(numerator) / numpy.array(denominator))
 
 
 def quartiles(seconds: list[float]) -> tuple[float, float, float]:

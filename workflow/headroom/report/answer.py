@@ -173,7 +173,8 @@ def _gain(found: Measured | None) -> str:
     """Return `12 [8, 15] % more` or `3 [1, 5] % less`."""
     if found is None:
         return ""
-    return f"{replace(found, found=-found.found)} less" if found.found.value < 0 else f"{found} more"
+    less = found.found.value < 0
+    return f"{replace(found, found=-found.found if less else found.found, signed=False)} {'less' if less else 'more'}"
 
 
 def _roles(answer: Answer) -> str:

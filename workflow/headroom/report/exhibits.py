@@ -197,7 +197,7 @@ def table_of(
 
 def csv_text(frame: pandas.DataFrame) -> str:
     """Return rows as CSV with 6 significant digits, for the page's sake; the tables on disk have 9."""
-    text: str = frame.drop(columns="main", errors="ignore").to_csv(
+    text: str = frame.drop(columns=["main", "resampled", "full_resampled"], errors="ignore").to_csv(
         index=False, float_format="%.6g", lineterminator="\n"
     )
     return text

@@ -130,7 +130,11 @@ TIMING = Table(
         Column("quartile_high", "number", "upper quartile of that time", "s"),
         Column("repeats", "integer", "counted rounds (warm-up rounds are not counted)"),
         Column("speedup", "number", "median over rounds of the full model's time / this model's"),
-        Column("speedup_low", "number", "lower end of the 95 % bootstrap interval of that median"),
+        Column(
+            "speedup_low",
+            "number",
+            "lower end of the 95 % interval of that median, from order statistics; empty for fewer than six repeats",
+        ),
         Column("speedup_high", "number", "upper end of that interval"),
         Column(
             "expected_speedup",

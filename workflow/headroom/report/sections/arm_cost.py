@@ -21,7 +21,7 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         return None
     reference = timed[0]
     rounds = {arm: ratios(tables, arm, reference) for arm in timed[1:]}
-    medians = {arm: median_of(own) for arm, own in rounds.items()}
+    medians = {arm: median_of(own.to_numpy()) for arm, own in rounds.items()}
     label = f"time of an update / {reference}’s"
     typical = {arm: own[_is_typical(own)] for arm, own in rounds.items()}
     drawn = figures.Dots(medians, {arm: list(own) for arm, own in typical.items()})

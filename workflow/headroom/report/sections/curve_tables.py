@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import numpy
 import pandas
 
+from headroom.claims.evidence import task_kind
 from headroom.claims.selection import main_gradient, rows_where
 from headroom.claims.study_tables import kind_of
-from headroom.claims.verdict import LEVEL
+from headroom.core import curves
+from headroom.core.curves import MARGINS, removable
 from headroom.core.formatting import MISSING, fixed, number, percent
 from headroom.core.heads import Head
 from headroom.report import palette
@@ -18,24 +20,19 @@ from headroom.report.paper_values import CURVES, CURVES_BY_KIND, SHARES, SOURCES
 from headroom.report.tasks import task_name
 
 
-def safe_share(rows: pandas.DataFrame) -> float:
-    """Return the largest share of heads (%) up to which no step loses significantly, the lowest over runs."""
-    shares = []
-    for _, run in rows.groupby(["run", "draw"]):
-        run = run.sort_values("share")
-        lost = (run["delta"] < 0) & (run["p_holm"] < LEVEL)
-        before = run[~lost.cummax()]
-        shares.append(float(before["share"].max()) if len(before) else 0.0)
-    return min(shares, default=0.0)
+def removable_share(rows: pandas.DataFrame) -> float:
+    """Return the removable share of heads (%) of an order, the lowest over runs and draws; see `core.curves`."""
+    if rows.empty:
+        return numpy.nan
+    margin = MARGINS[task_kind(rows)]
+    pairs = [own.sort_values("share")[["share", "kept"]].to_numpy().T / 100 for _, own in rows.groupby(["run", "draw"])]
+    return 100 * float(numpy.min([removable(removed, kept[None], margin) for removed, kept in pairs]))
 
 
 def area(rows: pandas.DataFrame) -> float:
-    """Return the area under the mean curve, as the mean score in % of the full model's."""
-    mean = rows.groupby("share")["kept"].mean().sort_index()
-    if len(mean) < 2:
-        return float("nan")
-    span = float(mean.index[-1] - mean.index[0])
-    return float(numpy.trapezoid(mean.to_numpy(), mean.index.to_numpy())) / span
+    """Return the area under the mean curve, as the mean score in % of the full model's; see `core.curves`."""
+    mean = rows.groupby("share")["kept"].mean().sort_index() / 100
+    return 100 * float(curves.area(mean.index.to_numpy() / 100, mean.to_numpy()))
 
 
 def _orders(rows: pandas.DataFrame) -> list[tuple[str, str, str]]:
@@ -57,22 +54,20 @@ def steps_table(rows: pandas.DataFrame) -> Table:
 
 
 def orders_table(rows: pandas.DataFrame) -> Table:
-    """Return area and safe share of every order."""
+    """Return area and removable share of every order."""
     made = []
     for order, normalised, ranking in _orders(rows):
         chosen = by_order(rows, order, normalised, ranking)
         name = order_name(order, normalised, ranking)
-        made.append({"order": name, "area": area(chosen), "safe_share": safe_share(chosen)})
+        made.append({"order": name, "area": area(chosen), "removable": removable_share(chosen)})
     frame = pandas.DataFrame(made).sort_values("area", ascending=False)
     columns = [
         Column("order", "order", numeric=False),
         Column("area", "mean score over the curve (% of full)", lambda value: number(value, decimals=1)),
-        Column("safe_share", "removed before a significant loss", lambda value: percent(value / 100)),
+        Column("removable", "removed before a noticeable loss", lambda value: percent(value / 100)),
     ]
-    note = (
-        f"Higher is better. The last column is the lowest over seeds and draws; significant is p < {LEVEL:g},"
-        " Holm-corrected over the steps of a curve."
-    )
+    margin = percent(MARGINS[task_kind(rows)])
+    note = f"Higher is better. The last column is the lowest over seeds and draws; noticeable is a loss of {margin}."
     return table_of(frame, columns, caption="orders compared", filename="orders.csv", note=note)
 
 

@@ -3,6 +3,7 @@
 import pandas
 
 from headroom.claims.chance import with_shares
+from headroom.claims.evidence import task_kind
 from headroom.claims.metrics import metric_name
 from headroom.claims.selection import (
     arm_rows,
@@ -16,7 +17,7 @@ from headroom.claims.selection import (
     rows_where,
 )
 from headroom.claims.study_tables import StudyTables, arm_of, kind_of, seed_of
-from headroom.claims.verdict import LEVEL
+from headroom.core.curves import MARGINS
 from headroom.core.formatting import listing, number, percent
 from headroom.core.heads import KINDS, parse_head
 from headroom.report import palette
@@ -35,7 +36,7 @@ from headroom.report.sections.curve_tables import (
     orders_paper,
     orders_table,
     paper_rows,
-    safe_share,
+    removable_share,
     steps_table,
     survivors_table,
 )
@@ -166,7 +167,7 @@ def _key(colour: Colour, look: Look, name: str) -> Key:
 
 
 def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
-    safe = safe_share(by_order(rows, criterion, normalised))
+    share = removable_share(by_order(rows, criterion, normalised))
     above = " above chance" if (rows["chance"] > 0).any() else ""
     parts: list[str] = []
     for name, order in (("gradient", criterion), ("ablation", "ablation"), ("random", "random")):
@@ -175,10 +176,9 @@ def _finding(rows: pandas.DataFrame, criterion: str, normalised: str) -> str:
         if near["kept"].notna().any():
             of = "" if parts else " of the full model’s"
             parts.append(f"{number(near['kept'].mean(), decimals=1)} %{of} by {name} order")
-    text = (
-        f"By gradient order {percent(safe / 100)} of the heads go before a loss is significant"
-        f" (p < {LEVEL:g}, Holm-corrected)"
-    )
+    margin = percent(MARGINS[task_kind(rows)])
+    gone = percent(share / 100)
+    text = f"By gradient order {gone} of the heads go before a loss is noticeable ({margin} of the score{above})"
     half = f"; with half of the heads removed the score{above} is {listing(parts)}"
     return text + (half if parts else "") + "."
 

@@ -87,9 +87,9 @@ def _exhibit(rows: pandas.DataFrame, task: str) -> Exhibit:
         ),
         alt=finding,
         shows=finding,
-        how="Speed-up over the full model, median of the ratios within a repeat, with its 95 % bootstrap interval;"
-        " higher is better, 1 is no gain. The dotted marks at the right are the gains expected if time followed"
-        " multiply-adds.",
+        how="Speed-up over the full model, median of the ratios within a repeat, with its 95 % interval from order"
+        " statistics; higher is better, 1 is no gain. The dotted marks at the right are the gains expected if time"
+        " followed multiply-adds.",
         tables=(_table(rows),),
         papers=(_paper(rows, kind_of(task)),),
     )

@@ -1,0 +1,157 @@
+"""Every statistic has one definition, in the core: the syntax trees of all modules are searched for others."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import headroom
+import pytest
+
+PACKAGE = Path(headroom.__file__).parent
+STATISTICS = {"core/statistics.py", "core/curves.py", "core/ranks.py"}
+"""The modules that define statistics."""
+
+ELSEWHERE = {
+    "scipy.stats.binomtest": {"claims/survival.py"},
+    "scipy.stats.hypergeom": {"claims/survival.py"},
+    "scipy.stats.nchypergeom_fisher": {"claims/survival.py"},
+    # the order in which a training sees its examples, and its dropout
+    "numpy.random.default_rng": {"engines/classification/trainer.py"},
+    "numpy.random.seed": {"engines/translation/trainer.py"},
+}
+"""What these modules may use besides: exact chances of whole numbers, and randomness that is no bootstrap."""
+
+DEFINING = ("scipy.stats", "scipy.optimize.isotonic_regression", "numpy.trapezoid", "numpy.trapz", "numpy.random")
+"""Names that define an area, a monotone curve, a quantile of a distribution, a test or a bootstrap."""
+
+QUANTILES = ("quantile", "percentile", "nanquantile", "nanpercentile")
+TAILS = (0.025, 0.975, 2.5, 97.5)
+
+NOUNS = ("area", "removable", "chance", "interval")
+CORE = ("headroom.core.statistics", "headroom.core.curves", "headroom.core.ranks")
+NUMBERS = ("float", "ndarray", "Estimate", "Number")
+
+OWN_MEANING = {
+    "claims/survival.py:chance_of_so_few": "the exact chance of a whole number",
+    "engines/engine.py:chance": "0, the score of giving every example the same answer",
+    "engines/classification/judging.py:chance": "the definition for a labelled set, which the others are given",
+}
+"""Functions of such a name that define what the core cannot know."""
+
+Tree = tuple[str, ast.Module]
+
+
+def parsed() -> Iterator[Tree]:
+    """Yield path and syntax tree of every module of the package."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        yield path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imported(tree: ast.AST) -> dict[str, str]:
+    """Return what each imported name stands for, `numpy.random` for `from numpy import random as draws`."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {one.asname or one.name.partition(".")[0]: (one.asname and one.name) or one.name.partition(".")[0]
+                      for one in node.names}  # fmt: skip
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {one.asname or one.name: f"{node.module}.{one.name}" for one in node.names}
+    return found
+
+
+def used(tree: ast.Module) -> set[str]:
+    """Return the full names of everything from elsewhere that a module imports or uses as an attribute."""
+    names = imported(tree)
+    found = set(names.values())
+    for node in ast.walk(tree):
+        parts: list[str] = []
+        while isinstance(node, ast.Attribute):
+            parts.insert(0, node.attr)
+            node = node.value
+        if parts and isinstance(node, ast.Name) and node.id in names:
+            found.add(".".join([names[node.id], *parts]))
+    return found
+
+
+def defining(path: str, tree: ast.Module) -> set[str]:
+    """Return what a module uses that defines a statistic, and may not."""
+    own = {name for name in used(tree) if any(name == one or name.startswith(f"{one}.") for one in DEFINING)}
+    allowed = {name for name, places in ELSEWHERE.items() if path in places}
+    types = {"numpy.random", "numpy.random.Generator", "scipy.stats"}  # parts of longer names
+    return own - allowed - types if path not in STATISTICS else set()
+
+
+def interval_quantiles(path: str, tree: ast.Module) -> list[int]:
+    """Return the lines that take the quantiles of an interval."""
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in QUANTILES
+        and any(isinstance(one, ast.Constant) and one.value in TAILS for one in ast.walk(node))
+        and path not in STATISTICS
+    ]
+
+
+def computing(path: str, tree: ast.Module) -> set[str]:
+    """Return the functions outside the core that are named like a statistic, return numbers, and call none of it."""
+    if path.startswith("core/"):
+        return set()
+    core = {name for name, full in imported(tree).items() if full.startswith(CORE)}
+    found = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.FunctionDef) or node.returns is None:
+            continue
+        named = any(word in NOUNS for word in node.name.strip("_").split("_"))
+        number = any(isinstance(one, ast.Name) and one.id in NUMBERS for one in ast.walk(node.returns))
+        calls = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & (core - {*NUMBERS})
+        if named and number and not calls and f"{path}:{node.name}" not in OWN_MEANING:
+            found.add(f"{path}:{node.name}")
+    return found
+
+
+def test_statistics_are_defined_in_the_core_alone() -> None:
+    assert {path: names for path, tree in parsed() if (names := defining(path, tree))} == {}
+
+
+def test_intervals_are_taken_in_the_core_alone() -> None:
+    assert {path: lines for path, tree in parsed() if (lines := interval_quantiles(path, tree))} == {}
+
+
+def test_functions_of_their_names_call_them() -> None:
+    assert set().union(*(computing(path, tree) for path, tree in parsed())) == set()
+
+
+def test_nothing_is_allowed_that_is_not_there() -> None:
+    trees = dict(parsed())
+    for name, places in ELSEWHERE.items():
+        assert all(name in used(trees[place]) for place in places)
+    for known in OWN_MEANING:
+        path, _, name = known.partition(":")
+        assert any(isinstance(node, ast.FunctionDef) and node.name == name for node in ast.walk(trees[path]))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import numpy\nnumpy.trapezoid([1], [1])",
+        "import numpy as np\nnp.random.default_rng(0).choice(3)",
+        "from scipy import stats\nstats.t.ppf(0.975, 3)",
+        "import scipy.stats\nscipy.stats.ttest_rel([1], [2])",
+        "def late():\n    from scipy.stats import t\n    return t",
+        "from scipy.optimize import isotonic_regression",
+    ],
+)
+def test_a_second_definition_is_found(code: str) -> None:
+    assert defining("report/page.py", ast.parse(code))
+    assert not defining("core/curves.py", ast.parse(code))
+
+
+def test_a_second_interval_and_a_second_area_are_found() -> None:
+    drawn = "import numpy\nnumpy.quantile([1], [0.025, 0.975])\nnumpy.quantile([1], 0.25)"
+    assert interval_quantiles("report/page.py", ast.parse(drawn)) == [2]
+    own = "def curve_area(x: list) -> float:\n    return sum(x) / len(x)"
+    assert computing("report/page.py", ast.parse(own)) == {"report/page.py:curve_area"}
+    calling = "from headroom.core.curves import area\ndef curve_area(x: list) -> float:\n    return float(area(x, x))"
+    assert computing("report/page.py", ast.parse(calling)) == set()
