@@ -51,8 +51,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.methods.learned_gates import FixedGates
 
     settings = settings_from(given, "gates", GateSettings)
-    trained_for = updates_of(given.training)
     judged = engine.judged_set(given.judge_on, settings.test_examples)
+    trained_for = updates_of(given.training)
     full, other = (engine.load(place) for place in (given.checkpoint, given.other))
     removed = removed_from(other, full)
     examples = engine.examples("train", settings.updates * settings.batch_examples)
