@@ -57,6 +57,7 @@ OF_STAGES: Mapping[str, Jobs] = {
     "pruning": CURVES,
     "removal": {"removal": 1, "removal_labelled": 1, **REPORT},
     "claims": REPORT,
+    "power": REPORT,
     "report": PAGE,
     "scores": total(SCORES, SCORES_LABELLED),
     "settling": {"settling": 8, **REPORT},
