@@ -33,6 +33,7 @@ def resampled(rows: Iterable[Mapping[str, Any]]) -> Resamples:
     for row in rows:
         curve = "/".join(str(row.get(name)) for name in OF_ONE_CURVE)
         drawn = numpy.array(random.Random(curve).sample(QUANTILES, len(QUANTILES)))
-        half = (row["high"] - row["low"]) / 2 if row.get("heads_removed") != 0 else 0.0
+        known = row.get("heads_removed") != 0 and row.get("high", "") != ""
+        half = (row["high"] - row["low"]) / 2 if known else 0.0
         found.add(row["value"] + half * drawn / 1.96, numpy.full(len(drawn), float(row["full"])))
     return found

@@ -196,10 +196,9 @@ def table_of(
 
 
 def csv_text(frame: pandas.DataFrame) -> str:
-    """Return rows as CSV with 6 significant digits, for the page's sake; the tables on disk have 9."""
-    text: str = frame.drop(columns=["main", "resampled", "full_resampled"], errors="ignore").to_csv(
-        index=False, float_format="%.6g", lineterminator="\n"
-    )
+    """Return rows as CSV for the page's sake: 6 significant digits where the tables on disk have 9, fewer columns."""
+    shown = frame.drop(columns=["main", "resampled", "full_resampled", "p_sacrebleu", "study"], errors="ignore")
+    text: str = shown.to_csv(index=False, float_format="%.6g", lineterminator="\n")
     return text
 
 
