@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -53,6 +53,7 @@ class Claim(_Entry):
     section: str = Field(description="The section of the report with the evidence.")
     decide: str = Field(pattern=r"^\w+\.\w+$", description="The function that decides it, `<module>.<function>`.")
     together: bool = Field(False, description="Whether all runs are judged at once.")
+    repeats: Literal["seeds", "rounds"] = Field("seeds", description="What its interval is over, if not examples.")
     rule: str = Field(description="The rule in words, with the names of thresholds in braces.")
     paper: dict[str, str] = Field(description="The paper's numbers by task; it is asked of no other kinds of tasks.")
     thresholds: dict[str, float | dict[str, float]] = Field({}, description="Arguments of the rule, some by task.")

@@ -28,7 +28,7 @@ def wanted(decision: Decision) -> float | None:
     The widths of intervals shrink with the root of the number of sentences; over seeds they also lose Student's
     quantile. Taken is the largest number that an undecided part of the rule asks for; infinity beyond all reason.
     """
-    if decision.verdict != UNDECIDED:
+    if decision.verdict != UNDECIDED or decision.claim.repeats != "seeds":
         return None
     still = [one for reading in decision.readings if reading.verdict == UNDECIDED for one in _open(reading.verdict)]
     if decision.claim.together:

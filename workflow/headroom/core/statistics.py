@@ -142,7 +142,8 @@ def exchanged(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> 
     Returns:
         (samples,) differences, other minus full, with the drawn outputs exchanged.
     """
-    moved = drawn @ (other - full)  # (samples, k)
+    changed = numpy.flatnonzero((other != full).any(axis=1))  # most sentences keep their output when a head goes
+    moved = drawn[:, changed] @ (other - full)[changed]  # (samples, k)
     return metric(other.sum(axis=0) - moved) - metric(full.sum(axis=0) + moved)
 
 
