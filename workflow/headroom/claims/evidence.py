@@ -42,7 +42,7 @@ def readings(
         name: The table that is read.
         read: Returns what one run says, given its rows.
         shares: Whether shares of the score are asked for: then a model that scores next to nothing, or a classifier
-            that scores no more than it does without any head, is undecided.
+            that scores no more than chance, is undecided.
     """
     found = []
     for rows in scaled_by_run(tables, name):

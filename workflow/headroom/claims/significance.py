@@ -1,4 +1,4 @@
-"""Which test calls what changed: the paper's unpaired t-test, the paired bootstrap, McNemar's; and corrections.
+"""Which test calls what changed: the paper's unpaired t-test, randomisation, McNemar's; and corrections.
 
 The paper tests BERT's accuracies with a t-test at p < 0.01 and corrects for nothing. Two models that answer the same
 examples, and mostly alike, differ by far less than two independent samples would: a paired test sees what an
@@ -11,13 +11,10 @@ import numpy
 import pandas
 
 from headroom.claims.selection import last_epochs, main_metric, main_set, rows_where
-from headroom.core.statistics import benjamini_hochberg, holm
+from headroom.core.statistics import RIGHT_OR_WRONG, benjamini_hochberg, holm
 
 SCREENING = 0.01
 """The paper's level, uncorrected."""
-
-RIGHT_OR_WRONG = ("accuracy", "exact")
-"""Metrics that count right answers: the tests of right and wrong are about them."""
 
 CORRECTIONS = ("none", "Benjamini-Hochberg", "Holm")
 
@@ -35,7 +32,7 @@ class Test:
 
 TESTS = (
     Test("unpaired t-test (the paper’s)", "the paper’s unpaired t-test", "p_unpaired"),
-    Test("paired bootstrap", "the paired bootstrap", "p"),
+    Test("approximate randomisation", "approximate randomisation", "p"),
     Test("McNemar’s exact test", "McNemar’s exact test", "p_mcnemar"),
 )
 

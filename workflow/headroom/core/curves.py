@@ -7,7 +7,7 @@ differences between curves are paired.
 import numpy
 from numpy import ndarray
 
-from headroom.core.statistics import LEVEL, Estimate, interval
+from headroom.core.statistics import LEVEL, Estimate
 
 MARGINS = {"translation": 0.02, "classification": 0.03}
 """Losing this share of the score (of the score above chance, in classification) is noticeable. Michel et al. 2019 call
@@ -49,12 +49,6 @@ def area(removed: ndarray, kept: ndarray) -> ndarray:
     reached = removed[-1]
     result: ndarray = numpy.trapezoid(kept, removed, axis=-1) / (reached or numpy.nan)
     return result
-
-
-def area_of(removed: ndarray, kept: ndarray) -> Estimate:
-    """Return the area under one curve with its interval; `kept` is (1 + samples, points), the curve itself first."""
-    areas = area(removed, kept)
-    return Estimate(float(areas[0]), *interval(areas[1:]))
 
 
 def monotone(kept: ndarray) -> ndarray:

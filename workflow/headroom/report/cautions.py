@@ -19,7 +19,7 @@ FEW_HEADS = 24
 FEW_SEEDS = 3
 WEAK_BLEU = 10.0
 WEAK_ABOVE_CHANCE = 10.0
-"""Points of a classifier's main metric above its score without any head."""
+"""Points of a classifier's main metric above chance."""
 
 NOISY = 0.25
 """A distance between the quartiles of one model's times, as a share of their median, that makes ratios rough."""

@@ -34,7 +34,7 @@ def section(tables: StudyTables) -> Section:
     lead = (
         "Each head was silenced alone, its output set to zero in the trained model and nothing retrained, and"
         f" the {words.example}s of every set were {words.answered} again. Shown is {run_name(run)}; changes are in"
-        f" {metric_points(metric)}, each with a paired bootstrap test, corrected for the number of heads (Holm)."
+        f" {metric_points(metric)}, each with a randomisation test, corrected for the number of heads (Holm)."
     )
     sets = [main_set(rows), *(name for name in in_order(rows["set"], ("far",)) if name not in NEAR_SETS)]
     shown = rows_where(rows, run=run)

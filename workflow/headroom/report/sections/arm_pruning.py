@@ -56,10 +56,10 @@ def exhibit(tables: StudyTables) -> Exhibit | None:
         alt=finding,
         shows=finding,
         how="Every model loses heads in the order of its own gradient scores; curves are in % of its own full score,"
-        " faint lines are seeds. The area is the mean height of the curve. The removable share is the largest share of"
-        " heads that can go with every step up to it at 99 % of the full score or more; of classifiers, scores above"
-        " chance (what is left without any head). Dots: differences paired by seed with 95 % t-intervals, cut off"
-        " where the axis ends; to the left is less prunable. R8 rests on these two."
+        " faint lines are seeds. The area is the mean height of the curve. The removable share is the share of"
+        " heads that can go before the curve, made monotone, shows a noticeable loss; of classifiers, scores are above"
+        " chance (the best score of one answer for all). Dots: differences paired by seed with 95 % t-intervals, cut"
+        " off where the axis ends; to the left is less prunable. R8 rests on these two."
         f"{without_lines(tables)}",
         tables=tuple(_tables(tables)),
     )

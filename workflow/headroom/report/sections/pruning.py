@@ -81,7 +81,7 @@ def _orders(rows: pandas.DataFrame, tables: StudyTables, arm: str) -> Exhibit:
     criterion, normalised = main_gradient(everything)
     finding = _finding(everything, criterion, normalised)
     colour = arm_colour(arm, tables.arm_names)
-    above = " above chance (the score with all heads removed)" if kind_of(tables.task) == "classification" else ""
+    above = " above chance (the best score of one answer for all)" if kind_of(tables.task) == "classification" else ""
     return Exhibit(
         name="curves",
         rows=(*_order_rows(everything, colour), _beside_paper(everything, colour, tables.task)),

@@ -121,7 +121,7 @@ def _too_early(rows: pandas.DataFrame) -> str:
     full = rows.groupby("epoch")["scale"].first()
     values = listing(f"epoch {epoch}" for epoch in full.index)
     verb, pronoun = ("is", "it") if len(full) == 1 else ("are", "they")
-    above = " more than without any head" if (rows["chance"] > 0).any() else ""
+    above = " above chance" if (rows["chance"] > 0).any() else ""
     best = f"{fixed(full.max(), 1)} {metric_points(rows['metric'].iloc[0])}{above}"
     return (
         f"At {values} the full model {'is still at' if len(full) == 1 else 'reaches at most'} {best}, too little for a"
