@@ -54,27 +54,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.claims.configuration import arms_in, mains_in, read_configuration
     from headroom.claims.study_tables import StudyTables
     from headroom.core.tables import CLAIMS, NUMBERS
-    from headroom.report import answer
     from headroom.report.cautions import cautions
     from headroom.report.page import render, sections
     from headroom.report.provenance import provenance
-    from headroom.report.sections.scores import motif
-    from headroom.report.verdicts import verdicts
 
     configured = read_configuration(given.configuration)
-    numbers = NUMBERS.read_all([given.numbers] if given.numbers else [])
     tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))
     made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
     parts = sections(tables)
     page = render(
         given.study,
         parts,
-        verdicts=verdicts(CLAIMS.read_all([given.claims] if given.claims else []), numbers),
+        tables=tables,
+        claims=CLAIMS.read_all([given.claims] if given.claims else []),
+        numbers=NUMBERS.read_all([given.numbers] if given.numbers else []),
         indices=indices(tables, parts),
-        findings=answer.sentences(numbers, tables) if given.numbers else [],
         cautions=cautions(tables),
         provenance=made,
-        motif=motif(tables.of_task(tables.task)),
     )
     with atomic_path(given.output) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")

@@ -1,24 +1,23 @@
 """The page: sections, claims and provenance in one self-contained HTML file."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from itertools import groupby
-from pathlib import Path
 
-import jinja2
-from markupsafe import Markup, escape
+import pandas
 
-from headroom.claims.entries import read_papers
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
 from headroom.core.formatting import listing
-from headroom.report import palette, svg
+from headroom.report import first_screen, folding, palette, svg
 from headroom.report.exhibits import Exhibit, Section, of_another_task
 from headroom.report.paper_index import TITLE as INDEX_TITLE
 from headroom.report.paper_index import PaperIndex
+from headroom.report.numbers import Numbers
+from headroom.report.prose import TEMPLATES, Sentences, environment
 from headroom.report.provenance import Provenance
 from headroom.report.sections import (
     ablation,
@@ -37,41 +36,34 @@ from headroom.report.sections import (
     training,
 )
 from headroom.report.tasks import heading, task_name
-from headroom.report.verdicts import ClaimVerdict
+from headroom.report.verdicts import ClaimVerdict, verdicts
 
-TEMPLATES = Path(__file__).parent / "templates"
-"""Where the template, the style and the script of the page are."""
+VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
 
-_INTERVAL = re.compile(r"\[([^\s\[\]]+), ([^\s\[\]]+)\]")
+STYLES = ("page.css", "explorer.css", "quote.css")
+SCRIPTS = ("state.js", "page.js", "explorer.js", "head.js", "quote.js")
+"""The files of style and script, in the order in which the page has them."""
 
-_TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=<)|(?<=<) (?=[0-9])")
-
-VERDICTS = ("holds", "does not hold", "undecided at this scale", "not run")
-
-QUESTION = (
-    "Which attention heads does a trained model need, what do they do, which can go, what is gained by removing them"
-    " for real, and does training heads to repel each other change the answer?"
+ORDER = (
+    *(ablation, keep_one, scores, rank_correlation, agreement, pruning, settling, roles, gates),
+    *(removal, timing, repulsion, training),
 )
-
-TOLD = (
-    *(training, scores, ablation, keep_one, agreement, pruning, settling, removal, timing),
-    *(roles, gates, rank_correlation, repulsion),
-)
-"""The modules of the sections, in the order of telling; each has `section(tables)` for the tables of one task."""
+"""The modules of the sections, in the order of the question: which heads matter, what can go, what heads do, what
+learning keeps, what removal gains, what repulsion changes. Each has `section(tables)` for the tables of one task."""
 
 
 def sections(tables: StudyTables) -> list[Section]:
-    """Return all sections in the order of telling, each with a part per task in a study of several."""
-    return [_of_all_tasks(module.section, tables) for module in TOLD]
+    """Return all sections in the order of the question, each with a part per task in a study of several."""
+    return [_of_all_tasks(module.section, tables) for module in ORDER]
 
 
 def _of_all_tasks(section: Callable[[StudyTables], Section], tables: StudyTables) -> Section:
-    """Return one experiment told for every task.
+    """Return one experiment for every task.
 
     Names of figures, files and ids are plain for the first task and end with `-<task>` for the others.
     """
-    told = {task: section(tables.of_task(task)) for task in tables.tasks}
-    run = {task: one for task, one in told.items() if not one.missing}
+    every = {task: section(tables.of_task(task)) for task in tables.tasks}
+    run = {task: one for task, one in every.items() if not one.missing}
     if len(tables.tasks) < 2 or not run:
         return section(tables)
     parts, known = [], set[str]()
@@ -84,7 +76,7 @@ def _of_all_tasks(section: Callable[[StudyTables], Section], tables: StudyTables
         named = named if task == tables.task else of_another_task(named, task)
         parts.append(replace(named, identifier=task, title=heading(task)))
     first = next(iter(run.values()))
-    lacking = listing(task_name(task) for task in told if task not in run)
+    lacking = listing(task_name(task) for task in every if task not in run)
     if lacking:
         common.append(f"This was not run for {lacking}.")
     together = _together(first, tables)
@@ -109,60 +101,60 @@ def render(
     study: str,
     parts: Sequence[Section],
     *,
-    verdicts: Sequence[ClaimVerdict],
+    tables: StudyTables,
+    claims: pandas.DataFrame,
+    numbers: pandas.DataFrame,
     indices: Sequence[PaperIndex] = (),
-    findings: Sequence[str],
     cautions: Mapping[str, Sequence[str]],
     provenance: Provenance,
-    motif: Sequence[str] = (),
 ) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["prose"] = prose
-    environment.filters["task_name"] = task_name
+    decided = verdicts(claims, numbers)
+    found = Numbers(numbers)
+    headings = Sentences("prose/headings.md.j2", tables, found)
     light, dark = palette.style_variables()
-    claims = [list(group) for _, group in groupby(verdicts, key=lambda one: one.id)]
-    papers = [
-        (paper.authors, paper.title, [group for group in claims if group[0].id in {one.id for one in paper.claims}])
-        for paper in read_papers()
-    ]
-    tally = Counter(one.verdict for one in verdicts)
-    page = environment.get_template("page.html.j2").render(
+    by_section = {
+        name: [list(own) for _, own in groupby(group, key=lambda one: one.id)]
+        for name, group in _grouped(decided, lambda one: one.section)
+    }
+    run = [part for part in parts if not part.missing]
+    page = environment().get_template("page.html.j2").render(
         study=study,
-        question=QUESTION,
-        findings=findings,
+        described=first_screen.described(tables),
+        answer=first_screen.Answer(tables, found, claims).render(),
+        board=first_screen.board(decided),
+        tally=first_screen.tally(decided),
+        several=len({one.task for one in decided if one.task}) > 1,
+        verdicts=VERDICTS,
+        explorer="",
+        cite="",
+        data="",
+        wary=" ".join(text for own in cautions.values() for text in own)[:150],
         cautions=cautions,
-        verdicts=verdicts,
-        claims=claims,
-        several=len({one.task for one in verdicts if one.task}) > 1,
-        papers=papers,
+        sections=[folding.shown(part, headings.say(part.identifier), by_section.pop(part.identifier, [])) for part in run],
+        elsewhere=[group for groups in by_section.values() for group in groups],
+        missing=[part.missing for part in parts if part.missing],
         indices=indices,
         index_title=INDEX_TITLE,
-        tally=[(word, tally[word]) for word in VERDICTS if tally[word]],
-        sections=parts,
-        decided={part.identifier: [group for group in claims if group[0].section == part.identifier] for part in parts},
-        anchors={part.identifier: part.title for part in parts},
         provenance=provenance,
-        motif=motif,
         light=light,
         dark=dark,
-        style=(TEMPLATES / "page.css").read_text(encoding="utf-8"),
-        script=(TEMPLATES / "page.js").read_text(encoding="utf-8"),
+        style="".join(_file(name) for name in STYLES),
+        script="".join(_file(name) for name in SCRIPTS),
         width_of=lambda panel: f"{svg.size(panel)[0]:g}",
         version=_version(),
     )
     return visible(page)
 
 
-def prose(text: str) -> Markup:
-    """Return running text escaped, backticks as code, no line break inside an interval or before a per cent."""
-    text = _INTERVAL.sub("[\\1,\u00a0\\2]", _TOGETHER.sub("\u202f", text))
-    parts = text.split("`")
-    if len(parts) % 2 == 0:
-        return escape(text)
-    marked = (Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
-    return Markup("").join(marked)
+def _file(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _grouped(verdicts: Sequence[ClaimVerdict], key: Callable[[ClaimVerdict], str]) -> list[tuple[str, list[ClaimVerdict]]]:
+    """Return the verdicts by a key, in the order of its first appearance."""
+    names = dict.fromkeys(map(key, verdicts))
+    return [(name, [one for one in verdicts if key(one) == name]) for name in names]
 
 
 def _version() -> str:

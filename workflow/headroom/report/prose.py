@@ -1,0 +1,82 @@
+"""Sentences of the page: Jinja templates with the numbers of a study, which mark where every number comes from."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup, escape
+
+from headroom.claims.rows import ANSWER
+from headroom.claims.study_tables import StudyTables
+from headroom.report.numbers import Numbers, Shown
+from headroom.report.tasks import task_name
+
+TEMPLATES = Path(__file__).parent / "templates"
+"""Where the templates, the style and the scripts of the page are."""
+
+TASKS_IN_A_SENTENCE = 2
+
+_INTERVAL = re.compile(r"\[([^\s\[\]]+), ([^\s\[\]]+)\]")
+_TOGETHER = re.compile(r" (?=%)|(?<=\bp) (?=<)|(?<=<) (?=[0-9])")
+
+
+@cache
+def environment() -> jinja2.Environment:
+    """Return the environment of all templates: escaped, and strict about names."""
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )
+    made.filters["prose"] = prose
+    made.filters["task_name"] = task_name
+    return made
+
+
+def prose(text: str) -> Markup:
+    """Return running text escaped, backticks as code, no line break inside an interval or before a per cent."""
+    if isinstance(text, Markup):
+        return text
+    text = _INTERVAL.sub("[\\1,\u00a0\\2]", _TOGETHER.sub("\u202f", text))
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    marked = (Markup("<code>{}</code>").format(part) if place % 2 else escape(part) for place, part in enumerate(parts))
+    return Markup("").join(marked)
+
+
+def _joined(markup: str) -> Markup:
+    """Return markup on one line, without a line break before a per cent."""
+    return Markup(re.sub(r"\s+", " ", markup).strip().replace(" %", "\u202f%"))
+
+
+class Sentences:
+    """The sentences of one template, a macro each, about one study.
+
+    Args:
+        template: Its file in the folder of templates.
+        tables: The tables of the study.
+        numbers: The numbers of the study.
+    """
+
+    def __init__(self, template: str, tables: StudyTables, numbers: Numbers) -> None:
+        self._tables, self._numbers = tables, numbers
+        names = {"each": self.each, "several": len(tables.tasks) > 1}
+        self._module = environment().get_template(template).make_module(names)
+
+    def say(self, name: str) -> Markup:
+        """Return a sentence as markup; empty if the template has none of this name, or nothing can be said."""
+        sentence = getattr(self._module, name, None)
+        return _joined(sentence()) if sentence else Markup("")
+
+    def each(self, name: str, what: str = ANSWER) -> list[tuple[str, Shown, str]]:
+        """Return a number of the first tasks that have it, as (task, number, part).
+
+        Args:
+            name: The number's name.
+            what: A claim's number, or `answer`.
+        """
+        found = []
+        for task in self._tables.tasks:
+            for part, number in list(self._numbers.parts(what, name, task).items())[:1]:
+                found.append((task_name(task), number, part))
+        return found[:TASKS_IN_A_SENTENCE]
