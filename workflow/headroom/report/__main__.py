@@ -12,8 +12,8 @@ from headroom.core.files import atomic_path
 
 if TYPE_CHECKING:
     from headroom.claims.study_tables import StudyTables
-    from headroom.report.exhibits import Section
     from headroom.report.paper_index import PaperIndex
+    from headroom.report.spec import Section
 
 FIGURES = (
     *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
@@ -91,10 +91,10 @@ def indices(tables: StudyTables, parts: Sequence[Section]) -> list[PaperIndex]:
 
 def write_figures(parts: Sequence[Section], directory: Path) -> None:
     """Write every figure as a file of its own; one whose experiment was not run says so."""
+    from headroom.report.spec import figures_of
     from headroom.report.standalone import standalone
 
-    told = [one for part in parts for one in (part, *part.parts)]
-    drawn = {exhibit.name: exhibit for part in told for exhibit in part.exhibits if exhibit.rows}
+    drawn = {figure.name: figure for part in parts for figure in figures_of(part)}
     for name in FIGURES:
         text = standalone(drawn[name]) if name in drawn else _absent(name)
         with atomic_path(directory / f"{name}.svg") as temporary:

@@ -46,7 +46,11 @@ def board(verdicts: Sequence[ClaimVerdict]) -> list[BoardRow]:
         own = tuple(group)
         tiles[name] = Tile(name, own[0].claim, own)
     return [
-        BoardRow(_short(paper.authors, paper.year), paper.title, tuple(tiles[one.id] for one in paper.claims if one.id in tiles))
+        BoardRow(
+            _short(paper.authors, paper.year),
+            paper.title,
+            tuple(tiles[one.id] for one in paper.claims if one.id in tiles),
+        )
         for paper in read_papers()
     ]
 

@@ -1,10 +1,12 @@
 """The page: sections, claims and provenance in one self-contained HTML file."""
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
 from itertools import groupby
+from typing import Any, cast
 
 import pandas
 
@@ -12,11 +14,11 @@ from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
 from headroom.core.formatting import listing
-from headroom.report import first_screen, folding, palette, svg
+from headroom.report import first_screen, legacy, palette, spec, svg
 from headroom.report.exhibits import Exhibit, Section, of_another_task
+from headroom.report.numbers import Numbers
 from headroom.report.paper_index import TITLE as INDEX_TITLE
 from headroom.report.paper_index import PaperIndex
-from headroom.report.numbers import Numbers
 from headroom.report.prose import TEMPLATES, Sentences, environment
 from headroom.report.provenance import Provenance
 from headroom.report.sections import (
@@ -52,9 +54,15 @@ ORDER = (
 learning keeps, what removal gains, what repulsion changes. Each has `section(tables)` for the tables of one task."""
 
 
-def sections(tables: StudyTables) -> list[Section]:
-    """Return all sections in the order of the question, each with a part per task in a study of several."""
-    return [_of_all_tasks(module.section, tables) for module in ORDER]
+def sections(tables: StudyTables) -> list[spec.Section]:
+    """Return all sections in the order of the question."""
+    return [_section(module.section, tables) for module in ORDER]
+
+
+def _section(section: Callable[[StudyTables], Any], tables: StudyTables) -> spec.Section:
+    if "study" in inspect.signature(section).parameters:
+        return cast(spec.Section, section(tables))
+    return legacy.converted(_of_all_tasks(section, tables))
 
 
 def _of_all_tasks(section: Callable[[StudyTables], Section], tables: StudyTables) -> Section:
@@ -99,7 +107,7 @@ def _together(section: Section, tables: StudyTables) -> tuple[Exhibit, ...]:
 
 def render(
     study: str,
-    parts: Sequence[Section],
+    parts: Sequence[spec.Section],
     *,
     tables: StudyTables,
     claims: pandas.DataFrame,
@@ -118,40 +126,61 @@ def render(
         for name, group in _grouped(decided, lambda one: one.section)
     }
     run = [part for part in parts if not part.missing]
-    page = environment().get_template("page.html.j2").render(
-        study=study,
-        described=first_screen.described(tables),
-        answer=first_screen.Answer(tables, found, claims).render(),
-        board=first_screen.board(decided),
-        tally=first_screen.tally(decided),
-        several=len({one.task for one in decided if one.task}) > 1,
-        verdicts=VERDICTS,
-        explorer="",
-        cite="",
-        data="",
-        wary=" ".join(text for own in cautions.values() for text in own)[:150],
-        cautions=cautions,
-        sections=[folding.shown(part, headings.say(part.identifier), by_section.pop(part.identifier, [])) for part in run],
-        elsewhere=[group for groups in by_section.values() for group in groups],
-        missing=[part.missing for part in parts if part.missing],
-        indices=indices,
-        index_title=INDEX_TITLE,
-        provenance=provenance,
-        light=light,
-        dark=dark,
-        style="".join(_file(name) for name in STYLES),
-        script="".join(_file(name) for name in SCRIPTS),
-        width_of=lambda panel: f"{svg.size(panel)[0]:g}",
-        version=_version(),
+    page = (
+        environment()
+        .get_template("page.html.j2")
+        .render(
+            study=study,
+            described=first_screen.described(tables),
+            answer=first_screen.Answer(tables, found, claims).render(),
+            board=first_screen.board(decided),
+            tally=first_screen.tally(decided),
+            several=len({one.task for one in decided if one.task}) > 1,
+            verdicts=VERDICTS,
+            explorer="",
+            cite="",
+            data="",
+            wary=" ".join(text for own in cautions.values() for text in own)[:150],
+            cautions=cautions,
+            sections=run,
+            headings={part.name: headings.say(part.name) for part in run},
+            claims={part.name: by_section.pop(part.name, []) for part in run},
+            elsewhere=[group for groups in by_section.values() for group in groups],
+            missing=[part.missing for part in parts if part.missing],
+            indices=indices,
+            index_title=INDEX_TITLE,
+            provenance=provenance,
+            light=light,
+            dark=dark,
+            style="".join(_file(name) for name in STYLES),
+            script="".join(_file(name) for name in SCRIPTS),
+            cells=_cells,
+            csv_name=_csv_name,
+            width_of=lambda panel: f"{svg.size(panel)[0]:g}",
+            version=_version(),
+        )
     )
     return visible(page)
+
+
+def _cells(table: Any) -> tuple[list[str], list[bool], Any]:
+    return spec.cells(table) if isinstance(table, spec.Table) else legacy.cells(table)
+
+
+def _csv_name(one: Any) -> str:
+    """Return the name of the file with the rows behind a figure or a table; "" without one."""
+    if isinstance(one, spec.Table) or getattr(one, "frame", None) is not None:
+        return f"{one.name}.csv"
+    return str(getattr(one, "filename", ""))
 
 
 def _file(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
-def _grouped(verdicts: Sequence[ClaimVerdict], key: Callable[[ClaimVerdict], str]) -> list[tuple[str, list[ClaimVerdict]]]:
+def _grouped(
+    verdicts: Sequence[ClaimVerdict], key: Callable[[ClaimVerdict], str]
+) -> list[tuple[str, list[ClaimVerdict]]]:
     """Return the verdicts by a key, in the order of its first appearance."""
     names = dict.fromkeys(map(key, verdicts))
     return [(name, [one for one in verdicts if key(one) == name]) for name in names]

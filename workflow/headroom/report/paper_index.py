@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
 from headroom.report import paper_numbers as ours
-from headroom.report.exhibits import Exhibit, Section
+from headroom.report.spec import Section, figures_of
 
 TITLE = "The papers, exhibit by exhibit"
 
@@ -196,15 +196,11 @@ def paper_index(
         parts: The sections of the report, which have the exhibits to point to.
         entries: The figures and tables, default those of the first paper.
     """
-    shown = {exhibit.name: part.identifier for part in parts for exhibit in _exhibits(part)}
+    shown = {figure.name for part in parts for figure in figures_of(part)}
     return [PaperExhibit(entry.name, entry.about, entry.paper, _found(entry, tables, shown)) for entry in entries]
 
 
-def _exhibits(part: Section) -> list[Exhibit]:
-    return [*part.exhibits, *(exhibit for one in part.parts for exhibit in one.exhibits)]
-
-
-def _found(entry: Entry, tables: StudyTables, shown: dict[str, str]) -> tuple[Found, ...]:
+def _found(entry: Entry, tables: StudyTables, shown: set[str]) -> tuple[Found, ...]:
     found = []
     for task in tables.tasks:
         words = entry.read(tables.of_task(task)) if kind_of(task) in entry.kinds else ""

@@ -80,3 +80,16 @@ class Sentences:
             for part, number in list(self._numbers.parts(what, name, task).items())[:1]:
                 found.append((task_name(task), number, part))
         return found[:TASKS_IN_A_SENTENCE]
+
+
+def words(section: str, name: str, **values: object) -> Markup:
+    """Return a text of a section: the macro of this name in `prose/<section>.md.j2`.
+
+    Args:
+        section: The section.
+        name: What the text is for: `figure` (how to read the figure), `method` (what was done), or the name of a
+            note; the caption of Snakemake's report is `figure`, too.
+        values: What the macro's text names, e.g. a metric.
+    """
+    module = environment().get_template(f"prose/{section}.md.j2").module
+    return _joined(getattr(module, name)(**values))

@@ -6,27 +6,29 @@ from markupsafe import Markup
 
 from headroom.core.errors import visible
 from headroom.report import palette, svg
-from headroom.report.exhibits import Exhibit, Key, Row
+from headroom.report.spec import Figure, Key, Panel
 
 _GAP = 18.0
 _LINE = 17.0
-_ACROSS = 3
+_WIDEST = 980.0
 
 
-def standalone(exhibit: Exhibit) -> str:
+def standalone(figure: Figure) -> str:
     """Return the figure as an SVG document; the colours are the light ones, as it does not know its page."""
     parts: list[str] = []
     width, top = 0.0, _GAP
-    if exhibit.key:
-        height, right = _draw_key(parts, exhibit.key, left=_GAP, top=top, limit=900.0)
-        width, top = max(width, right), top + height + _GAP / 2
-    rows = [[row] for row in exhibit.rows] if exhibit.is_atlas else _across(exhibit.rows)
-    for group in rows:
-        heights = [_draw_row([], row, left=0.0, top=0.0)[1] for row in group]
-        left = _GAP
-        for row, height in zip(group, heights, strict=True):
-            left += _draw_row(parts, row, left=left, top=top + max(heights) - height)[0] + _GAP
-        width, top = max(width, left), top + max(heights) + _GAP
+    if figure.key:
+        height, right = _draw_key(parts, figure.key, left=_GAP, top=top, limit=_WIDEST)
+        width, top = right, top + height + _GAP / 2
+    left, tallest = _GAP, 0.0
+    for panel in figure.panels:
+        wide = svg.size(panel.drawing)[0]
+        if left > _GAP and left + wide > _WIDEST:
+            left, top, tallest = _GAP, top + tallest + _GAP, 0.0
+        tallest = max(tallest, _draw_panel(parts, panel, left=left, top=top))
+        left += wide + _GAP
+        width = max(width, left)
+    top += tallest + _GAP
     opening = (
         f'<svg xmlns="{svg.NAMESPACE}" viewBox="0 0 {width:g} {top:g}" width="{width:g}" height="{top:g}"'
         f' font-family="sans-serif" font-size="12" fill="{palette.INK.light}">'
@@ -35,27 +37,17 @@ def standalone(exhibit: Exhibit) -> str:
     return f"{opening}{ground}{svg.plain(visible(''.join(parts)))}</svg>\n"
 
 
-def _across(rows: Sequence[Row]) -> list[list[Row]]:
-    """Return rows of panels regrouped so that as many stand side by side as fit a page."""
-    single = [Row(row.label, (panel,), row.key) for row in rows for panel in row.panels]
-    return [single[start : start + _ACROSS] for start in range(0, len(single), _ACROSS)]
-
-
-def _draw_row(parts: list[str], row: Row, *, left: float, top: float) -> tuple[float, float]:
-    """Append a labelled row of panels and return its width and height."""
+def _draw_panel(parts: list[str], panel: Panel, *, left: float, top: float) -> float:
+    """Append a labelled panel and return its height."""
     height = 0.0
-    if row.label:
-        parts.append(_words(row.label, left, top + 11, palette.SOFT.light))
+    width, drawn = svg.size(panel.drawing)
+    if panel.label:
+        parts.append(_words(panel.label, left, top + 11, palette.SOFT.light))
         height += _LINE
-    panels_width = sum(svg.size(panel)[0] + _GAP for panel in row.panels) - _GAP
-    if row.key:
-        height += _draw_key(parts, row.key, left=left, top=top + height, limit=left + panels_width)[0]
-    tallest, x = 0.0, left
-    for panel in row.panels:
-        width, panel_height = svg.size(panel)
-        parts.append(_placed(panel, x, top + height, width, panel_height))
-        x, tallest = x + width + _GAP, max(tallest, panel_height)
-    return panels_width, height + tallest
+    if panel.key:
+        height += _draw_key(parts, panel.key, left=left, top=top + height, limit=left + width)[0]
+    parts.append(_placed(panel.drawing, left, top + height, width, drawn))
+    return height + drawn
 
 
 def _draw_key(parts: list[str], key: Sequence[Key], *, left: float, top: float, limit: float) -> tuple[float, float]:

@@ -1,0 +1,267 @@
+"""The kinds of panels that figures are made of: lines, dots with intervals, matrices, scatter plots.
+
+Each takes a tidy frame, one mark a row, and returns a small SVG. Looks are given by hue: `Look` of every value.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas
+import seaborn
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm, to_rgb
+from matplotlib.ticker import MaxNLocator
+
+from headroom.core.formatting import fixed
+from headroom.core.heads import Head
+from headroom.report import drawing, palette, svg
+from headroom.report.palette import Colour
+from headroom.report.spec import Key
+
+_DASHES = {"": "-", "dashed": (0, (5, 3)), "dotted": (0, (1.5, 2.5)), "dashdot": (0, (5, 2, 1.5, 2))}
+_SVG_DASHES = {"": "none", "dashed": "5 3", "dotted": "1.5 2.5", "dashdot": "5 2 1.5 2"}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the marks of one hue are drawn: colour, dashes ("", "dashed", "dotted", "dashdot"), marker, filled or not."""
+
+    colour: Colour
+    dash: str = ""
+    marker: str = ""
+    is_hollow: bool = False
+
+    @property
+    def line(self) -> dict[str, Any]:
+        """The look as properties of a matplotlib line."""
+        face = palette.PAPER.light if self.is_hollow else self.colour.light
+        return {"color": self.colour.light, "linestyle": _DASHES[self.dash], "marker": self.marker or None, "mfc": face}
+
+
+def lines(
+    frame: pandas.DataFrame,
+    looks: Mapping[str, Look],
+    *,
+    name: str,
+    x: str,
+    y: str,
+    hue: str,
+    x_label: str,
+    y_label: str,
+    units: str = "run",
+    band: pandas.DataFrame | None = None,
+    reference: float | None = None,
+    shares: bool = False,
+    limits: tuple[float, float] | None = None,
+    height: float = 236.0,
+) -> Markup:
+    """Return a panel of lines: the mean over units strong, single units faint, an interval as a band.
+
+    Args:
+        frame: One row per unit, x and hue; columns `low` and `high`, where there is one unit, are drawn as a band.
+        looks: The look of every value of hue, from back to front; others are not drawn.
+        name: Unique name of the panel.
+        x: Column of the horizontal axis.
+        y: Column of the vertical axis.
+        hue: Column of what has a line each.
+        x_label: Name of the horizontal axis with its unit.
+        y_label: Name of the vertical axis with its unit.
+        units: Column of what is averaged over, e.g. runs.
+        band: A control, whose range at every x is a grey band below the lines; None for none.
+        reference: Height of a thin dashed line, e.g. of the full model.
+        shares: Whether the horizontal axis is a share in per cent.
+        limits: Ends of the vertical axis.
+        height: Height in px.
+    """
+    with drawing.panel(name, x_label=x_label, y_label=y_label, height=height) as panel:
+        axes = panel.axes
+        if band is not None and len(band):
+            _band(axes, band, x, y)
+        for value, look in looks.items():
+            own = frame[frame[hue] == value].sort_values(x)
+            if len(own):
+                _line(axes, own, look, x=x, y=y, units=units)
+        if reference is not None:
+            drawing.full_line(axes, reference)
+        if shares:
+            axes.set_xlim(-2, 102)
+            axes.set_xticks(range(0, 101, 20))
+        elif pandas.api.types.is_integer_dtype(frame[x]):
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=8, min_n_ticks=1))
+        if limits:
+            axes.set_ylim(*limits)
+    return panel.markup
+
+
+def _band(axes: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
+    grouped = rows.groupby(x)[y]
+    low, mean, high = grouped.min(), grouped.mean(), grouped.max()
+    axes.fill_between(low.index, low, high, color=palette.CONTROL.light, alpha=0.22, linewidth=0)
+    axes.plot(mean.index, mean, color=palette.CONTROL.light, linewidth=1.2)
+
+
+def _line(axes: Axes, rows: pandas.DataFrame, look: Look, *, x: str, y: str, units: str) -> None:
+    several = rows[units].nunique() > 1
+    if several:
+        faint = {"alpha": 0.3, "linewidth": 0.8, "linestyle": look.line["linestyle"], "color": look.colour.light}
+        for _, one in rows.groupby(units):
+            axes.plot(one[x], one[y], **faint)
+    elif {"low", "high"} <= set(rows.columns) and rows["low"].notna().any():
+        axes.fill_between(rows[x], rows["low"], rows["high"], color=look.colour.light, alpha=0.16, linewidth=0)
+    seaborn.lineplot(rows, x=x, y=y, ax=axes, errorbar=None, legend=False, **look.line)
+
+
+def dots(
+    frame: pandas.DataFrame,
+    looks: Mapping[str, Look],
+    *,
+    name: str,
+    row: str,
+    hue: str,
+    label: str,
+    value: str = "value",
+    hollow: str = "",
+    reference: float | None = None,
+    rows: Sequence[str] = (),
+    limits: tuple[float, float] | None = None,
+) -> Markup:
+    """Return a panel with a row per name: a dot with its interval per hue, the hues below each other.
+
+    Args:
+        frame: One row per dot: the value, `low` and `high` (empty for none); several of one row and hue are single
+            seeds, drawn faint, if a column `single` is true for them.
+        looks: The look of every value of hue.
+        name: Unique name of the panel.
+        row: Column of the names of rows.
+        hue: Column of what has a dot each.
+        label: Name of the horizontal axis with its unit.
+        value: Column of the value.
+        hollow: Column that is true for dots drawn hollow, e.g. without significance; "" for none.
+        reference: Place of a thin dashed line, e.g. 0 for differences.
+        rows: The names of rows from top to bottom; of the frame by default.
+        limits: Ends of the horizontal axis, shared by panels of one figure.
+    """
+    names = list(rows or dict.fromkeys(frame[row]))
+    hues = [one for one in looks if one in set(frame[hue])]
+    height = 66.0 + max(26, 13 * len(hues)) * len(names)
+    with drawing.panel(name, x_label=label, y_label="", height=height) as panel:
+        axes = panel.axes
+        for _, one in frame.iterrows():
+            if one[row] not in names or one[hue] not in looks:
+                continue
+            place = names.index(one[row]) + (hues.index(one[hue]) - (len(hues) - 1) / 2) * (0.62 / max(1, len(hues)))
+            _dot(axes, one, looks[one[hue]], place, value, is_hollow=bool(hollow and one[hollow]))
+        if reference is not None:
+            drawing.full_line(axes, reference, vertical=True)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.grid(axis="y", visible=False)
+        axes.locator_params(axis="x", nbins=5)
+        if limits:
+            axes.set_xlim(*limits)
+    return panel.markup
+
+
+def _dot(axes: Axes, one: pandas.Series, look: Look, place: float, value: str, *, is_hollow: bool) -> None:
+    if one.get("single", False):
+        axes.plot([one[value]], [place - 0.12], "o", color=look.colour.light, alpha=0.4, markersize=3.6)
+        return
+    face = palette.PAPER.light if is_hollow or look.is_hollow else look.colour.light
+    if one.get("low") == one.get("low") and "low" in one:
+        axes.plot([one["low"], one["high"]], [place, place], color=look.colour.light, linewidth=1.5)
+    axes.plot([one[value]], [place], look.marker or "o", color=look.colour.light, mfc=face, markersize=5.5)
+
+
+def matrix(
+    values: pandas.DataFrame,
+    *,
+    name: str,
+    colour: Colour,
+    negative: Colour = palette.CONTROL,
+    limit: float = 1.0,
+    decimals: int = 2,
+) -> Markup:
+    """Return a panel of a matrix of numbers: the stronger a cell, the further from zero, on limits about zero.
+
+    Args:
+        values: The numbers by row and column; NaN leaves a cell empty.
+        name: Unique name of the panel.
+        colour: Colour of positive numbers.
+        negative: Colour of negative numbers.
+        limit: Number that has the full colour.
+        decimals: Decimals of the numbers in cells.
+    """
+    shades = [(*to_rgb(negative.light), 0.55), (*to_rgb(colour.light), 0.0), (*to_rgb(colour.light), 0.55)]
+    colours = LinearSegmentedColormap.from_list("about zero", shades, N=33)
+    height = 46.0 + 26.0 * len(values)
+    with drawing.panel(name, x_label="", y_label="", height=height) as panel:
+        written = values.map(lambda one: "" if one != one else fixed(one, decimals))
+        seaborn.heatmap(
+            values,
+            ax=panel.axes,
+            annot=written,
+            fmt="",
+            cmap=colours,
+            norm=TwoSlopeNorm(0.0, -limit, limit),
+            cbar=False,
+            linewidths=0.6,
+            linecolor=palette.RULE.light,
+            annot_kws={"color": palette.INK.light, "fontsize": 10},
+        )
+        panel.axes.grid(visible=False)
+        panel.axes.tick_params(length=0)
+        panel.axes.set_yticklabels(panel.axes.get_yticklabels(), rotation=0)
+        panel.axes.set_xticklabels(panel.axes.get_xticklabels(), rotation=0)
+    return panel.markup
+
+
+def scatter(
+    frame: pandas.DataFrame, *, name: str, x: str, y: str, x_label: str, y_label: str, named: Sequence[Head] = ()
+) -> Markup:
+    """Return a panel with a mark per head, coloured by kind, that lights up with it in the page.
+
+    Args:
+        frame: Rows with kind, layer and head, and the two numbers.
+        name: Unique name of the panel.
+        x: Column of the horizontal axis.
+        y: Column of the vertical axis.
+        x_label: Name of the horizontal axis with its unit.
+        y_label: Name of the vertical axis with its unit.
+        named: Heads whose names stand beside their marks.
+    """
+    with drawing.panel(name, x_label=x_label, y_label=y_label, height=250) as panel:
+        for axis in (panel.axes.axhline, panel.axes.axvline):
+            axis(0, color=palette.SOFT.light, linewidth=0.8, zorder=1)
+        for _, one in frame.iterrows():
+            head = Head(one["kind"], int(one["layer"]), int(one["head"]))
+            colour, marker = palette.KIND_COLOURS[head.kind].light, palette.KIND_MARKERS[head.kind]
+            marks = panel.axes.plot([one[x]], [one[y]], marker, color=colour, alpha=0.8, markersize=4.8, mew=0)
+            marks[0].set_gid(f"{svg.HEAD}{head}")
+            if head in named:
+                where: dict[str, Any] = {"xytext": (6, -3), "textcoords": "offset points"}
+                panel.axes.annotate(str(head), (one[x], one[y]), fontsize=10.5, **where)
+        panel.axes.margins(0.1)
+    return panel.markup
+
+
+_MARKS = {
+    "o": '<circle cx="14" cy="6" r="3" style="fill:{1};stroke:var(--{0})"/>',
+    "s": '<rect x="11" y="3" width="6" height="6" style="fill:{1};stroke:var(--{0})"/>',
+    "^": '<path d="M14 2.5l3.5 6.5h-7z" style="fill:{1};stroke:var(--{0})"/>',
+    "D": '<path d="M14 2l4 4-4 4-4-4z" style="fill:{1};stroke:var(--{0})"/>',
+    "v": '<path d="M14 9.5l3.5-6.5h-7z" style="fill:{1};stroke:var(--{0})"/>',
+    "x": '<path d="M11 3l6 6m0-6l-6 6" style="fill:none;stroke:var(--{0});stroke-width:1.5"/>',
+    "": "",
+}
+
+
+def key(look: Look, name: str, *, line: bool = True) -> Key:
+    """Return the entry of a look in a figure's key: a line with its marker, or the marker alone."""
+    drawn = (
+        '<path d="M0 6h28" style="fill:none;stroke:var(--{0});stroke-width:2;stroke-dasharray:{2}"/>' if line else ""
+    )
+    face = "var(--paper)" if look.is_hollow else f"var(--{look.colour.variable})"
+    shape = Markup(drawn + _MARKS[look.marker]).format(look.colour.variable, face, _SVG_DASHES[look.dash])
+    return Key(Markup('<svg class="sample" viewBox="0 0 28 12" aria-hidden="true">{}</svg>').format(shape), name)

@@ -1,0 +1,201 @@
+"""What a section of the page is made of: a finding, one figure of all tasks, and folds with figures and tables."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.metrics import metric_name
+from headroom.core.formatting import MISSING, count, estimate, number, p_value, percent
+from headroom.report.names import criterion_name, run_name
+from headroom.report.tasks import task_name
+
+
+@dataclass(frozen=True)
+class Key:
+    """One entry of a figure's key: a sample of the mark and its name."""
+
+    sample: Markup
+    name: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One drawing of a figure, at most 320 px wide, with its label and a key of its own.
+
+    Attributes:
+        drawing: An SVG element with ids that are unique in the page.
+        label: What it shows, e.g. the task.
+        key: The marks that only this panel has.
+        task: The task it is about: marks of heads of one task light up together.
+    """
+
+    drawing: Markup
+    label: str = ""
+    key: tuple[Key, ...] = ()
+    task: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side.
+
+    Attributes:
+        name: Unique in the page: the anchor `figure-<name>` and the name of its files.
+        panels: Its drawings; none if there is nothing to draw.
+        alt: What it shows, for those who do not see it.
+        how: How to read it, in at most two sentences.
+        key: The marks that all panels share.
+        frame: The rows behind it, which readers can download; None for those of another figure.
+        is_atlas: Whether the panels are atlases, whose heads light up.
+    """
+
+    name: str
+    panels: tuple[Panel, ...]
+    alt: str
+    how: str = ""
+    key: tuple[Key, ...] = ()
+    frame: pandas.DataFrame | None = None
+    is_atlas: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of a table of the study, in words.
+
+    Attributes:
+        name: Unique in the page; its CSV is `<name>.csv`.
+        frame: The rows; the CSV has all columns, unrounded.
+        columns: The columns shown: keys of `COLUMNS`, or any other, written as it is. `value ~` is a value with
+            its interval: `low` and `high`, or the columns of these endings (`speedup ~`: `speedup_low`).
+        headings: Headings other than those of `COLUMNS`, by column.
+        note: What marks in the cells mean.
+    """
+
+    name: str
+    frame: pandas.DataFrame
+    columns: Sequence[str]
+    headings: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One of several drawings that a reader pages through: its group, a short label, its title."""
+
+    group: str
+    label: str
+    title: str
+    drawing: Markup
+
+
+@dataclass(frozen=True)
+class Fold:
+    """What is folded under one label that says what is inside."""
+
+    label: str
+    figure: Figure | None = None
+    tables: tuple[Table, ...] = ()
+    text: str = ""
+    pages: tuple[Drawing, ...] = ()
+
+
+@dataclass(frozen=True)
+class Section:
+    """One experiment.
+
+    Attributes:
+        name: The noun of the experiment: its anchor in the page.
+        title: What it is about, in a few words, for the contents.
+        figure: The figure that is not folded: all tasks side by side on shared axes.
+        folds: Everything else.
+        remarks: What to be wary of.
+        missing: That it was not run, in one line; empty if it was.
+    """
+
+    name: str
+    title: str
+    figure: Figure | None = None
+    folds: tuple[Fold, ...] = ()
+    remarks: tuple[str, ...] = ()
+    missing: str = ""
+
+
+def figures_of(section: Section) -> list[Figure]:
+    """Return the figures of a section, the one that is not folded first."""
+    return [one for one in (section.figure, *(fold.figure for fold in section.folds)) if one is not None]
+
+
+def signed(value: float) -> str:
+    """Return a difference with its sign."""
+    return number(value, signed=True, decimals=3)
+
+
+def _whole(value: Any) -> str:
+    return str(value) if isinstance(value, str) else count(value)
+
+
+COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "task": ("task", task_name),
+    "run": ("run", run_name),
+    "arm": ("arm", str),
+    "epoch": ("epoch", _whole),
+    "set": ("set", str),
+    "metric": ("metric", metric_name),
+    "kind": ("kind", str),
+    "layer": ("layer", _whole),
+    "head": ("head", _whole),
+    "criterion": ("criterion", criterion_name),
+    "order": ("order", criterion_name),
+    "heads_removed": ("heads removed", _whole),
+    "heads_total": ("heads", _whole),
+    "share": ("heads removed", lambda value: percent(value / 100)),
+    "kept": ("of the full model", lambda value: percent(value / 100, 1)),
+    "value": ("score", number),
+    "full": ("full model", number),
+    "delta": ("change", signed),
+    "p": ("p", p_value),
+    "p_holm": ("p (Holm)", p_value),
+    "p_bh": ("p (Benjamini-Hochberg)", p_value),
+    "p_mcnemar": ("p (McNemar)", p_value),
+    "p_unpaired": ("p (unpaired t)", p_value),
+}
+"""Heading and form of the columns that many tables have."""
+
+INTERVAL = " ~"
+
+
+def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
+    """Return headings, which columns are numeric, and the rows of cells of a table."""
+    headings, numeric, columns = [], [], []
+    for column in table.columns:
+        name = column.removesuffix(INTERVAL)
+        heading, write = COLUMNS.get(name, (name.replace("_", " "), _plain))
+        with_interval = column != name
+        headings.append(table.headings.get(name, heading) + (" [95 % interval]" if with_interval else ""))
+        numeric.append(pandas.api.types.is_numeric_dtype(table.frame[name]))
+        columns.append(
+            _with_interval(table.frame, name) if with_interval else [write(one) for one in table.frame[name]]
+        )
+    return headings, numeric, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return MISSING if value != value else count(value) if float(value).is_integer() else number(float(value))
+
+
+def _with_interval(frame: pandas.DataFrame, name: str) -> list[str]:
+    ends = [f"{name}_low", f"{name}_high"] if f"{name}_low" in frame else ["low", "high"]
+    is_change = name == "delta" or bool((frame[name] < 0).any())
+    return [estimate(*three, signed=is_change) for three in frame[[name, *ends]].to_numpy(dtype=float)]
+
+
+def csv_text(frame: pandas.DataFrame) -> str:
+    """Return rows as CSV: 6 significant digits where the tables on disk have 9, without the resamples."""
+    shown = frame.drop(columns=["main", "resampled", "full_resampled", "p_sacrebleu", "study"], errors="ignore")
+    text: str = shown.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    return text
