@@ -16,10 +16,18 @@ HOSTILE = '<script>window.hostile=1</script><img src=x onerror="window.hostile=1
 
 @dataclass(frozen=True)
 class Written:
-    """A report on disk: the page's text and the directory of its figures."""
+    """A report on disk: the page's text, the directory of its figures, and the tables of verdicts and numbers."""
 
     page: str
     figures: Path
+
+    @property
+    def claims(self) -> Path:
+        return self.figures.parent / "claims.csv"
+
+    @property
+    def numbers(self) -> Path:
+        return self.figures.parent / "numbers.csv"
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import pandas
 
@@ -21,22 +22,34 @@ WEAK_BLEU = 10.0
 WEAK_ABOVE_CHANCE = 10.0
 """Points of a classifier's main metric above chance."""
 
+class Caution(NamedTuple):
+    """What to be wary of: in a few words, and in a sentence or two."""
+
+    short: str
+    text: str
+
+
 NOISY = 0.25
 """A distance between the quartiles of one model's times, as a share of their median, that makes ratios rough."""
 
 
-def cautions(tables: StudyTables) -> dict[str, list[str]]:
-    """Return, by task, what about the study is too small or too weak to conclude much from, each in a sentence or two.
+def cautions(tables: StudyTables) -> dict[str, list[Caution]]:
+    """Return, by task, what about the study is too small or too weak to conclude much from.
 
     In a study of one task its name is "".
     """
-    checks: tuple[Callable[[StudyTables], str], ...] = (_weak, _examples, _heads, _seeds, _single)
     found = {}
     for task in tables.tasks:
         view = tables.of_task(task)
-        said = [*(check(view) for check in checks), timing_noise(view.timing), *warnings(view)]
-        found[heading(task) if len(tables.tasks) > 1 else ""] = [text for text in said if text]
+        said = [Caution(short, check(view)) for short, check in _CHECKS.items()]
+        said += [Caution("gates undecided or still changing", text) for text in warnings(view)]
+        found[heading(task) if len(tables.tasks) > 1 else ""] = [one for one in said if one.text]
     return {task: said for task, said in found.items() if said}
+
+
+def summary(found: dict[str, list[Caution]]) -> str:
+    """Return all cautions in one line, each once, in the fewest words."""
+    return "; ".join(dict.fromkeys(one.short for said in found.values() for one in said))
 
 
 def _weak(tables: StudyTables) -> str:
@@ -115,3 +128,14 @@ def timing_noise(timing: pandas.DataFrame) -> str:
         "The machine was busy or uneven during the timings: between the quartiles the full model’s own times differ"
         f" by up to {percent(spread)} of the median, so the speed-ups are rough."
     )
+
+
+_CHECKS: dict[str, Callable[[StudyTables], str]] = {
+    "undertrained models": _weak,
+    "small evaluation sets": _examples,
+    "few heads": _heads,
+    "few seeds": _seeds,
+    "heads examined in one model": _single,
+    "a busy machine while timing": lambda view: timing_noise(view.timing),
+}
+"""The checks, by what they are about in a few words."""

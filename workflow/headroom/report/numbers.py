@@ -32,10 +32,13 @@ class Shown:
         return self.measured.found
 
     @property
-    def interval(self) -> str:
-        """The interval in brackets, without a unit; "" without one."""
+    def interval(self) -> Markup:
+        """The interval in brackets, without a unit, marked with its row; "" without one."""
         _, bracket, rest = self.measured.text().partition(" [")
-        return f"[{rest.partition(']')[0]}]" if bracket else ""
+        if not bracket:
+            return Markup("")
+        marked = Markup('<data value="{:.9g} {:.9g}" data-cell="{}">[{}]</data>')
+        return marked.format(self.found.low, self.found.high, self.cell, rest.partition("]")[0])
 
     @property
     def full(self) -> "Shown":
@@ -53,7 +56,7 @@ class Shown:
     def __html__(self) -> str:
         """Return the number marked with its row, so that it can be traced (and a test traces it)."""
         marked = Markup('<data value="{:.9g}" data-cell="{}">{}</data>')
-        return str(marked.format(self.found.value, self.cell, str(self)))
+        return str(marked.format(self.found.value, self.cell, str(self).replace(" %", "\u202f%")))
 
 
 class Numbers:

@@ -15,6 +15,7 @@ from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
 from headroom.core.formatting import listing
 from headroom.report import first_screen, legacy, palette, spec, svg
+from headroom.report.cautions import Caution, summary
 from headroom.report.exhibits import Exhibit, Section, of_another_task
 from headroom.report.numbers import Numbers
 from headroom.report.paper_index import TITLE as INDEX_TITLE
@@ -113,7 +114,7 @@ def render(
     claims: pandas.DataFrame,
     numbers: pandas.DataFrame,
     indices: Sequence[PaperIndex] = (),
-    cautions: Mapping[str, Sequence[str]],
+    cautions: Mapping[str, Sequence[Caution]],
     provenance: Provenance,
 ) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
@@ -140,7 +141,7 @@ def render(
             explorer="",
             cite="",
             data="",
-            wary=" ".join(text for own in cautions.values() for text in own)[:150],
+            wary=summary(dict(cautions)),
             cautions=cautions,
             sections=run,
             headings={part.name: headings.say(part.name) for part in run},

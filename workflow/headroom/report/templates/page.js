@@ -18,7 +18,7 @@
     for (const cell of cells.get(head) || []) cell.classList.add("lit");
     lit = head;
   };
-  const tell = (cell) => {
+  const describe = (cell) => {
     const readout = cell.closest("figure")?.querySelector(".readout");
     const title = cell.querySelector("title");
     if (!readout || !title) return;
@@ -29,7 +29,7 @@
   document.addEventListener("mouseover", (event) => {
     const cell = event.target.closest?.(".cell[data-head]");
     light(cell ? keyOf(cell) : "");
-    if (cell) tell(cell);
+    if (cell) describe(cell);
   });
   document.addEventListener("focusout", () => light(""));
 
@@ -40,7 +40,7 @@
     all(".cell", atlas).forEach((cell, index) => cell.setAttribute("tabindex", index ? "-1" : "0"));
     atlas.addEventListener("focusin", (event) => {
       const cell = event.target.closest(".cell");
-      if (cell) { light(keyOf(cell)); tell(cell); }
+      if (cell) { light(keyOf(cell)); describe(cell); }
     });
     atlas.addEventListener("keydown", (event) => {
       const step = steps[event.key];
@@ -98,6 +98,17 @@
       });
     });
   }
+
+  // What an address points to is unfolded, with all that it is folded in.
+  const reveal = () => {
+    const name = decodeURIComponent(location.hash.slice(1));
+    const target = name && document.getElementById(name);
+    if (!target) return;
+    for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
+    target.scrollIntoView();
+  };
+  window.addEventListener("hashchange", reveal);
+  reveal();
 
   // The contents mark the section being read.
   const links = new Map(all("nav a").map((link) => [link.getAttribute("href").slice(1), link]));

@@ -1,0 +1,103 @@
+"""The first screen: every number on it is a cell of the table `numbers`, every mark a verdict of `claims`."""
+
+import re
+from pathlib import Path
+
+import pandas
+import pytest
+from headroom.claims.rows import POOLED
+from headroom.claims.words import Measured
+from headroom.core.statistics import Estimate
+from headroom.core.tables import CLAIMS, NUMBERS
+from lxml import html
+from report.conftest import Written
+
+QUANTITY = re.compile(r"(?<![A-Za-z])\d+(?:\.\d+)?")
+
+
+@pytest.fixture(scope="module")
+def document(report: Written) -> html.HtmlElement:
+    return html.document_fromstring(report.page)
+
+
+@pytest.fixture(scope="module")
+def numbers(report: Written) -> pandas.DataFrame:
+    return NUMBERS.read(report.numbers)
+
+
+def cell(numbers: pandas.DataFrame, name: str) -> pandas.Series:
+    """Return the one row of the table that a marked number names."""
+    what, task, run, part, number = name.split("|")
+    rows = numbers.query("what == @what and task == @task and run == @run and part == @part and name == @number")
+    assert len(rows) == 1, name
+    return rows.iloc[0]
+
+
+def test_marked_numbers_are_those_of_their_cells(document: html.HtmlElement, numbers: pandas.DataFrame) -> None:
+    marked = document.xpath("//data[@data-cell]")
+    assert len(marked) > 20
+    for one in marked:
+        row = cell(numbers, one.get("data-cell"))
+        written = Measured("{}", Estimate(row["value"], row["low"], row["high"]), row["unit"], bool(row["signed"]))
+        text = one.text_content().replace("\u202f", " ").replace("\u00a0", " ")
+        if text.startswith("["):
+            assert [float(end) for end in one.get("value").split()] == pytest.approx([row["low"], row["high"]])
+            assert text in written.text().replace("\u202f", " ")
+        else:
+            assert float(one.get("value")) == pytest.approx(row["value"], rel=1e-8)
+            assert text in (written.bare().replace("\u202f", " "), written.text().replace("\u202f", " "))
+
+
+@pytest.mark.parametrize("place", ["//ul[@class='cards']//a", "//main/section/h2"])
+def test_no_number_stands_there_unmarked(document: html.HtmlElement, place: str) -> None:
+    found = document.xpath(place)
+    assert len(found) > 4
+    for one in found:
+        for marked in one.xpath(".//data"):
+            marked.text = ""
+        text = one.text_content().replace("CoLA", "").replace("SST-2", "")
+        assert not QUANTITY.search(text), text
+
+
+def test_findings_are_short(document: html.HtmlElement) -> None:
+    for heading in document.xpath("//main/section/h2"):
+        text = heading.text_content()
+        assert len(text.split()) <= 25, text
+        assert len(heading.xpath(".//data[not(starts-with(., '['))]")) <= 2, text
+    for words in document.xpath("//ul[@class='cards']//span[@class='what']"):
+        assert len(words.text_content().split()) <= 15, words.text_content()
+
+
+def test_every_mark_on_the_board_is_a_verdict(document: html.HtmlElement, report: Written) -> None:
+    claims = CLAIMS.read(report.claims)
+    pooled = claims[claims["run"] == POOLED]
+    tiles = document.xpath("//section[@id='board']//a[@class='tile']")
+    assert [tile.get("href") for tile in tiles] == [f"#claim-{name}" for name in _in_order(pooled)]
+    for tile in tiles:
+        name = tile.get("href").removeprefix("#claim-")
+        marks = [mark.get("class").removeprefix("mark ").replace("-", " ") for mark in tile.xpath(".//*[name()='svg']")]
+        assert marks == pooled[pooled["claim"] == name]["verdict"].tolist(), name
+        (unfolded,) = document.xpath(f"//details[@id='claim-{name}']")
+        words = [one.text_content().strip() for one in unfolded.xpath("./dl//span[contains(@class, 'verdict')]")]
+        assert words == marks
+
+
+def test_claims_say_the_numbers_of_their_table(document: html.HtmlElement, numbers: pandas.DataFrame) -> None:
+    pooled = numbers[(numbers["run"] == POOLED) & (numbers["what"] != "answer")]
+    for name, own in pooled.groupby("what"):
+        (unfolded,) = document.xpath(f"//details[@id='claim-{name}']")
+        text = re.sub(r"[\u202f\u00a0]", " ", unfolded.text_content())
+        for row in own.itertuples():
+            written = Measured("{}", Estimate(row.value, row.low, row.high), row.unit, bool(row.signed)).text()
+            assert written.replace("\u202f", " ") in text, (name, row.name, written)
+
+
+def _in_order(pooled: pandas.DataFrame) -> list[str]:
+    """Return the claims of a table, paper after paper as in the table of the papers: Michel, Voita, An."""
+    names = list(dict.fromkeys(pooled["claim"]))
+    return sorted(names, key=lambda name: ("MVR".index(name[0]), int(name[1:])))
+
+
+def test_the_study_and_its_files_are_named(document: html.HtmlElement, report: Written) -> None:
+    assert Path(report.numbers).name == "numbers.csv"
+    assert "72 heads" in document.xpath("string(//header/p[@class='kicker'])")
