@@ -51,7 +51,7 @@ frame.addEventListener("load", () => {
     width: root.clientWidth, scroll: root.scrollWidth, wide, errors: view.errors, hostile: view.hostile ?? null,
     turned, lit: lit.length, tasks: [...tasks], readout, sorted: sortable.parentElement.getAttribute("aria-sort"),
     ground: view.getComputedStyle(page.body).backgroundColor,
-    ink: view.getComputedStyle(page.querySelector("figure svg text")).fill,
+    ink: view.getComputedStyle(page.querySelector("figure .panel svg")).fill,
   });
 });
 frame.srcdoc = JSON.parse(document.querySelector("#page").textContent);

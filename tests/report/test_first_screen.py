@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas
 import pytest
 from headroom.claims.rows import POOLED
+from headroom.claims.selection import rows_where
 from headroom.claims.words import Measured
 from headroom.core.statistics import Estimate
 from headroom.core.tables import CLAIMS, NUMBERS
@@ -27,8 +28,8 @@ def numbers(report: Written) -> pandas.DataFrame:
 
 def cell(numbers: pandas.DataFrame, name: str) -> pandas.Series:
     """Return the one row of the table that a marked number names."""
-    what, task, run, part, number = name.split("|")
-    rows = numbers.query("what == @what and task == @task and run == @run and part == @part and name == @number")
+    key = dict(zip(("what", "task", "run", "part", "name"), name.split("|"), strict=True))
+    rows = rows_where(numbers, **key)
     assert len(rows) == 1, name
     return rows.iloc[0]
 

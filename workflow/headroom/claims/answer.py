@@ -17,7 +17,7 @@ from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import kind_needs_more, removable_number
 from headroom.claims.removal import half_sliced
 from headroom.claims.repulsion import LIKENESS
-from headroom.claims.selection import chosen_heads, rows_where
+from headroom.claims.selection import chosen_heads, main_metric, rows_where
 from headroom.claims.significance import changed, right_or_wrong
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import HOLDS, Number, Reading, Unit, majority, mean_over_runs, pooled
@@ -42,7 +42,7 @@ def answer(tables: StudyTables) -> list[Part]:
     Thresholds are those of the claims about the same.
     """
     asked: tuple[Callable[[StudyTables], Iterator[Part]], ...]
-    asked = (_skill, _pruned, _alone, _one_head, _kinds, _orders, _roles, _repulsion, _tests)
+    asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _roles, _repulsion, _tests)
     views = [tables.of_task(task) for task in tables.tasks]
     return [part for view in views for ask in asked for part in ask(view)] + list(_speed(views))
 
@@ -55,6 +55,13 @@ def _mean(task: str, name: str, found: list[Estimate], part: str = "", unit: Uni
 def _runs(tables: StudyTables, name: str) -> list[pandas.DataFrame]:
     """Return the rows of each run of the baseline whose shares of the score mean something."""
     return [rows for rows in scaled_by_run(tables, name) if has_skill(rows)]
+
+
+def _quality(tables: StudyTables) -> Iterator[Part]:
+    """Yield what the last epoch of the baseline scores; the part is the metric."""
+    rows = judged(tables.evaluation) if tables.has("evaluation") else tables.evaluation
+    found = [estimate_in(own, "value", "low", "high") for own in by_run(rows, tables)]
+    yield from _mean(tables.task, "quality", found, main_metric(rows) if len(rows) else "", "number")
 
 
 def _skill(tables: StudyTables) -> Iterator[Part]:

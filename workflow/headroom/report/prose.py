@@ -7,6 +7,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
+from headroom.claims.metrics import metric_word
 from headroom.claims.rows import ANSWER
 from headroom.claims.study_tables import StudyTables
 from headroom.report.numbers import Numbers, Shown
@@ -29,6 +30,7 @@ def environment() -> jinja2.Environment:
     )
     made.filters["prose"] = prose
     made.filters["task_name"] = task_name
+    made.filters["metric_word"] = metric_word
     return made
 
 
