@@ -221,6 +221,27 @@ def unpaired_p(first: ndarray, second: ndarray) -> float:
     return float(ttest_ind(first, second).pvalue)
 
 
+def unpaired_difference(first: Estimate, second: Estimate, comparisons: int = 1) -> Estimate:
+    """Return the difference of two numbers that share no examples and no runs, with an interval from theirs.
+
+    The interval is made from the distances of both numbers to the ends of their intervals (MOVER; Zou and Donner 2008),
+    so that it follows intervals that are not symmetric. Numbers that share sentences after all, as those of two studies
+    of the same text may, have one that is too wide.
+
+    Args:
+        first: The number.
+        second: What is taken off.
+        comparisons: How many such intervals are to hold at once: each is then wider, by Bonferroni's correction.
+    """
+    from scipy.special import ndtri
+
+    value = first.value - second.value
+    wider = float(ndtri(1 - (1 - LEVEL) / 2 / comparisons) / ndtri((1 + LEVEL) / 2))
+    below = numpy.hypot(first.value - first.low, second.high - second.value)
+    above = numpy.hypot(first.high - first.value, second.value - second.low)
+    return Estimate(value, value - wider * float(below), value + wider * float(above))
+
+
 # Corrections for many tests
 
 
