@@ -74,7 +74,7 @@ def tables_text() -> str:
     lines += _columns(recurring)
     for table in found:
         lines += ["", *_table_section(table, recurring, f"results/<study>/{table.path}")]
-    lines += ["", "# Tables of several studies", SEVERAL_INTRODUCTION.rstrip()]
+    lines += ["", "## Tables of several studies", SEVERAL_INTRODUCTION.rstrip()]
     for table in several:
         lines += ["", *_table_section(table, recurring, f"reports/<page>/{table.path}")]
     return "\n".join(lines) + "\n"

@@ -130,7 +130,7 @@ def functions_across_domains(studies: Sequence[FinishedStudy], *, alike: float) 
     """
 
     def unlike(one: Corpus, other: Corpus) -> bool:
-        return one.languages == other.languages and one.domain != other.domain
+        return one.languages == other.languages and "" != one.domain != other.domain != ""
 
     return _functions(studies, alike, unlike, "between the same languages, on {} text")
 
@@ -142,7 +142,7 @@ def _functions(
     known = [model for model in models if model.corpus.languages]
     pairs = [(one, other) for one, other in combinations(known, 2) if unlike(one.corpus, other.corpus)]
     shares, cases = _shares(pairs), tuple(_function_cases(pairs, alike))
-    amount = Number("models", Estimate(float(len(models))), "count")
+    amount = Number("models", Estimate(float(len(known))), "count")
     if not shares:
         more = ("one more study", "other") if known else ("two studies", "different")
         lacking = f"{more[0]} of translation {wanted.format(more[1])}, with roles examined"
@@ -282,7 +282,8 @@ def _of_all(cases: Sequence[Case], least: float, wanted: str) -> Finding:
         return Finding(NOT_RUN, needed=wanted)
     differing = len({case.key for case in cases})
     holding = sum(case.verdict == HOLDS for case in cases)
-    number = Number("holding", Estimate(float(holding)), "count", about={"cases": float(len(cases))})
+    about = {"cases": float(len(cases)), "different": float(differing)}
+    number = Number("holding", Estimate(float(holding)), "count", about=about)
     if differing < least:
         return Finding(UNDECIDED, (number,), tuple(cases), wanted)
     if holding == len(cases) or any(case.verdict == FAILS for case in cases):

@@ -69,7 +69,8 @@ def _number(number: Number, words: str) -> Row:
 def difference_rows(verdicts: Sequence[Row]) -> Iterator[Row]:
     """Yield the rows of the table `comparison_differences`, given those of `comparison`.
 
-    Compared are main numbers of one claim in the same words and unit, of different studies, that have intervals.
+    Compared are main numbers of one claim in the same words and unit, of different studies, that have intervals (one
+    without any width is none).
     """
     pairs = [pair for pair in combinations([row for row in verdicts if _has_interval(row)], 2) if _comparable(*pair)]
     for one, other in pairs:
@@ -85,7 +86,8 @@ def difference_rows(verdicts: Sequence[Row]) -> Iterator[Row]:
 
 
 def _has_interval(row: Row) -> bool:
-    return not row["across"] and not any(math.isnan(end) for end in _estimate(row))
+    found = _estimate(row)
+    return not row["across"] and not any(math.isnan(end) for end in found) and found.low < found.high
 
 
 def _comparable(one: Row, other: Row) -> bool:

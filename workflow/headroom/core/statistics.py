@@ -224,9 +224,9 @@ def unpaired_p(first: ndarray, second: ndarray) -> float:
 def unpaired_difference(first: Estimate, second: Estimate, comparisons: int = 1) -> Estimate:
     """Return the difference of two numbers that share no examples and no runs, with an interval from theirs.
 
-    The interval is made from the distances of both numbers to the ends of their intervals (MOVER; Zou and Donner 2008),
-    so that it follows intervals that are not symmetric. Numbers that share sentences after all, as those of two studies
-    of the same text may, have one that is too wide.
+    The squares of the half widths are added, of each interval the wider half: some are bounds by counting, with all
+    their width on one side. So the interval is rather too wide, and is too wide for numbers that share sentences after
+    all, as those of two studies of the same text may.
 
     Args:
         first: The number.
@@ -237,9 +237,9 @@ def unpaired_difference(first: Estimate, second: Estimate, comparisons: int = 1)
 
     value = first.value - second.value
     wider = float(ndtri(1 - (1 - LEVEL) / 2 / comparisons) / ndtri((1 + LEVEL) / 2))
-    below = numpy.hypot(first.value - first.low, second.high - second.value)
-    above = numpy.hypot(first.high - first.value, second.value - second.low)
-    return Estimate(value, value - wider * float(below), value + wider * float(above))
+    halves = [max(one.value - one.low, one.high - one.value) for one in (first, second)]
+    half = wider * float(numpy.hypot(halves[0], halves[1]))
+    return Estimate(value, value - half, value + half)
 
 
 # Corrections for many tests

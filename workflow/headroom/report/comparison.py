@@ -162,7 +162,8 @@ def compared_numbers(own: pandas.DataFrame, differences: pandas.DataFrame) -> li
     """Return the numbers that two studies or more have in the same words."""
     made = []
     for (claim, name, words), pairs in differences.groupby(["claim", "name", "words"], sort=False):
-        rows = rows_where(own, claim=claim, name=name, words=words).dropna(subset=["low"])
+        rows = rows_where(own, claim=claim, name=name, words=words)
+        rows = rows[rows["low"] < rows["high"]]
         values = [(_entry(row["study"], row["task"]), _measured(row).text()) for row in rows.to_dict("records")]
         sure = rows_where(pairs, differs=1).to_dict("records")
         made.append(Compared(str(claim), str(words), values, [_difference(row) for row in sure]))
@@ -185,7 +186,7 @@ def curves_panel(curves: pandas.DataFrame, size: str) -> Markup:
     axis = {"x_label": "heads removed (%)", "y_label": "score above chance (% of full model)"}
     with drawing.panel(f"compare-{size}", **axis, width=width, height=height) as panel:
         for (study, task), rows in curves.groupby(["study", "task"], sort=False):
-            colour, marker, dash = _look(curves, study, task)
+            colour, marker, dash = _look(curves, str(study), str(task))
             shown = rows.assign(**{name: 100 * rows[name] for name in ("removed", "value", "low", "high")})
             spans = shown["removed"], shown["low"], shown["high"]
             panel.axes.fill_between(*spans, color=colour.light, alpha=0.14, linewidth=0)
@@ -195,15 +196,19 @@ def curves_panel(curves: pandas.DataFrame, size: str) -> Markup:
         drawing.full_line(panel.axes, 100.0)
         panel.axes.set_xlim(-2, 102)
         panel.axes.set_xticks(range(0, 101, 20))
+        # the widest bands, of models that keep next to nothing, may leave the figure
+        panel.axes.set_ylim(100 * min(0.0, curves["value"].min()) - 4, 100 * max(1.0, curves["value"].max()) + 8)
     return panel.markup
 
 
 def curves_key(curves: pandas.DataFrame) -> list[Key]:
-    """Return the key of the curves: a colour and a marker per study, dashes per task."""
+    """Return the key of the curves: a colour and a marker per study, dashes per task; orders if they differ."""
     found = []
-    for study, task in dict.fromkeys(zip(curves["study"], curves["task"])):
+    several = len(set(zip(curves["order"], curves["normalised"]))) > 1
+    for study, task, *order in dict.fromkeys(zip(*(curves[name] for name in ("study", "task", "order", "normalised")))):
         colour, marker, dash = _look(curves, study, task)
-        found.append(Key(line_sample(colour.variable, dash, marker), _entry(study, task)))
+        named = f" (by {order_name(*order)})" if several else ""
+        found.append(Key(line_sample(colour.variable, dash, marker), _entry(study, task) + named))
     return [*found, full_key()] if found else []
 
 
