@@ -3,6 +3,7 @@ SHELL := bash
 PYTHON ?= python3
 STUDY ?= config.yaml
 CORES ?= all
+PAGE ?= reports/compare.html
 
 READY := .venv/ready
 # With the environment first on PATH, its commands are found here and in every job.
@@ -13,12 +14,17 @@ CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
+.PHONY: study compare test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
 	@$(RUN) snakemake --cores $(CORES) --configfile $(STUDY) $(if $(MIRROR),--config "mirror=$(MIRROR)")
 	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
+
+compare: $(READY)  ## finished studies on one page: make compare STUDIES="starter multi30k" PAGE=reports/compare.html
+	@test -n "$(STUDIES)" || { echo 'make compare: no studies named; say e.g. make compare STUDIES="starter multi30k"' >&2; exit 1; }
+	@$(RUN) headroom compare $(addprefix results/,$(STUDIES)) --output "$(PAGE)"
+	@echo "The page: $(abspath $(PAGE))"
 
 test: lint  ## lint, then the whole test suite but the tests marked long and the table of faults
 	@$(RUN) pytest -n auto --dist worksteal -m "not long and not faults" --durations=25 --no-unexpected-skips

@@ -128,7 +128,9 @@ class TestResultTables:
                 if column.type == "integer":
                     assert (frame[column.name].dropna() % 1 == 0).all(), f"{path}: {column.name}"
 
-    @pytest.mark.parametrize("table", tables.ALL.by_name.values(), ids=lambda table: table.name)
+    @pytest.mark.parametrize(
+        "table", [*tables.ALL.by_name.values(), *tables.OF_SEVERAL.by_name.values()], ids=lambda table: table.name
+    )
     def test_tables_are_declared_soundly(self, table: Table) -> None:
         assert set(table.writers) <= set(STAGES)
         assert set(table.key) <= set(table.names)

@@ -38,6 +38,18 @@ def test_make_passes_a_mirror_on(tmp_path: Path) -> None:
     assert '--configfile own.yaml --config "mirror=../some data"' in mirrored
 
 
+def test_make_compares_the_studies_that_are_named(tmp_path: Path) -> None:
+    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
+    (tmp_path / "envs").mkdir()
+    for name in ("envs/requirements.txt", "envs/fairseq.txt"):
+        (tmp_path / name).touch()
+    made = Project(tmp_path).run("make", "--dry-run", "compare", "STUDIES=starter sst2", "PAGE=reports/two.html").output
+    assert 'headroom compare results/starter results/sst2 --output "reports/two.html"' in made
+    unnamed = Project(tmp_path).run("make", "--old-file=.venv/ready", "compare")
+    assert unnamed.status != 0
+    assert "make compare: no studies named" in unnamed.output
+
+
 def test_studies_name_no_place_outside_of_the_project() -> None:
     for study in (ROOT / "studies").glob("*.yaml"):
         assert not re.search(r"^mirror:|\.\./|: /", study.read_text(), flags=re.M), study

@@ -49,6 +49,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "claims": "decide the claims of the papers from a study's tables, or print them",
         "power": "what would decide undecided claims, and what a planned study could decide",
         "report": "write the report",
+        "compare": "finished studies beside each other: one page, and claims that need several",
         "docs": "write the pages that are made from the code",
     },
 }
@@ -61,6 +62,7 @@ PLACES = {
     "claims": "headroom.claims.__main__",
     "power": "headroom.claims.planning",
     "report": "headroom.report.__main__",
+    "compare": "headroom.report.compare",
     "docs": "headroom.docs",
 }
 """The modules of what is no module of `headroom.stages`."""

@@ -44,6 +44,10 @@ scores = pandas.concat(
 columns and types them.
 """
 
+SEVERAL_INTRODUCTION = """
+`make compare` ([compare.md](compare.md)) writes them beside its page: `reports/compare/` beside `reports/compare.html`.
+"""
+
 
 def schema_text() -> str:
     """Return the JSON schema (draft 2020-12) of a study as YAML, for editors and for Snakemake."""
@@ -62,23 +66,26 @@ def table_text() -> str:
 
 def tables_text() -> str:
     """Return a Markdown page with every table of a study and its columns."""
-    found = tables.ALL.by_name.values()
+    found, several = tables.ALL.by_name.values(), tables.OF_SEVERAL.by_name.values()
     every = [column for table in found for column in table.columns]
     recurring = [column for column in dict.fromkeys(every) if every.count(column) >= RECURRING]
     lines = ["# The result tables", "", f"<!-- {TABLES_NOTE} -->", TABLES_INTRODUCTION]
     lines += ["## Columns that recur", "", "They mean the same wherever a table refers to them.", ""]
     lines += _columns(recurring)
     for table in found:
-        lines += ["", *_table_section(table, recurring)]
+        lines += ["", *_table_section(table, recurring, f"results/<study>/{table.path}")]
+    lines += ["", "## Tables of several studies", SEVERAL_INTRODUCTION.rstrip()]
+    for table in several:
+        lines += ["", *_table_section(table, recurring, f"reports/<page>/{table.path}")]
     return "\n".join(lines) + "\n"
 
 
-def _table_section(table: Table, recurring: Sequence[Column]) -> Iterator[str]:
+def _table_section(table: Table, recurring: Sequence[Column], place: str) -> Iterator[str]:
     about, _, rest = table.about.strip().partition("\n\n")
     writers = " and ".join(f"`{name}`" for name in table.writers)
-    path = table.path.replace("{", "<").replace("}", ">")
+    path = place.replace("{", "<").replace("}", ">")
     yield from [f"## {table.name}", "", about, ""]
-    yield f"`results/<study>/{path}`, written by {writers}. Key: {', '.join(f'`{name}`' for name in table.key)}."
+    yield f"`{path}`, written by {writers}. Key: {', '.join(f'`{name}`' for name in table.key)}."
     yield from ["", *_columns(table.columns, known=recurring)]
     if rest:
         yield from ["", rest]

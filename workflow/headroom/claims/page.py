@@ -1,8 +1,9 @@
 """The page of documentation with every claim: its rule, thresholds, published numbers, controls and limits."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from headroom.claims.entries import Claim, Paper, read_papers
+from headroom.claims.entries import Across, Claim, Paper, read_papers
 
 NOTE = "written by `make docs` from workflow/headroom/claims/papers; do not edit"
 
@@ -37,8 +38,18 @@ def _claim(claim: Claim) -> Iterator[str]:
         if texts:
             yield f"- **{name}**: {' '.join(texts)}"
 
+    for unlike, entry in claim.across.items():
+        yield from _across(unlike, entry)
 
-def _thresholds(found: Mapping[str, float | dict[str, float]]) -> str:
+
+def _across(unlike: str, entry: Across) -> Iterator[str]:
+    limits = f" {' '.join(entry.limits)}" if entry.limits else ""
+    yield f"- **Across {unlike}** of several studies ([compare](compare.md)): {entry.rule_text}{limits}"
+    yield f"  - **Decided by**: `{entry.decide}`{_thresholds(entry.thresholds)}"
+    yield f"  - **Paper**: {entry.paper}"
+
+
+def _thresholds(found: Mapping[str, Any]) -> str:
     told = (f"`{name}` {_value(value)}" for name, value in found.items())
     return f", with {', '.join(told)}" if found else ""
 

@@ -1,4 +1,4 @@
-"""Every table of a study: where it is, what writes it, its columns and what they mean. Declarations only.
+"""Every table of a study, and of several: where it is, what writes it, its columns, what they mean. Declarations only.
 
 A change here reruns what it changes by value, through the columns in a rule's params: stages do not list it as source.
 """
@@ -6,6 +6,7 @@ A change here reruns what it changes by value, through the columns in a rule's p
 from headroom.core.table import Registry
 from headroom.core.tables.behaviour import ATTENTION_STATS, DIVERSITY, PARTICLES, ROLES
 from headroom.core.tables.claims import CLAIMS, NUMBERS
+from headroom.core.tables.comparison import COMPARISON, COMPARISON_CURVES, COMPARISON_DIFFERENCES
 from headroom.core.tables.heads import (
     ABLATION,
     ABLATION_HALVES,
@@ -38,6 +39,9 @@ ALL = Registry(
 )
 columns_of = ALL.columns_of
 
+OF_SEVERAL = Registry(COMPARISON, COMPARISON_DIFFERENCES, COMPARISON_CURVES)
+"""The tables of several studies beside each other."""
+
 __all__ = [
     "ABLATION",
     "ABLATION_HALVES",
@@ -46,11 +50,15 @@ __all__ = [
     "ARMS",
     "ATTENTION_STATS",
     "CLAIMS",
+    "COMPARISON",
+    "COMPARISON_CURVES",
+    "COMPARISON_DIFFERENCES",
     "DIVERSITY",
     "EVALUATION",
     "GATES",
     "KEEP_ONE",
     "NUMBERS",
+    "OF_SEVERAL",
     "OVERLAP",
     "PARAMETERS",
     "PARTICLES",
