@@ -159,8 +159,8 @@
       ...all(".key", row).map(key),
       flow(all("svg", row).filter((one) => !one.closest(".key") && one.viewBox.baseVal?.width).map((one) => drawn(one)), GAP),
     ], 4);
-    const rows = all(".row", panels);
-    const blocks = flow((rows.length ? rows : [panels]).map(block), GAP);
+    const parts = [".row", ".panel"].map((selector) => all(selector, panels)).find((found) => found.length) ?? [panels];
+    const blocks = flow(parts.map(block), GAP);
     const content = stack([...all(":scope > .key", figure).map(key), blocks], 10);
     figure.classList.remove("quoting");
     if (before === null) figure.removeAttribute("style");
@@ -245,7 +245,8 @@
   const state = window.headroom?.state;
   const active = (table, index) => {
     const name = table.dataset.csv?.replace(/\.csv$/, "") || table.id || String(index + 1);
-    const key = `table-${name}`;
+    const key = `table-${name}`.toLowerCase() // of letters and hyphens, as all keys of the state
+      .replace(/\d/g, (digit) => "abcdefghij"[digit]).replace(/[^a-z]+/g, "-");
     const body = table.tBodies[0];
     const rows = Array.from(body.rows);
     const heads = Array.from(table.tHead.rows[0].cells);
