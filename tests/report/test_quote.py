@@ -153,11 +153,12 @@ def page(state: dict[str, str]) -> str:
     script = (TEMPLATES / "quote.js").read_text("utf-8")
     key = '<ul class="key"><li><svg class="sample" viewBox="0 0 12 12"><circle r="5"/></svg> full &amp; whole</li></ul>'
     rows = "".join(
-        f'<div class="row"><p class="label">row {row}</p><div class="side">{panel(2 * row, 200)}{panel(2 * row + 1, 150)}'
-        "</div></div>"
+        f'<div class="row"><p class="label">row {row}</p>'
+        f'<div class="side">{panel(2 * row, 200)}{panel(2 * row + 1, 150)}</div></div>'
         for row in (1, 2)
     )
-    figure = f'{key}<div class="panels" role="group" aria-label="Two &lt;rows&gt;">{rows}</div><figcaption>Read so.</figcaption>'
+    panels = f'<div class="panels" role="group" aria-label="Two &lt;rows&gt;">{rows}</div>'
+    figure = f"{key}{panels}<figcaption>Read so.</figcaption>"
     many = [(f"r{row}", level) for row, level in enumerate(LEVELS)]
     wide = data_table("wide", "Scores of <b>runs</b>", many, "runs.csv")
     short = data_table("short", "Odd cells", [("[2] first", HOSTILE), ("a–b “c”", "λ ≤ 2\u202f%")])

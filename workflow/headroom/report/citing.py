@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import numpy
 import pandas
 import yaml
 from markupsafe import Markup
@@ -103,6 +104,7 @@ def citing(study: str, tables: StudyTables, *, configuration: Any, made: Provena
         level=LEVEL,
         margins=MARGINS,
         papers=read_papers(),
+        claims=sum(any(map(claim.asked_of, tables.tasks)) for paper in read_papers() for claim in paper.claims),
         packages=packages,
         seconds=float(stages["seconds"].sum()) if len(stages) else None,
         memory=float(stages["memory"].max()) if len(stages) else None,
@@ -246,14 +248,17 @@ def _environment(*, autoescape: bool) -> jinja2.Environment:
         lstrip_blocks=True,
         finalize=None if autoescape else _on_one_line,
     )
-    functions = (count, device_name, duration, listing, percent, plural, criterion_name)
-    made.filters |= {function.__name__: function for function in functions}
-    made.filters |= {"method_name": lambda name: METHOD_NAMES.get(name, name), "g": lambda value: f"{value:.12g}"}
+    made.filters |= {one.__name__: one for one in (count, device_name, duration, listing, percent, plural)}
+    made.filters |= {
+        "criterion": lambda name: criterion_name(name).replace(",", ""),
+        "method_name": lambda name: METHOD_NAMES.get(name, name),
+        "g": lambda value: numpy.format_float_positional(value, trim="-"),
+    }
     return made
 
 
 def _on_one_line(value: Any) -> Any:
-    return " ".join(value.split()) if isinstance(value, str) else value
+    return re.sub(r"[^\S\u00a0\u202f]+", " ", value) if isinstance(value, str) else value
 
 
 def _texts(**about: Any) -> dict[str, tuple[Any, ...]]:
@@ -265,10 +270,11 @@ def _texts(**about: Any) -> dict[str, tuple[Any, ...]]:
 
 def _answer(text: str) -> Answer:
     question, _, answer = text.partition("\n")
-    words = " ".join(_paragraphs(answer))
+    words = " ".join(_paragraphs(answer)) or "Unknown: no run of this study was found."
     return Answer(question.strip(), words, known=not words.startswith("Unknown"))
 
 
 def _paragraphs(text: str) -> Iterator[str]:
-    for one in re.split(r"\n\s*\n", text.strip()):
-        yield re.sub(r"\s+([.,;)])", r"\1", " ".join(one.split(" ")).replace("\n", " ").strip())
+    for one in re.split(r"\n[ \n]*\n", text.strip(" \n")):
+        if one:
+            yield re.sub(r"\n+ *([.,;)])", r"\1", one).replace("\n", " ").strip(" ")

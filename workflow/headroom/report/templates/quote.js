@@ -54,7 +54,7 @@
     one.addEventListener("click", () => attempt(act));
     return one;
   };
-  const bar = (label) => make("div", { class: "quote", role: "group", "aria-label": label });
+  const bar = (label, ...tools) => make("div", { class: "quote", role: "group", "aria-label": label }, ...tools);
   const word = (text) => make("span", { "aria-hidden": "true" }, text);
   const csvButton = (element, what) => {
     const name = element.dataset.csv;
@@ -71,15 +71,12 @@
   };
   const light = () => {
     const rules = Array.from(document.styleSheets).flatMap((sheet) => Array.from(sheet.cssRules));
-    const found = new Map();
-    for (const rule of rules.filter((one) => one.selectorText === ":root")) {
-      for (const name of rule.style) if (name.startsWith("--")) found.set(name, rule.style.getPropertyValue(name));
-    }
-    return found;
+    const roots = rules.filter((rule) => rule.selectorText === ":root");
+    return new Map(roots.flatMap(({ style }) => Array.from(style).filter((name) => name.startsWith("--"))
+      .map((name) => [name, style.getPropertyValue(name)])));
   };
-  const HANDED_DOWN = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray",
-    "stroke-linecap", "stroke-linejoin", "font-size", "font-weight", "font-style", "font-variant-numeric",
-    "text-anchor", "visibility"];
+  const HANDED_DOWN = ["fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "visibility",
+    "stroke-linecap", "stroke-linejoin", "font-size", "font-weight", "font-style", "font-variant-numeric", "text-anchor"];
   const OWN = { opacity: "1", "stop-color": "rgb(0, 0, 0)", "dominant-baseline": "auto" };
 
   // Returns a copy of a drawing whose styles are values: those that differ from the parent's, or were set on the element.
@@ -183,18 +180,15 @@
   for (const figure of all("figure[id^='figure-']")) {
     if (!figure.querySelector(".panels svg")) continue;
     const name = figure.id.slice("figure-".length);
-    const tools = bar(`Copy or download figure ${name}`);
-    tools.append(
+    const tools = bar(`Copy or download figure ${name}`,
       word("Copy"),
       button("SVG", `Copy figure ${name} as SVG`, () => copied(composed(figure).source)),
       word("Download"),
       button("SVG", `Download figure ${name} as SVG`, () => saved(composed(figure).source, "image/svg+xml", `${name}.svg`)),
-      button("PNG", `Download figure ${name} as PNG`, async () => saved(await png(composed(figure)), "image/png", `${name}.png`)),
-    );
+      button("PNG", `Download figure ${name} as PNG`, async () => saved(await png(composed(figure)), "image/png", `${name}.png`)));
     if (pack && figure.dataset.csv) tools.append(csvButton(figure, `figure ${name}`));
     const caption = figure.querySelector(":scope > figcaption");
-    if (caption) caption.after(tools);
-    else figure.append(tools);
+    figure.insertBefore(tools, caption ? caption.nextSibling : null);
   }
 
   // Copies of tables: the rows that are shown, in their order.
@@ -295,13 +289,10 @@
       });
     });
     field.addEventListener("input", () => change({ filter: field.value.trim() }));
-    const tools = bar(`Filter, copy or download ${what}`);
-    if (rows.length > FEW) tools.append(make("label", { class: "quote-filter" }, word("Filter "), field), found);
-    tools.append(
-      word("Copy"),
+    const filter = rows.length > FEW ? [make("label", { class: "quote-filter" }, word("Filter "), field), found] : [];
+    const tools = bar(`Filter, copy or download ${what}`, ...filter, word("Copy"),
       button("LaTeX", `Copy the rows shown of ${what} as LaTeX`, () => copied(latex(table))),
-      button("Markdown", `Copy the rows shown of ${what} as Markdown`, () => copied(markdown(table))),
-    );
+      button("Markdown", `Copy the rows shown of ${what} as Markdown`, () => copied(markdown(table))));
     if (pack && table.dataset.csv) tools.append(word("Download"), csvButton(table, what));
     (table.closest(".scroll") || table).before(tools);
     restore(state?.get(key));
@@ -311,8 +302,7 @@
 
   // Texts to copy, e.g. the entries of a bibliography.
   for (const one of all("[data-copy]")) {
-    const tools = bar(one.dataset.copy);
-    tools.append(button("Copy", `Copy: ${one.dataset.copy}`, () => copied(one.textContent.trim())));
-    one.before(tools);
+    const tool = button("Copy", `Copy: ${one.dataset.copy}`, () => copied(one.textContent.trim()));
+    one.before(bar(one.dataset.copy, tool));
   }
 })();
