@@ -234,6 +234,6 @@ def test_hostile_names_are_text(tmp_path: Path) -> None:
     assert len(entries(found.bibtex)) == found.bibtex.count("\n@") + 1
     assert "own" not in entries(found.bibtex)
     page = html.fragment_fromstring(str(found.html()))
-    assert {one.tag for one in page.iter()} == {"div", "h3", "p", "pre", "code", "dl", "dt", "dd"}
+    assert {one.tag for one in page.iter()} == {"div", "details", "summary", "p", "pre", "code", "dl", "dt", "dd"}
     assert "window.hostile=1</script>" in page.text_content()
     assert page.xpath("string(.//code)") == found.bibtex

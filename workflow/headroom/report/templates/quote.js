@@ -10,7 +10,6 @@
     return element;
   };
 
-  // One line at the foot of the window says what was done.
   const message = make("p", { class: "quote-message", role: "status" });
   document.body.append(message);
   let timer = 0;
@@ -45,8 +44,8 @@
     const stream = () => new Blob([bytes()]).stream().pipeThrough(new DecompressionStream("gzip"));
     unpacked ??= new Response(stream()).json();
     const files = await unpacked;
-    if (!Object.hasOwn(files, name)) throw new Error(`${name} is not in this page`);
-    return files[name];
+    if (Object.hasOwn(files, name)) return files[name];
+    throw new Error(`${name} is not in this page`);
   };
 
   const button = (word, meaning, act) => {
@@ -90,9 +89,8 @@
       const differs = (name) => above?.getPropertyValue(name) !== style.getPropertyValue(name);
       const values = HANDED_DOWN.filter((name) => differs(name) || from.style.getPropertyValue(name) || from.hasAttribute(name));
       values.push(...Object.keys(OWN).filter((name) => style.getPropertyValue(name) !== OWN[name]));
-      for (const { name } of Array.from(to.attributes)) {
-        if (/^(class|tabindex|role|aria-.*|data-.*)$/.test(name) || values.includes(name)) to.removeAttribute(name);
-      }
+      const dropped = (name) => /^(class|tabindex|role|aria-.*|data-.*)$/.test(name) || values.includes(name);
+      to.getAttributeNames().filter(dropped).forEach((name) => to.removeAttribute(name));
       for (const name of values) to.style.setProperty(name, style.getPropertyValue(name));
     }
     return copy;
@@ -100,18 +98,19 @@
 
   // Boxes of a picture: a node with its size. They flow from left to right in lines, or stand on top of each other.
   const [WIDEST, GAP] = [1000, 20];
-  const placed = (boxes, places, width, height) => {
-    const node = draw("g", {});
-    boxes.forEach((box, index) => {
-      box.node.setAttribute("transform", `translate(${places[index]})`);
-      node.append(box.node);
-    });
-    return { node, width, height };
+  const wrapped = (...nodes) => {
+    const group = draw("g", {});
+    group.append(...nodes);
+    return group;
   };
-  const flow = (boxes, gap) => {
+  const placed = (boxes, places, width, height) => {
+    boxes.forEach((box, index) => box.node.setAttribute("transform", `translate(${places[index]})`));
+    return { node: wrapped(...boxes.map((box) => box.node)), width, height };
+  };
+  const flow = (boxes, gap, limit = WIDEST) => {
     let [x, y, width, height] = [0, 0, 0, 0];
     const places = boxes.map((box) => {
-      if (x && x + box.width > WIDEST) [x, y, height] = [0, y + height + gap, 0];
+      if (x && x + box.width > limit) [x, y, height] = [0, y + height + gap, 0];
       const place = [x, y];
       [width, height, x] = [Math.max(width, x + box.width), Math.max(height, box.height), x + box.width + gap];
       return place;
@@ -123,10 +122,9 @@
     const places = boxes.map((box) => [0, (below += box.height + gap) - box.height - gap]);
     return placed(boxes, places, Math.max(0, ...boxes.map((box) => box.width)), Math.max(0, below - gap));
   };
-  const measure = document.createElement("canvas").getContext("2d");
+  const measure = make("canvas").getContext("2d");
   const words = (text, fill) => {
-    const node = draw("g", {});
-    node.append(draw("text", { y: 13, "font-size": 13, fill }, text));
+    const node = wrapped(draw("text", { y: 13, "font-size": 13, fill }, text));
     return { node, width: measure.measureText(text).width, height: 18 };
   };
   const drawn = (drawing, height) => {
@@ -135,30 +133,29 @@
     const copy = resolved(drawing);
     const size = { width: box.width * scale, height: box.height * scale };
     for (const [name, value] of Object.entries({ ...size, y: height ? 3 : 0 })) copy.setAttribute(name, value);
-    const node = draw("g", {});
-    node.append(copy);
-    return { node, ...size };
+    return { node: wrapped(copy), ...size };
   };
   const composed = (figure) => {
     const panels = figure.querySelector(".panels");
     const colours = light();
     const before = figure.getAttribute("style");
     for (const [name, value] of colours) figure.style.setProperty(name, value);
-    figure.style.color = colours.get("--ink") || "";
+    figure.style.color = colours.get("--ink");
     figure.classList.add("quoting");
     const family = getComputedStyle(figure).fontFamily;
     measure.font = `13px ${family}`;
-    const [ink, soft] = [colours.get("--ink") || "black", colours.get("--soft") || "black"];
+    const [ink, soft, paper] = ["--ink", "--soft", "--paper"].map((name) => colours.get(name));
     const entry = (one) => flow([...all("svg", one).map((svg) => drawn(svg, 12)), words(plain(one.textContent), ink)], 6);
-    const key = (list) => flow(all("li", list).map(entry), 16);
-    const block = (row) => stack([
-      ...all(".label", row).map((label) => words(plain(label.textContent), soft)),
-      ...all(".key", row).map(key),
-      flow(all("svg", row).filter((one) => !one.closest(".key") && one.viewBox.baseVal?.width).map((one) => drawn(one)), GAP),
-    ], 4);
+    const key = (list, limit) => flow(all("li", list).map(entry), 16, limit);
+    const block = (row) => {
+      const found = all("svg", row).filter((one) => !one.closest(".key") && one.viewBox.baseVal?.width);
+      const side = flow(found.map((one) => drawn(one)), GAP);
+      const keys = all(".key", row).map((list) => key(list, Math.max(side.width, 300)));
+      return stack([...all(".label", row).map((label) => words(plain(label.textContent), soft)), ...keys, side], 4);
+    };
     const parts = [".row", ".panel"].map((selector) => all(selector, panels)).find((found) => found.length) ?? [panels];
     const blocks = flow(parts.map(block), GAP);
-    const content = stack([...all(":scope > .key", figure).map(key), blocks], 10);
+    const content = stack([...all(":scope > .key", figure).map((list) => key(list)), blocks], 10);
     figure.classList.remove("quoting");
     if (before === null) figure.removeAttribute("style");
     else figure.setAttribute("style", before);
@@ -166,7 +163,7 @@
     const picture = draw("svg", { viewBox: `0 0 ${size.width} ${size.height}`, ...size, "font-family": family });
     content.node.setAttribute("transform", `translate(${GAP} ${GAP})`);
     picture.append(draw("title", {}, panels.getAttribute("aria-label") || figure.id));
-    picture.append(draw("rect", { ...size, fill: colours.get("--paper") || "white" }), content.node);
+    picture.append(draw("rect", { ...size, fill: paper }), content.node);
     return { ...size, source: new XMLSerializer().serializeToString(picture) };
   };
   const png = async ({ source, width, height }) => {
@@ -191,7 +188,7 @@
     figure.insertBefore(tools, caption ? caption.nextSibling : null);
   }
 
-  // Copies of tables: the rows that are shown, in their order.
+  // Copies of tables: the rows shown, in their order.
   const texts = (row) => Array.from(row.cells, (cell) => plain(cell.textContent));
   const shown = (table) => Array.from(table.tBodies[0].rows).filter((row) => !row.hidden).map(texts);
   const headings = (table) => texts(table.tHead.rows[0]);
@@ -210,8 +207,8 @@
     .replace(/^(?=[[*])/, "{}");
   const latex = (table) => {
     const line = (cells) => `  ${cells.map(inLatex).join(" & ")} \\\\`;
-    const columns = numeric(table).map((is) => (is ? "r" : "l")).join("");
-    return [`% ${plain(table.caption?.textContent)} (needs the package booktabs)`, `\\begin{tabular}{${columns}}`,
+    const about = `% ${plain(table.caption?.textContent)} (needs the package booktabs)`;
+    return [about, `\\begin{tabular}{${numeric(table).map((is) => (is ? "r" : "l")).join("")}}`,
       "  \\toprule", line(headings(table)), "  \\midrule", ...shown(table).map(line), "  \\bottomrule",
       "\\end{tabular}", ""].join("\n");
   };
@@ -235,10 +232,9 @@
   const compared = (first, second, isNumber) =>
     isNumber ? value(first) - value(second) : first.localeCompare(second, "en", { numeric: true });
 
-  const FEW = 8; // shorter tables need no filter
-  const state = window.headroom?.state;
+  const [FEW, state] = [8, window.headroom?.state]; // tables of few rows need no filter
   const active = (table, index) => {
-    const name = table.dataset.csv?.replace(/\.csv$/, "") || table.id || String(index + 1);
+    const name = table.dataset.csv?.replace(/\.csv$/, "") || table.id || `${index + 1}`;
     const key = `table-${name}`.toLowerCase() // of letters and hyphens, as all keys of the state
       .replace(/\d/g, (digit) => "abcdefghij"[digit]).replace(/[^a-z]+/g, "-");
     const body = table.tBodies[0];
@@ -255,10 +251,8 @@
       const turn = now.way === "d" ? -1 : 1;
       const order = (a, b) => last(a) - last(b) || (last(a) ? 0 : turn * compared(cell(a), cell(b), isNumber));
       body.append(...(now.way ? [...rows].sort(order) : rows));
-      heads.forEach((head, place) => {
-        if (place !== now.column || !now.way) head.removeAttribute("aria-sort");
-        else head.setAttribute("aria-sort", now.way === "d" ? "descending" : "ascending");
-      });
+      heads.forEach((head) => head.removeAttribute("aria-sort"));
+      if (now.way) heads[now.column].setAttribute("aria-sort", now.way === "d" ? "descending" : "ascending");
       const wanted = now.filter.toLowerCase().split(/\s+/);
       for (const row of rows) row.hidden = !wanted.every((part) => plain(row.textContent).toLowerCase().includes(part));
       found.textContent = now.filter ? `${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
@@ -274,12 +268,9 @@
       show();
       for (let one = text && table.closest("details"); one; one = one.parentElement.closest("details")) one.open = true;
     };
-    const change = (values) => {
-      Object.assign(now, values);
-      show();
-      state?.set(key, written());
-    };
+    const change = (values) => { Object.assign(now, values); show(); state?.set(key, written()); };
     heads.forEach((head, column) => {
+      if (!plain(head.textContent)) return; // a corner without a name
       const sorter = make("button", { type: "button" });
       sorter.append(...head.childNodes);
       head.append(sorter);
@@ -289,7 +280,7 @@
       });
     });
     field.addEventListener("input", () => change({ filter: field.value.trim() }));
-    const filter = rows.length > FEW ? [make("label", { class: "quote-filter" }, word("Filter "), field), found] : [];
+    const filter = rows.length <= FEW ? [] : [make("label", { class: "quote-filter" }, word("Filter "), field), found];
     const tools = bar(`Filter, copy or download ${what}`, ...filter, word("Copy"),
       button("LaTeX", `Copy the rows shown of ${what} as LaTeX`, () => copied(latex(table))),
       button("Markdown", `Copy the rows shown of ${what} as Markdown`, () => copied(markdown(table))));
