@@ -107,10 +107,10 @@
     boxes.forEach((box, index) => box.node.setAttribute("transform", `translate(${places[index]})`));
     return { node: wrapped(...boxes.map((box) => box.node)), width, height };
   };
-  const flow = (boxes, gap, limit = WIDEST) => {
+  const flow = (boxes, gap, limit = WIDEST, down = gap) => {
     let [x, y, width, height] = [0, 0, 0, 0];
     const places = boxes.map((box) => {
-      if (x && x + box.width > limit) [x, y, height] = [0, y + height + gap, 0];
+      if (x && x + box.width > limit) [x, y, height] = [0, y + height + down, 0];
       const place = [x, y];
       [width, height, x] = [Math.max(width, x + box.width), Math.max(height, box.height), x + box.width + gap];
       return place;
@@ -146,7 +146,7 @@
     measure.font = `13px ${family}`;
     const [ink, soft, paper] = ["--ink", "--soft", "--paper"].map((name) => colours.get(name));
     const entry = (one) => flow([...all("svg", one).map((svg) => drawn(svg, 12)), words(plain(one.textContent), ink)], 6);
-    const key = (list, limit) => flow(all("li", list).map(entry), 16, limit);
+    const key = (list, limit) => flow(all("li", list).map(entry), 16, limit, 0);
     const block = (row) => {
       const found = all("svg", row).filter((one) => !one.closest(".key") && one.viewBox.baseVal?.width);
       const side = flow(found.map((one) => drawn(one)), GAP);
