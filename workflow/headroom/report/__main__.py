@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.claims.study_tables import StudyTables
     from headroom.core.tables import CLAIMS, NUMBERS
     from headroom.report.cautions import cautions
-    from headroom.report.page import render, sections
+    from headroom.report.citing import citing
+    from headroom.report.page import render, sections, version
     from headroom.report.provenance import provenance
 
     configured = read_configuration(given.configuration)
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         indices=indices(tables, parts),
         cautions=cautions(tables),
         provenance=made,
+        cite=citing(given.study, tables, configuration=configured, made=made, version=version()).html(),
     )
     with atomic_path(given.output) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")

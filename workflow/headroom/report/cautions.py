@@ -22,6 +22,7 @@ WEAK_BLEU = 10.0
 WEAK_ABOVE_CHANCE = 10.0
 """Points of a classifier's main metric above chance."""
 
+
 class Caution(NamedTuple):
     """What to be wary of: in a few words, and in a sentence or two."""
 

@@ -9,12 +9,14 @@ from itertools import groupby
 from typing import Any, cast
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
 from headroom.core.formatting import listing
 from headroom.report import first_screen, legacy, palette, spec, svg
+from headroom.report.attachments import packed
 from headroom.report.cautions import Caution, summary
 from headroom.report.exhibits import Exhibit, Section, of_another_task
 from headroom.report.numbers import Numbers
@@ -116,6 +118,7 @@ def render(
     indices: Sequence[PaperIndex] = (),
     cautions: Mapping[str, Sequence[Caution]],
     provenance: Provenance,
+    cite: Markup,
 ) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
     decided = verdicts(claims, numbers)
@@ -139,7 +142,8 @@ def render(
             several=len({one.task for one in decided if one.task}) > 1,
             verdicts=VERDICTS,
             explorer="",
-            cite="",
+            cite=cite,
+            attachments=packed(_files(run, provenance)),
             data="",
             wary=summary(dict(cautions)),
             cautions=cautions,
@@ -158,10 +162,23 @@ def render(
             cells=_cells,
             csv_name=_csv_name,
             width_of=lambda panel: f"{svg.size(panel)[0]:g}",
-            version=_version(),
+            version=version(),
         )
     )
     return visible(page)
+
+
+def _files(parts: Sequence[spec.Section], provenance: Provenance) -> dict[str, str]:
+    """Return the CSV files behind figures and tables, by name."""
+    shown: list[Any] = [*provenance.tables]
+    for part in parts:
+        shown += spec.figures_of(part)
+        shown += [table for fold in part.folds for table in fold.tables]
+    return {_csv_name(one): _csv(one) for one in shown if _csv_name(one)}
+
+
+def _csv(one: Any) -> str:
+    return spec.csv_text(one.frame) if hasattr(one, "frame") else str(one.csv)
 
 
 def _cells(table: Any) -> tuple[list[str], list[bool], Any]:
@@ -187,7 +204,7 @@ def _grouped(
     return [(name, [one for one in verdicts if key(one) == name]) for name in names]
 
 
-def _version() -> str:
+def version() -> str:
     try:
         return metadata.version("headroom")
     except metadata.PackageNotFoundError:

@@ -64,41 +64,6 @@
     });
   }
 
-  // Tables sort by a click on a heading.
-  const seconds = { h: 3600, min: 60, s: 1 };
-  const raised = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
-  const value = (text) => {
-    const plain = text.replace(/\u2212/g, "-").replace(/[\u202f\u00a0]/g, "").replace(/^[<+]\s*/, "");
-    const times = [...plain.matchAll(/([\d.]+) (h|min|s)\b/g)];
-    if (times.length) return times.reduce((sum, part) => sum + part[1] * seconds[part[2]], 0);
-    const number = parseFloat(plain);
-    const power = /\u00d710(\u207b?)([\u2070\u00b9\u00b2\u00b3\u2074-\u2079]+)/.exec(plain);
-    if (Number.isNaN(number)) return null;
-    const exponent = power ? Number([...power[2]].map((digit) => raised.indexOf(digit)).join("")) : 0;
-    return number * 10 ** (power && power[1] ? -exponent : exponent);
-  };
-  for (const table of all("table.data")) {
-    const body = table.tBodies[0];
-    all("thead th", table).forEach((heading, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...heading.childNodes);
-      heading.append(button);
-      button.addEventListener("click", () => {
-        const down = heading.getAttribute("aria-sort") === "ascending";
-        for (const other of all("thead th", table)) other.removeAttribute("aria-sort");
-        heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const text = (row) => row.cells[column].textContent;
-        const compare = (a, b) => {
-          const [x, y] = [value(text(a)), value(text(b))];
-          return x !== null && y !== null ? x - y : text(a).localeCompare(text(b), "en", { numeric: true });
-        };
-        const rows = Array.from(body.rows).sort((a, b) => (down ? -compare(a, b) : compare(a, b)));
-        body.append(...rows);
-      });
-    });
-  }
-
   // What an address points to is unfolded, with all that it is folded in.
   const reveal = () => {
     const name = decodeURIComponent(location.hash.slice(1));
