@@ -205,6 +205,7 @@ def _grouped(
 
 
 def version() -> str:
+    """Return the version of the package; "" where it is not installed."""
     try:
         return metadata.version("headroom")
     except metadata.PackageNotFoundError:
