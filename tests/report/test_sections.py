@@ -33,8 +33,6 @@ from headroom.claims.words import Measured
 from headroom.core import formatting
 from headroom.report.cautions import cautions
 from headroom.report.exhibits import Exhibit, Section
-from headroom.report.page import sections
-from headroom.report.paper_index import Found, paper_index
 from headroom.report.sections import (
     arm_overlaps,
     arm_particles,
@@ -52,7 +50,6 @@ from headroom.report.sections import (
     roles,
     settling,
 )
-from report.example_tables import write_example_study
 
 
 def shown(section: Section, name: str) -> Exhibit:
@@ -436,43 +433,6 @@ def test_arms_are_compared_by_the_last_epoch_of_every_run(tmp_path: Path) -> Non
     assert lines_drawn(row.panels[0], "arm-2") == 1
 
 
-def index(tables: StudyTables) -> dict[str, tuple[Found, ...]]:
-    return {one.name: one.found for one in paper_index(tables, sections(tables))}
-
-
-def test_numbers_of_translation_and_of_classification_go_to_their_exhibits(tmp_path: Path) -> None:
-    deltas = effects([-0.05, 0.15, -0.3, 0.0], p=0.002)
-    half = [100.0 - 5 * step for step in range(11)]
-    tables = study(
-        tmp_path,
-        ablation=[*deltas, *classified(effects([-0.05, 0.15, -0.3, 0.0]))],
-        pruning=[*curve(half), *classified(curve(half))],
-        keep_one=[*sites([-0.5, -20.0], p=0.001), *classified(row | {"kind": "E"} for row in sites([0.1]))],
-    )
-    found = index(tables)
-    assert found["Figure 1a"] == (Found("2 of 4 heads within 0.1 BLEU", "figure-ablation_histogram", "translation"),)
-    assert found["Figure 1b"] == (
-        Found("3 of 4 heads within 0.2 points of accuracy", "figure-ablation_histogram-sst2", "sst2"),
-    )
-    assert found["Table 1"][0].words == "4 of 4 at p < 0.01: 2 worse, 2 better"
-    assert numbers_in(found["Table 5"][0].words) == "0 2 −20.00 2"
-    assert numbers_in(found["Table 6"][0].words) == "1 1 +0.10 1"
-    assert numbers_in(found["Figure 3a"][0].words) == "50 75"
-    assert numbers_in(found["Figure 3b"][0].words) == "50 50"
-    assert [one.anchor for one in found["Figure 6"]] == ["figure-curves", "figure-curves-sst2"]
-    assert found["Figure 4"] == found["Table 4"] == ()
-
-
-def test_few_seeds_are_named(example_tables: StudyTables) -> None:
-    one_seed = "There is one seed only (baseline): what would come out of another training is not known."
-    assert cautions(example_tables) == {
-        "Translation": ["Training was repeated with 2 seeds only (baseline and svgd): claims about training are weak."],
-        "SST-2": [one_seed],
-        "CoLA": [one_seed],
-    }
-    assert cautions(example_tables.of_task("sst2")) == {"": [one_seed]}
-
-
 def test_deep_models_are_shown_by_pairs_of_layers() -> None:
     layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
     assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
@@ -495,16 +455,3 @@ def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
     assert numbers_in(exhibit.shows) == "40 90.0 2 90.0 3 1 0.0"
     assert [row[:2] for row in exhibit.tables[0].rows] == [("2", "30.0"), ("3", "60.0")]
     assert "10⁻" not in str(exhibit)
-
-
-def test_weak_models_and_small_sets_are_named(tmp_path: Path) -> None:
-    paths = write_example_study(tmp_path, only=("evaluation", "ablation"))
-    for path in paths:
-        table = pandas.read_csv(path)
-        if path.parent.name == "evaluation":
-            table["value"] = table["value"] / 100
-        table["signature"] = "beam:1|sentences:20"
-        table.to_csv(path, index=False)
-    found = " ".join(cautions(StudyTables(paths))[""])
-    assert "the best reaches 0.9" in found
-    assert "The set test is small: 20 sentences" in found

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from headroom.claims.study_tables import StudyTables, kind_of
+from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
 from headroom.claims.verdict import Reading
 from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
@@ -121,13 +121,26 @@ class Claim(_Entry):
         return "|".join(f"{name}:{_plain(value)}" for name, value in self.thresholds.items())
 
 
+class PaperExhibit(_Entry):
+    """A figure or table of a paper."""
+
+    name: str = Field(description="Its name, e.g. Figure 3.")
+    about: str = Field(description="What it shows.")
+    number: str = Field(description="Its key number.")
+    section: str = Field(description="The section of the report where ours is.")
+    tasks: tuple[TaskKind, ...] = Field(description="The kinds of tasks that it is about.")
+
+
 class Paper(_Entry):
-    """A paper and its claims."""
+    """A paper: its claims, the values it published, and its figures and tables."""
 
     authors: str = Field(description="Authors and year, as they are cited.")
     title: str = Field(description="Title.")
-    year: int = Field(description="Year of publication: papers are told in this order.")
+    year: int = Field(description="Year of publication: papers come in this order.")
     claims: tuple[Claim, ...] = Field(description="Its claims, in order.")
+    values: dict[str, Any] = Field({}, description="Values of its figures and tables, by name.")
+    sources: dict[str, str | dict[str, str]] = Field({}, description="Where these come from, some by kind of task.")
+    exhibits: tuple[PaperExhibit, ...] = Field((), description="Its figures and tables, in order.")
 
 
 class Amount(float):

@@ -11,8 +11,6 @@ from headroom.core.command import run, stage_parser
 from headroom.core.files import atomic_path
 
 if TYPE_CHECKING:
-    from headroom.claims.study_tables import StudyTables
-    from headroom.report.paper_index import PaperIndex
     from headroom.report.spec import Section
 
 FIGURES = (
@@ -69,7 +67,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         tables=tables,
         claims=CLAIMS.read_all([given.claims] if given.claims else []),
         numbers=NUMBERS.read_all([given.numbers] if given.numbers else []),
-        indices=indices(tables, parts),
         cautions=cautions(tables),
         provenance=made,
         cite=citing(given.study, tables, configuration=configured, made=made, version=version()).html(),
@@ -78,17 +75,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")
     if given.figures:
         write_figures(parts, given.figures)
-
-
-def indices(tables: StudyTables, parts: Sequence[Section]) -> list[PaperIndex]:
-    """Return the exhibits of both papers."""
-    from headroom.report.paper_index import PaperIndex, paper_index
-    from headroom.report.voita_index import VOITA_ENTRIES
-
-    return [
-        PaperIndex("Michel, Levy and Neubig, 2019", paper_index(tables, parts)),
-        PaperIndex("Voita et al., 2019", paper_index(tables, parts, VOITA_ENTRIES)),
-    ]
 
 
 def write_figures(parts: Sequence[Section], directory: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.entries import read_papers
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
@@ -20,8 +21,6 @@ from headroom.report.attachments import packed
 from headroom.report.cautions import Caution, summary
 from headroom.report.exhibits import Exhibit, Section, of_another_task
 from headroom.report.numbers import Numbers
-from headroom.report.paper_index import TITLE as INDEX_TITLE
-from headroom.report.paper_index import PaperIndex
 from headroom.report.prose import TEMPLATES, Sentences, environment
 from headroom.report.provenance import Provenance
 from headroom.report.sections import (
@@ -115,7 +114,6 @@ def render(
     tables: StudyTables,
     claims: pandas.DataFrame,
     numbers: pandas.DataFrame,
-    indices: Sequence[PaperIndex] = (),
     cautions: Mapping[str, Sequence[Caution]],
     provenance: Provenance,
     cite: Markup,
@@ -152,8 +150,9 @@ def render(
             claims={part.name: by_section.pop(part.name, []) for part in run},
             elsewhere=[group for groups in by_section.values() for group in groups],
             missing=[part.missing for part in parts if part.missing],
-            indices=indices,
-            index_title=INDEX_TITLE,
+            papers=read_papers(),
+            run=[part.name for part in run],
+            titles={part.name: part.title for part in run},
             provenance=provenance,
             light=light,
             dark=dark,

@@ -14,7 +14,7 @@ from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, 
 from headroom.report.figures import ablation as figures
 from headroom.report.keys import full_key, mark_sample
 from headroom.report.names import run_name
-from headroom.report.paper_values import ABLATION, SOURCES
+from headroom.report.published import ABLATION, SOURCES
 from headroom.report.sections import retested, tests_compared
 from headroom.report.tasks import words_of
 

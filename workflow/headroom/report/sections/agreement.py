@@ -11,7 +11,7 @@ from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, 
 from headroom.report.figures import agreement as figures
 from headroom.report.keys import kind_keys, line_sample
 from headroom.report.names import run_name
-from headroom.report.paper_values import AGREEMENT, AGREEMENT_ROWS, SOURCES
+from headroom.report.published import AGREEMENT, AGREEMENT_ROWS, SOURCES
 from headroom.report.sections.ablation import NEAR_SETS
 
 TITLE = "Agreement across domains"

@@ -16,7 +16,7 @@ from headroom.report import palette
 from headroom.report.exhibits import Column, Paper, Table, grid_table, table_of
 from headroom.report.figures.curves import by_order
 from headroom.report.names import order_name
-from headroom.report.paper_values import CURVES, CURVES_BY_KIND, SHARES, SOURCES, TASK_CURVES
+from headroom.report.published import CURVES, CURVES_BY_KIND, SHARES, SOURCES, TASK_CURVES
 from headroom.report.tasks import task_name
 
 

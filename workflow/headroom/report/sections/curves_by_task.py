@@ -13,7 +13,7 @@ from headroom.report.figures import curves as figures
 from headroom.report.figures.curves import GRADIENT, REVERSE, Curve, by_order
 from headroom.report.keys import full_key, line_sample, mark_sample
 from headroom.report.palette import arm_colour
-from headroom.report.paper_values import SHARES, SOURCES, TASK_CURVES
+from headroom.report.published import SHARES, SOURCES, TASK_CURVES
 from headroom.report.sections.curve_tables import paper_kept, paper_rows
 from headroom.report.tasks import heading, task_name, words_of
 

@@ -16,7 +16,7 @@ from headroom.report.figures.gates import Series
 from headroom.report.keys import full_key, line_sample
 from headroom.report.names import METHOD_NAMES, SCOPES, run_name
 from headroom.report.palette import Colour
-from headroom.report.voita_values import ENCODER_PRUNED, SOURCES
+from headroom.report.published import ENCODER_PRUNED, SOURCES
 
 _NAMES = METHOD_NAMES | {"rewound": "same layout rewound", "random-scratch": "random layout from scratch"}
 

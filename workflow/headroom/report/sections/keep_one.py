@@ -18,7 +18,7 @@ from headroom.report.exhibits import Exhibit, Key, Paper, Row, Section, Table, g
 from headroom.report.figures.keep_one import keep_one
 from headroom.report.keys import arm_keys, mark_sample
 from headroom.report.names import run_name
-from headroom.report.paper_values import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES, SOURCES
+from headroom.report.published import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES, SOURCES
 from headroom.report.tasks import words_of
 
 TITLE = "Keeping one head per site"

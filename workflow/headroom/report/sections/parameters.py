@@ -8,7 +8,7 @@ from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.core.formatting import count, number, percent
 from headroom.report import palette
 from headroom.report.exhibits import Column, Exhibit, Paper, table_of
-from headroom.report.paper_values import HEAD_SHARE, SOURCES
+from headroom.report.published import HEAD_SHARE, SOURCES
 from headroom.report.tasks import words_of
 
 

@@ -9,8 +9,8 @@ from headroom.claims.selection import heads_of, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import MISSING, count, fixed, listing, percent, plural
 from headroom.report.exhibits import Column, Exhibit, Paper, Table, table_of
+from headroom.report.published import POSITIONAL, RARE, SOURCES
 from headroom.report.role_names import target_name
-from headroom.report.voita_values import POSITIONAL, RARE, SOURCES
 
 MOST_SHOWN = 12
 

@@ -28,7 +28,7 @@ from headroom.report.figures.curves import ABLATION, CRITERIA, GRADIENT, RESCORE
 from headroom.report.keys import full_key, line_sample, mark_sample
 from headroom.report.names import CRITERION_NAMES, criterion_name, order_name, run_name
 from headroom.report.palette import Colour, arm_colour
-from headroom.report.paper_values import CURVES, CURVES_BY_KIND, TASK_CURVES
+from headroom.report.published import CURVES, CURVES_BY_KIND, TASK_CURVES
 from headroom.report.sections import curves_by_layer
 from headroom.report.sections.curve_tables import (
     kinds_paper,

@@ -10,8 +10,8 @@ from headroom.core.formatting import MISSING, count, fixed, interval, listing, p
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import pointing as figures
 from headroom.report.keys import line_sample, mark_sample
+from headroom.report.published import LANGUAGES, RELATIONS, SOURCES
 from headroom.report.role_names import target_name
-from headroom.report.voita_values import LANGUAGES, RELATIONS, SOURCES
 
 
 def exhibit(tables: StudyTables, run: str) -> Exhibit | None:

@@ -14,8 +14,8 @@ from headroom.report import palette
 from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
 from headroom.report.figures import pointing as figures
 from headroom.report.keys import line_sample, mark_sample
+from headroom.report.published import RELEVANCE, SOURCES
 from headroom.report.role_names import letters, target_name
-from headroom.report.voita_values import RELEVANCE, SOURCES
 
 _FORMS = {"E": "dot", "A": "square", "D": "triangle"}
 

@@ -11,7 +11,7 @@ from headroom.report.exhibits import Exhibit, Key, Paper, Row, Table, grid_table
 from headroom.report.figures import gates as figures
 from headroom.report.keys import kind_keys, line_sample
 from headroom.report.names import METHOD_NAMES
-from headroom.report.voita_values import BY_KIND, BY_LAYERS, SOURCES
+from headroom.report.published import BY_KIND, BY_LAYERS, SOURCES
 
 NEAR = 8.0
 """Models whose shares of heads removed differ by no more than this (%) stand beside each other."""

@@ -11,7 +11,7 @@ from headroom.core.formatting import MISSING, estimate, fixed, plural
 from headroom.core.statistics import mean_of
 from headroom.report.exhibits import Column, Exhibit, Paper, Table, table_of
 from headroom.report.names import run_name
-from headroom.report.voita_values import LAYOUTS, SOURCES
+from headroom.report.published import LAYOUTS, SOURCES
 
 OTHERS = {
     "rewound to the start": {"method": "rewound", "start": "rewound-init"},

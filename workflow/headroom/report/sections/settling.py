@@ -14,7 +14,7 @@ from headroom.report.figures import settling as figures
 from headroom.report.keys import kind_keys, line_sample, mark_sample
 from headroom.report.names import criterion_name, run_name
 from headroom.report.palette import arm_colour
-from headroom.report.paper_values import SETTLING, SETTLING_EPOCHS, SOURCES
+from headroom.report.published import SETTLING, SETTLING_EPOCHS, SOURCES
 from headroom.report.tasks import words_of
 
 TITLE = "When important heads settle"

@@ -16,9 +16,9 @@ from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, ta
 from headroom.report.figures import gates as figures
 from headroom.report.keys import line_sample, mark_sample
 from headroom.report.names import METHOD_NAMES, run_name
+from headroom.report.published import SOURCES, SURVIVORS
 from headroom.report.role_names import legend
 from headroom.report.sections.role_atlas import lettered
-from headroom.report.voita_values import SOURCES, SURVIVORS
 
 Targets = dict[Head, list[str]]
 

@@ -22,7 +22,7 @@ from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, 
 from headroom.report.figures.timing import MARKERS, speedups
 from headroom.report.keys import full_key, line_sample
 from headroom.report.names import PART_NAMES, run_name
-from headroom.report.paper_values import SOURCES, TIMING
+from headroom.report.published import SOURCES, TIMING
 from headroom.report.tasks import words_of
 
 TITLE = "Time gained"
