@@ -7,7 +7,7 @@ same places, so that atlases can be compared.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -20,6 +20,8 @@ TOP = 34.0
 _WIDEST_CELL = 28.0
 _NARROWEST_CELL = 16.0
 _ACROSS = 264.0
+_SMALL = {"left": 16.0, "top": 18.0, "widest": 20.0, "narrowest": 13.0, "across": 190.0}
+_SMALL_NAMES = {"E": "encoder", "A": "encoder-decoder", "D": "decoder"}
 _SMALLEST_MARK = 1.6
 
 
@@ -44,35 +46,53 @@ class Mark:
 
 @dataclass(frozen=True)
 class Shape:
-    """The grid of one kind: its number of layers and the largest number of heads in a layer."""
+    """The grid of one kind: its number of layers and the largest number of heads in a layer.
+
+    A small one, which stands beside a curve, has no numbers above its columns.
+    """
 
     kind: str
     layers: int
     heads: int
+    small: bool = False
+
+    @property
+    def left(self) -> float:
+        """The room for the numbers of layers."""
+        return _SMALL["left"] if self.small else LEFT
+
+    @property
+    def top(self) -> float:
+        """The room for the title, and for the numbers of heads."""
+        return _SMALL["top"] if self.small else TOP
 
     @property
     def cell(self) -> float:
         """The side of a cell in units of the view box: smaller where many heads share a phone's width."""
+        if self.small:
+            return max(_SMALL["narrowest"], min(_SMALL["widest"], _SMALL["across"] / self.heads))
         return max(_NARROWEST_CELL, min(_WIDEST_CELL, _ACROSS / self.heads))
 
     def corner(self, layer: int, head: int) -> tuple[float, float]:
         """Return the upper left corner (x, y) of a cell; layer and head count from 1."""
-        return LEFT + (head - 1) * self.cell, TOP + (layer - 1) * self.cell
+        return self.left + (head - 1) * self.cell, self.top + (layer - 1) * self.cell
 
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the atlas in units of the view box (CSS pixels at natural size)."""
-        return max(LEFT + self.heads * self.cell + 2, 190.0), TOP + self.layers * self.cell + 2
+        width, least = self.left + self.heads * self.cell + 2, 120.0 if self.small else 190.0
+        return max(width, least), self.top + self.layers * self.cell + 2
 
 
-def shapes(heads: Iterable[Head]) -> list[Shape]:
+def shapes(heads: Iterable[Head], *, small: bool = False) -> list[Shape]:
     """Return the grids that hold these heads, in the order E, A, D; kinds without a head have none."""
     heads = list(heads)
     grids = []
     for kind in KINDS:
         layers = [head.layer for head in heads if head.kind == kind]
         if layers:
-            grids.append(Shape(kind, max(layers), max(head.head for head in heads if head.kind == kind)))
+            across = max(head.head for head in heads if head.kind == kind)
+            grids.append(Shape(kind, max(layers), across, small))
     return grids
 
 
@@ -99,24 +119,27 @@ def draw_atlas(shape: Shape, marks: Mapping[Head, Mark]) -> Markup:
     return drawing.format(*shape.size, _labels(shape), _grid(shape), colour, pale, cells, ink if letters else "")
 
 
-def draw_atlases(marks: Mapping[Head, Mark], heads: Iterable[Head] | None = None) -> tuple[Markup, ...]:
+def draw_atlases(
+    marks: Mapping[Head, Mark], heads: Iterable[Head] | None = None, *, small: bool = False
+) -> tuple[Markup, ...]:
     """Return one atlas per kind for these marks, on the grid of all `heads` (default: those marked)."""
-    return tuple(draw_atlas(shape, marks) for shape in shapes(marks if heads is None else heads))
+    return tuple(draw_atlas(shape, marks) for shape in shapes(marks if heads is None else heads, small=small))
 
 
 def _labels(shape: Shape) -> Markup:
-    name = palette.KIND_NAMES[shape.kind]
+    name = (_SMALL_NAMES if shape.small else palette.KIND_NAMES)[shape.kind]
     colour = f"var(--{palette.KIND_COLOURS[shape.kind].variable})"
     title = Markup('<text x="0" y="12" font-size="12" font-weight="600" style="fill:{}">{} {}</text>')
     label = Markup('<text x="{:g}" y="{:g}">{}</text>')
     group = Markup('<g font-size="10" text-anchor="{}" style="fill:var(--soft)">{}</g>')
-    heads = [(shape.corner(1, head)[0] + shape.cell / 2, head) for head in range(1, shape.heads + 1)]
+    across = range(1, 1 if shape.small else shape.heads + 1)
+    heads = [(shape.corner(1, head)[0] + shape.cell / 2, head) for head in across]
     layers = [(shape.corner(layer, 1)[1] + shape.cell / 2 + 3.5, layer) for layer in range(1, shape.layers + 1)]
     return Markup("").join(
         [
             title.format(colour, shape.kind, name),
-            group.format("middle", Markup("").join(label.format(x, TOP - 5, head) for x, head in heads)),
-            group.format("end", Markup("").join(label.format(LEFT - 6, y, layer) for y, layer in layers)),
+            group.format("middle", Markup("").join(label.format(x, shape.top - 5, head) for x, head in heads)),
+            group.format("end", Markup("").join(label.format(shape.left - 6, y, layer) for y, layer in layers)),
         ]
     )
 
@@ -124,8 +147,8 @@ def _labels(shape: Shape) -> Markup:
 def _grid(shape: Shape) -> Markup:
     """Return the lines between the cells, as one path."""
     right, bottom = shape.corner(shape.layers + 1, shape.heads + 1)
-    rows = (f"M{LEFT:g} {shape.corner(layer, 1)[1]:g}H{right:g}" for layer in range(1, shape.layers + 2))
-    columns = (f"M{shape.corner(1, head)[0]:g} {TOP:g}V{bottom:g}" for head in range(1, shape.heads + 2))
+    rows = (f"M{shape.left:g} {shape.corner(layer, 1)[1]:g}H{right:g}" for layer in range(1, shape.layers + 2))
+    columns = (f"M{shape.corner(1, head)[0]:g} {shape.top:g}V{bottom:g}" for head in range(1, shape.heads + 2))
     return Markup('<path d="{}" style="fill:none;stroke:var(--rule)"/>').format("".join([*rows, *columns]))
 
 
@@ -203,3 +226,24 @@ def draw_motif(marks: Mapping[Head, Mark]) -> tuple[Markup, ...]:
         drawing = Markup('<svg viewBox="0 0 {:g} {:g}" style="fill:{}">{}</svg>')
         made.append(drawing.format(*size, colour, Markup("").join(parts)))
     return tuple(made)
+
+
+def draw_left(heads: Iterable[Head], removed: Collection[Head]) -> Markup:
+    """Return the atlases of all kinds beside each other, the size of a thumb: heads that are left, and dots of others.
+
+    Args:
+        heads: All heads of the model.
+        removed: Those that are gone.
+    """
+    parts, left, height = [], 0.0, 0.0
+    heads = list(heads)
+    for shape in shapes(heads):
+        own = [head for head in heads if head.kind == shape.kind]
+        for gone, side, colour in ((False, 5.0, palette.KIND_COLOURS[shape.kind]), (True, 1.6, palette.CONTROL)):
+            x, y, square = left - 3 - side / 2, -3 - side / 2, f"h{side:g}v{side:g}h-{side:g}z"
+            chosen = (head for head in own if (head in removed) == gone)
+            squares = (f"M{x + 6 * head.head:g} {y + 6 * head.layer:g}{square}" for head in chosen)
+            path = Markup('<path d="{}" style="fill:var(--{})"/>')
+            parts.append(path.format("".join(squares), colour.variable))
+        left, height = left + 6 * shape.heads + 6, max(height, 6.0 * shape.layers)
+    return Markup('<svg viewBox="0 0 {:g} {:g}">{}</svg>').format(left - 6, height, Markup("").join(parts))

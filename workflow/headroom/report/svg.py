@@ -11,6 +11,16 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 HEAD = "head:"
 """A group whose id starts so is the mark of a head, e.g. `head:E3:5`, and lights up with it in the page."""
 
+LINE, BAND = "line:", "band:"
+"""Groups whose ids start so are the curve of a removal order and its interval: the explorer shows one order of many."""
+
+_HOOKS = {
+    HEAD: ("cell", "data-head"),
+    LINE: ("order-line", "data-order"),
+    BAND: ("order-band", "data-order"),
+}
+"""By the start of an id: the class that a group has in the page instead, and the attribute with the rest of its id."""
+
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 _ID = re.compile(r"""(\bid="|\bhref="#|url\(#)([^")]+)("|\))""")
@@ -95,9 +105,10 @@ def _rename_ids(root: etree._Element, prefix: str) -> None:
         name = element.attrib.pop("id", None)
         if name in used:
             element.set("id", f"{prefix}-{name}")
-        elif name is not None and name.startswith(HEAD):
-            element.set("class", "cell")
-            element.set("data-head", name.removeprefix(HEAD))
+        for start, (kind, attribute) in _HOOKS.items():
+            if name is not None and name.startswith(start):
+                element.set("class", kind)
+                element.set(attribute, name.removeprefix(start))
         reference = element.attrib.pop(_XLINK, None)
         if reference is not None:
             element.set("href", f"#{prefix}-{reference[1:]}")

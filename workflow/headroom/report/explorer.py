@@ -1,0 +1,252 @@
+"""The explorer: a pruning curve beside the atlas of its run, step by step along any removal order.
+
+What stands in the page is a figure at four steps; the data beside it lets `explorer.js` show every step that was
+measured, and mark the number of heads removed in every other panel that `figures.explorer.linked` has prepared.
+"""
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.chance import measurable, with_shares
+from headroom.claims.metrics import metric_name, metric_word
+from headroom.claims.selection import (
+    heads_of,
+    last_epochs,
+    main_criterion,
+    main_gradient,
+    main_metric,
+    main_run,
+    main_set,
+    rows_where,
+)
+from headroom.claims.study_tables import StudyTables
+from headroom.core.errors import visible
+from headroom.core.formatting import estimate, number, percent
+from headroom.core.heads import Head, parse_head
+from headroom.report.atlas import Mark, draw_atlases, draw_left
+from headroom.report.figures.explorer import draw_orders
+from headroom.report.names import criterion_name, order_name, run_name
+from headroom.report.svg import size
+from headroom.report.tasks import heading, words_of
+
+STEPS = (0.2, 0.4, 0.6, 0.8)
+"""The shares of heads removed that the figure without JavaScript shows, or the nearest that were measured."""
+
+START = 0.3
+"""The share of heads removed that the explorer opens with, or the nearest that was measured."""
+
+_IN_PERCENT = ("accuracy", "exact")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of an order: what is said of it, and a small picture of what is left."""
+
+    label: str
+    drawing: Markup
+
+
+@dataclass(frozen=True)
+class View:
+    """One task in the explorer.
+
+    Attributes:
+        task: Its name in tables.
+        name: Its name for readers.
+        run: The run shown, for readers.
+        order: The main order, for readers.
+        criterion: What the squares of the atlas show; "" if the run has no scores.
+        set: The evaluation set.
+        of: What shares of the score are shares of: `the score`, `the score above chance`; "" without shares.
+        curve: The panel with the curves.
+        atlases: The atlases with all heads, one per kind.
+        across: The width of the widest of them in CSS pixels.
+        steps: Four steps along the main order.
+    """
+
+    task: str
+    name: str
+    run: str
+    order: str
+    criterion: str
+    set: str
+    of: str
+    curve: Markup
+    atlases: tuple[Markup, ...]
+    across: float
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Explorer:
+    """The explorer of a study: its tasks, and the data of all steps as JSON that is safe in a `<script>`."""
+
+    views: tuple[View, ...]
+    data: Markup
+
+
+def explorer(tables: StudyTables) -> Explorer | None:
+    """Return the explorer of a study; None if no task has pruning curves over all heads."""
+    found = [curves for task in tables.tasks if (curves := Curves.of(tables.of_task(task)))]
+    if not found:
+        return None
+    views = tuple(one.view(place) for place, one in enumerate(found, start=1))
+    return Explorer(views, embedded({"tasks": [one.data() for one in found]}))
+
+
+class Curves:
+    """The pruning curves of one run of one task, the main order first.
+
+    Args:
+        rows: Rows of the table `pruning` of one run, metric and set, with shares, over all heads together.
+        scores: Rows of the table `scores` of the same run by the main criterion; may be empty.
+        task: The task.
+    """
+
+    def __init__(self, rows: pandas.DataFrame, scores: pandas.DataFrame, task: str) -> None:
+        rows = rows.assign(ranking=rows["ranking"].where(rows["ranking"] == "rescored", "fixed"))
+        rows = rows.assign(key=rows["order"] + ":" + rows["normalised"] + ":" + rows["ranking"])
+        self.rows = rows.sort_values("heads_removed", kind="stable")
+        self.scores, self.task = scores, task
+        self.shares = bool(measurable(rows).all())
+        self.total = int(rows["heads_total"].max())
+        named = {parse_head(name) for names in rows["removed"] for name in names.split()}
+        self.heads = sorted(named | set(heads_of(scores)))
+        main = ":".join((*main_gradient(rows), "fixed"))
+        self.keys = sorted(dict.fromkeys(rows["key"]), key=lambda key: key != main)
+
+    @classmethod
+    def of(cls, tables: StudyTables) -> "Curves | None":
+        """Return the curves of the run shown first of a task; None without any."""
+        rows = rows_where(last_epochs(tables.pruning), scope="all")
+        if rows.empty:
+            return None
+        rows = rows_where(rows, run=main_run(rows, tables), metric=main_metric(rows))
+        rows = with_shares(rows_where(rows, set=main_set(rows)))
+        scores = rows_where(last_epochs(tables.scores), run=rows["run"].iloc[0])
+        scores = rows_where(scores, criterion=main_criterion(rows), normalised="raw")
+        return cls(rows, scores, tables.task)
+
+    def along(self, key: str) -> pandas.DataFrame:
+        """Return the rows of one order, fewest heads removed first; of random orders the first."""
+        rows = rows_where(self.rows, key=key)
+        return rows_where(rows, draw=rows["draw"].min()) if rows["draw"].notna().any() else rows
+
+    def view(self, place: int) -> View:
+        """Return what the page shows; the place of the task makes the ids of its panel unique."""
+        main, atlases = self.along(self.keys[0]), draw_atlases(self.marks(), self.heads, small=True)
+        places = dict.fromkeys(nearest(main["heads_removed"], share * self.total) for share in STEPS)
+        return View(
+            task=self.task,
+            name=heading(self.task),
+            run=run_name(str(main["run"].iloc[0])),
+            order=name_of(self.keys[0]),
+            criterion=criterion_name(main_criterion(self.rows)) if len(self.scores) else "",
+            set=str(main["set"].iloc[0]),
+            of=words_of(self.task).of_score.removeprefix("of ") if self.shares else "",
+            curve=self.panel(f"explorer-{place}"),
+            atlases=atlases,
+            across=max(size(atlas)[0] for atlas in atlases),
+            steps=tuple(self.step(main.iloc[place]) for place in places),
+        )
+
+    def marks(self) -> dict[Head, Mark]:
+        """Return the atlas marks of all heads: areas proportional to the main criterion, or alike without scores."""
+        known = dict(zip(heads_of(self.scores), self.scores["value"], strict=True))
+        limit = max(map(abs, known.values()), default=0.0) or 1.0
+        return {
+            head: Mark(known[head] / limit, number(known[head])) if head in known else Mark(0.6, "")
+            for head in self.heads
+        }
+
+    def step(self, row: "pandas.Series[Any]") -> Step:
+        """Return one step of an order."""
+        kept = percent(row["kept"] / 100) if self.shares else number(row["value"])
+        left = draw_left(self.heads, set(map(parse_head, row["removed"].split())))
+        return Step(f"{int(row['heads_removed'])} of {self.total}: {kept}", left)
+
+    def data(self) -> dict[str, Any]:
+        """Return all steps of all orders, with numbers as they are written."""
+        return {
+            "task": self.task,
+            "name": heading(self.task),
+            "total": self.total,
+            "start": round(START * self.total),
+            "heads": [str(head) for head in self.heads],
+            "of": f"of the full model’s {words_of(self.task).score}".removesuffix(" score") if self.shares else "",
+            "orders": [self.order(key) for key in self.keys],
+        }
+
+    def order(self, key: str) -> dict[str, Any]:
+        """Return the steps of one order; who is gone is a hexadecimal number per step, see `removed_mask`."""
+        rows = self.along(key)
+        return {
+            "key": key,
+            "name": name_of(key),
+            "removed": [int(count) for count in rows["heads_removed"]],
+            "height": [None if math.isnan(one) else round(one, 2) for one in rows[self.column]],
+            "score": [score_of(row) for _, row in rows.iterrows()],
+            "share": [percent(kept / 100) if self.shares else "" for kept in rows["kept"]],
+            "gone": [removed_mask(names, self.heads) for names in rows["removed"]],
+        }
+
+    @property
+    def column(self) -> str:
+        """What the vertical axis shows: shares of the score, or the score of a model that learned next to nothing."""
+        return "kept" if self.shares else "value"
+
+    def panel(self, name: str) -> Markup:
+        """Return the curves, the main order strong."""
+        label = words_of(self.task).kept if self.shares else metric_name(str(self.rows["metric"].iloc[0]))
+        orders = {key: self.along(key) for key in self.keys}
+        return draw_orders(orders, self.rows, name=name, label=label, column=self.column, task=self.task)
+
+
+def name_of(key: str) -> str:
+    """Return an order as readers should see it, from `order:normalised:ranking`."""
+    order, normalised, ranking = key.rsplit(":", 2)
+    return order_name(order, normalised, ranking) + (" (one draw)" if order == "random" else "")
+
+
+def score_of(row: "pandas.Series[Any]") -> str:
+    """Return the score of a step with its interval: `82.8 BLEU [82.1, 83.4]`."""
+    low, high = (row["full"] + row[name] for name in ("low", "high"))
+    if not row["removed"]:
+        low = high = math.nan
+    value, bracket, bounds = estimate(row["value"], low, high, most=2).partition(" [")
+    unit = ("% " if row["metric"] in _IN_PERCENT else "") + metric_word(str(row["metric"]))
+    return f"{value} {unit}{bracket}{bounds}"
+
+
+def removed_mask(names: str, heads: Sequence[Head]) -> str:
+    """Return which heads a profile removes, four to a hexadecimal digit, the first head in its lowest bit."""
+    gone = set(names.split())
+    bits = [str(head) in gone for head in heads]
+    digits = (sum(bit << place for place, bit in enumerate(bits[at : at + 4])) for at in range(0, len(bits), 4))
+    return "".join(f"{digit:x}" for digit in digits)
+
+
+def nearest(counts: "pandas.Series[Any]", wanted: float) -> int:
+    """Return the place of the number nearest to a wanted one, the first of equally near ones."""
+    return int((counts - wanted).abs().to_numpy().argmin())
+
+
+def embedded(value: Any) -> Markup:
+    """Return data as JSON that is safe inside a `<script>`: no `<`, no control characters, no NaN."""
+    text = json.dumps(_shown(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _shown(value: Any) -> Any:
+    """Return data with every text as the page shows it."""
+    if isinstance(value, dict):
+        return {visible(str(key)): _shown(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_shown(one) for one in value]
+    return visible(value) if isinstance(value, str) else value
