@@ -20,6 +20,8 @@ from headroom.report import first_screen, legacy, palette, spec, svg
 from headroom.report.attachments import packed
 from headroom.report.cautions import Caution, summary
 from headroom.report.exhibits import Exhibit, Section, of_another_task
+from headroom.report.explorer import explorer
+from headroom.report.heads import heads_data
 from headroom.report.numbers import Numbers
 from headroom.report.prose import TEMPLATES, Sentences, environment
 from headroom.report.provenance import Provenance
@@ -139,10 +141,10 @@ def render(
             tally=first_screen.tally(decided),
             several=len({one.task for one in decided if one.task}) > 1,
             verdicts=VERDICTS,
-            explorer="",
+            explored=explorer(tables),
             cite=cite,
             attachments=packed(_files(run, provenance)),
-            data="",
+            heads=heads_data(tables),
             wary=summary(dict(cautions)),
             cautions=cautions,
             sections=run,
