@@ -27,7 +27,7 @@ const errors = [];
 frame.addEventListener("load", () => {
   const page = frame.contentDocument, view = frame.contentWindow;
   const root = page.documentElement;
-  const cell = page.querySelector('.cell[data-head="E1:1"]');
+  const cell = page.querySelector('.panels .cell[data-head="E1:1"]');
   cell.dispatchEvent(new MouseEvent("mouseover", { bubbles: true }));
   const lit = page.querySelectorAll(".cell.lit");
   const tasks = new Set(Array.from(lit, (one) => one.closest("[data-task]").dataset.task));

@@ -1,6 +1,5 @@
 """Sections of the report on small tables: their numbers, worked out by hand."""
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,11 @@ from claims.claim_tables import (
     pruned,
     rare,
     role,
-    scored,
     sites,
     study,
     tracked,
 )
 from claims.test_gate_claims import ROLES, kinds, swept
-from headroom.claims.selection import last_arm_curves
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate
 from headroom.claims.words import Measured
@@ -34,17 +31,12 @@ from headroom.core import formatting
 from headroom.report.cautions import cautions
 from headroom.report.exhibits import Exhibit, Section
 from headroom.report.sections import (
-    arm_overlaps,
-    arm_particles,
-    arm_quality,
-    arm_updates,
     curves_by_task,
     equal_heads,
     gates,
     keep_one,
     parameters,
     rank_correlation,
-    repulsion,
     retention,
     retested,
     roles,
@@ -288,104 +280,7 @@ def test_tasks_of_classification_stand_side_by_side(tmp_path: Path) -> None:
     assert curves_by_task.exhibit(alone) is None
 
 
-ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}
-
-
-def test_scores_stand_beside_their_baseline(tmp_path: Path) -> None:
-    exhibit = arm_quality.exhibit(study(tmp_path, evaluation=scored(**ROWS)))
-    assert exhibit is not None
-    rows = {row[0]: row[1:] for row in exhibit.tables[0].rows}
-    assert rows["baseline"] == ("1 2 3", "30.0 [27.5, 32.5]", "", "", "+0.80 [0.55, 1.05]")
-    assert rows["svgd"] == ("1 2 3", "30.8 [28.1, 33.5]", "baseline", "+0.80 [0.55, 1.05]", "")
-    assert rows["spos"][2:4] == ("baseline", "0.000 [−0.248, 0.248]")
-    assert numbers_in(exhibit.shows) == "+0.80 0.55 1.05 0"
-
-
-def overlap(first: str, second: str, value: float) -> dict[str, object]:
-    names = {"run": f"translation.{first}", "other": f"translation.{second}"}
-    arms = {"arm": first.split(".")[0], "other_arm": second.split(".")[0]}
-    return names | arms | {"task": "translation", "share": 0.25, "kept": 6, "value": value, "chance": 0.25}
-
-
-def test_overlaps_between_seeds_and_between_arms(tmp_path: Path) -> None:
-    rows = [
-        overlap("baseline.seed1", "baseline.seed2", 0.5),
-        overlap("svgd.seed1", "svgd.seed2", 0.75),
-        overlap("baseline.seed1", "svgd.seed1", 0.25),
-        overlap("svgd.seed2", "baseline.seed2", 0.5),  # the reference may come second
-        overlap("svgd.seed1", "spos.seed1", 1.0),  # neither is the reference
-    ]
-    tables = study(tmp_path, evaluation=scored(**ROWS), overlap=rows)
-    assert arm_overlaps.between_seeds(tables, 0.25) == {"baseline": [0.5], "svgd": [0.75]}
-    assert arm_overlaps.with_reference(tables, 0.25, "baseline") == {"svgd": [0.5, 0.25]}
-    exhibit = arm_overlaps.exhibit(tables)
-    assert exhibit is not None
-    assert numbers_in(exhibit.shows) == "25 50 38 25"
-    assert exhibit.tables[0].rows == (("baseline", "50\u202f% (1)", ""), ("svgd", "75\u202f% (1)", "38\u202f% (2)"))
-
-
-def test_updates_are_compared_by_norm_and_by_way(tmp_path: Path) -> None:
-    training_rows = [
-        {"run": f"translation.{name}.seed1", "epoch": epoch, "measure": measure, "value": value}
-        for name, measure, value in (
-            ("baseline", "head_gradient_norm", 2.0),
-            ("svgd", "head_gradient_norm", 0.01),
-            ("svgd", "plain_head_gradient_norm", 4.0),
-        )
-        for epoch in (1, 2)
-    ]
-    ways = [
-        {"run": f"translation.{name}.seed1", "kind": "E", "layer": 1, "measure": "particle_step", "value": way}
-        for name, way in (("baseline", 2.0), ("svgd", 3.0))
-    ]
-    exhibit = arm_updates.exhibit(study(tmp_path, training=training_rows, diversity=ways))
-    assert exhibit is not None
-    assert numbers_in(exhibit.shows) == "0.0025 1.5"
-    assert exhibit.how.startswith("Adam divides every gradient by its own running size. A constant factor")
-    rows = {row[0]: row[1:] for row in exhibit.tables[0].rows}
-    assert rows == {"baseline": ("–", "2.00", "2.00"), "svgd": ("4.00", "0.0100", "3.00")}
-
-
-def test_norms_of_the_arms_stand_against_those_of_the_baseline(tmp_path):
-    """Two sites, two epochs; the norm of a run is the mean over its sites, of the last epoch."""
-    norms = {"baseline": (2.0, 4.0), "svgd": (6.0, 3.0), "growth": (6.0, 4.0)}
-    rows = [
-        {"run": f"translation.{arm}.seed1", "epoch": epoch, "kind": "E", "layer": layer, "projection": projection}
-        | {"measure": measure, "value": value}
-        for arm, of_sites in norms.items()
-        for epoch in (1, 2)
-        for layer in (1, 2)
-        for projection, share in (("query", 1.0), ("value", 0.5))
-        for measure, value in (
-            ("norm", of_sites[layer - 1] * share if epoch == 2 else 1.0),
-            ("kernel_mean", 0.2 * layer),
-            ("repulsion_from_origin", 0.94 if arm == "svgd" else 0.5),
-        )
-    ]
-    exhibit = arm_particles.exhibit(study(tmp_path, particles=rows))
-    assert exhibit is not None
-    # 4.5 and 5 against 3
-    assert numbers_in(exhibit.shows) == "1.50 1.50 1.67 1.67 0.94"
-    assert exhibit.tables[0].headings[1:4] == ("norm: query", "norm: value", "kernel: mean")
-    found = {row[0]: row[1:5] for row in exhibit.tables[0].rows}
-    assert found["svgd"] == ("4.50", "2.25", "0.300", "0.940")
-    assert found["baseline"] == ("3.00", "1.50", "0.300", "0.500")
-
-
-def test_particles_that_were_not_described_have_no_exhibit(tmp_path):
-    assert arm_particles.exhibit(study(tmp_path, evaluation=scored(baseline=[30.0], svgd=[31.0]))) is None
-
-
 DUST = 5.33e-14
-
-
-SVGD = "translation.svgd.seed1"
-
-
-def lines_drawn(drawing: str, variable: str) -> int:
-    """Return how many lines of this colour a panel has inside its axes."""
-    paths = [path for path in re.findall(r"<path [^>]*>", drawing) if "clip-path" in path and "fill:none" in path]
-    return sum(f"stroke:var(--{variable})" in path for path in paths)
 
 
 @pytest.mark.parametrize(
@@ -405,32 +300,6 @@ def lines_drawn(drawing: str, variable: str) -> int:
 )
 def test_scores_and_shares_that_round_to_nothing_are_zero(text: str, expected: str) -> None:
     assert text == expected
-
-
-def two_arms() -> dict[str, list[Row]]:
-    """Detailed curves of one run; of three runs the last epoch in `dynamics`, of the first an earlier one too."""
-    early = [row | {"epoch": 1, "value": 1} for row in curve([100.0] * 11)]
-    last = [row | {"run": run} for run in (RUN, OTHER_RUN, SVGD) for row in curve([100.0 - 5 * i for i in range(11)])]
-    other_scope = list(curve([100.0] * 11, scope="E", run=SVGD))
-    evaluation = [{"run": run, "value": 90.0} for run in (RUN, OTHER_RUN, SVGD)]
-    return {
-        "pruning": list(curve([100.0] * 11)),
-        "pruning_epochs": [*early, *last, *other_scope],
-        "evaluation": evaluation,
-    }
-
-
-def test_arms_are_compared_by_the_last_epoch_of_every_run(tmp_path: Path) -> None:
-    tables = study(tmp_path, **two_arms())
-    rows = last_arm_curves(tables)
-    assert set(rows["run"]) == {RUN, OTHER_RUN, SVGD}
-    assert len(rows) == 33
-    assert set(rows["epoch"]) == {8}
-    assert rows["kept"].min() == 50.0
-    exhibit = next(one for one in repulsion.section(tables).exhibits if one.name == "arm_pruning")
-    (row,) = [row for row in exhibit.rows if row.label == "Pruning by gradient"]
-    assert lines_drawn(row.panels[0], "arm-1") == 3, "two seeds and their mean"
-    assert lines_drawn(row.panels[0], "arm-2") == 1
 
 
 def test_deep_models_are_shown_by_pairs_of_layers() -> None:

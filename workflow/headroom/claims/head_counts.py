@@ -2,13 +2,15 @@
 
 from dataclasses import dataclass
 
+import pandas
+
 from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.claims.evidence import judged
 from headroom.claims.paired import difference_of, scores_by_seed
 from headroom.claims.selection import last_epochs, main_metric, main_set
 from headroom.claims.study_tables import StudyTables, arm_of
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
-from headroom.core.statistics import Estimate
+from headroom.core.statistics import Estimate, mean_of
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,16 @@ def heads_per_site(tables: StudyTables) -> dict[str, int]:
         return said
     sites = rows.groupby([rows["run"].map(arm_of), "kind", "layer"])["head"].nunique()
     return said | {str(arm): int(number) for arm, number in sites.groupby(level=0).max().items()}
+
+
+def by_number(tables: StudyTables) -> pandas.DataFrame:
+    """Return the mean score over seeds of every way to train and number of heads: way, heads, arm, value, low, high."""
+    scores = scores_by_seed(tables)
+    return pandas.DataFrame(
+        {"way": sweep.first.name, "heads": number, "arm": arm, **mean_of(scores[arm].to_numpy())._asdict()}
+        for sweep in sweeps(tables)
+        for number, arm in sweep.arms.items()
+    )
 
 
 def read_sweep(tables: StudyTables, sweep: Sweep) -> tuple[str, Number] | None:

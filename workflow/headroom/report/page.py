@@ -175,7 +175,7 @@ def _files(parts: Sequence[spec.Section], provenance: Provenance) -> dict[str, s
     for part in parts:
         shown += spec.figures_of(part)
         shown += [table for fold in part.folds for table in fold.tables]
-    return {_csv_name(one): _csv(one) for one in shown if _csv_name(one)}
+    return {visible(_csv_name(one)): _csv(one) for one in shown if _csv_name(one)}
 
 
 def _csv(one: Any) -> str:

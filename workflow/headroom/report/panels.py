@@ -135,7 +135,7 @@ def dots(
         looks: The look of every value of hue.
         name: Unique name of the panel.
         row: Column of the names of rows.
-        hue: Column of what has a dot each.
+        hue: Column of what has a dot each; the column of rows, if the dots of a row are of one hue.
         label: Name of the horizontal axis with its unit.
         value: Column of the value.
         hollow: Column that is true for dots drawn hollow, e.g. without significance; "" for none.
@@ -144,14 +144,15 @@ def dots(
         limits: Ends of the horizontal axis, shared by panels of one figure.
     """
     names = list(rows or dict.fromkeys(frame[row]))
-    hues = [one for one in looks if one in set(frame[hue])]
+    hues = [one for one in looks if one in set(frame[hue])] if hue != row else [""]
     height = 66.0 + max(26, 13 * len(hues)) * len(names)
     with drawing.panel(name, x_label=label, y_label="", height=height) as panel:
         axes = panel.axes
         for _, one in frame.iterrows():
             if one[row] not in names or one[hue] not in looks:
                 continue
-            place = names.index(one[row]) + (hues.index(one[hue]) - (len(hues) - 1) / 2) * (0.62 / max(1, len(hues)))
+            below = hues.index(one[hue]) - (len(hues) - 1) / 2 if hue != row else 0.0
+            place = names.index(one[row]) + below * (0.62 / max(1, len(hues)))
             _dot(axes, one, looks[one[hue]], place, value, is_hollow=bool(hollow and one[hollow]))
         if reference is not None:
             drawing.full_line(axes, reference, vertical=True)

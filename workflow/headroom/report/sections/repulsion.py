@@ -1,77 +1,108 @@
-"""Repulsion: arms compared in quality, diversity, growth, number of heads, prunability, updates and cost."""
+"""Repulsion: what arms change against ordinary training of the same model; what they are; numbers by arm."""
 
-from headroom.claims.arms import BASELINE, ArmDescription
+import pandas
+
+from headroom.claims import arm_numbers
+from headroom.claims.paired import scores_by_seed
+from headroom.claims.repulsion import LIKENESS
+from headroom.claims.selection import last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, seed_of
-from headroom.core.formatting import listing, opening
-from headroom.report.exhibits import Section
+from headroom.methods.arm_quantities import curve_area, removable_share
+from headroom.report import palette, panels
 from headroom.report.names import method_words
-from headroom.report.sections import (
-    arm_cost,
-    arm_diversity,
-    arm_heads,
-    arm_overlaps,
-    arm_particles,
-    arm_pruning,
-    arm_quality,
-    arm_updates,
-)
+from headroom.report.prose import words
+from headroom.report.sections import arms
+from headroom.report.sections.comparison import Comparison, compared, numbers_table, shared_limits, together
+from headroom.report.spec import Figure, Fold, Panel, Section, Table
 
 TITLE = "Heads that repel each other"
 
 ENOUGH_SEEDS = 5
 
-FEW_ARMS = 3
-"""Up to so many controls are described in a sentence."""
+SCORE, ALIKE, AREA = "score", "likeness of head outputs", "area under pruning curve"
+"""What the figure shows of every arm, from left to right."""
 
-TOLD = (arm_quality, arm_diversity, arm_particles, arm_heads, arm_pruning, arm_overlaps, arm_updates, arm_cost)
-"""The modules of the exhibits, in the order of telling; each has `exhibit(tables)`."""
+AXES = {ALIKE: "difference in linear CKA", AREA: "difference in % of the full score"}
 
 
-def section(tables: StudyTables) -> Section:
-    """Return the section that compares arms."""
-    if len(tables.arm_names) < 2:
-        return Section("repulsion", TITLE, missing="Repulsion was not run in this study: it has a single arm.")
-    made = tuple(one for one in (module.exhibit(tables) for module in TOLD) if one is not None)
-    if not made:
-        return Section(
-            "repulsion", TITLE, missing="Repulsion was not examined in this study: its arms were not compared."
-        )
-    seeds = len({seed_of(run) for run in tables.runs})
-    few = (
-        f"{opening(seeds, 'seed')} per arm: intervals over so few are wide, a difference has to be large to show."
-        if seeds > 1
-        else "One seed per arm: how much of a difference is the luck of the seed cannot be told."
+def section(study: StudyTables) -> Section:
+    """Return the section that compares the arms of every task that has several."""
+    views = [view for view in map(study.of_task, study.tasks) if len(view.arm_names) > 1]
+    comparison = Comparison(views, study.arm_names, named=len(study.tasks) > 1)
+    numbers, folded = together(views, _quantities), tuple(arms.folds(comparison))
+    if numbers.empty and not folded:
+        return Section("repulsion", TITLE, missing=words("repulsion", "missing"))
+    method = Fold("what the arms are", text=words("repulsion", "method"), tables=(_arms_table(comparison),))
+    if len(numbers):
+        label, table = "scores, likeness and pruning in numbers", numbers_table("arm-numbers", numbers, comparison)
+        folded = (Fold(label, tables=(table,)), *folded)
+    seeds = len({seed_of(run) for view in views for run in view.runs})
+    remarks = (words("repulsion", "few_seeds", seeds=seeds),) if seeds < ENOUGH_SEEDS else ()
+    figure = _figure(numbers, comparison) if len(numbers) else None
+    return Section("repulsion", TITLE, figure, (method, *folded), remarks)
+
+
+def _quantities(view: StudyTables) -> pandas.DataFrame:
+    outputs = last_epochs(rows_where(view.diversity, measure=LIKENESS))
+    values = {
+        SCORE: scores_by_seed(view),
+        ALIKE: arm_numbers.by_seed(outputs),
+        AREA: arm_numbers.of_curves(view, curve_area, factor=100),
+        "removable share of heads (%)": arm_numbers.of_curves(view, removable_share, factor=100),
+        "unevenness of importance (Gini)": arm_numbers.unevenness(view),
+    }
+    return compared(view, values)
+
+
+def _figure(frame: pandas.DataFrame, comparison: Comparison) -> Figure | None:
+    """Return the figure: a row per arm, a panel per task and quantity; None if no arm can be compared."""
+    frame = frame[frame["quantity"].isin((SCORE, ALIKE, AREA)) & frame["delta"].notna()]
+    frame = frame.assign(open=~((frame["delta_low"] > 0) | (frame["delta_high"] < 0)))
+    axes = [AXES.get(row["quantity"]) or f"difference in {row['unit']}" for _, row in frame.iterrows()]
+    frame = frame.assign(axis=axes)
+    drawn = frame.drop(columns=["low", "high"]).rename(columns={"delta_low": "low", "delta_high": "high"})
+    made = []
+    for view in comparison.views:
+        own = drawn[drawn["task"] == view.task]
+        for quantity, rows in own.groupby("quantity", sort=False):
+            axis = rows["axis"].iloc[0]
+            picture = panels.dots(
+                rows,
+                comparison.looks,
+                name=f"repulsion-{str(quantity).split()[0]}-{view.task}",
+                row="arm",
+                hue="arm",
+                label=axis,
+                value="delta",
+                hollow="open",
+                reference=0,
+                rows=[arm for arm in view.arm_names if arm in set(own["arm"])],
+                limits=shared_limits(drawn.loc[drawn["axis"] == axis, ["delta", "low", "high"]].stack()),
+            )
+            made.append(Panel(picture, comparison.label(view, str(quantity)), task=view.task))
+    key = (
+        panels.key(panels.Look(palette.INK, marker="o"), "interval without 0", line=False),
+        panels.key(panels.Look(palette.INK, marker="o", is_hollow=True), "interval with 0, or none", line=False),
     )
-    remarks = (few,) if seeds < ENOUGH_SEEDS else ()
-    return Section("repulsion", TITLE, lead=_lead(tables), exhibits=made, remarks=remarks)
+    alt, how = words("repulsion", "alt"), words("repulsion", "figure")
+    return Figure("repulsion", tuple(made), alt, how, key, frame.drop(columns=["open", "axis"])) if made else None
 
 
-def _lead(tables: StudyTables) -> str:
-    """Say what the arms are: repulsive attention, then other methods, then other shapes."""
-    arms = tables.described_arms
-    repulsive = [arm.name for arm in arms if arm.is_repulsive]
-    others = [arm for arm in arms if not arm.is_repulsive and arm.method != BASELINE]
-    shapes = [arm.name for arm in arms if arm.method == BASELINE and any(value is not None for value in arm.shape)]
-    parts = []
-    if repulsive:
-        noun, verb = ("arm", "was") if len(repulsive) == 1 else ("arms", "were")
-        parts.append(
-            f"The {noun} {listing(repulsive)} {verb} trained like the baseline, but with updates that treat the heads"
-            " of a site as particles which follow the gradient and repel each other (An et al., 2020)."
-        )
-    if others:
-        words = _in_words if len(others) <= FEW_ARMS else _name
-        where = "" if len(others) <= FEW_ARMS else " (what each does is in the second table)"
-        parts.append(f"Beside them, as controls and rivals: {listing(map(words, others))}{where}.")
-    if shapes:
-        parts.append(f"Ordinary training of other models: {listing(shapes)}.")
-    return " ".join(parts) or f"The arms {listing(tables.arm_names)} side by side."
-
-
-def _name(arm: ArmDescription) -> str:
-    return arm.name
-
-
-def _in_words(arm: ArmDescription) -> str:
-    words = method_words(arm.method)
-    return arm.name if words == arm.name else f"{arm.name} ({words})"
+def _arms_table(comparison: Comparison) -> Table:
+    records = [
+        {
+            "task": view.task,
+            "arm": arm.name,
+            "does": method_words(arm.method),
+            "sites": " ".join(arm.sites),
+            "heads": "" if arm.heads is None else str(arm.heads),
+            "attention dropout": "" if arm.attention_dropout is None else f"{arm.attention_dropout:g}",
+            "other settings": ", ".join(f"{key} {value}" for key, value in arm.others),
+        }
+        for view in comparison.views
+        for arm in view.described_arms
+    ]
+    frame = pandas.DataFrame(records)
+    optional = [name for name in ("heads", "attention dropout", "other settings") if frame[name].any()]
+    columns = [*comparison.lead, "arm", "does", "sites", *optional]
+    return Table("arms", frame, columns, {"does": "what it does", "heads": "heads of a site"})

@@ -1,0 +1,153 @@
+"""Numbers by arm, worked out by hand on small tables."""
+
+import math
+from pathlib import Path
+
+import pytest
+from claims.claim_tables import OTHER_RUN, RUN, Row, curve, scored, study
+from headroom.claims import arm_numbers
+from headroom.claims.arm_numbers import SAME_SEED, TWO_SEEDS
+from headroom.claims.arms import ArmDescription
+from headroom.claims.head_counts import by_number
+from headroom.claims.paired import scores_by_seed
+from headroom.claims.selection import last_arm_curves
+from headroom.claims.study_tables import StudyTables
+from headroom.methods.arm_quantities import curve_area, removable_share
+from pandas import Series
+
+ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}
+SVGD = "translation.svgd.seed1"
+
+
+def test_arms_are_compared_with_the_baseline_of_their_shape(tmp_path: Path) -> None:
+    arms = [
+        ArmDescription("baseline", "baseline"),
+        ArmDescription("svgd", "svgd"),
+        ArmDescription("few", "baseline", heads=2),
+        ArmDescription("few-svgd", "svgd", heads=2),
+        ArmDescription("lonely", "svgd", heads=4),
+    ]
+    tables = study(tmp_path, known=arms, evaluation=scored(**{arm.name: [30.0] for arm in arms}))
+    expected = {"svgd": "baseline", "few": "baseline", "few-svgd": "few", "lonely": "baseline"}
+    assert arm_numbers.opponents(tables) == expected
+
+
+def test_differences_are_paired_by_seed(tmp_path: Path) -> None:
+    tables = study(tmp_path, evaluation=scored(**ROWS))
+    found = arm_numbers.compared_by_arm(tables, scores_by_seed(tables)).set_index("arm")
+    assert list(found["other"]) == ["", "baseline", "baseline"]
+    assert list(found["seeds"]) == ["1 2 3"] * 3
+    # differences 0.8, 0.9, 0.7: sd 0.1, t(2) 4.303, over the root of 3
+    svgd = found.loc["svgd"]
+    assert list(svgd[["value", "delta", "delta_low", "delta_high"]]) == pytest.approx(
+        [30.8, 0.8, 0.552, 1.048], abs=1e-3
+    )
+    assert found.loc["spos", "delta"] == pytest.approx(0)
+    assert math.isnan(found["delta"]["baseline"])
+
+
+def test_only_common_seeds_make_a_difference(tmp_path: Path) -> None:
+    tables = study(tmp_path, evaluation=scored(baseline=[30.0], svgd=[31.0]))
+    values = {"baseline": Series({1: 1.0, 2: 3.0}), "svgd": Series({2: 4.0, 3: math.nan})}
+    found = arm_numbers.compared_by_arm(tables, values).set_index("arm")
+    assert list(found["value"]) == [2.0, 4.0]
+    assert list(found["seeds"]) == ["1 2", "2"]
+    assert found.loc["svgd", "delta"] == 1.0
+    assert math.isnan(found["delta_low"]["svgd"]), "one common seed has no interval"
+    apart = {"baseline": Series({1: 1.0}), "svgd": Series({2: 4.0})}
+    assert list(arm_numbers.compared_by_arm(tables, apart)["other"]) == ["", ""]
+
+
+def two_arms() -> dict[str, list[Row]]:
+    """Detailed curves of one run; of three runs the last epoch, of the first an earlier one and another scope too."""
+    early = [row | {"epoch": 1, "value": 1} for row in curve([100.0] * 11)]
+    last = [row | {"run": run} for run in (RUN, OTHER_RUN, SVGD) for row in curve([100.0 - 5 * i for i in range(11)])]
+    other_scope = list(curve([100.0] * 11, scope="E", run=SVGD))
+    return {"pruning": list(curve([100.0] * 11)), "pruning_epochs": [*early, *last, *other_scope]}
+
+
+def test_curves_of_arms_are_those_of_the_last_epoch_of_every_run(tmp_path: Path) -> None:
+    tables = study(tmp_path, **two_arms())
+    rows = last_arm_curves(tables)
+    assert set(rows["run"]) == {RUN, OTHER_RUN, SVGD}
+    assert len(rows) == 33
+    assert set(rows["epoch"]) == {8}
+    # from 100 to 50 in a straight line; 2 % is lost at 4 % of the heads
+    areas = arm_numbers.of_curves(tables, curve_area, factor=100)
+    assert {arm: dict(own) for arm, own in areas.items()} == {
+        "baseline": pytest.approx({1: 75.0, 2: 75.0}),
+        "svgd": pytest.approx({1: 75.0}),
+    }
+    assert arm_numbers.of_curves(tables, removable_share)["svgd"][1] == pytest.approx(0.04)
+    assert arm_numbers.of_curves(StudyTables(), curve_area) == {}
+
+
+def test_importance_of_one_head_is_uneven(tmp_path: Path) -> None:
+    usual = {"kind": "E", "layer": 1, "criterion": "gradient-example", "normalised": "raw"}
+    rows = [usual | {"head": head, "value": float(head == 1)} for head in (1, 2, 3, 4)]
+    early = [row | {"epoch": 1, "value": 1.0} for row in rows]
+    assert arm_numbers.unevenness(study(tmp_path, scores=[*early, *rows]))["baseline"][1] == pytest.approx(0.75)
+
+
+def test_values_are_averaged_over_sites(tmp_path: Path) -> None:
+    rows = [
+        {"kind": "E", "layer": layer, "measure": "z_cka", "epoch": epoch, "value": 0.1 * layer + epoch}
+        for layer in (1, 2)
+        for epoch in (1, 2)
+    ]
+    tables = study(tmp_path, diversity=rows)
+    found = arm_numbers.over_epochs(tables.diversity)
+    assert list(found["value"]) == pytest.approx([1.15, 2.15])
+    assert set(found["arm"]) == {"baseline"}
+    assert arm_numbers.by_seed(tables.diversity)["baseline"][1] == pytest.approx(1.65)
+
+
+def overlap(first: str, second: str, value: float) -> Row:
+    names = {"run": f"translation.{first}", "other": f"translation.{second}"}
+    arms = {"arm": first.split(".")[0], "other_arm": second.split(".")[0]}
+    return names | arms | {"task": "translation", "share": 0.25, "kept": 6, "value": value, "chance": 0.25}
+
+
+OVERLAPS = [
+    overlap("baseline.seed1", "baseline.seed2", 0.5),
+    overlap("svgd.seed1", "svgd.seed2", 0.75),
+    overlap("baseline.seed1", "svgd.seed1", 0.25),
+    overlap("svgd.seed2", "baseline.seed2", 0.5),  # the reference may come second
+    overlap("svgd.seed1", "spos.seed1", 1.0),  # neither is the reference
+]
+
+
+def test_overlaps_between_seeds_and_between_arms(tmp_path: Path) -> None:
+    found = arm_numbers.overlaps(study(tmp_path, evaluation=scored(**ROWS), overlap=OVERLAPS))
+    assert list(found[found["single"]]["value"]) == [0.5, 0.75, 0.25, 0.5]
+    means = found[~found["single"]]
+    assert [tuple(row) for row in means[["arm", "pairs", "value", "number"]].to_numpy()] == [
+        ("baseline", TWO_SEEDS, 0.5, 1),
+        ("svgd", TWO_SEEDS, 0.75, 1),
+        ("svgd", SAME_SEED, 0.375, 2),
+    ]
+    assert arm_numbers.overlaps(study(tmp_path / "2", evaluation=scored(**ROWS))).empty
+
+
+def test_times_of_updates_are_medians_of_ratios(tmp_path: Path) -> None:
+    seconds = {"baseline": [1.0, 2.0, 1.0], "svgd": [1.5, 2.2, 1.2]}  # 1.5, 1.1, 1.2 times
+    rows = [
+        {"arm": arm, "repeat": repeat, "seconds": value}
+        for arm, own in seconds.items()
+        for repeat, value in enumerate(own)
+    ]
+    (found,) = arm_numbers.update_times(study(tmp_path, evaluation=scored(**ROWS), update_cost=rows)).to_dict("records")
+    assert (found["arm"], found["other"], found["rounds"]) == ("svgd", "baseline", 3)
+    assert found["ratio"] == pytest.approx(1.2)
+    assert math.isnan(found["low"]), "three rounds are too few for an interval"
+
+
+def test_scores_by_the_number_of_heads(tmp_path: Path) -> None:
+    arms = [ArmDescription("baseline", "baseline", heads=8), ArmDescription("few", "baseline", heads=2)]
+    arms += [ArmDescription("svgd", "svgd", heads=8)]  # tried with one number alone
+    tables = study(tmp_path, known=arms, evaluation=scored(baseline=[30.0, 32.0], few=[28.0], svgd=[31.0]))
+    found = by_number(tables)
+    assert found[["way", "heads", "arm", "value"]].to_numpy().tolist() == [
+        ["baseline", 2, "few", 28.0],
+        ["baseline", 8, "baseline", 31.0],
+    ]

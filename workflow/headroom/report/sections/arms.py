@@ -1,0 +1,221 @@
+"""What is folded about arms: pruning, likeness of heads, their weights and updates, important heads, their number."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims import arm_numbers
+from headroom.claims.arm_numbers import SAME_SEED, BySeed
+from headroom.claims.head_counts import by_number
+from headroom.claims.metrics import metric_name
+from headroom.claims.selection import last_arm_curves, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.core.formatting import percent, plural
+from headroom.report import palette, panels
+from headroom.report.names import points_on
+from headroom.report.panels import Look
+from headroom.report.prose import words
+from headroom.report.sections.comparison import Comparison, compared, numbers_table, shared_limits, together
+from headroom.report.spec import Figure, Fold, Panel, Table
+from headroom.report.tasks import words_of
+
+DRAWN = {
+    "z_cka": ("outputs", "linear CKA"),
+    "attention_cosine": ("attention maps", "cosine"),
+    "particle_cosine": ("weights", "cosine"),
+}
+"""Measures of the likeness of heads that are drawn."""
+
+LIKENESS = {
+    "z_cka": "outputs: linear CKA",
+    "z_cosine": "outputs: cosine",
+    "attention_cosine": "attention maps: cosine",
+    "attention_product": "attention maps: product",
+    "value_cosine": "values: cosine",
+    "particle_cosine": "weights: cosine",
+    "particle_kernel": "weights: kernel",
+    "particle_distance": "weights: distance",
+}
+
+GEOMETRY = {
+    "repulsion_from_origin": "cosine of repulsion with the head",
+    "repulsion_from_mean": "cosine of repulsion with the head less the mean",
+    "kernel_mean": "kernel: mean over pairs",
+    "kernel_sd": "kernel: standard deviation over pairs",
+}
+"""Measures of heads as particles that are means over the projections."""
+
+PROJECTIONS = ("query", "key", "value")
+
+GRADIENTS = {
+    "plain_head_gradient_norm": "norm of the gradient of the loss",
+    "head_gradient_norm": "norm of the gradient that the optimizer gets",
+}
+
+STEP = {"particle_step": "way of the weights in an epoch"}
+
+
+def folds(comparison: Comparison) -> Iterator[Fold]:
+    """Yield what is folded; nothing of experiments that were not run."""
+    for make in (_pruning, _likeness, _weights, _overlaps, _heads):
+        if (fold := make(comparison)) is not None:
+            yield fold
+
+
+def _pruning(comparison: Comparison) -> Fold | None:
+    frame = together(comparison.views, last_arm_curves)
+    if frame.empty:
+        return None
+    frame["arm"] = frame["run"].map(arm_of)
+
+    def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
+        return panels.lines(
+            own,
+            comparison.lines(view),
+            name=f"arm-pruning-{view.task}",
+            x="share",
+            y="kept",
+            hue="arm",
+            x_label="heads removed (%)",
+            y_label=words_of(view.task).kept.replace("full model", "own full model"),
+            shares=True,
+            limits=shared_limits(frame["kept"]),
+        )
+
+    made = comparison.panels(frame, draw, lambda own: f"{metric_name(own['metric'].iloc[0])} on {own['set'].iloc[0]}")
+    rows = frame[["task", "run", "arm", "share", "kept"]]
+    alt, how = words("repulsion", "pruning_alt"), comparison.how("pruning")
+    return Fold("pruning curves by arm", Figure("arm_pruning", made, alt, how, comparison.key(), rows))
+
+
+def _likeness(comparison: Comparison) -> Fold | None:
+    """Return how alike heads are over the epochs, and all measures of it at the last one."""
+    frame = together(comparison.views, lambda view: _over_epochs(view.diversity, DRAWN))
+    if frame.empty:
+        return None
+    titles = {measure: title for measure, (title, _) in DRAWN.items()}
+    axes = {measure: f"{axis} between heads" for measure, (_, axis) in DRAWN.items()}
+    figure = _by_epoch("head_diversity", frame, comparison, titles, axes, "likeness")
+    numbers = together(comparison.views, lambda view: compared(view, _measures(last_epochs(view.diversity), LIKENESS)))
+    return Fold("likeness of heads over the epochs", figure, (numbers_table("head-diversity", numbers, comparison),))
+
+
+def _weights(comparison: Comparison) -> Fold | None:
+    """Return how the weights of heads grow, their gradients, how far they move, and what an update costs."""
+    frame = together(comparison.views, lambda view: _over_epochs(view.particles, ["norm"]))
+    numbers = together(comparison.views, lambda view: compared(view, _updates(view)))
+    tables = [numbers_table("arm-weights", numbers, comparison, "updates")] if len(numbers) else []
+    times = together(comparison.views, arm_numbers.update_times)
+    if len(times):
+        columns = [*comparison.lead, "arm", "other", "rounds", "ratio ~"]
+        headings = {"other": "compared with", "ratio": "time of an update, times the other’s"}
+        tables.append(Table("update-cost", times, columns, headings, words("repulsion", "cost")))
+    if not tables:
+        return None
+    titles, axes = {"norm": "norm of the weights"}, {"norm": "Frobenius norm of a projection"}
+    figure = _by_epoch("particles", frame, comparison, titles, axes, "weights") if len(frame) else None
+    return Fold("weights, gradients and cost of updates", figure, tuple(tables))
+
+
+def _updates(view: StudyTables) -> dict[str, BySeed]:
+    last = last_epochs(view.particles)
+    norms = last[last["measure"] == "norm"]
+    by_projection = {f"norm of {name} weights": rows_where(norms, projection=name) for name in PROJECTIONS}
+    found: dict[str, BySeed] = {name: arm_numbers.by_seed(rows) for name, rows in by_projection.items()}
+    found |= _measures(last, GEOMETRY) | _measures(view.training, GRADIENTS)
+    return found | _measures(view.diversity, STEP)
+
+
+def _measures(rows: pandas.DataFrame, names: Mapping[str, str]) -> dict[str, BySeed]:
+    return {name: arm_numbers.by_seed(rows_where(rows, measure=measure)) for measure, name in names.items()}
+
+
+def _over_epochs(rows: pandas.DataFrame, measures: Iterable[str]) -> pandas.DataFrame:
+    found = {measure: rows_where(rows, measure=measure) for measure in measures}
+    frames = [arm_numbers.over_epochs(own).assign(measure=measure) for measure, own in found.items() if len(own)]
+    return pandas.concat(frames, ignore_index=True) if frames else pandas.DataFrame()
+
+
+def _by_epoch(
+    name: str,
+    frame: pandas.DataFrame,
+    comparison: Comparison,
+    titles: Mapping[str, str],
+    axes: Mapping[str, str],
+    text: str,
+) -> Figure:
+    """Return a figure of measures over epochs, a panel per task and measure, on the same axis in all tasks."""
+    made = []
+    for view in comparison.views:
+        for measure, title in titles.items():
+            own = frame[(frame["task"] == view.task) & (frame["measure"] == measure)]
+            if own.empty:
+                continue
+            drawing = panels.lines(
+                own,
+                comparison.lines(view),
+                name=f"{measure.replace('_', '-')}-{view.task}",
+                x="epoch",
+                y="value",
+                hue="arm",
+                x_label="epoch",
+                y_label=axes[measure],
+                limits=shared_limits(frame.loc[frame["measure"] == measure, "value"]),
+            )
+            made.append(Panel(drawing, comparison.label(view, title), task=view.task))
+    alt, how = words("repulsion", f"{text}_alt"), comparison.how(text)
+    return Figure(name, tuple(made), alt, how, comparison.key(), frame)
+
+
+def _overlaps(comparison: Comparison) -> Fold | None:
+    """Return which share of their most important heads runs have in common."""
+    frame = together(comparison.views, arm_numbers.overlaps)
+    if frame.empty:
+        return None
+    looks = {
+        pairs: Look(palette.INK, marker="o", is_hollow=pairs == SAME_SEED) for pairs in sorted(set(frame["pairs"]))
+    }
+    share = frame["share"].min()
+
+    def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
+        return panels.dots(
+            own,
+            looks,
+            name=f"overlaps-{view.task}",
+            row="arm",
+            hue="pairs",
+            label=f"share of the most important {percent(share)} in common",
+            reference=float(own["chance"].iloc[0]),
+            rows=[arm for arm in view.arm_names if arm in set(own["arm"])],
+            limits=(0, 1.04),
+        )
+
+    made = comparison.panels(frame[frame["share"] == share], draw)
+    key = tuple(panels.key(look, pairs, line=False) for pairs, look in looks.items())
+    alt, how = words("repulsion", "overlaps_alt"), words("repulsion", "overlaps")
+    means = frame[~frame["single"]]
+    columns = [*comparison.lead, "share", "arm", "pairs", "value", "number", "chance"]
+    headings = {"share": "most important heads", "pairs": "two runs", "value": "in common", "number": "pairs"}
+    table = Table("overlap-means", means.assign(share=100 * means["share"]), columns, headings)
+    figure = Figure("overlaps", made, alt, how, key, frame)
+    return Fold("important heads that other seeds and arms share", figure, (table,))
+
+
+def _heads(comparison: Comparison) -> Fold | None:
+    """Return the score by the number of heads of a site, with repulsion and without."""
+    frame = together(comparison.views, by_number)
+    if frame.empty:
+        return None
+    frame["of a site"] = [plural(number, "head") for number in frame["heads"]]
+
+    def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
+        rows = [plural(number, "head") for number in sorted(set(own["heads"]))]
+        name, label = f"head-counts-{view.task}", points_on(view)
+        return panels.dots(own, comparison.looks, name=name, row="of a site", hue="way", label=label, rows=rows)
+
+    made = comparison.panels(frame, draw)
+    key = tuple(panels.key(comparison.looks[way], way, line=False) for way in dict.fromkeys(frame["way"]))
+    alt, how = words("repulsion", "heads_alt"), words("repulsion", "heads")
+    table = Table("head-counts", frame, [*comparison.lead, "way", "heads", "value ~"], {"way": "trained like"})
+    return Fold("models with fewer or more heads", Figure("head_counts", made, alt, how, key, frame), (table,))
