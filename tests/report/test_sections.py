@@ -16,14 +16,10 @@ from claims.claim_tables import (
     effects,
     gated,
     numbers_in,
-    offset,
     pruned,
-    rare,
-    role,
     scored,
     sites,
     study,
-    tracked,
 )
 from claims.test_gate_claims import ROLES, kinds, swept
 from headroom.claims.selection import last_arm_curves
@@ -49,7 +45,6 @@ from headroom.report.sections import (
     repulsion,
     retention,
     retested,
-    roles,
     settling,
 )
 from report.example_tables import write_example_study
@@ -57,52 +52,6 @@ from report.example_tables import write_example_study
 
 def shown(section: Section, name: str) -> Exhibit:
     return next(exhibit for exhibit in section.exhibits if exhibit.name == name)
-
-
-def pointing() -> list[dict[str, Any]]:
-    """Subjects are found with 30 points, objects with 15, adverbs with 2; one positional head, one for rare words."""
-    found = [
-        *tracked("E1:1", "nsubj:to-dependent", (0.3, 0.3)),
-        *tracked("E1:2", "obj:to-governor", (0.15, 0.15)),
-        *tracked("E2:1", "advmod:to-dependent", (0.02, 0.02)),
-    ]
-    return [*found, *offset("E2:2", 0.95, 0.9), *offset("E1:1", 0.3, 0.5, target="+2"), rare("E1:1", 0.7)]
-
-
-def test_relations_that_were_not_found_are_named(tmp_path: Path) -> None:
-    control = tracked("E2:2", "nsubj:to-dependent", (0.05, 0.05), model="untrained")
-    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *control]))
-    assert numbers_in(shown(section, "relations").shows) == "1 3 20 1 1 10 20 1 2 10 2 1 10 +5.0"
-    table = shown(section, "relations").tables[0]
-    assert table.rows[0] == (
-        "verb → subject",
-        "E1:1",
-        "70.0\u202f%",
-        "40.0\u202f%",
-        "+30.0 [28.0, 32.0]",
-        "+5.0",
-        "–",
-        "100",
-    )
-    assert section.remarks == ()
-    (paper,) = [one for one in shown(section, "relations").papers if "OpenSubtitles" in str(one.headings)]
-    assert paper.rows[0] == ("verb → subject", "45 / 35", "77 / 45", "70 / 40")
-    assert paper.rows[1][-1] == "–"
-
-
-def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
-    held = [role("E1:1", "nsubj:to-dependent"), role("E2:2", "-1"), role("E2:2", "rarest")]
-    control = [role("E1:2", "-1", model="untrained"), role("E1:1", "amod:to-governor", trees="shuffled")]
-    other = offset("E1:1", 0.1, 0.2, model="untrained")
-    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *other], roles=[*held, *control]))
-    exhibit = shown(section, "roles")
-    assert numbers_in(exhibit.shows) == "2 2 1 1 1 1"
-    (atlas,) = exhibit.rows[0].panels
-    assert ">s</text>" in atlas
-    assert ">−1r</text>" in atlas
-    assert "E2:2: 0.900; position −1; rarest word" in atlas
-    assert ">A</text>" not in atlas
-    assert section.remarks == ()
 
 
 def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> None:
@@ -210,7 +159,7 @@ def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
     assert len(exhibit.tables[0].rows) == 3
 
 
-@pytest.mark.parametrize("module", [roles, gates, rank_correlation])
+@pytest.mark.parametrize("module", [gates, rank_correlation])
 def test_what_was_not_run_says_so(module: Any) -> None:
     section = module.section(StudyTables())
     assert section.missing.endswith("in this study.")

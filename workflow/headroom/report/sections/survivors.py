@@ -16,8 +16,7 @@ from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, ta
 from headroom.report.figures import gates as figures
 from headroom.report.keys import line_sample, mark_sample
 from headroom.report.names import METHOD_NAMES, run_name
-from headroom.report.role_names import legend
-from headroom.report.sections.role_atlas import lettered
+from headroom.report.role_names import letter, letters
 from headroom.report.voita_values import SOURCES, SURVIVORS
 
 Targets = dict[Head, list[str]]
@@ -150,7 +149,7 @@ def _atlases(found: list[Survivors], targets: Targets, run: str) -> Exhibit:
 
 
 def _letters_mean(targets: Targets) -> str:
-    meant = legend(sorted({target for own in targets.values() for target in own}))
+    meant = ", ".join(sorted({letter(target) for own in targets.values() for target in own}))
     return f" Letters: {meant}." if meant else ""
 
 
@@ -163,7 +162,7 @@ def _marks(one: Survivors, targets: Targets) -> dict[Head, Mark]:
     made = {}
     for head in sorted(one.heads):
         gone = head not in one.kept
-        made[head] = lettered(Mark(0.6, "removed" if gone else "left", removed=gone), targets, head)
+        made[head] = Mark(0.6, "removed" if gone else "left", removed=gone, letters=letters(targets.get(head, [])))
     return made
 
 
