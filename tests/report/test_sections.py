@@ -7,21 +7,17 @@ from typing import Any
 import pandas
 import pytest
 from claims.claim_tables import (
-    ENCODER,
     OTHER_RUN,
     RUN,
     Row,
     classified,
     curve,
     effects,
-    gated,
     numbers_in,
-    pruned,
     scored,
     sites,
     study,
 )
-from claims.test_gate_claims import ROLES, kinds, swept
 from headroom.claims.selection import last_arm_curves
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate
@@ -37,13 +33,10 @@ from headroom.report.sections import (
     arm_quality,
     arm_updates,
     curves_by_task,
-    equal_heads,
-    gates,
     keep_one,
     parameters,
     rank_correlation,
     repulsion,
-    retention,
     retested,
     settling,
 )
@@ -52,93 +45,6 @@ from report.example_tables import write_example_study
 
 def shown(section: Section, name: str) -> Exhibit:
     return next(exhibit for exhibit in section.exhibits if exhibit.name == name)
-
-
-def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> None:
-    def of(run: str, worse: float) -> list[dict[str, Any]]:
-        rows = [
-            pruned(3, -4.0 - worse, heads=10), pruned(7, -1.0, heads=10),
-            pruned(2, -2.0, heads=10, method="exact"), pruned(5, -1.0, heads=10, method="exact"),
-            pruned(2, -8.0, heads=10, method="random", draw=1), pruned(2, -10.0, heads=10, method="random", draw=2),
-        ]  # fmt: skip
-        return [row | {"run": run, "scope": "all"} for row in rows]
-
-    fixed = curve([100.0 - 5 * step for step in range(11)])
-    rescored = curve([100.0 - 4 * step for step in range(11)], ranking="rescored")
-    one = equal_heads.exhibit(study(tmp_path, pruned_models=of(RUN, 0), pruning=[*fixed, *rescored]), [RUN])
-    assert one is not None
-    table = {row[0]: row[1:] for row in one.tables[0].rows}
-    assert one.tables[0].headings == ("heads chosen by", "25\u202f% kept", "50\u202f% kept", "75\u202f% kept")
-    # 25 % of 10 heads are 2.5: of two as near as each other the smaller model
-    assert table["gradient, ranked once, not trained on"][0] == "−40.0 [−41.0, −39.0] (2)"
-    assert table["gradient, ranked anew, not trained on"][1] == "−20.0 [−21.0, −19.0] (5)"
-    assert table["hard concrete"] == ("−4.00 [−5.00, −3.00] (3)", "−4.00 [−5.00, −3.00] (3)", "−1.00 [−2.00, 0.00] (7)")
-    assert table["random, trained on"][0] == "−9.0 [−10.0, −8.0] (2)"
-    assert "bootstrap over the test set of the one run" in one.tables[0].note
-    assert numbers_in(one.shows) == "−2.00 −3.00 −1.00 −40.0 −41.0 −39.0"
-    both = [*of(RUN, 0), *of(OTHER_RUN, 2)]
-    two = equal_heads.exhibit(study(tmp_path / "2", pruned_models=both), [RUN, OTHER_RUN])
-    assert two is not None
-    table = {row[0]: row[1:] for row in two.tables[0].rows}
-    assert table["hard concrete"][0] == "−5.0 [−17.7, 7.7] (3)"  # t with one degree of freedom: 12.7 times 1
-    assert "gradient, ranked once, not trained on" not in table
-
-
-def doubtful() -> list[dict[str, Any]]:
-    return [
-        pruned(12, -1.0, setting=0.1, undecided=7),
-        pruned(20, -1.0, setting=0.05),
-        pruned(48, 0.5, method="continued", undecided="", start="falling"),
-    ]
-
-
-def test_gates_that_did_not_converge_are_warned_of(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruned_models=doubtful())
-    section = gates.section(tables)
-    assert numbers_in(section.remarks[0]) == "1 2 0.1 1 7 48"
-    assert section.remarks[1].startswith("The loss was still falling when gates were added (baseline, seed 1)")
-    assert set(section.remarks) <= set(cautions(tables)[""])
-    settled = study(tmp_path / "2", pruned_models=[pruned(12, -1.0)])
-    assert gates.section(settled).remarks == ()
-    assert not any("converge" in one for one in cautions(settled)[""])
-
-
-def test_gate_scores_stand_beside_the_control_and_the_paper(tmp_path: Path) -> None:
-    exhibit = shown(gates.section(study(tmp_path, pruned_models=doubtful())), "gates")
-    assert numbers_in(exhibit.shows) == "−1.00 −2.00 0.00 20 48 −1.00 −2.00 0.00 12 48 +0.50 −0.50 1.50"
-    rows = {row[0]: row[1:] for row in exhibit.papers[0].rows}
-    assert rows["WMT, 12 of 48"] == ("25\u202f%", "99.5", "99.0 (25\u202f%)")
-    assert rows["WMT, 35 of 48"][-1] == "–"
-    classifier = gates.section(study(tmp_path / "2", pruned_models=classified(doubtful())))
-    assert shown(classifier, "gates").papers == ()
-
-
-def test_survivors_are_counted_by_role(tmp_path: Path) -> None:
-    rows = [*gated(ENCODER[:4]), *gated(ENCODER[3:5], setting=0.2)]
-    section = gates.section(study(tmp_path, gates=rows, roles=ROLES))
-    exhibit = shown(section, "survivors")
-    assert numbers_in(exhibit.shows) == "4 4 4 2.0 0.01"
-    headings = exhibit.tables[0].headings
-    first, second = (dict(zip(headings, row)) for row in exhibit.tables[0].rows)
-    assert {name: first[name] for name in ("positional", "syntactic", "rare", "unknown")} == {
-        "positional": "2", "syntactic": "1", "rare": "1", "unknown": "0",
-    }  # fmt: skip
-    assert (second["with a role"], second["by chance"], second["unknown"]) == ("1", "1.0", "1")
-    atlas = shown(section, "survivor_atlas").rows[1].panels[0]
-    assert atlas.count("line-through") == 3
-    assert [exhibit.name for exhibit in gates.section(study(tmp_path / "2", gates=rows)).exhibits] == []
-
-
-def test_retention_by_kind_and_by_layer() -> None:
-    rows = swept(kinds(8, 8, 8), kinds(4, 8, 6))
-    tables = [row | {"run": RUN, "epoch": 8, "setting": str(row["setting"])} for row in rows]
-    exhibit = retention.exhibit(pandas.DataFrame(tables))
-    assert exhibit is not None
-    assert [row.label[0] for row in exhibit.rows] == ["B", "E", "A", "D"]
-    cells = dict(zip(exhibit.tables[0].headings, exhibit.tables[0].rows[1]))
-    assert cells["removed"] == "25\u202f% (λ or K 1)"
-    assert (cells["E"], cells["A"], cells["D"]) == ("50", "100", "75")
-    assert (cells["E1"], cells["E2"], cells["D2"]) == ("100", "0", "50")
 
 
 def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
@@ -159,7 +65,7 @@ def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
     assert len(exhibit.tables[0].rows) == 3
 
 
-@pytest.mark.parametrize("module", [gates, rank_correlation])
+@pytest.mark.parametrize("module", [rank_correlation])
 def test_what_was_not_run_says_so(module: Any) -> None:
     section = module.section(StudyTables())
     assert section.missing.endswith("in this study.")
@@ -420,12 +326,6 @@ def test_few_seeds_are_named(example_tables: StudyTables) -> None:
         "CoLA": [one_seed],
     }
     assert cautions(example_tables.of_task("sst2")) == {"": [one_seed]}
-
-
-def test_deep_models_are_shown_by_pairs_of_layers() -> None:
-    layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
-    assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
-    assert list(retention.layer_groups(layers.head(3))["group"]) == ["D1", "D2", "D3"]
 
 
 def pruned_epochs(*full: float) -> list[Row]:

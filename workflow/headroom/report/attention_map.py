@@ -79,7 +79,7 @@ def describe(one: AttentionMap) -> str:
     """Return to which word each word points most: `dogs → The (0.93), ...`."""
     rows = range(len(one.queries))
     pairs = (f"{one.queries[row]} → {one.keys[one.strongest(row)]} ({max(one.weights[row]):.2f})" for row in rows)
-    return words("roles", "map", head=str(one.head), pairs=listing(pairs)).unescape()
+    return f"{words('roles', 'map', head=str(one.head))} {listing(pairs)}"
 
 
 def _short(word: str) -> str:
