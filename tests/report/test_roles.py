@@ -102,6 +102,14 @@ def test_all_that_is_known_of_a_head_is_one_row(tmp_path: Path) -> None:
     assert panel.drawing.count("stroke-width:1.5") == 1  # of four even shares only 3.2 is above 1.5
 
 
+def test_roles_alone_are_a_table(tmp_path: Path) -> None:
+    section = roles.section(study(tmp_path, roles=[role("E2:2", "-1")]))
+    assert section.figure is None
+    assert table(section, "roles")["positional"]["words (%)"] == "90.0"
+    confident = roles.section(study(tmp_path / "2", attention_stats=offset("E2:2", 0.95, 0.9)))
+    assert [one.name for one in figures_of(confident)] == ["roles"]
+
+
 def test_what_was_not_examined_says_so() -> None:
     section = roles.section(StudyTables())
     assert section.missing.endswith("in this study.")

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas
 from markupsafe import Markup
@@ -54,12 +55,14 @@ def section(study: StudyTables) -> Section:
         return Section("roles", TITLE, missing=str(words("roles", "missing")))
     best = pandas.concat([_margins(view, run) for view, run in views.values()] or [pandas.DataFrame()])
     known = pandas.concat([heads(view, run) for view, run in views.values()] or [pandas.DataFrame()])
-    by_confidence, by_relevance = _confidences(study), _relevances(study, views)
+    by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _held(study)
     lead = _relations(best, several=_several(study)) if len(best) else by_confidence
     folds = [Fold("Definition of roles", text=words("roles", "method"))]
     if len(best):
         folds.append(Fold("Best heads of relations in numbers", tables=(_relation_table(best, study),)))
-        folds.append(Fold("Encoder heads by role and confidence, all runs", by_confidence, _held(study)))
+    if len(best) or roles:
+        label, figure = "Encoder heads by role and confidence, all runs", by_confidence if len(best) else None
+        folds.append(Fold(label, figure, roles))
     if by_relevance:
         folds.append(Fold("Encoder heads by relevance", by_relevance))
     if len(known):
@@ -141,13 +144,13 @@ def _relations(best: pandas.DataFrame, *, several: bool) -> Figure:
         )
         made.append(Panel(panel, heading(task) if several else "", task=task))
     names = {
-        ("here", BEST, "best head, 95 % interval"): LOOKS[BEST],
-        (UNTRAINED, CONTROL, "untrained model"): LOOKS[CONTROL],
-        (SHUFFLED, CONTROL, "shuffled trees"): Look(palette.CONTROL, marker="s", is_hollow=True),
-        ("WMT", PAPER, "paper, WMT"): LOOKS[PAPER],
-        ("OpenSubtitles", PAPER, "paper, OpenSubtitles"): Look(palette.INK, marker="D", is_hollow=True),
+        "here": ("best head, 95 % interval", LOOKS[BEST]),
+        UNTRAINED: ("untrained model", LOOKS[CONTROL]),
+        SHUFFLED: ("shuffled trees", replace(LOOKS[CONTROL], is_hollow=True)),
+        "WMT": ("paper, WMT", LOOKS[PAPER]),
+        "OpenSubtitles": ("paper, OpenSubtitles", replace(LOOKS[PAPER], is_hollow=True)),
     }
-    key = [panels.key(look, name, line=False) for (who, _, name), look in names.items() if who in set(drawn["who"])]
+    key = [panels.key(look, name, line=False) for who, (name, look) in names.items() if who in set(drawn["who"])]
     alt, how = words("roles", "relations_alt"), words("roles", "figure")
     return Figure("relations", tuple(made), alt, how, tuple(key), frame=best.drop(columns=["hollow", "study"]))
 
