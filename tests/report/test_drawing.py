@@ -9,13 +9,11 @@ from typing import Any
 import pandas
 import pytest
 from headroom.claims.maps import AttentionMap, read_maps
-from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.report import atlas, drawing, palette, svg
 from headroom.report.atlas import Mark, Shape
 from headroom.report.attention_map import CELL, describe, draw_map
-from headroom.report.sections import attention_maps
 from headroom.report.sections.curve_tables import area, removable_share
 from lxml import etree
 
@@ -208,19 +206,6 @@ def test_cells_are_shaded_by_weight_and_words_escaped(tmp_path: Path) -> None:
     assert shades["0.7"].startswith(f"M{left + CELL:g} {top:g}h")
     assert [text.text for text in root.iter("text")] == ["<i>Dogs</i>", "bark"] * 2
     assert root.get("aria-label") == describe(read(tmp_path))
-
-
-def test_pages_go_with_the_first_run_that_has_maps(tmp_path: Path) -> None:
-    other = ONE | {"head": "E1:1", "role": "rare", "target": "rarest", "sentence": 2}
-    later = write(tmp_path, ONE, run="translation.svgd.seed1")
-    tables = StudyTables(maps=[later, write(tmp_path, ONE, other)])
-    exhibit = attention_maps.exhibit(tables)
-    assert exhibit is not None
-    assert [page.title for page in exhibit.pages] == [
-        "E2:3, verb → subject, sentence 1",
-        "E1:1, rarest word, sentence 2",
-    ]
-    assert attention_maps.exhibit(StudyTables()) is None
 
 
 def curve(values: list[float], run: str = "translation.baseline.seed1") -> pandas.DataFrame:

@@ -37,7 +37,8 @@ class Look:
     def line(self) -> dict[str, Any]:
         """The look as properties of a matplotlib line."""
         face = palette.PAPER.light if self.is_hollow else self.colour.light
-        return {"color": self.colour.light, "linestyle": _DASHES[self.dash], "marker": self.marker or None, "mfc": face}
+        marks = {"marker": self.marker or None, "mfc": face, "mec": self.colour.light, "markersize": 4.6}
+        return {"color": self.colour.light, "linestyle": _DASHES[self.dash], **marks}
 
 
 def lines(

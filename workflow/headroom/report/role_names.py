@@ -6,8 +6,11 @@ A target is what a head points to: a relative position (`-1`), a relation of the
 
 from collections.abc import Iterable
 
+from markupsafe import Markup
+
 from headroom.claims.roles import in_order, is_position
 from headroom.core.formatting import MINUS
+from headroom.report.spec import Key
 
 _ENDS = {
     "nsubj": ("s", "verb", "subject"),
@@ -54,14 +57,15 @@ def letters(targets: Iterable[str]) -> str:
     return " ".join(dict.fromkeys(letter(target) for target in ordered))
 
 
-def legend(targets: Iterable[str]) -> str:
-    """Return in words what the letters of these targets mean; "" without any."""
+def letter_keys(targets: Iterable[str]) -> tuple[Key, ...]:
+    """Return the key of the letters of these targets."""
     present = list(dict.fromkeys(targets))
-    parts = []
-    if any(map(is_position, present)):
-        parts.append(f"a number such as {MINUS}1: the position pointed to, relative to the word itself")
-    relations = sorted((target for target in present if ":" in target), key=in_order)
-    parts += [f"{letter(target)}: {target_name(target)}" for target in relations]
-    if any(target in _RARE for target in present):
-        parts.append("r: rare words")
-    return "; ".join(parts)
+    positions, relations = filter(is_position, present), filter(lambda target: ":" in target, present)
+    named = [(letter(target), "relative position") for target in list(positions)[:1]]
+    named += [(letter(target), target_name(target)) for target in sorted(relations, key=in_order)]
+    named += [("r", "rare words")] if _RARE.keys() & set(present) else []
+    sample = Markup(
+        '<svg class="sample" viewBox="0 0 20 12" style="fill:var(--ink)" aria-hidden="true">'
+        '<text y="11" font-size="13">{}</text></svg>'
+    )
+    return tuple(Key(sample.format(text), name) for text, name in named)

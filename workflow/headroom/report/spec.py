@@ -8,7 +8,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.metrics import metric_name
-from headroom.core.formatting import MISSING, count, estimate, number, p_value, percent
+from headroom.core.formatting import MISSING, count, estimate, fixed, number, p_value, percent
 from headroom.report.names import criterion_name, run_name
 from headroom.report.tasks import task_name
 
@@ -166,13 +166,16 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
 
 INTERVAL = " ~"
 
+IN_TENTHS = ("(%)", "(points)")
+"""Columns whose names end so have one decimal."""
+
 
 def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
     """Return headings, which columns are numeric, and the rows of cells of a table."""
     headings, numeric, columns = [], [], []
     for column in table.columns:
         name = column.removesuffix(INTERVAL)
-        heading, write = COLUMNS.get(name, (name.replace("_", " "), _plain))
+        heading, write = COLUMNS.get(name, (name.replace("_", " "), _tenths if name.endswith(IN_TENTHS) else _plain))
         with_interval = column != name
         headings.append(table.headings.get(name, heading) + (" [95 % interval]" if with_interval else ""))
         numeric.append(pandas.api.types.is_numeric_dtype(table.frame[name]))
@@ -180,6 +183,10 @@ def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
             _with_interval(table.frame, name) if with_interval else [write(one) for one in table.frame[name]]
         )
     return headings, numeric, [list(row) for row in zip(*columns, strict=True)]
+
+
+def _tenths(value: float) -> str:
+    return fixed(value, 1)
 
 
 def _plain(value: Any) -> str:

@@ -1,91 +1,203 @@
-"""Learned gates: how many heads they remove, at what cost, which heads stay, and what controls say."""
+"""Learned gates: scores by heads kept, beside other ways to choose heads, and which heads stay."""
+
+import math
 
 import pandas
 
-from headroom.claims.gating import FALLING, HARD_CONCRETE, hard
-from headroom.claims.selection import arm_rows, main_run, rows_where
+from headroom.claims.chance import with_scale, with_shares
+from headroom.claims.evidence import judged
+from headroom.claims.gates import hard_and_soft
+from headroom.claims.gating import CONTINUED, EXACT, FALLING, GRADIENT, HARD_CONCRETE, RANDOM, SCRATCH, hard, layout
+from headroom.claims.selection import arm_rows, heads_of, main_gradient, main_run, rows_where
 from headroom.claims.study_tables import StudyTables, arm_of, kind_of
-from headroom.core.formatting import listing, plural, symbol
-from headroom.report.exhibits import Exhibit, Section
-from headroom.report.names import SCOPES, run_name
-from headroom.report.palette import arm_colour
-from headroom.report.sections import drift, equal_heads, gate_scores, retention, scratch, survivors
+from headroom.core.formatting import listing, symbol
+from headroom.report import palette, panels
+from headroom.report.names import METHOD_NAMES, SCOPES, run_name
+from headroom.report.palette import Colour
+from headroom.report.panels import Look
+from headroom.report.prose import words
+from headroom.report.sections import retention, survivors
+from headroom.report.spec import Figure, Fold, Panel, Section, Table
+from headroom.report.tasks import heading, words_of
+from headroom.report.published import ENCODER_PRUNED, LAYOUTS
 
 TITLE = "Learned gates"
 
+UNTRAINED, PAPER, PAPER_SCRATCH = "best by gradient, not trained further", "paper, WMT", "paper, WMT, from scratch"
 
-def section(tables: StudyTables) -> Section:
+
+def section(study: StudyTables) -> Section:
     """Return the section about learned gates."""
-    if not (tables.has("pruned_models") or tables.has("gates")):
-        return Section("gates", TITLE, missing="Gates were not learned in this study.")
-    source = tables.pruned_models if tables.has("pruned_models") else tables.gates
-    run = main_run(source, tables)
-    exhibits = [*_scores(tables, run), *survivors.exhibits(tables, run)]
-    exhibits += [one for one in (retention.exhibit(rows_where(tables.gates, run=run)),) if one is not None]
-    moved = drift.exhibit(tables, run) if tables.has("pruned_models") else None
-    exhibits += [moved] if moved else []
-    return Section("gates", TITLE, lead=_lead(run), exhibits=tuple(exhibits), remarks=warnings(tables))
+    views = [view for task in study.tasks if _source(view := study.of_task(task)) is not None]
+    if not views:
+        return Section("gates", TITLE, missing=str(words("gates", "missing")))
+    several = len(study.tasks) > 1
+    found = [view for view in views if not hard(view.pruned_models).empty]
+    figure = _scores(found, several=several) if found else None
+    folds = [Fold("Method and controls", text=words("gates", "method"))]
+    if found:
+        folds.append(Fold("All models with fewer heads in numbers", tables=(_table(found, several=several),)))
+    runs = [(view, shown_run(view)) for view in views]
+    folds += [*survivors.folds(runs, several=several), *retention.folds(runs, several=several)]
+    remarks = [f"{heading(view.task)}: {text}" if several else text for view in views for text in warnings(view)]
+    return Section("gates", TITLE, figure, tuple(folds), tuple(remarks))
 
 
-def _lead(run: str) -> str:
-    return (
-        "A gate on every head is trained together with the weights, starting from the trained model. Hard-concrete"
-        " gates (Voita et al., 2019) pay λ for every head that stays, so that λ, not the user, fixes the number; exact"
-        " selection (Li et al., 2021) keeps the K heads asked for. Judged are hard gates, each 0 or 1. Controls are"
-        " trained on just as long: without removing a head, with the best heads by gradient, and with random ones."
-        f" Shown is {run_name(run)}."
+def _source(view: StudyTables) -> pandas.DataFrame | None:
+    return next((frame for name in ("pruned_models", "gates") if len(frame := view.frame(name))), None)
+
+
+def shown_run(view: StudyTables) -> str:
+    """Return the run of a task whose gates are shown; "" without any."""
+    source = _source(view)
+    return "" if source is None else main_run(source, view)
+
+
+def _scores(views: list[StudyTables], *, several: bool) -> Figure:
+    """Return the score by heads kept, a panel per task and scope, beside controls and the paper."""
+    frame = pandas.concat([_models(view) for view in views], ignore_index=True)
+    trained = frame[frame["method"] != UNTRAINED]
+    ends = trained[~trained["method"].isin([GRADIENT, RANDOM])][["score", "low", "high"]]
+    limits = max(0.0, ends.min().min() - 3), max(103.0, ends.max().max() + 3)
+    made, present = [], set(frame["method"])
+    for view in views:
+        looks = looks_of(palette.arm_colour(arm_of(shown_run(view)), view.arm_names))
+        for scope in [scope for scope in SCOPES if scope in set(rows_where(trained, task=view.task)["scope"])]:
+            rows = rows_where(frame, task=view.task, scope=scope)
+            drawing = panels.lines(
+                rows,
+                looks,
+                name=f"gates-{view.task}-{scope}",
+                x="share",
+                y="score",
+                hue="method",
+                x_label="heads kept (%)",
+                y_label=words_of(view.task).kept,
+                reference=100.0,
+                shares=True,
+                limits=limits,
+                height=262,
+            )
+            label = f"{heading(view.task)}, {SCOPES[scope]}" if several else SCOPES[scope].capitalize()
+            made.append(Panel(drawing, label, task=view.task))
+    key = [
+        panels.key(look, METHOD_NAMES.get(method, method))
+        for method, look in reversed(looks.items())
+        if method in present
+    ]
+    key.append(panels.key(Look(palette.INK, "dashed"), "trained model"))
+    alt, how = words("gates", "alt"), words("gates", "figure")
+    return Figure("gates", tuple(made), alt, how, tuple(key), frame)
+
+
+def looks_of(colour: Colour) -> dict[str, Look]:
+    """Return how each way to choose heads is drawn, from back to front, in the colour of an arm."""
+    return {
+        UNTRAINED: Look(palette.CONTROL),
+        RANDOM: Look(palette.CONTROL, "dotted", "x"),
+        GRADIENT: Look(palette.CONTROL, "dashed", "^"),
+        CONTINUED: Look(palette.CONTROL, "", "s"),
+        SCRATCH: Look(colour, "dotted", "v", is_hollow=True),
+        PAPER_SCRATCH: Look(palette.INK, "dashed", "D", is_hollow=True),
+        PAPER: Look(palette.INK, "", "D"),
+        EXACT[1]: Look(colour, "dashdot", "^"),
+        EXACT[0]: Look(colour, "dashed", "s"),
+        HARD_CONCRETE: Look(colour, "", "o"),
+    }
+
+
+def _models(view: StudyTables) -> pandas.DataFrame:
+    """Return models of the shown run's arm, the paper's, and the gradient's curve, with shares and scores in %."""
+    rows = with_scale(hard(arm_rows(view.pruned_models, arm_of(shown_run(view)))))
+    rows = rows.assign(share=100 * rows["kept"] / rows["heads"], scale=rows["scale"].where(rows["scale"] > 0))
+    rows["score"] = 100 * (rows["value"] - rows["chance"]) / rows["scale"]
+    learned = rows["method"].isin([HARD_CONCRETE, *EXACT])
+    rows = rows.assign(**{end: (100 + 100 * rows[end] / rows["scale"]).where(learned) for end in ("low", "high")})
+    scopes, paper = set(rows["scope"]), _paper()
+    found = [rows, _curve(view, set(rows["run"]), scopes)]
+    found += [paper[paper["scope"].isin(scopes)]] if kind_of(view.task) == "translation" else []
+    columns = ["task", "scope", "run", "method", "setting", "draw", "share", "score", "low", "high"]
+    return pandas.concat([one.reindex(columns=columns) for one in found if len(one)]).assign(task=view.task)
+
+
+def _curve(view: StudyTables, runs: set[str], scopes: set[str]) -> pandas.DataFrame:
+    rows = judged(view.pruning[view.pruning["run"].isin(runs) & view.pruning["scope"].isin(scopes)])
+    if rows.empty:
+        return rows
+    order, normalised = main_gradient(rows)
+    rows = with_shares(rows_where(rows, order=order, normalised=normalised, ranking="fixed"))
+    return rows[["scope", "run"]].assign(method=UNTRAINED, share=100 - rows["share"], score=rows["kept"])
+
+
+def _paper() -> pandas.DataFrame:
+    """Return the models of the paper's figure 7 and table 2, in % of heads and of the full model's BLEU."""
+    rows = []
+    for data in ENCODER_PRUNED:
+        full = ENCODER_PRUNED[data][48]
+        rows += [("E", f"paper, {data}", kept / 48, bleu / full) for kept, bleu in ENCODER_PRUNED[data].items()]
+        for heads, pruned, scratch in LAYOUTS[data]:
+            rows.append(("all", f"paper, {data}", sum(heads) / 144, pruned / full))
+            rows.append(("all", f"paper, {data}, from scratch", sum(heads) / 144, (scratch or math.nan) / full))
+    frame = pandas.DataFrame(rows, columns=["scope", "method", "share", "score"]).dropna()
+    return frame.assign(run="paper", share=100 * frame["share"], score=100 * frame["score"])
+
+
+def _table(views: list[StudyTables], *, several: bool) -> Table:
+    found = []
+    for view in views:
+        rows, both = hard(view.pruned_models), hard_and_soft(view.pruned_models)
+        apart = dict(zip(zip(both["run"], both["scope"], both["setting"]), both["apart"], strict=True))
+        found.append(
+            rows.assign(
+                task=view.task,
+                method=rows["method"].map(lambda name: METHOD_NAMES.get(name, name)),
+                scope=rows["scope"].map(SCOPES),
+                layout=[_layout(view, row) for _, row in rows.iterrows()],
+                hard_less_soft=[
+                    apart.get((row["run"], row["scope"], row["setting"]), math.nan)
+                    if row["method"] == HARD_CONCRETE
+                    else math.nan
+                    for _, row in rows.iterrows()
+                ],
+            )
+        )
+    frame = pandas.concat(found, ignore_index=True)
+    order = {run: place for place, run in enumerate(run for view in views for run in view.runs)}
+    frame = frame.sort_values("run", key=lambda runs: runs.map(order), kind="stable")
+    columns = ["task"] * several + ["run", "scope", "method", "setting", "layout", "metric", "value", "delta ~", "p"]
+    columns += ["undecided", "hard_less_soft", "start"]
+    headings = {
+        "method": "heads chosen by",
+        "setting": "λ or K",
+        "layout": "heads kept",
+        "undecided": "undecided gates",
+    }
+    return Table("pruned", frame, columns, headings, words("gates", "table"))
+
+
+def _layout(view: StudyTables, row: pandas.Series) -> str:
+    """Return how many heads a model keeps: of its scope, and by kind where all kinds were gated."""
+    heads = heads_of(
+        rows_where(view.gates, run=row["run"], scope=row["scope"]).drop_duplicates(["kind", "layer", "head"])
     )
-
-
-def _scores(tables: StudyTables, run: str) -> list[Exhibit]:
-    """Return the exhibits about scores."""
-    if not tables.has("pruned_models"):
-        return []
-    rows = arm_rows(tables.pruned_models, arm_of(run))
-    if hard(rows).empty:
-        return []
-    colour = arm_colour(arm_of(run), tables.arm_names)
-    runs = [name for name in tables.runs if name in set(rows["run"])]
-    made = (
-        gate_scores.exhibit(rows, run, colour=colour, kind=kind_of(tables.task)),
-        equal_heads.exhibit(tables, runs),
-        scratch.exhibit(tables),
-    )
-    return [one for one in made if one is not None]
+    by_kind = layout(row, heads)
+    parts = [f"{kept} {kind}" for kind, (kept, _) in by_kind.items()] if len(by_kind) > 1 else []
+    return f"{row['kept']:.0f} of {row['heads']:.0f}" + (f" ({' + '.join(parts)})" if parts else "")
 
 
 def warnings(tables: StudyTables) -> tuple[str, ...]:
-    """Return what makes learned gates doubtful: gates that did not converge, models that had not."""
+    """Return what makes the learned gates of a task doubtful: gates that did not converge, models that had not."""
     if tables.pruned_models.empty:
         return ()
     rows = hard(tables.pruned_models)
-    return tuple(filter(None, (undecided(rows), falling(rows))))
-
-
-def undecided(rows: pandas.DataFrame) -> str:
-    """Return a warning about models with gates that are neither open nor closed; "" without any."""
-    learned = rows_where(rows, method=HARD_CONCRETE)
-    doubtful = learned[learned["undecided"] > 0]
-    if doubtful.empty:
-        return ""
-    cases = listing(
-        f"{symbol('λ', row['setting'])} ({SCOPES[row['scope']]}, {run_name(row['run'])}): {row['undecided']:.0f} of"
-        f" {row['heads']:.0f}"
-        for _, row in doubtful.head(4).iterrows()
-    )
-    more = f" and {plural(len(doubtful) - 4, 'other model')}" if len(doubtful) > 4 else ""
-    return (
-        f"In {len(doubtful)} of {plural(len(learned), 'hard-concrete model')} gates did not converge; undecided are"
-        f" {cases}{more}. Their number of heads is what rounding made of them: train them longer."
-    )
-
-
-def falling(rows: pandas.DataFrame) -> str:
-    """Return a warning about gates on models that were still improving; "" without any."""
-    runs = list(dict.fromkeys(rows_where(rows, start=FALLING)["run"]))
-    if not runs:
-        return ""
-    return (
-        f"The loss was still falling when gates were added ({listing(map(run_name, runs))}): part of what pruned models"
-        " gain is further training, not pruning. Compare with the model trained on without gates."
-    )
+    learned, falling = rows_where(rows, method=HARD_CONCRETE), rows_where(rows, start=FALLING)
+    doubtful = learned[learned["undecided"] > 0].sort_values("undecided", ascending=False, kind="stable")
+    found = []
+    if len(doubtful):
+        worst = doubtful.iloc[0]
+        case = f"{symbol('λ', worst['setting'])}, {SCOPES[worst['scope']]}, {run_name(worst['run'])}"
+        gates = {"undecided": f"{worst['undecided']:.0f}", "heads": f"{worst['heads']:.0f}", "case": case}
+        found.append(words("gates", "undecided", models=len(doubtful), learned=len(learned), **gates))
+    if len(falling):
+        found.append(words("gates", "falling", runs=listing(dict.fromkeys(map(run_name, falling["run"])))))
+    return tuple(text.unescape() for text in found)

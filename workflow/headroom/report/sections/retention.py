@@ -1,54 +1,62 @@
-"""Which kinds and layers keep their heads (the second paper's figures 9 and 10)."""
+"""Which heads, kinds and layers stay under learned gates (the second paper's figures 9 and 10)."""
 
 import pandas
 
-from headroom.claims.gating import EXACT, HARD_CONCRETE
-from headroom.claims.selection import last_epochs, rows_where
-from headroom.core.formatting import MISSING, fixed, listing, percent
+from headroom.claims.gating import EXACT, HARD_CONCRETE, survival
+from headroom.claims.roles import main_roles
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.core.formatting import percent
 from headroom.core.heads import KINDS
-from headroom.report import palette
-from headroom.report.exhibits import Exhibit, Key, Paper, Row, Table, grid_table
-from headroom.report.figures import gates as figures
-from headroom.report.keys import kind_keys, line_sample
-from headroom.report.names import METHOD_NAMES
-from headroom.report.published import BY_KIND, BY_LAYERS, SOURCES
-
-NEAR = 8.0
-"""Models whose shares of heads removed differ by no more than this (%) stand beside each other."""
+from headroom.report import palette, panels
+from headroom.report.atlas import Mark, draw_atlases
+from headroom.report.keys import mark_sample
+from headroom.report.panels import Look
+from headroom.report.prose import words
+from headroom.report.role_names import letters
+from headroom.report.spec import Figure, Fold, Key, Panel, Table
+from headroom.report.tasks import heading
+from headroom.report.published import BY_KIND, BY_LAYERS
 
 PAIRS_FROM = 6
 """From so many layers on, layers are shown in pairs, as in the paper."""
 
+PAPER = "paper, WMT"
 
-def exhibit(gates: pandas.DataFrame) -> Exhibit | None:
-    """Return the share of heads kept by kind and by layers of one run, over the sweep on all kinds; None without one.
+
+def folds(runs: list[tuple[StudyTables, str]], *, several: bool) -> list[Fold]:
+    """Return how often each head stays, and which kinds and layers keep theirs; nothing without a sweep on all kinds.
 
     Args:
-        gates: Rows of `gates` of one run.
+        runs: The tables of every task, and the run whose gates are shown.
+        several: Whether the study has several tasks.
     """
-    rows = rows_where(last_epochs(gates), scope="all")
+    swept = [(view, run, rows) for view, run in runs if len(rows := _sweep(view, run))]
+    if not swept:
+        return []
+    frames = [_groups(rows).assign(task=view.task) for view, _, rows in swept]
+    by_kind = [frame for frame in frames if len(set(KINDS) & set(frame["group"])) > 1]
+    figure = _by_kind(by_kind, several=several) if by_kind else None
+    table = _table(pandas.concat([*frames, *([_paper()] if by_kind else [])], ignore_index=True))
+    alt, how = words("gates", "survival_alt"), words("gates", "survival")
+    key = (Key(mark_sample("square"), "share of settings at which the head stays"),)
+    atlases = tuple(panel for view, run, rows in swept for panel in _atlases(view, run, rows, several=several))
+    atlas = Figure("gate_survival", atlases, alt, how, key, is_atlas=True)
+    return [Fold("How often each head stays", atlas), Fold("Heads kept by kind and layer", figure, (table,))]
+
+
+def _sweep(view: StudyTables, run: str) -> pandas.DataFrame:
+    """Return the gates of the sweep on all kinds, by hard-concrete gates or, without them, by exact selection."""
+    rows = rows_where(last_epochs(view.gates), run=run, scope="all")
     method = next((name for name in (HARD_CONCRETE, *EXACT) if name in set(rows["method"])), "")
-    rows = rows_where(rows, method=method)
-    if rows.empty:
-        return None
+    return rows_where(rows, method=method)
+
+
+def _groups(rows: pandas.DataFrame) -> pandas.DataFrame:
     kinds = [kind for kind in KINDS if kind in set(rows["kind"])]
-    by_kind = kept(rows.assign(group=rows["kind"]))
-    by_layers = {kind: kept(layer_groups(rows_where(rows, kind=kind)), rows) for kind in kinds}
-    finding = _finding(by_kind, by_layers)
-    drawn = [_kind_row(by_kind, kinds)] if len(kinds) > 1 else []
-    drawn += [_layer_row(by_layers[kind], kind) for kind in kinds]
-    return Exhibit(
-        name="retention",
-        rows=tuple(drawn),
-        key=(Key(line_sample("control", "1.5 2.5"), "if all kept alike"),),
-        alt=finding,
-        shows=finding,
-        how=f"Share of the heads of a group that is left when a share of all heads is removed, over the sweep by"
-        f" {METHOD_NAMES[method]} gates. A group above the dotted line keeps more of its heads than the model as a"
-        " whole; of layers, the deeper the stronger.",
-        tables=(_table(by_kind, by_layers),),
-        papers=_papers(by_kind) if len(kinds) > 1 else (),
-    )
+    found = [kept(rows.assign(group=rows["kind"]))] if len(kinds) > 1 else []
+    found += [kept(layer_groups(rows_where(rows, kind=kind)), rows) for kind in kinds]
+    return pandas.concat(found, ignore_index=True)
 
 
 def layer_groups(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -73,64 +81,65 @@ def kept(rows: pandas.DataFrame, every: pandas.DataFrame | None = None) -> panda
     return found.sort_values(["removed", "setting"], kind="stable").reset_index(drop=True)
 
 
-def _kind_row(by_kind: pandas.DataFrame, kinds: list[str]) -> Row:
-    colours = [palette.KIND_COLOURS[kind] for kind in kinds]
-    ordered = pandas.concat([rows_where(by_kind, group=kind) for kind in kinds])
-    return Row("By kind", (figures.retention(ordered, name="kinds", colours=colours),), kind_keys(kinds))
+def _paper() -> pandas.DataFrame:
+    """Return the paper's models as `kept` does: figure 9 by kind, figure 10 by pairs of layers."""
+    groups = {kind: (48, values) for kind, values in BY_KIND.items()}
+    groups |= {f"{kind}{pair}": (16, own) for kind, pairs in BY_LAYERS.items() for pair, own in pairs.items()}
+    removed = [100 * (1 - sum(values) / 144) for values in zip(*BY_KIND.values(), strict=True)]
+    rows = [
+        {"task": PAPER, "group": group, "setting": "", "removed": gone, "kept": 100 * value / heads}
+        for group, (heads, values) in groups.items()
+        for gone, value in zip(removed, values, strict=True)
+    ]
+    return pandas.DataFrame(rows)
 
 
-def _layer_row(by_layer: pandas.DataFrame, kind: str) -> Row:
-    groups = sorted(by_layer["group"].unique())
-    ordered = pandas.concat([rows_where(by_layer, group=group) for group in groups])
-    panel = figures.retention(ordered, name=kind, colours=[palette.KIND_COLOURS[kind]] * len(groups))
-    return Row(f"{kind} {palette.KIND_NAMES[kind]}", (panel,))
-
-
-def _finding(by_kind: pandas.DataFrame, by_layers: dict[str, pandas.DataFrame]) -> str:
-    half = by_kind.loc[(by_kind["removed"] - 50).abs().groupby(by_kind["group"]).idxmin()]
-    removed = float(half["removed"].iloc[0])
-    if len(half) > 1:
-        parts = listing(
-            f"{row['kept']:.0f} % of {palette.KIND_NAMES[row['group']]}"
-            for _, row in half.sort_values("kept", ascending=False).iterrows()
+def _by_kind(frames: list[pandas.DataFrame], *, several: bool) -> Figure:
+    """Return the share of each kind that is left, ours in the colour of the kind, the paper's in ink."""
+    theirs = _paper().query("group in @KINDS")
+    theirs = theirs.assign(hue=f"{PAPER}: " + theirs["group"])
+    made, looks = [], dict[str, Look]()
+    for name, colours in ((f"{PAPER}: ", dict.fromkeys(KINDS, palette.INK)), ("", palette.KIND_COLOURS)):
+        dashes = zip(KINDS, ("", "dashed", "dotted"), strict=True)
+        looks |= {name + kind: Look(colours[kind], dash, palette.KIND_MARKERS[kind]) for kind, dash in dashes}
+    for frame in frames:
+        task = frame["task"].iloc[0]
+        drawing = panels.lines(
+            pandas.concat([frame[frame["group"].isin(KINDS)].assign(hue=frame["group"]), theirs]),
+            looks,
+            name=f"retention-{task}",
+            x="removed",
+            y="kept",
+            hue="hue",
+            units="task",
+            x_label="heads removed (%)",
+            y_label="heads of the kind kept (%)",
+            shares=True,
+            limits=(-3, 103),
+            height=262,
         )
-        return f"With {removed:.0f} % of all heads removed there are left {parts}."
-    layers = next(iter(by_layers.values()))
-    nearest = layers[(layers["removed"] - removed).abs() < 1e-9].sort_values("group")
-    parts = listing(f"{row['kept']:.0f} % ({row['group']})" for _, row in nearest.iterrows())
-    return f"With {removed:.0f} % of all heads removed there are left, by layer, {parts}."
+        made.append(Panel(drawing, heading(task) if several else "", task=task))
+    ours_first = sorted(looks, key=lambda hue: hue.startswith(PAPER))
+    key = [panels.key(looks[hue], palette.KIND_NAMES.get(hue, hue)) for hue in ours_first]
+    alt, how = words("gates", "retention_alt"), words("gates", "retention")
+    return Figure("retention", tuple(made), alt, how, tuple(key))
 
 
-def _table(by_kind: pandas.DataFrame, by_layers: dict[str, pandas.DataFrame]) -> Table:
-    frame = pandas.concat([by_kind, *by_layers.values()], ignore_index=True)
-    cells = {}
-    for _, row in frame.iterrows():
-        cells[f"{percent(row['removed'] / 100)} (λ or K {row['setting']})", str(row["group"])] = fixed(row["kept"], 0)
-    caption = "heads kept (%) of each kind and layer, by share of all heads removed"
-    return grid_table(cells, corner="removed", caption=caption, frame=frame, filename="retention.csv")
+def _table(frame: pandas.DataFrame) -> Table:
+    wide = frame.assign(group=frame["group"] + " (%)", **{"removed (%)": frame["removed"]})
+    groups, tasks = (list(dict.fromkeys(wide[name])) for name in ("group", "task"))
+    wide = wide.pivot(index=["task", "setting", "removed (%)"], columns="group", values="kept").reset_index()
+    wide = wide.sort_values("removed (%)").sort_values("task", key=lambda own: own.map(tasks.index), kind="stable")
+    columns = ["task", "setting", "removed (%)", *groups]
+    return Table("retention", wide, columns, {"task": "models", "setting": "λ or K"}, words("gates", "retention_table"))
 
 
-def _papers(by_kind: pandas.DataFrame) -> tuple[Paper, ...]:
-    """Return figures 9 and 10, each of the paper's models beside ours with the nearest share of heads removed."""
-    kinds = [kind for kind in BY_KIND if kind in set(by_kind["group"])]
-    removed = [1 - sum(values) / 144 for values in zip(*BY_KIND.values())]
-    first, second = [], []
-    for place, share in enumerate(removed):
-        theirs = [fixed(100 * BY_KIND[kind][place] / 48, 0) for kind in kinds]
-        ours = [_near(rows_where(by_kind, group=kind), 100 * share) for kind in kinds]
-        first.append((percent(share), *(cell for pair in zip(theirs, ours) for cell in pair)))
-        groups = [values[place] for kind in BY_LAYERS for values in BY_LAYERS[kind].values()]
-        second.append((percent(share), *(fixed(100 * value / 16, 0) for value in groups)))
-    names = [f"{kind} {where}" for kind in kinds for where in ("paper", "here")]
-    layers = [f"{kind} {pair}" for kind, pairs in BY_LAYERS.items() for pair in pairs]
-    by = "by share of all heads removed"
-    return (
-        Paper(f"Heads kept by kind (%), {by}", ("removed", *names), tuple(first), SOURCES["kinds"]),
-        Paper(f"The paper’s heads kept by layers (%), {by}", ("removed", *layers), tuple(second), SOURCES["layers"]),
-    )
-
-
-def _near(rows: pandas.DataFrame, removed: float) -> str:
-    distance = (rows["removed"] - removed).abs()
-    near = rows[distance == distance.min()]["kept"]
-    return fixed(float(near.iloc[0]), 0) if len(near) and distance.min() <= NEAR else MISSING
+def _atlases(view: StudyTables, run: str, rows: pandas.DataFrame, *, several: bool) -> list[Panel]:
+    stays = survival(rows).reset_index()
+    targets = main_roles(view, run)
+    marks = {
+        head: Mark(share, percent(share), letters=letters(targets.get(head, [])))
+        for head, share in zip(heads_of(stays), stays["kept"], strict=True)
+    }
+    labels = [heading(view.task) if several else "", "\u00a0", "\u00a0"]
+    return [Panel(one, label, task=view.task) for label, one in zip(labels, draw_atlases(marks), strict=False)]

@@ -1,51 +1,278 @@
-"""What heads do: roles, the relations that heads track, relevance, and attention maps to look at."""
+"""What heads do: the best head of every syntactic relation, roles, confidence, relevance, and attention maps."""
 
-from headroom.claims.roles import SHUFFLED, UNTRAINED
-from headroom.claims.selection import examples_in, rows_where
-from headroom.claims.study_tables import StudyTables
-from headroom.core.formatting import plural
-from headroom.report.exhibits import Section
-from headroom.report.names import run_name
-from headroom.report.sections import attention_maps, positions, relations, relevance, role_atlas, role_seeds
-from headroom.report.tasks import words_of
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.entries import threshold
+from headroom.claims.pointing import rare_heads
+from headroom.claims.relevance import over_uniform
+from headroom.claims.roles import (
+    HEAD,
+    ROLES,
+    SHUFFLED,
+    TRAINED,
+    UNTRAINED,
+    confidence,
+    held,
+    in_order,
+    main_roles,
+    relations_of,
+)
+from headroom.claims.selection import heads_of, last_epochs, rows_where
+from headroom.claims.study_tables import StudyTables, task_of
+from headroom.core.formatting import MISSING, number
+from headroom.core.heads import Head
+from headroom.report import attention_map, palette, panels
+from headroom.report.atlas import Mark, draw_atlases
+from headroom.report.keys import mark_sample
+from headroom.report.names import folded_runs, run_name
+from headroom.report.panels import Look
+from headroom.report.prose import words
+from headroom.report.role_names import letter_keys, letters, target_name, target_words
+from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
+from headroom.report.tasks import heading
+from headroom.report.published import LANGUAGES, RELATIONS
 
 TITLE = "What heads do"
 
+BEST, CONTROL, PAPER = "best head", "controls", "paper"
+LOOKS = {
+    BEST: Look(palette.KIND_COLOURS["E"], marker="o"),
+    CONTROL: Look(palette.CONTROL, marker="s"),
+    PAPER: Look(palette.INK, marker="D"),
+}
 
-def section(tables: StudyTables) -> Section:
+
+def section(study: StudyTables) -> Section:
     """Return the section about roles."""
-    present = {run for name in ("attention_stats", "roles", "relevance") for run in tables.frame(name)["run"]}
-    run = next((run for run in tables.runs if run in present), "")
-    if not run and not tables.maps:
-        return Section("roles", TITLE, missing="What heads do was not examined in this study.")
-    exhibits = (
-        role_atlas.exhibit(tables, run) if run and role_atlas.coloured(tables, run) else None,
-        relations.exhibit(tables, run),
-        positions.exhibit(tables, run),
-        relevance.exhibit(tables, run),
-        role_seeds.exhibit(tables),
-        attention_maps.exhibit(tables),
-    )
-    shown = tuple(one for one in exhibits if one is not None)
-    return Section("roles", TITLE, lead=_lead(tables, run), exhibits=shown, remarks=_remarks(tables))
+    views = {task: (view, run) for task in study.tasks if (run := main_run(view := study.of_task(task)))}
+    maps = [page for task in study.tasks for page in attention_map.pages(study.of_task(task), several=_several(study))]
+    if not views and not maps:
+        return Section("roles", TITLE, missing=str(words("roles", "missing")))
+    best = pandas.concat([_margins(view, run) for view, run in views.values()] or [pandas.DataFrame()])
+    known = pandas.concat([heads(view, run) for view, run in views.values()] or [pandas.DataFrame()])
+    by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _held(study)
+    lead = _relations(best, several=_several(study)) if len(best) else by_confidence
+    folds = [Fold("Definition of roles", text=words("roles", "method"))]
+    if len(best):
+        folds.append(Fold("Best heads of relations in numbers", tables=(_relation_table(best, study),)))
+    if len(best) or roles:
+        label, figure = "Encoder heads by role and confidence, all runs", by_confidence if len(best) else None
+        folds.append(Fold(label, figure, roles))
+    if by_relevance:
+        folds.append(Fold("Encoder heads by relevance", by_relevance))
+    if len(known):
+        folds.append(Fold("All heads in numbers", tables=(_head_table(known, study),)))
+    if maps:
+        folds.append(Fold("Attention maps of single sentences", text=words("roles", "maps"), pages=tuple(maps)))
+    return Section("roles", TITLE, lead, tuple(folds), remarks=_remarks(study))
 
 
-def _lead(tables: StudyTables, run: str) -> str:
-    amount = examples_in(rows_where(tables.attention_stats, run=run))
-    where = f" in {plural(amount, words_of(tables.task).example)}" if amount else ""
-    shown = f" Shown is {run_name(run)}." if run else ""
-    return (
-        f"Where does a head point, that is, on which word does its largest weight lie? Counted{where} as Voita et al."
-        " (2019) do. A head is positional if that is one relative position for nearly all words; syntactic if it finds"
-        " the word in a relation of the dependency tree more often than the relation’s most frequent position does, by"
-        " a margin, on both halves of the data; a rare-word head if it stands in the first layer and points to"
-        f" the rarest words. The thresholds are in the signatures of the tables.{shown}"
-    )
+def main_run(view: StudyTables) -> str:
+    """Return the first run of a task whose heads were examined; "" without any."""
+    examined = {run for name in ("attention_stats", "roles", "relevance") for run in view.frame(name)["run"]}
+    return next((run for run in view.runs if run in examined), "")
 
 
-def _remarks(tables: StudyTables) -> tuple[str, ...]:
-    if not tables.has("roles") or not tables.has("attention_stats"):
+def _several(study: StudyTables) -> bool:
+    return len(study.tasks) > 1
+
+
+def _remarks(study: StudyTables) -> tuple[str, ...]:
+    controls = UNTRAINED in set(study.attention_stats["model"]) or SHUFFLED in set(study.attention_stats["trees"])
+    return () if controls or not study.has("roles") else (words("roles", "no_control"),)
+
+
+def _margins(view: StudyTables, run: str) -> pandas.DataFrame:
+    """Return a row per relation and who tracks it (`hue`, `who`), with accuracies and margins in % of words."""
+    given = {
+        (BEST, "here"): relations_of(view.attention_stats, run),
+        (CONTROL, UNTRAINED): relations_of(view.attention_stats, run, UNTRAINED),
+        (CONTROL, SHUFFLED): relations_of(view.attention_stats, run, TRAINED, SHUFFLED),
+    }
+    found = [rows.assign(hue=hue, who=who) for (hue, who), rows in given.items() if len(rows)]
+    found[1:] = [rows.drop(columns=["low", "high"]) for rows in found[1:]]
+    if given[BEST, "here"].empty:
+        return pandas.DataFrame()
+    rows = pandas.concat([*found, _paper(set(given[BEST, "here"]["target"]))], ignore_index=True)
+    shares = ["value", "baseline", "margin", "low", "high"]
+    hollow = rows["who"].isin([SHUFFLED, "OpenSubtitles"])
+    relations = rows["target"].map(target_name)
+    return rows.assign(**{name: 100 * rows[name] for name in shares}, task=view.task, hollow=hollow, relation=relations)
+
+
+def _paper(targets: set[str]) -> pandas.DataFrame:
+    found = {(target, "WMT"): pair for target, (pair, _) in RELATIONS.items()}
+    found |= {(target, "OpenSubtitles"): pair for target, (_, pair) in RELATIONS.items()}
+    *languages, positions = LANGUAGES
+    for language in languages[1:]:  # the first is the language pair of table 1
+        pairs = zip(LANGUAGES[language], LANGUAGES[positions], strict=True)
+        found |= {(target, language): pair for target, pair in zip(RELATIONS, pairs, strict=True)}
+    rows = [
+        {"hue": PAPER, "who": who, "target": target, "value": value / 100, "baseline": baseline / 100}
+        for (target, who), (value, baseline) in found.items()
+        if target in targets
+    ]
+    made = pandas.DataFrame(rows, columns=["hue", "who", "target", "value", "baseline"])
+    return made.assign(margin=made["value"] - made["baseline"])
+
+
+def _relations(best: pandas.DataFrame, *, several: bool) -> Figure:
+    """Return the margin of the best head of every relation, beside controls and the paper's, a panel per task."""
+    drawn = best[~best["who"].isin(list(LANGUAGES))]
+    rows = [target_name(target) for target in sorted(set(drawn["target"]), key=in_order)]
+    ends = drawn[["margin", "low", "high"]]
+    limits = (min(0.0, ends.min().min()) - 4, max(0.0, ends.max().max()) + 4)
+    made = []
+    for task in dict.fromkeys(drawn["task"]):
+        panel = panels.dots(
+            rows_where(drawn, task=task),
+            LOOKS,
+            name=f"relations-{task}",
+            row="relation",
+            hue="hue",
+            value="margin",
+            hollow="hollow",
+            label="margin over position (points)",
+            reference=0.0,
+            rows=rows,
+            limits=limits,
+        )
+        made.append(Panel(panel, heading(task) if several else "", task=task))
+    names = {
+        "here": ("best head, 95 % interval", LOOKS[BEST]),
+        UNTRAINED: ("untrained model", LOOKS[CONTROL]),
+        SHUFFLED: ("shuffled trees", replace(LOOKS[CONTROL], is_hollow=True)),
+        "WMT": ("paper, WMT", LOOKS[PAPER]),
+        "OpenSubtitles": ("paper, OpenSubtitles", replace(LOOKS[PAPER], is_hollow=True)),
+    }
+    key = [panels.key(look, name, line=False) for who, (name, look) in names.items() if who in set(drawn["who"])]
+    alt, how = words("roles", "relations_alt"), words("roles", "figure")
+    return Figure("relations", tuple(made), alt, how, tuple(key), frame=best.drop(columns=["hollow", "study"]))
+
+
+def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
+    own = best[best["who"] == "here"]
+    others = best[best["who"] != "here"].pivot(index=["task", "target"], columns="who", values="margin")
+    names = {UNTRAINED: "untrained (points)", SHUFFLED: "shuffled trees (points)"}
+    names |= {who: f"paper, {who} (points)" for who in ("WMT", "OpenSubtitles", *LANGUAGES)}
+    found = [names[who] for who in names if who in others]
+    wide = own.merge(others.rename(columns=names).reset_index(), on=["task", "target"], how="left")
+    own_names = {"name": "best head", "value": "accuracy (%)", "baseline": "position (%)", "count": "pairs"}
+    wide = wide.rename(columns=own_names | {"low": "margin_low", "high": "margin_high"})
+    columns = [*_task(study), "relation", *list(own_names.values())[:3], "margin ~", *found, "pairs"]
+    frame = wide.drop(columns=["hollow", "hue", "who"])
+    return Table("relations", frame, columns, note=words("roles", "relation_table"))
+
+
+def _task(study: StudyTables) -> list[str]:
+    return ["task"] if _several(study) else []
+
+
+def _confidences(study: StudyTables) -> Figure | None:
+    """Return the encoder of every run, lettered with roles, the larger a mark, the more confident its head."""
+    made = []
+    for task in study.tasks:
+        view = study.of_task(task)
+        runs = [run for run in view.runs if run in set(view.attention_stats["run"])]
+        for run in runs[:1] + folded_runs(runs[1:]):
+            rows = confidence(view.attention_stats, run)
+            drawing = _encoder(dict(zip(heads_of(rows), rows["value"], strict=True)), main_roles(view, run))
+            label = f"{heading(task)}: {run_name(run)}" if _several(study) else run_name(run)
+            made += [Panel(one, label, task=task if run == runs[0] else "") for one in drawing]
+    if not made:
+        return None
+    key = (Key(mark_sample("square", "kind-e"), "mean largest weight"), *letter_keys(held(study.roles)["target"]))
+    alt, how = words("roles", "confidence_alt"), words("roles", "confidence")
+    return Figure("roles", tuple(made), alt, how, key, is_atlas=True)
+
+
+def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Figure | None:
+    """Return the encoder of every task by relevance; heads with so much that claim V1 counts them have a frame."""
+    found = {task: over_uniform(rows_where(view.relevance, run=run)) for task, (view, run) in views.items()}
+    highest = max((rows_where(rows, kind="E")["value"].max() for rows in found.values() if len(rows)), default=0.0)
+    made = []
+    for task, rows in found.items():
+        values = dict(zip(heads_of(rows), rows["value"], strict=True))
+        drawing = _encoder(values, main_roles(*views[task]), highest, threshold("V1", "leads"))
+        made += [Panel(one, heading(task) if _several(study) else "", task=task) for one in drawing]
+    if not made:
+        return None
+    area = Key(mark_sample("square", "kind-e"), "relevance")
+    key = (area, Key(mark_sample("frame"), f"more than {threshold('V1', 'leads'):g} even shares"))
+    alt, how = words("roles", "relevance_alt"), words("roles", "relevance")
+    return Figure("relevance", tuple(made), alt, how, key, is_atlas=True)
+
+
+def _encoder(
+    values: Mapping[Head, float], targets: Mapping[Head, list[str]], highest: float = 1.0, frame: float = math.inf
+) -> tuple[Markup, ...]:
+    marks = {}
+    for head, value in values.items():
+        if head.kind == "E":
+            own = targets.get(head, [])
+            text = "; ".join([number(value, decimals=3), *map(target_words, own)])
+            marks[head] = Mark(value / highest, text, framed=value > frame, letters=letters(own))
+    return draw_atlases(marks)
+
+
+def _held(study: StudyTables) -> tuple[Table, ...]:
+    """Return every role of every run with its head; nothing without any."""
+    rows = held(study.roles)
+    if rows.empty:
         return ()
-    frames = (tables.attention_stats, tables.roles)
-    has_control = any(UNTRAINED in set(frame["model"]) or SHUFFLED in set(frame["trees"]) for frame in frames)
-    return () if has_control else ("Roles without controls: the best of many heads always looks like something.",)
+    places = [
+        (study.tasks.index(task_of(run)), ROLES.index(role), in_order(target), run)
+        for run, role, target in rows[["run", "role", "target"]].to_numpy()
+    ]
+    shares = {f"{name} (%)": 100 * rows[column] for name, column in (("words", "value"), ("baseline", "baseline"))}
+    names, targets = list(map(str, heads_of(rows))), rows["target"].map(target_name)
+    rows = rows.assign(task=rows["run"].map(task_of), name=names, target=targets, **shares)
+    rows = rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]
+    columns = [*_task(study), "role", "target", "run", "name", *shares]
+    return (Table("roles", rows, columns, {"target": "points to", "name": "head"}, words("roles", "role_table")),)
+
+
+def heads(view: StudyTables, run: str) -> pandas.DataFrame:
+    """Return a row per head of a run with what is known of its role.
+
+    Returns:
+        Columns task, kind, layer, head, name, role (what it points to), position (the relative position that it points
+        to most), how often it does, confidence, relevance with its interval in even shares, and how often it points to
+        one of the two rarest words, with chance.
+    """
+    pointing = rows_where(last_epochs(view.attention_stats), run=run, model=TRAINED, measure="offset")
+    steady = pointing.sort_values("value", ascending=False, kind="stable").drop_duplicates(HEAD)
+    rare = rare_heads(rows_where(view.attention_stats, run=run))
+    relevance = over_uniform(rows_where(view.relevance, run=run))
+    sure = confidence(view.attention_stats, run)
+    given = {
+        "position": (steady["target"].map(target_name), steady),
+        "words there (%)": (100 * steady["value"], steady),
+        "confidence": (sure["value"], sure),
+        "relevance": (relevance["value"], relevance),
+        "relevance_low": (relevance["low"], relevance),
+        "relevance_high": (relevance["high"], relevance),
+        "rare words (%)": (100 * rare["value"], rare),
+        "by chance (%)": (100 * rare["baseline"], rare),
+    }
+    by_head = {name: dict(zip(heads_of(rows), values, strict=True)) for name, (values, rows) in given.items()}
+    targets = main_roles(view, run)
+    every = sorted({*targets, *(head for found in by_head.values() for head in found)})
+    rows = [
+        {"task": view.task, "kind": head.kind, "layer": head.layer, "head": head.head, "name": str(head)}
+        | {"role": ", ".join(map(target_name, targets.get(head, []))) or MISSING}
+        | {name: found.get(head, MISSING if name == "position" else math.nan) for name, found in by_head.items()}
+        for head in every
+    ]
+    return pandas.DataFrame(rows)
+
+
+def _head_table(known: pandas.DataFrame, study: StudyTables) -> Table:
+    columns = [*_task(study), "name", "role", "position", "words there (%)", "confidence", "relevance ~"]
+    columns += ["rare words (%)", "by chance (%)"]
+    return Table("heads", known, columns, {"name": "head"}, words("roles", "head_table"))

@@ -1,175 +1,128 @@
-"""Which roles survive pruning, beside random survivors of the same number (the second paper's figure 8)."""
+"""Heads with a role among those that gates leave, beside random ones, and roles after pruning."""
 
 from collections import Counter
 
 import pandas
 
 from headroom.claims.gating import EXACT, HARD_CONCRETE
-from headroom.claims.roles import ROLES, kind_of_target, main_roles, role_of
+from headroom.claims.roles import ROLES, main_roles, role_of
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.survival import Survivors, decisive, survivors
-from headroom.core.formatting import fixed, listing, p_value, plural, symbol
-from headroom.core.heads import Head
-from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Table, table_of
-from headroom.report.figures import gates as figures
-from headroom.report.keys import line_sample, mark_sample
-from headroom.report.names import METHOD_NAMES, run_name
-from headroom.report.published import SOURCES, SURVIVORS
-from headroom.report.role_names import legend
-from headroom.report.sections.role_atlas import lettered
+from headroom.claims.survival import drifts, survivors
+from headroom.core.formatting import MISSING
+from headroom.report import palette, panels
+from headroom.report.names import METHOD_NAMES
+from headroom.report.panels import Look
+from headroom.report.prose import words
+from headroom.report.role_names import target_name
+from headroom.report.spec import Figure, Fold, Panel, Table
+from headroom.report.tasks import heading
+from headroom.report.published import SURVIVORS
 
-Targets = dict[Head, list[str]]
-
-_COLUMNS = (*ROLES, "several", "unknown")
-_MARKS = {HARD_CONCRETE: "dot", "exact": "square", "exact-straight-through": "triangle"}
-
-
-def exhibits(tables: StudyTables, run: str) -> tuple[Exhibit, ...]:
-    """Return the counts of roles among survivors, and the survivors as atlases; nothing without gates or roles."""
-    targets = main_roles(tables, run)
-    gates = rows_where(tables.gates, run=run)
-    found = [one for method in (HARD_CONCRETE, *EXACT) for one in survivors(gates, targets, method)]
-    if not found or not tables.given("roles"):
-        return ()
-    if not found[0].specialised:
-        shows = "No encoder head held a role before pruning: there is no survival of roles to count."
-        return (Exhibit(name="survivors", shows=shows, tables=(_table(found, targets),)), _atlases(found, targets, run))
-    return (_counts(gates, targets, found), _atlases(found, targets, run))
+RANDOM, PAPER = "random survivors, 95 %", "paper, OpenSubtitles"
+LOOKS = {
+    RANDOM: Look(palette.CONTROL),
+    PAPER: Look(palette.INK, "", "D"),
+    EXACT[1]: Look(palette.KIND_COLOURS["E"], "dashdot", "^"),
+    EXACT[0]: Look(palette.KIND_COLOURS["E"], "dashed", "s"),
+    HARD_CONCRETE: Look(palette.KIND_COLOURS["E"], "", "o"),
+}
 
 
-def _counts(gates: pandas.DataFrame, targets: Targets, found: list[Survivors]) -> Exhibit:
-    finding = _finding(found)
-    methods = dict.fromkeys(one.method for one in found)
-    keys = [Key(mark_sample(_MARKS[method], "kind-e"), METHOD_NAMES[method]) for method in methods]
-    return Exhibit(
-        name="survivors",
-        rows=tuple(_panels(gates, targets, list(methods))),
-        key=(
-            *keys,
-            Key(line_sample("control"), "random survivors"),
-            Key(mark_sample("band", "control"), "95 % of them"),
-        ),
-        alt=finding,
-        shows=finding,
-        how="Encoder heads that are left, and how many of them held a role before pruning. As many heads drawn at"
-        " random would have the grey number; marks above its band have more than chance explains (hypergeometric,"
-        " exact).",
-        tables=(_table(found, targets),),
-        papers=(_paper(),),
-    )
+def folds(runs: list[tuple[StudyTables, str]], *, several: bool) -> list[Fold]:
+    """Return what stays of heads with a role, and what roles there are after pruning; nothing without either.
 
-
-def _panels(gates: pandas.DataFrame, targets: Targets, methods: list[str]) -> list[Row]:
-    """Return a panel for all roles together and one for each role that some head holds."""
+    Args:
+        runs: The tables of every task, and the run whose gates are shown.
+        several: Whether the study has several tasks.
+    """
+    named = [view for view, _ in runs if view.given("roles")]
+    rows = [row for view, run in runs if view in named for row in _rows(view, run)]
+    found = pandas.DataFrame(rows)
     made = []
-    for name in ("any role", *ROLES):
-        own = {
-            head: held
-            for head, held in targets.items()
-            if name == "any role" or name in {kind_of_target(target) for target in held}
-        }
-        found = [one for method in methods for one in survivors(gates, own, method)]
-        if found and found[0].specialised:
-            label = f"heads with {'a role' if name == 'any role' else f'a {name} role'}"
-            panel = figures.survivors(_points(found), name=name.replace(" ", "-"), label=label)
-            made.append(Row(name, (panel,)))
-    return made[:1] if len(made) == 2 else made
-
-
-def _points(found: list[Survivors]) -> pandas.DataFrame:
-    rows = []
-    for one in found:
-        _, low, high = one.chances()
-        kept, share = len(one.kept), {"found": one.found, "expected": one.expected}
-        rows.append({"method": one.method, "kept": kept, "low": low, "high": high, **share})
-    return pandas.DataFrame(rows)
-
-
-def _finding(found: list[Survivors]) -> str:
-    one = decisive([each for each in found if each.method == found[0].method])
-    if one is None:
-        return f"No setting leaves some of the {plural(len(found[0].heads), 'encoder head')} and removes others."
-    p, _, _ = one.chances()
-    shown = "" if p < 0.001 else "= "
-    return (
-        f"Of {plural(len(one.specialised), 'encoder head')} with a role, {one.found} are among the {len(one.kept)} that"
-        f" {METHOD_NAMES[one.method]} gates leave; random survivors would have {fixed(one.expected, 1)}"
-        f" (p {shown}{p_value(p)})."
-    )
-
-
-def _table(found: list[Survivors], targets: Targets) -> Table:
-    rows = []
-    for one in found:
-        kinds = Counter(role_of(head, targets) for head in one.kept)
-        row = {"method": one.method, "setting": one.setting, "kept": len(one.kept)}
-        row |= {name: kinds[name] for name in _COLUMNS}
-        rows.append(row | {"found": one.found, "expected": one.expected, "p": one.chances()[0]})
-    columns = [
-        Column("method", "method", lambda name: METHOD_NAMES.get(name, name), numeric=False),
-        Column("setting", "λ or K"),
-        Column("kept", "encoder heads kept"),
-        *(Column(name, name) for name in _COLUMNS),
-        Column("found", "with a role"),
-        Column("expected", "by chance", lambda value: fixed(value, 1)),
-        Column("p", "p", p_value),
-    ]
-    note = "Roles are those before pruning. p: chance that as many random survivors have as many heads with a role."
-    caption = "what the encoder heads that are left did before"
-    return table_of(pandas.DataFrame(rows), columns, caption=caption, filename="survivors.csv", note=note)
-
-
-def _paper() -> Paper:
-    made = tuple(
-        (f"{kept} of 48", *map(str, (positional, syntactic, rare, unknown)))
-        for kept, (positional, syntactic, rare, unknown) in SURVIVORS.items()
-    )
-    headings = ("encoder heads kept", "positional", "syntactic", "rare words", "unknown")
-    caption = "The paper’s survivors by what they do"
-    return Paper(caption=caption, headings=headings, rows=made, source=SOURCES["survivors"])
-
-
-def _atlases(found: list[Survivors], targets: Targets, run: str) -> Exhibit:
-    swept = [one for one in found if one.method == found[0].method]
-    rows = [Row(_label(one), draw_atlases(_marks(one, targets))) for one in swept]
-    left = listing(f"{len(one.kept)} ({one.found} with a role)" for one in swept)
-    finding = f"Of {plural(len(swept[0].heads), 'encoder head')}, {len(swept[0].specialised)} with a role, stay {left}."
-    return Exhibit(
-        name="survivor_atlas",
-        is_atlas=True,
-        rows=tuple(rows),
-        key=(Key(mark_sample("square"), "left"), Key(mark_sample("cross", "control"), "removed")),
-        alt=finding,
-        shows=finding,
-        how=f"The heads that are left of {run_name(run)}, one atlas per setting, with the letters of their roles before"
-        f" pruning, crossed out where the head is gone.{_letters_mean(targets)}",
-        tables=(_profiles(swept),),
-    )
-
-
-def _letters_mean(targets: Targets) -> str:
-    meant = legend(sorted({target for own in targets.values() for target in own}))
-    return f" Letters: {meant}." if meant else ""
-
-
-def _label(one: Survivors) -> str:
-    left = f"{len(one.kept)} left"
-    return f"{symbol('λ', one.setting)}: {left}" if one.method == HARD_CONCRETE else left
-
-
-def _marks(one: Survivors, targets: Targets) -> dict[Head, Mark]:
-    made = {}
-    for head in sorted(one.heads):
-        gone = head not in one.kept
-        made[head] = lettered(Mark(0.6, "removed" if gone else "left", removed=gone), targets, head)
+    if len(found):
+        columns = ["task"] * several + ["method", "setting", "stay", "found", "expected", "p", *ROLES, "several"]
+        headings = {"setting": "λ or K", "stay": "heads that stay", "found": "with a role", "expected": "by chance"}
+        table = Table("survivors", found, [*columns, "unknown"], headings, words("gates", "survivor_table"))
+        made.append(Fold("Roles of the encoder heads that stay", _figure(found, several=several), (table,)))
+    moved = pandas.DataFrame([row for view, run in runs for row in _drift(view, run)])
+    if len(moved):
+        columns = ["task"] * several + ["model", "removed", "before", "after", "lost", "taken over", "new"]
+        headings = {"removed": "heads removed", "before": "functions before", "after": "functions after"}
+        headings |= {"lost": "lost all heads", "new": "roles that are new"}
+        table = Table("drift", moved, columns, headings)
+        made.append(Fold("Roles before and after pruning", tables=(table,), text=words("gates", "drift")))
     return made
 
 
-def _profiles(swept: list[Survivors]) -> Table:
-    frame = pandas.DataFrame(
-        [{"setting": one.setting, "left": " ".join(map(str, sorted(one.kept))) or "none"} for one in swept]
-    )
-    columns = [Column("setting", "λ or K", numeric=False), Column("left", "heads left", numeric=False)]
-    return table_of(frame, columns, caption="encoder heads left at each setting", filename="survivor-heads.csv")
+def _rows(view: StudyTables, run: str) -> list[dict[str, object]]:
+    """Return a row per method and setting: the heads left, and how many of them held which role."""
+    targets = main_roles(view, run)
+    gates = rows_where(view.gates, run=run)
+    made = []
+    for one in (one for method in (HARD_CONCRETE, *EXACT) for one in survivors(gates, targets, method)):
+        p, low, high = one.chances()
+        row: dict[str, object] = {"task": view.task, "run": run, "method": METHOD_NAMES[one.method], "hue": one.method}
+        row |= {"setting": one.setting, "heads": len(one.heads), "stay": len(one.kept), "found": one.found}
+        row |= {"specialised": len(one.specialised), "expected": one.expected, "low": low, "high": high, "p": p}
+        kinds = Counter(role_of(head, targets) for head in one.kept)
+        row |= {name: kinds[name] for name in (*ROLES, "several", "unknown")}
+        made.append(row | {"names": " ".join(map(str, sorted(one.kept))) or MISSING})
+    return made
+
+
+def _figure(found: pandas.DataFrame, *, several: bool) -> Figure | None:
+    """Return the share of the heads with a role that is left, a panel per task in which heads held one."""
+    made, frames = [], []
+    for task in dict.fromkeys(found["task"]):
+        own = found[(found["task"] == task) & (found["specialised"] > 0)]
+        if own.empty:
+            continue
+        frames.append(_shares(own))
+        drawing = panels.lines(
+            frames[-1],
+            LOOKS,
+            name=f"survivors-{task}",
+            x="share",
+            y="survive",
+            hue="hue",
+            x_label="encoder heads kept (%)",
+            y_label="heads with a role kept (%)",
+            shares=True,
+            limits=(-3, 103),
+        )
+        made.append(Panel(drawing, heading(task) if several else "", task=task))
+    if not made:
+        return None
+    frame = pandas.concat(frames, ignore_index=True)
+    key = [panels.key(look, METHOD_NAMES.get(hue, hue)) for hue, look in LOOKS.items() if hue in set(frame["hue"])]
+    alt, how = words("gates", "survivors_alt"), words("gates", "survivors")
+    return Figure("survivors", tuple(made), alt, how, tuple(key), frame)
+
+
+def _shares(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return heads kept and heads with a role among them in %, of the study, of random survivors, of the paper."""
+    chance = rows.drop_duplicates("stay").assign(found=rows["expected"], hue=RANDOM)
+    here = pandas.concat([rows.assign(low=float("nan"), high=float("nan")), chance])
+    held = sum(SURVIVORS[48][:3])
+    theirs = [{"hue": PAPER, "stay": kept, "found": sum(each[:3])} for kept, each in SURVIVORS.items()]
+    both = pandas.concat([here, pandas.DataFrame(theirs).assign(run="paper", heads=48, specialised=held)])
+    shares = {name: 100 * both[name] / both["specialised"] for name in ("low", "high")}
+    shares |= {"share": 100 * both["stay"] / both["heads"], "survive": 100 * both["found"] / both["specialised"]}
+    return both.assign(task=rows["task"].iloc[0], **shares)[["task", "run", "hue", "setting", *shares]]
+
+
+def _drift(view: StudyTables, run: str) -> list[dict[str, object]]:
+    return [
+        {
+            "task": view.task,
+            "model": one.model,
+            "removed": len(one.removed),
+            "before": len(one.before),
+            "after": len(one.after),
+            "lost": ", ".join(map(target_name, one.lost)) or MISSING,
+            "taken over": ", ".join(map(target_name, one.taken_over)) or MISSING,
+            "new": "; ".join(f"{head}: {target_name(target)}" for target, head in one.new) or MISSING,
+        }
+        for one in drifts(view, run)
+    ]

@@ -1,0 +1,135 @@
+"""The section about what heads do on small tables: its numbers, worked out by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+from claims.claim_tables import OTHER_RUN, Row, offset, rare, relevance, role, study, tracked
+from headroom.claims.study_tables import StudyTables
+from headroom.report.attention_map import pages
+from headroom.report.sections import roles
+from headroom.report.spec import Figure, Section, Table, cells, figures_of
+
+
+def figure(section: Section, name: str) -> Figure:
+    return next(one for one in figures_of(section) if one.name == name)
+
+
+def table(section: Section, name: str) -> dict[str, dict[str, str]]:
+    """Return a table of a section by the first cell of its rows, each by heading."""
+    (one,) = [own for fold in section.folds for own in fold.tables if own.name == name]
+    assert isinstance(one, Table)
+    headings, _, rows = cells(one)
+    return {row[0]: dict(zip(headings, row, strict=True)) for row in rows}
+
+
+def pointing() -> list[Row]:
+    """Subjects are found with 30 points, objects with 15, adverbs with 2; one positional head, one for rare words."""
+    found = [
+        *tracked("E1:1", "nsubj:to-dependent", (0.3, 0.3)),
+        *tracked("E1:2", "obj:to-governor", (0.15, 0.15)),
+        *tracked("E2:1", "advmod:to-dependent", (0.02, 0.02)),
+    ]
+    return [*found, *offset("E2:2", 0.95, 0.9), *offset("E1:1", 0.3, 0.5, target="+2"), rare("E1:1", 0.7)]
+
+
+def test_margins_stand_beside_controls_and_the_paper(tmp_path: Path) -> None:
+    control = tracked("E2:2", "nsubj:to-dependent", (0.05, 0.05), model="untrained")
+    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *control]))
+    shown = table(section, "relations")
+    assert list(shown) == ["verb → subject", "object → verb", "verb → adverb"]
+    assert {name: text for name, text in shown["verb → subject"].items() if name != "relation"} == {
+        "best head": "E1:1", "accuracy (%)": "70.0", "position (%)": "40.0",
+        "margin [95 % interval]": "30.0 [28.0, 32.0]", "untrained (points)": "5.0", "pairs": "100",
+        "paper, WMT (points)": "10.0", "paper, OpenSubtitles (points)": "32.0",
+        "paper, English-German (points)": "11.0", "paper, English-French (points)": "6.0",
+    }  # fmt: skip
+    assert (shown["object → verb"]["untrained (points)"], shown["object → verb"]["paper, WMT (points)"]) == (
+        "–",
+        "32.0",
+    )
+    assert section.figure is not None
+    assert section.figure.name == "relations"
+    assert [entry.name for entry in section.figure.key] == [
+        *("best head, 95 % interval", "untrained model", "paper, WMT", "paper, OpenSubtitles"),
+    ]
+    assert section.remarks == ()
+
+
+def test_roles_without_controls_are_warned_of(tmp_path: Path) -> None:
+    section = roles.section(study(tmp_path, attention_stats=pointing(), roles=[role("E2:2", "-1")]))
+    assert len(section.remarks) == 1
+
+
+def test_atlases_are_lettered_with_roles_of_the_trained_model(tmp_path: Path) -> None:
+    held = [role("E1:1", "nsubj:to-dependent"), role("E2:2", "-1"), role("E2:2", "rarest")]
+    control = [role("E1:2", "-1", model="untrained"), role("E1:1", "amod:to-governor", trees="shuffled")]
+    other = role("E1:1", "nsubj:to-dependent") | {"run": OTHER_RUN}
+    section = roles.section(study(tmp_path, attention_stats=pointing(), roles=[*held, *control, other]))
+    (panel,) = figure(section, "roles").panels
+    assert ">s</text>" in panel.drawing
+    assert ">−1r</text>" in panel.drawing
+    assert "E2:2: 0.900; position −1; rarest word" in panel.drawing
+    assert ">A</text>" not in panel.drawing
+    assert [entry.name for entry in figure(section, "roles").key][1:] == [
+        *("relative position", "verb → subject", "rare words"),
+    ]
+    (one,) = [own for fold in section.folds for own in fold.tables if own.name == "roles"]
+    assert [row[:4] for row in cells(one)[2]] == [
+        ["positional", "−1", "baseline, seed 1", "E2:2"],
+        ["syntactic", "verb → subject", "baseline, seed 1", "E1:1"],
+        ["syntactic", "verb → subject", "baseline, seed 2", "E1:1"],
+        ["rare", "rarest word", "baseline, seed 1", "E2:2"],
+    ]
+
+
+def test_all_that_is_known_of_a_head_is_one_row(tmp_path: Path) -> None:
+    tables = study(
+        tmp_path,
+        attention_stats=pointing(),
+        roles=[role("E2:2", "-1")],
+        relevance=list(relevance([0.8, 0.1, 0.05, 0.05], kind="E", layer=2)),
+    )
+    section = roles.section(tables)
+    shown = table(section, "heads")
+    assert list(shown) == ["E1:1", "E2:1", "E2:2", "E2:3", "E2:4"]
+    first, second = shown["E1:1"], shown["E2:2"]
+    assert (first["position"], first["words there (%)"], first["rare words (%)"]) == ("+2", "30.0", "70.0")
+    assert (second["role"], second["position"], second["words there (%)"]) == ("−1", "−1", "95.0")
+    assert shown["E2:1"]["relevance [95 % interval]"] == "3.20 [3.16, 3.24]"
+    assert (first["role"], first["relevance [95 % interval]"], shown["E2:1"]["confidence"]) == ("–", "–", "–")
+    (panel,) = figure(section, "relevance").panels
+    assert panel.drawing.count("stroke-width:1.5") == 1  # of four even shares only 3.2 is above 1.5
+
+
+def test_roles_alone_are_a_table(tmp_path: Path) -> None:
+    section = roles.section(study(tmp_path, roles=[role("E2:2", "-1")]))
+    assert section.figure is None
+    assert table(section, "roles")["positional"]["words (%)"] == "90.0"
+    confident = roles.section(study(tmp_path / "2", attention_stats=offset("E2:2", 0.95, 0.9)))
+    assert [one.name for one in figures_of(confident)] == ["roles"]
+
+
+def test_what_was_not_examined_says_so() -> None:
+    section = roles.section(StudyTables())
+    assert section.missing.endswith("in this study.")
+    assert not section.folds
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_maps_are_those_of_the_first_run(tmp_path: Path, several: bool) -> None:
+    one = {
+        "head": "E2:3", "role": "syntactic", "target": "nsubj:to-dependent", "sentence": 1,
+        "queries": ["dogs"], "keys": ["dogs", "<b>"], "weights": [[0.3, 0.7]],
+    }  # fmt: skip
+    other = one | {"head": "E1:1", "role": "", "target": "rarest", "sentence": 2}
+    paths = []
+    for run, maps in (("translation.svgd.seed1", [one]), ("translation.baseline.seed1", [one, other])):
+        paths.append(tmp_path / f"{run}.json")
+        paths[-1].write_text(json.dumps({"run": run, "epoch": 8, "maps": maps}), encoding="utf-8")
+    before = "Translation, " if several else ""
+    assert [page.title for page in pages(StudyTables(maps=paths), several=several)] == [
+        f"{before}E2:3, verb → subject, sentence 1",
+        f"{before}E1:1, nearest to rarest word (no role), sentence 2",
+    ]
+    assert pages(StudyTables(), several=several) == []
