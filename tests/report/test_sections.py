@@ -43,12 +43,10 @@ from headroom.report.sections import (
     curves_by_task,
     equal_heads,
     gates,
-    keep_one,
     parameters,
     rank_correlation,
     repulsion,
     retention,
-    retested,
     roles,
     settling,
 )
@@ -221,45 +219,6 @@ def table(exhibit: Exhibit | None, place: int = 0) -> dict[str, tuple[str, ...]]
     """Return a table of an exhibit by the first cell of its rows."""
     assert exhibit is not None
     return {row[0]: row[1:] for row in exhibit.tables[place].rows}
-
-
-def kept_heads() -> list[Row]:
-    """Two layers: in the first another head is best on each set, in the second the same is best on both."""
-    rows = []
-    for layer, head, on, delta, p in (
-        (1, 2, "test", -0.1, 0.4),
-        (1, 3, "choose", -0.8, 0.001),
-        (2, 1, "choose test", 0.3, 0.004),
-        (2, 4, "", -9, 0.001),
-    ):
-        (row,) = sites([delta], kind="E", chosen_on=on, p=p)
-        rows.append(row | {"layer": layer, "head": head})
-    return rows
-
-
-def test_heads_kept_are_shown_by_both_choices(tmp_path: Path) -> None:
-    tables = study(tmp_path, keep_one=classified(kept_heads()))
-    (exhibit,) = keep_one.section(tables).exhibits
-    assert exhibit.tables[0].headings == ("layer", "same data", "other data")
-    assert table(exhibit) == {
-        "1": ("−0.10 (head 2)", "−0.80** (head 3)"),
-        "2": ("+0.30** (head 1)", "+0.30** (head 1)"),  # Holm over two sites: 0.008 and 0.4; 0.002 and 0.004
-    }
-    (paper,) = exhibit.papers
-    assert paper.rows[0] == ("1", "−0.01", "−0.10", "−0.01", "−0.80**")
-    assert paper.rows[11][1:4:2] == ("−0.12", "−0.15")
-    assert "1 of 2 layers show no significant loss (2 with the head chosen on test itself)" in exhibit.shows
-
-
-def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
-    on_choose = effects([2.0, 1.0, 3.0, -1.0, 0.5], p=0.001, set="choose")
-    on_test = effects([0.5, -0.5, 1.0, -1.0, 9.0], set="test")
-    chosen = [row | ({"p": 0.5} if row["delta"] == 0.5 else {}) for row in on_choose]
-    exhibit = retested.exhibit(study(tmp_path, ablation=[*chosen, *on_test]).ablation)
-    assert table(exhibit)["better with p < 0.01"] == ("3", "+2.00", "+0.33", "2")
-    assert table(exhibit)["all that are better"] == ("4", "+1.62", "+2.50", "3")
-    assert "gain +2.00 BLEU there on average and +0.33 on test" in exhibit.shows
-    assert retested.exhibit(study(tmp_path / "2", ablation=on_test).ablation) is None
 
 
 def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
@@ -450,16 +409,16 @@ def test_numbers_of_translation_and_of_classification_go_to_their_exhibits(tmp_p
         keep_one=[*sites([-0.5, -20.0], p=0.001), *classified(row | {"kind": "E"} for row in sites([0.1]))],
     )
     found = index(tables)
-    assert found["Figure 1a"] == (Found("2 of 4 heads within 0.1 BLEU", "figure-ablation_histogram", "translation"),)
+    assert found["Figure 1a"] == (Found("2 of 4 heads within 0.1 BLEU", "figure-ablation_effects", "translation"),)
     assert found["Figure 1b"] == (
-        Found("3 of 4 heads within 0.2 points of accuracy", "figure-ablation_histogram-sst2", "sst2"),
+        Found("3 of 4 heads within 0.2 points of accuracy", "figure-ablation_effects", "sst2"),
     )
     assert found["Table 1"][0].words == "4 of 4 at p < 0.01: 2 worse, 2 better"
     assert numbers_in(found["Table 5"][0].words) == "0 2 −20.00 2"
     assert numbers_in(found["Table 6"][0].words) == "1 1 +0.10 1"
     assert numbers_in(found["Figure 3a"][0].words) == "50 75"
     assert numbers_in(found["Figure 3b"][0].words) == "50 50"
-    assert [one.anchor for one in found["Figure 6"]] == ["figure-curves", "figure-curves-sst2"]
+    assert [one.anchor for one in found["Figure 6"]] == ["figure-curves", "figure-curves"]
     assert found["Figure 4"] == found["Table 4"] == ()
 
 

@@ -18,7 +18,7 @@ from headroom.core.formatting import fixed
 from headroom.core.heads import Head
 from headroom.report import drawing, palette, svg
 from headroom.report.palette import Colour
-from headroom.report.spec import Key
+from headroom.report.spec import Key, Panel
 
 _DASHES = {"": "-", "dashed": (0, (5, 3)), "dotted": (0, (1.5, 2.5)), "dashdot": (0, (5, 2, 1.5, 2))}
 _SVG_DASHES = {"": "none", "dashed": "5 3", "dotted": "1.5 2.5", "dashdot": "5 2 1.5 2"}
@@ -265,3 +265,8 @@ def key(look: Look, name: str, *, line: bool = True) -> Key:
     face = "var(--paper)" if look.is_hollow else f"var(--{look.colour.variable})"
     shape = Markup(drawn + _MARKS[look.marker]).format(look.colour.variable, face, _SVG_DASHES[look.dash])
     return Key(Markup('<svg class="sample" viewBox="0 0 28 12" aria-hidden="true">{}</svg>').format(shape), name)
+
+
+def atlases(drawn: Sequence[Markup], label: str, task: str) -> list[Panel]:
+    """Return the panels of the atlases of one model, one per kind of attention; the first has the label."""
+    return [Panel(one, label if place == 0 else "", task=task) for place, one in enumerate(drawn)]

@@ -68,7 +68,7 @@ ENTRIES = (
         about="scores without one head, translation",
         paper="240 of 288 heads within 0.1 BLEU of the full model",
         kinds=_MT,
-        exhibit="ablation_histogram",
+        exhibit="ablation_effects",
         read=lambda tables: ours.near(tables, 0.1),
     ),
     Entry(
@@ -76,7 +76,7 @@ ENTRIES = (
         about="scores without one head, BERT",
         paper="128 of 144 heads within 0.2 points of accuracy",
         kinds=_BERT,
-        exhibit="ablation_histogram",
+        exhibit="ablation_effects",
         read=lambda tables: ours.near(tables, 0.2),
     ),
     Entry(
@@ -205,8 +205,9 @@ def _found(entry: Entry, tables: StudyTables, shown: set[str]) -> tuple[Found, .
     for task in tables.tasks:
         words = entry.read(tables.of_task(task)) if kind_of(task) in entry.kinds else ""
         suffix = "" if task == tables.task else f"-{task}"
-        # the figure of all tasks is there once; without it a task's own curves stand in
-        names = ["curves_by_task", f"curves{suffix}"] if entry.exhibit == "curves_by_task" else [entry.exhibit + suffix]
+        # a task's own figure, or that of all tasks
+        names = [entry.exhibit + suffix, entry.exhibit]
+        names += [f"curves{suffix}", "curves"] if entry.exhibit == "curves_by_task" else []
         name = next((one for one in names if one in shown), "")
         if words and name:
             found.append(Found(words, f"figure-{name}", task if len(tables.tasks) > 1 else ""))

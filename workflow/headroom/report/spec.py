@@ -161,6 +161,8 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "p_bh": ("p (Benjamini-Hochberg)", p_value),
     "p_mcnemar": ("p (McNemar)", p_value),
     "p_unpaired": ("p (unpaired t)", p_value),
+    "p_first": ("p", p_value),
+    "p_second": ("p", p_value),
 }
 """Heading and form of the columns that many tables have."""
 

@@ -1,0 +1,50 @@
+"""Effects of removing heads: rows of the run that is shown first, and shares of the full model's score."""
+
+from collections.abc import Iterable
+
+import pandas
+
+from headroom.claims.chance import with_scale
+from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.claims.study_tables import StudyTables, TaskKind
+from headroom.report.paper_values import CURVES
+from headroom.report.tasks import words_of
+
+
+def effects(view: StudyTables) -> pandas.DataFrame:
+    """Return the last epoch's rows of `ablation` in the main metric, of one task, with the columns task and name."""
+    rows = last_epochs(view.ablation)
+    rows = rows_where(rows, metric=main_metric(rows))
+    return rows.assign(task=view.task, name=[str(head) for head in heads_of(rows)])
+
+
+def main_effects(view: StudyTables) -> pandas.DataFrame:
+    """Return those of the run that is shown first, on the set that heads are judged on."""
+    rows = effects(view)
+    return rows_where(rows, run=main_run(rows, view), set=main_set(rows))
+
+
+def in_percent(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows with `delta`, `low` and `high` in % of the full model's score (of classifiers, above chance)."""
+    scale = with_scale(rows)["scale"]
+    parts = rows[["delta", "low", "high"]].div(scale.where(scale > 0), axis=0)
+    return rows.assign(**{str(name): 100 * part for name, part in parts.items()})
+
+
+def percent_label(task: str, where: str = "") -> str:
+    """Return the name of an axis of changes in % of the score, with the set they are on."""
+    return f"change{where and f' on {where}'} (% of {words_of(task).score})"
+
+
+def paper_scale(kind: TaskKind) -> float:
+    """Return the score of the first paper's full model; of its classifier, less that without any head."""
+    curve = CURVES[kind]["gradient"]
+    return curve[0] - (curve[-1] if kind == "classification" else 0.0)
+
+
+def shared_limits(frames: Iterable[pandas.DataFrame], *columns: str) -> tuple[float, float]:
+    """Return the ends of an axis on which the numbers of all frames, and 0, have room; columns may be missing."""
+    values = pandas.concat([frame[name] for frame in frames for name in columns if name in frame]).dropna()
+    low, high = min(0.0, values.min()), max(0.0, values.max())
+    margin = 0.05 * (high - low) or 1.0
+    return low - margin, high + margin
