@@ -44,7 +44,6 @@ from headroom.report.sections import (
     equal_heads,
     gates,
     parameters,
-    rank_correlation,
     repulsion,
     retention,
     roles,
@@ -190,25 +189,7 @@ def test_retention_by_kind_and_by_layer() -> None:
     assert (cells["E1"], cells["E2"], cells["D2"]) == ("100", "0", "50")
 
 
-def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
-    usual = {"statistic": "spearman", "heads": 72, "run": RUN}
-    rows = [
-        usual | {"scope": "all", "first": "relevance", "second": "confidence", "value": 0.5, "low": 0.2, "high": 0.7},
-        usual | {"scope": "all", "first": "gates", "second": "relevance", "value": -0.1, "low": -0.3, "high": 0.2},
-        usual | {"scope": "E1", "first": "gates", "second": "relevance", "value": 0.2},
-    ]
-    rows[0]["ceiling"] = 0.81
-    section = rank_correlation.section(study(tmp_path, rank_correlation=rows))
-    exhibit = shown(section, "criteria")
-    assert numbers_in(exhibit.shows) == "0.50 0.20 0.70 −0.10 −0.30 0.20 1 2 0 0.81"
-    ((matrix,),) = [row.panels for row in exhibit.rows]
-    assert matrix.count("<rect") == 2
-    assert "/ 0.81" in matrix
-    assert "1 confidence" in matrix
-    assert len(exhibit.tables[0].rows) == 3
-
-
-@pytest.mark.parametrize("module", [roles, gates, rank_correlation])
+@pytest.mark.parametrize("module", [roles, gates])
 def test_what_was_not_run_says_so(module: Any) -> None:
     section = module.section(StudyTables())
     assert section.missing.endswith("in this study.")

@@ -182,6 +182,7 @@ def matrix(
     negative: Colour = palette.CONTROL,
     limit: float = 1.0,
     decimals: int = 2,
+    width: float = drawing.WIDTH,
 ) -> Markup:
     """Return a panel of a matrix of numbers: the stronger a cell, the further from zero, on limits about zero.
 
@@ -192,11 +193,12 @@ def matrix(
         negative: Colour of negative numbers.
         limit: Number that has the full colour.
         decimals: Decimals of the numbers in cells.
+        width: Width in px, at most 320.
     """
     shades = [(*to_rgb(negative.light), 0.55), (*to_rgb(colour.light), 0.0), (*to_rgb(colour.light), 0.55)]
     colours = LinearSegmentedColormap.from_list("about zero", shades, N=33)
     height = 46.0 + 26.0 * len(values)
-    with drawing.panel(name, x_label="", y_label="", height=height) as panel:
+    with drawing.panel(name, x_label="", y_label="", width=width, height=height) as panel:
         written = values.map(lambda one: "" if one != one else fixed(one, decimals))
         seaborn.heatmap(
             values,
@@ -208,8 +210,10 @@ def matrix(
             cbar=False,
             linewidths=0.6,
             linecolor=palette.RULE.light,
-            annot_kws={"color": palette.INK.light, "fontsize": 10},
+            annot_kws={"color": palette.INK.light, "fontsize": 10.5},
         )
+        edges = [palette.RULE.light if one == one else "none" for one in values.to_numpy().ravel()]
+        panel.axes.collections[0].set_edgecolor(edges)
         panel.axes.grid(visible=False)
         panel.axes.tick_params(length=0)
         panel.axes.set_yticklabels(panel.axes.get_yticklabels(), rotation=0)

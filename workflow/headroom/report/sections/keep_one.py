@@ -53,7 +53,7 @@ def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
     Columns `site` and `task` are added, e.g. E3.
     """
     rows = chosen_heads(view.keep_one, chosen_on)
-    made = [corrected(own) for _, own in rows.groupby("run", sort=False)]
+    made = [corrected(own) for run in view.runs if len(own := rows_where(rows, run=run))]
     rows = pandas.concat(made) if made else rows
     return rows.assign(task=view.task, site=[f"{head.kind}{head.layer}" for head in heads_of(rows)])
 

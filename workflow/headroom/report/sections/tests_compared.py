@@ -36,8 +36,8 @@ def _counts(view: StudyTables) -> list[pandas.DataFrame]:
     made = [_counted(heads, view.task, f"one head ({len(heads)})", part=False)]
     kept = rows_where(view.keep_one, run=run)
     chosen = chosen_heads(kept, "choose")
-    if len(chosen):
-        sites = right_or_wrong(kept).merge(chosen[_HEADS], on=_HEADS)
+    sites = right_or_wrong(kept).merge(chosen[_HEADS], on=_HEADS) if len(chosen) else heads.head(0)
+    if len(sites):
         what = f"all heads of a {words_of(view.task).site} but one ({len(sites)})"
         made.append(_counted(sites, view.task, what, part=True))
     return made
