@@ -1,8 +1,10 @@
 """Single-head ablation: what the removal of each head alone does."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.selection import heads_of, in_order, main_run, main_set, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
@@ -13,14 +15,15 @@ from headroom.report import palette, panels
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.keys import mark_sample
 from headroom.report.names import folded_runs, run_name
-from headroom.report.panels import Look
 from headroom.report.paper_values import ABLATION
 from headroom.report.prose import words
 from headroom.report.sections import retested, tests_compared
 from headroom.report.sections.effects import (
+    LOOKS,
     effects,
     in_percent,
     main_effects,
+    panels_of,
     paper_scale,
     percent_label,
     shared_limits,
@@ -37,7 +40,6 @@ KEY = (
     Key(mark_sample("ring"), "score rises"),
     Key(mark_sample("frame"), f"p < {LEVEL:g} (Holm)"),
 )
-LOOKS = {"here": Look(palette.arm_colour("", []), marker="o"), "paper": Look(palette.INK, marker="D")}
 
 
 def section(study: StudyTables) -> Section:
@@ -95,26 +97,21 @@ def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
     """Return the effects of all heads by kind, beside mean and standard deviation of the paper's."""
     frames = {task: pandas.concat([_ours(rows), _paper(task)]) for task, rows in main.items()}
     limits = shared_limits(frames.values(), "delta", "low", "high")
-    drawn = [
-        panels.dots(
-            frame,
-            LOOKS,
-            name=f"ablation-spread-{task}",
-            row="kind",
-            hue="by",
-            value="delta",
-            label=percent_label(task),
-            reference=0.0,
-            rows=in_order(main[task]["kind"], palette.KIND_NAMES),
-            limits=limits,
-        )
-        for task, frame in frames.items()
-    ]
-    made = tuple(Panel(drawing, label(study, task), task=task) for task, drawing in zip(frames, drawn, strict=True))
+
+    def draw(task: str, frame: pandas.DataFrame) -> Markup:
+        kinds = in_order(main[task]["kind"], palette.KIND_NAMES)
+        own: dict[str, Any] = {
+            "name": f"ablation-spread-{task}",
+            "label": percent_label(task),
+            "limits": limits,
+            "rows": kinds,
+        }
+        return panels.dots(frame, LOOKS, row="kind", hue="by", value="delta", reference=0.0, **own)
+
     names = {"here": "one head", "paper": "paper: mean ± standard deviation"}
     key = tuple(panels.key(LOOKS[by], name, line=by == "paper") for by, name in names.items())
     texts = words("ablation", "spread_alt"), words("ablation", "spread")
-    return Figure("ablation_effects", made, *texts, key, pandas.concat(frames.values()))
+    return Figure("ablation_effects", panels_of(study, frames, draw), *texts, key, pandas.concat(frames.values()))
 
 
 def _ours(rows: pandas.DataFrame) -> pandas.DataFrame:

@@ -1,31 +1,26 @@
 """Agreement across domains: do the same heads matter on other text?"""
 
+from typing import Any
+
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, rows_where
 from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
 from headroom.core.formatting import MISSING, fixed
-from headroom.core.heads import KINDS
-from headroom.report import palette, panels
+from headroom.report import panels
 from headroom.report.keys import kind_keys
 from headroom.report.panels import Look
 from headroom.report.paper_values import AGREEMENT
 from headroom.report.prose import words
-from headroom.report.sections.effects import effects, in_percent, percent_label
-from headroom.report.spec import Figure, Fold, Panel, Section, Table
-from headroom.report.views import label, lacking, views_with
+from headroom.report.sections.effects import HERE, LOOKS, effects, in_percent, panels_of, percent_label
+from headroom.report.spec import Figure, Fold, Section, Table
+from headroom.report.views import lacking, views_with
 
 TITLE = "Agreement across domains"
-LOOKS = {
-    "pearson": Look(palette.arm_colour("", []), marker="o"),
-    "spearman": Look(palette.arm_colour("", []), dash="dashed", marker="s"),
-    "paper": Look(palette.INK, marker="D"),
-}
+SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
 NAMED = 2
 """So many heads with the largest losses have their names beside their marks."""
-
-Pair = tuple[str, str, str]
-"""A task and two of its sets."""
 
 
 def section(study: StudyTables) -> Section:
@@ -33,30 +28,27 @@ def section(study: StudyTables) -> Section:
     views = views_with(study, "agreement")
     if not views:
         return Section("agreement", TITLE, missing=str(words("agreement", "missing")))
-    rows = pandas.concat(agreements(view) for view in views.values())
-    pairs = list(dict.fromkeys(rows[["task", "set_a", "set_b"]].itertuples(index=False, name=None)))
-    first = list({task: pair for task, *pair in reversed(pairs)}.items())[::-1]
-    firsts = [(task, set_a, set_b) for task, (set_a, set_b) in first]
-    correlations = _without_worst(study, rows, firsts)
-    lead = _scatter("agreement", study, views, rows, firsts)
-    others = _scatter("agreement_more", study, views, rows, [pair for pair in pairs if pair not in firsts])
-    folds = [
-        Fold("Agreement in numbers, without the heads of the largest losses", correlations, (_table(rows, study),))
-    ]
-    folds += [Fold("Other pairs of sets", others)] if others.panels else []
-    folds.append(Fold("Method", text=words("agreement", "method")))
-    return Section("agreement", TITLE, lead if lead.panels else None, tuple(folds), lacking(study, views))
+    rows = {task: agreements(view) for task, view in views.items()}
+    effects_of = {task: both for task, view in views.items() if len(both := on_both(view, rows[task]))}
+    frame = pandas.concat(rows.values())
+    label = "Method and numbers, without the heads of the largest losses"
+    numbers = Fold(label, _dropped(study, rows), (_table(frame, study),), words("agreement", "method"))
+    figure = _scatter(study, effects_of) if effects_of else None
+    return Section("agreement", TITLE, figure, (numbers,), lacking(study, views))
 
 
 def agreements(view: StudyTables) -> pandas.DataFrame:
-    """Return the agreement of the run that is shown first, in the main metric, with the paper's where it is known."""
+    """Return the agreement of the run that is shown first, in the main metric.
+
+    Its first pair of sets (`first`) is that of two domains; the paper's values (`paper`) stand beside it.
+    """
     rows = last_epochs(view.agreement)
-    rows = rows_where(rows, run=main_run(rows, view), metric=main_metric(rows)).assign(task=view.task, paper=MISSING)
-    known = paper_values(kind_of(view.task))
-    far = rows["set_b"].eq(rows["set_b"].iloc[0]) & rows["set_a"].eq(rows["set_a"].iloc[0]) & rows["kind"].eq("all")
-    numbers = rows["k"].fillna(rows["dropped"])
-    of_paper = [known.get(key, MISSING) for key in zip(rows["statistic"], numbers, strict=True)]
-    return rows.assign(paper=pandas.Series(of_paper, index=rows.index).where(far, MISSING))
+    rows = rows_where(rows, run=main_run(rows, view), metric=main_metric(rows)).assign(task=view.task)
+    sets = rows[["set_a", "set_b"]]
+    known, numbers = paper_values(kind_of(view.task)), rows["k"].fillna(rows["dropped"])
+    theirs = [known.get(key, MISSING) for key in zip(rows["statistic"], numbers, strict=True)]
+    rows = rows.assign(first=(sets == sets.iloc[0]).all(axis=1), paper=theirs)
+    return rows.assign(paper=rows["paper"].where(rows["first"] & rows["kind"].eq("all"), MISSING))
 
 
 def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
@@ -68,79 +60,70 @@ def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
     return found | {("overlap", k): fixed(float(text.split()[0]) / k) for k, text in shared}
 
 
-def _scatter(
-    name: str, study: StudyTables, views: dict[str, StudyTables], rows: pandas.DataFrame, pairs: list[Pair]
-) -> Figure:
-    """Return a panel per pair of sets: the effects of all heads on both."""
-    runs = dict(rows[["task", "run"]].itertuples(index=False, name=None))
-    frames = {pair: _both(views[pair[0]], runs[pair[0]], *pair[1:]) for pair in pairs}
-    frames = {pair: frame for pair, frame in frames.items() if len(frame)}
-    made = []
-    for (task, set_a, set_b), frame in frames.items():
-        drawing = panels.scatter(
-            frame,
-            name=f"{name}-{set_a}-{set_b}-{task}",
-            x="first",
-            y="second",
-            x_label=percent_label(task, set_a),
-            y_label=percent_label(task, set_b).removeprefix("change "),
-            named=heads_of(frame.sort_values("first").head(NAMED)),
-        )
-        made.append(
-            Panel(drawing, label(study, task, "" if name == "agreement" else f"{set_a} and {set_b}"), task=task)
-        )
-    every = pandas.concat(frames.values()) if frames else None
-    key = kind_keys(KINDS if every is None else set(every["kind"]))
-    return Figure(name, tuple(made), words("agreement", "alt"), words("agreement", "figure"), key, every)
-
-
-def _both(view: StudyTables, run: str, set_a: str, set_b: str) -> pandas.DataFrame:
-    """Return the effect of every head on both sets, in % of the score; no rows if one was not run."""
+def on_both(view: StudyTables, rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the effect of every head on the first pair of sets, in % of the score; no rows if one was not run."""
     if not view.has("ablation"):
         return pandas.DataFrame()
-    rows = in_percent(rows_where(effects(view), run=run))
-    both = [rows_where(rows, set=name) for name in (set_a, set_b)]
-    named = both[0].merge(both[1], on=["task", "run", "kind", "layer", "head"], suffixes=("_a", "_b"))
-    made = named.rename(columns={"delta_a": "first", "delta_b": "second"})
+    run, *sets = rows[["run", "set_a", "set_b"]].iloc[0]
+    every = in_percent(rows_where(effects(view), run=run))
+    first, second = (rows_where(every, set=name) for name in sets)
+    made = first.merge(second, on=["task", "run", "kind", "layer", "head"], suffixes=("_a", "_b"))
+    made = made.rename(columns={"delta_a": "first", "delta_b": "second"})
     return made[["task", "run", "kind", "layer", "head", "set_a", "first", "set_b", "second"]].dropna()
 
 
-def _without_worst(study: StudyTables, rows: pandas.DataFrame, pairs: list[Pair]) -> Figure:
+def _scatter(study: StudyTables, frames: dict[str, pandas.DataFrame]) -> Figure:
+    """Return the effects of all heads on both sets."""
+
+    def draw(task: str, frame: pandas.DataFrame) -> Markup:
+        across, up = (percent_label(task, frame[name].iloc[0]) for name in ("set_a", "set_b"))
+        named = heads_of(frame.sort_values("first").head(NAMED))
+        own: dict[str, Any] = {
+            "x": "first",
+            "y": "second",
+            "x_label": across,
+            "y_label": up.removeprefix("change "),
+            "named": named,
+        }
+        return panels.scatter(frame, name=f"agreement-{task}", **own)
+
+    frame = pandas.concat(frames.values())
+    texts = words("agreement", "alt"), words("agreement", "figure")
+    return Figure("agreement", panels_of(study, frames, draw), *texts, kind_keys(set(frame["kind"])), frame)
+
+
+def _dropped(study: StudyTables, rows: dict[str, pandas.DataFrame]) -> Figure:
     """Return both correlations against the number of heads left out, and the paper's."""
-    frames = {pair: _correlations(rows, *pair) for pair in pairs}
+    frames = {task: _correlations(own) for task, own in rows.items()}
+    looks = {"pearson": HERE, "spearman": SPEARMAN, "paper": LOOKS["paper"]}
     lowest = min(0.0, *(float(frame["low"].min()) for frame in frames.values()))
-    made = []
-    for (task, set_a, set_b), frame in frames.items():
-        drawing = panels.lines(
-            frame,
-            LOOKS,
-            name=f"agreement-dropped-{task}",
-            x="dropped",
-            y="value",
-            hue="statistic",
-            x_label="heads left out",
-            y_label="correlation",
-            limits=(lowest, 1.02),
-        )
-        made.append(Panel(drawing, label(study, task, f"{set_a} and {set_b}"), task=task))
-    names = {"pearson": "Pearson", "spearman": "Spearman", "paper": "Pearson, paper"}
-    key = tuple(panels.key(LOOKS[one], name) for one, name in names.items())
+
+    def draw(task: str, frame: pandas.DataFrame) -> Markup:
+        own: dict[str, Any] = {
+            "name": f"agreement-dropped-{task}",
+            "x_label": "heads left out",
+            "y_label": "correlation",
+        }
+        return panels.lines(frame, looks, x="dropped", y="value", hue="statistic", limits=(lowest, 1.02), **own)
+
+    names = ("Pearson", "Spearman", "Pearson, paper")
+    key = tuple(panels.key(look, name) for look, name in zip(looks.values(), names, strict=True))
     texts = words("agreement", "dropped_alt"), words("agreement", "dropped")
-    return Figure("agreement_dropped", tuple(made), *texts, key, pandas.concat(frames.values()))
+    return Figure("agreement_dropped", panels_of(study, frames, draw), *texts, key, pandas.concat(frames.values()))
 
 
-def _correlations(rows: pandas.DataFrame, task: str, set_a: str, set_b: str) -> pandas.DataFrame:
-    """Return both correlations of a pair of sets over all heads, and the paper's."""
-    ours = rows_where(rows, task=task, set_a=set_a, set_b=set_b, kind="all")
+def _correlations(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return both correlations of the first pair of sets over all heads, and Pearson's of the paper."""
+    ours = rows[rows["first"] & rows["kind"].eq("all") & rows["statistic"].ne("overlap")]
+    task = rows["task"].iloc[0]
     known = [(number, text) for (name, number), text in paper_values(kind_of(task)).items() if name == "pearson"]
     paper = {"dropped": [int(number) for number, _ in known], "value": [float(text.split()[0]) for _, text in known]}
-    theirs = pandas.DataFrame(paper).assign(task=task, run="paper", statistic="paper")
-    return pandas.concat([ours[ours["statistic"] != "overlap"], theirs])
+    return pandas.concat([ours, pandas.DataFrame(paper).assign(task=task, run="paper", statistic="paper")])
 
 
 def _table(rows: pandas.DataFrame, study: StudyTables) -> Table:
     shown = rows[rows["kind"].eq("all") | rows["dropped"].eq(0)]
+    shown = shown.rename(columns={"value": "agreement"}).drop(columns="first")
     columns = [*["task"] * (len(study.tasks) > 1), "set_a", "set_b", "kind", "statistic", "dropped", "k"]
     headings = {"set_a": "set", "set_b": "and", "dropped": "left out", "chance": "by chance"}
-    shown = shown.rename(columns={"value": "agreement"})
     return Table("agreement", shown, [*columns, "agreement ~", "chance", "paper"], headings, words("agreement", "note"))

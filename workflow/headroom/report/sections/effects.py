@@ -1,14 +1,22 @@
 """Effects of removing heads: rows of the run that is shown first, and shares of the full model's score."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.chance import with_scale
 from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
 from headroom.claims.study_tables import StudyTables, TaskKind
+from headroom.report import palette
+from headroom.report.panels import Look
 from headroom.report.paper_values import CURVES
+from headroom.report.spec import Panel
 from headroom.report.tasks import words_of
+from headroom.report.views import label
+
+HERE = Look(palette.arm_colour("", []), marker="o")
+LOOKS = {"here": HERE, "paper": Look(palette.INK, marker="D")}
 
 
 def effects(view: StudyTables) -> pandas.DataFrame:
@@ -48,3 +56,10 @@ def shared_limits(frames: Iterable[pandas.DataFrame], *columns: str) -> tuple[fl
     low, high = min(0.0, values.min()), max(0.0, values.max())
     margin = 0.05 * (high - low) or 1.0
     return low - margin, high + margin
+
+
+def panels_of(
+    study: StudyTables, frames: Mapping[str, pandas.DataFrame], draw: Callable[[str, pandas.DataFrame], Markup]
+) -> tuple[Panel, ...]:
+    """Return a panel per task: what `draw` makes of the task and its rows."""
+    return tuple(Panel(draw(task, frame), label(study, task), task=task) for task, frame in frames.items())

@@ -1,8 +1,10 @@
 """One head per site: every site in turn keeps only its best head, chosen on the same or on other data."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.keep_one import corrected
 from headroom.claims.selection import chosen_heads, heads_of, main_run, main_set, rows_where
@@ -11,18 +13,16 @@ from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import LEVEL
 from headroom.core.formatting import MINUS, MISSING
 from headroom.core.heads import KINDS
-from headroom.report import palette, panels
+from headroom.report import panels
 from headroom.report.keys import mark_sample
-from headroom.report.panels import Look
 from headroom.report.paper_values import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES
 from headroom.report.prose import words
-from headroom.report.sections.effects import in_percent, paper_scale, percent_label, shared_limits
-from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.report.views import label, lacking, views_with
+from headroom.report.sections.effects import LOOKS, in_percent, panels_of, paper_scale, percent_label, shared_limits
+from headroom.report.spec import Figure, Fold, Key, Section, Table
+from headroom.report.views import lacking, views_with
 
 TITLE = "Keeping one head per site"
 OTHER = "choose"
-LOOKS = {"here": Look(palette.arm_colour("", []), marker="o"), "paper": Look(palette.INK, marker="D")}
 
 Values = Mapping[str, Mapping[str, Sequence[str]]]
 """Values of the paper by kind of task, kind of attention and layer, as they are written there."""
@@ -61,28 +61,22 @@ def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
 def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
     frames = {task: _beside_paper(rows, task) for task, rows in main.items()}
     limits = shared_limits(frames.values(), "delta", "low", "high")
-    made = []
-    for task, frame in frames.items():
-        drawing = panels.dots(
-            frame,
-            LOOKS,
-            name=f"keep-one-{task}",
-            row="site",
-            hue="by",
-            value="delta",
-            label=percent_label(task, main[task]["set"].iloc[0]),
-            hollow="hollow",
-            reference=0.0,
-            limits=limits,
-        )
-        made.append(Panel(drawing, label(study, task), task=task))
+
+    def draw(task: str, frame: pandas.DataFrame) -> Markup:
+        own: dict[str, Any] = {
+            "name": f"keep-one-{task}",
+            "label": percent_label(task, main[task]["set"].iloc[0]),
+            "limits": limits,
+        }
+        return panels.dots(frame, LOOKS, row="site", hue="by", value="delta", hollow="hollow", reference=0.0, **own)
+
     key = (
         panels.key(LOOKS["here"], "here, 95 % interval"),
         panels.key(LOOKS["paper"], "paper", line=False),
         Key(mark_sample("ring"), "not significant"),
     )
     texts = words("keep_one", "alt"), words("keep_one", "figure")
-    return Figure("keep_one", tuple(made), *texts, key, pandas.concat(frames.values()))
+    return Figure("keep_one", panels_of(study, frames, draw), *texts, key, pandas.concat(frames.values()))
 
 
 def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:

@@ -1,21 +1,29 @@
 """Winner's curse: heads whose removal improves the score on one set, tested again on another."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.ablation import screened
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.report import palette, panels
-from headroom.report.panels import Look
+from headroom.report import panels
 from headroom.report.prose import words
-from headroom.report.sections.effects import effects, in_percent, main_effects, percent_label, shared_limits
-from headroom.report.spec import Figure, Fold, Panel, Table
-from headroom.report.views import label
+from headroom.report.sections.effects import (
+    HERE,
+    effects,
+    in_percent,
+    main_effects,
+    panels_of,
+    percent_label,
+    shared_limits,
+)
+from headroom.report.spec import Figure, Fold, Table
 
 BEST = 10
-LOOKS = {"heads": Look(palette.arm_colour("", []), marker="o")}
+SIDES = ("first", "second")
 
 
 def fold(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
@@ -23,35 +31,26 @@ def fold(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
     found = {task: pairs for task, view in views.items() if len(pairs := improving(view))}
     if not found:
         return None
-    limits = shared_limits(found.values(), "first", "second")
-    made = []
-    for task, pairs in found.items():
-        drawing = panels.lines(
-            _long(pairs),
-            LOOKS,
-            name=f"retested-{task}",
-            x="on",
-            y="delta",
-            hue="by",
-            units="name",
-            x_label="",
-            y_label=percent_label(task),
-            reference=0.0,
-            limits=limits,
-        )
-        made.append(Panel(drawing, label(study, task), task=task))
+    limits = shared_limits(found.values(), *SIDES)
+
+    def draw(task: str, pairs: pandas.DataFrame) -> Markup:
+        names = {side: f"on {pairs[f'on_{side}'].iloc[0]}" for side in SIDES}
+        long = pairs.melt("name", SIDES, var_name="on", value_name="delta").assign(by="heads")
+        long["on"] = pandas.Categorical(long["on"].map(names), list(names.values()), ordered=True)
+        own: dict[str, Any] = {
+            "name": f"retested-{task}",
+            "x_label": "",
+            "y_label": percent_label(task),
+            "limits": limits,
+        }
+        return panels.lines(long, {"heads": HERE}, x="on", y="delta", hue="by", units="name", reference=0.0, **own)
+
     frame = pandas.concat(found.values())
-    key = (panels.key(LOOKS["heads"], "mean of these heads"),)
-    figure = Figure("retested", tuple(made), words("ablation", "retested_alt"), words("ablation", "retested"), key)
-    task_column = ["task"] if len(study.tasks) > 1 else []
-    columns = [*task_column, "name", "first ~", "p_first", "second ~", "p_second"]
-    headings = {
-        "name": "head",
-        "first": f"change on {frame['on_first'].iloc[0]}",
-        "second": f"change on {frame['on_second'].iloc[0]}",
-    }
-    table = Table("retested", frame, columns, headings)
-    return Fold("Improving heads, tested again on another set", figure, (table,))
+    texts = words("ablation", "retested_alt"), words("ablation", "retested")
+    figure = Figure("retested", panels_of(study, found, draw), *texts, (panels.key(HERE, "mean of these heads"),))
+    columns = [*["task"] * (len(study.tasks) > 1), "name", "first ~", "p_first", "second ~", "p_second"]
+    headings = {"name": "head", **{side: f"change on {frame[f'on_{side}'].iloc[0]}" for side in SIDES}}
+    return Fold("Improving heads, tested again on another set", figure, (Table("retested", frame, columns, headings),))
 
 
 def improving(view: StudyTables) -> pandas.DataFrame:
@@ -60,21 +59,10 @@ def improving(view: StudyTables) -> pandas.DataFrame:
     Changes there (`first`) and on the set that heads are judged on (`second`) are in % of the score.
     """
     run = main_effects(view)["run"].iloc[0]
-    first, second = map(in_percent, screened(rows_where(effects(view), run=run)))
-    best = first[first["delta"] > 0].sort_values("delta", ascending=False).index[:BEST]
-    made = first.loc[best, ["task", "run", "name"]]
-    for name, rows in (("first", first.loc[best]), ("second", second.loc[best])):
-        bounds = {name: rows["delta"], f"{name}_low": rows["low"], f"{name}_high": rows["high"]}
-        made = made.assign(**bounds, **{f"p_{name}": rows["p"], f"on_{name}": rows["set"]})
+    both = [in_percent(rows) for rows in screened(rows_where(effects(view), run=run))]
+    best = both[0][both[0]["delta"] > 0].sort_values("delta", ascending=False).index[:BEST]
+    made = both[0].loc[best, ["task", "run", "name"]]
+    for side, rows in zip(SIDES, both, strict=True):
+        names = {"delta": side, "low": f"{side}_low", "high": f"{side}_high", "p": f"p_{side}", "set": f"on_{side}"}
+        made = made.join(rows[[*names]].rename(columns=names))
     return made
-
-
-def _long(pairs: pandas.DataFrame) -> pandas.DataFrame:
-    """Return one row per head and set, the set on which heads were chosen first."""
-    sides = [
-        pairs.assign(on=f"on {pairs[f'on_{side}'].iloc[0]}", delta=pairs[side], by="heads")
-        for side in ("first", "second")
-    ]
-    names = [rows["on"].iloc[0] for rows in sides]
-    long = pandas.concat(sides)
-    return long.assign(on=pandas.Categorical(long["on"], names, ordered=True))
