@@ -7,17 +7,25 @@ from typing import Any
 import pandas
 import pytest
 from claims.claim_tables import (
+    ENCODER,
     OTHER_RUN,
     RUN,
     Row,
     classified,
     curve,
     effects,
+    gated,
     numbers_in,
+    offset,
+    pruned,
+    rare,
+    role,
     scored,
     sites,
     study,
+    tracked,
 )
+from claims.test_gate_claims import ROLES, kinds, swept
 from headroom.claims.selection import last_arm_curves
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate
@@ -33,11 +41,12 @@ from headroom.report.sections import (
     arm_quality,
     arm_updates,
     curves_by_task,
-    keep_one,
+    equal_heads,
+    gates,
     parameters,
-    rank_correlation,
     repulsion,
-    retested,
+    retention,
+    roles,
     settling,
 )
 from report.example_tables import write_example_study
@@ -47,25 +56,140 @@ def shown(section: Section, name: str) -> Exhibit:
     return next(exhibit for exhibit in section.exhibits if exhibit.name == name)
 
 
-def test_criteria_are_a_triangle_with_ceilings(tmp_path: Path) -> None:
-    usual = {"statistic": "spearman", "heads": 72, "run": RUN}
-    rows = [
-        usual | {"scope": "all", "first": "relevance", "second": "confidence", "value": 0.5, "low": 0.2, "high": 0.7},
-        usual | {"scope": "all", "first": "gates", "second": "relevance", "value": -0.1, "low": -0.3, "high": 0.2},
-        usual | {"scope": "E1", "first": "gates", "second": "relevance", "value": 0.2},
+def pointing() -> list[dict[str, Any]]:
+    """Subjects are found with 30 points, objects with 15, adverbs with 2; one positional head, one for rare words."""
+    found = [
+        *tracked("E1:1", "nsubj:to-dependent", (0.3, 0.3)),
+        *tracked("E1:2", "obj:to-governor", (0.15, 0.15)),
+        *tracked("E2:1", "advmod:to-dependent", (0.02, 0.02)),
     ]
-    rows[0]["ceiling"] = 0.81
-    section = rank_correlation.section(study(tmp_path, rank_correlation=rows))
-    exhibit = shown(section, "criteria")
-    assert numbers_in(exhibit.shows) == "0.50 0.20 0.70 −0.10 −0.30 0.20 1 2 0 0.81"
-    ((matrix,),) = [row.panels for row in exhibit.rows]
-    assert matrix.count("<rect") == 2
-    assert "/ 0.81" in matrix
-    assert "1 confidence" in matrix
-    assert len(exhibit.tables[0].rows) == 3
+    return [*found, *offset("E2:2", 0.95, 0.9), *offset("E1:1", 0.3, 0.5, target="+2"), rare("E1:1", 0.7)]
 
 
-@pytest.mark.parametrize("module", [rank_correlation])
+def test_relations_that_were_not_found_are_named(tmp_path: Path) -> None:
+    control = tracked("E2:2", "nsubj:to-dependent", (0.05, 0.05), model="untrained")
+    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *control]))
+    assert numbers_in(shown(section, "relations").shows) == "1 3 20 1 1 10 20 1 2 10 2 1 10 +5.0"
+    table = shown(section, "relations").tables[0]
+    assert table.rows[0] == (
+        "verb → subject",
+        "E1:1",
+        "70.0\u202f%",
+        "40.0\u202f%",
+        "+30.0 [28.0, 32.0]",
+        "+5.0",
+        "–",
+        "100",
+    )
+    assert section.remarks == ()
+    (paper,) = [one for one in shown(section, "relations").papers if "OpenSubtitles" in str(one.headings)]
+    assert paper.rows[0] == ("verb → subject", "45 / 35", "77 / 45", "70 / 40")
+    assert paper.rows[1][-1] == "–"
+
+
+def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
+    held = [role("E1:1", "nsubj:to-dependent"), role("E2:2", "-1"), role("E2:2", "rarest")]
+    control = [role("E1:2", "-1", model="untrained"), role("E1:1", "amod:to-governor", trees="shuffled")]
+    other = offset("E1:1", 0.1, 0.2, model="untrained")
+    section = roles.section(study(tmp_path, attention_stats=[*pointing(), *other], roles=[*held, *control]))
+    exhibit = shown(section, "roles")
+    assert numbers_in(exhibit.shows) == "2 2 1 1 1 1"
+    (atlas,) = exhibit.rows[0].panels
+    assert ">s</text>" in atlas
+    assert ">−1r</text>" in atlas
+    assert "E2:2: 0.900; position −1; rarest word" in atlas
+    assert ">A</text>" not in atlas
+    assert section.remarks == ()
+
+
+def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> None:
+    def of(run: str, worse: float) -> list[dict[str, Any]]:
+        rows = [
+            pruned(3, -4.0 - worse, heads=10), pruned(7, -1.0, heads=10),
+            pruned(2, -2.0, heads=10, method="exact"), pruned(5, -1.0, heads=10, method="exact"),
+            pruned(2, -8.0, heads=10, method="random", draw=1), pruned(2, -10.0, heads=10, method="random", draw=2),
+        ]  # fmt: skip
+        return [row | {"run": run, "scope": "all"} for row in rows]
+
+    fixed = curve([100.0 - 5 * step for step in range(11)])
+    rescored = curve([100.0 - 4 * step for step in range(11)], ranking="rescored")
+    one = equal_heads.exhibit(study(tmp_path, pruned_models=of(RUN, 0), pruning=[*fixed, *rescored]), [RUN])
+    assert one is not None
+    table = {row[0]: row[1:] for row in one.tables[0].rows}
+    assert one.tables[0].headings == ("heads chosen by", "25\u202f% kept", "50\u202f% kept", "75\u202f% kept")
+    # 25 % of 10 heads are 2.5: of two as near as each other the smaller model
+    assert table["gradient, ranked once, not trained on"][0] == "−40.0 [−41.0, −39.0] (2)"
+    assert table["gradient, ranked anew, not trained on"][1] == "−20.0 [−21.0, −19.0] (5)"
+    assert table["hard concrete"] == ("−4.00 [−5.00, −3.00] (3)", "−4.00 [−5.00, −3.00] (3)", "−1.00 [−2.00, 0.00] (7)")
+    assert table["random, trained on"][0] == "−9.0 [−10.0, −8.0] (2)"
+    assert "bootstrap over the test set of the one run" in one.tables[0].note
+    assert numbers_in(one.shows) == "−2.00 −3.00 −1.00 −40.0 −41.0 −39.0"
+    both = [*of(RUN, 0), *of(OTHER_RUN, 2)]
+    two = equal_heads.exhibit(study(tmp_path / "2", pruned_models=both), [RUN, OTHER_RUN])
+    assert two is not None
+    table = {row[0]: row[1:] for row in two.tables[0].rows}
+    assert table["hard concrete"][0] == "−5.0 [−17.7, 7.7] (3)"  # t with one degree of freedom: 12.7 times 1
+    assert "gradient, ranked once, not trained on" not in table
+
+
+def doubtful() -> list[dict[str, Any]]:
+    return [
+        pruned(12, -1.0, setting=0.1, undecided=7),
+        pruned(20, -1.0, setting=0.05),
+        pruned(48, 0.5, method="continued", undecided="", start="falling"),
+    ]
+
+
+def test_gates_that_did_not_converge_are_warned_of(tmp_path: Path) -> None:
+    tables = study(tmp_path, pruned_models=doubtful())
+    section = gates.section(tables)
+    assert numbers_in(section.remarks[0]) == "1 2 0.1 1 7 48"
+    assert section.remarks[1].startswith("The loss was still falling when gates were added (baseline, seed 1)")
+    assert set(section.remarks) <= set(cautions(tables)[""])
+    settled = study(tmp_path / "2", pruned_models=[pruned(12, -1.0)])
+    assert gates.section(settled).remarks == ()
+    assert not any("converge" in one for one in cautions(settled)[""])
+
+
+def test_gate_scores_stand_beside_the_control_and_the_paper(tmp_path: Path) -> None:
+    exhibit = shown(gates.section(study(tmp_path, pruned_models=doubtful())), "gates")
+    assert numbers_in(exhibit.shows) == "−1.00 −2.00 0.00 20 48 −1.00 −2.00 0.00 12 48 +0.50 −0.50 1.50"
+    rows = {row[0]: row[1:] for row in exhibit.papers[0].rows}
+    assert rows["WMT, 12 of 48"] == ("25\u202f%", "99.5", "99.0 (25\u202f%)")
+    assert rows["WMT, 35 of 48"][-1] == "–"
+    classifier = gates.section(study(tmp_path / "2", pruned_models=classified(doubtful())))
+    assert shown(classifier, "gates").papers == ()
+
+
+def test_survivors_are_counted_by_role(tmp_path: Path) -> None:
+    rows = [*gated(ENCODER[:4]), *gated(ENCODER[3:5], setting=0.2)]
+    section = gates.section(study(tmp_path, gates=rows, roles=ROLES))
+    exhibit = shown(section, "survivors")
+    assert numbers_in(exhibit.shows) == "4 4 4 2.0 0.01"
+    headings = exhibit.tables[0].headings
+    first, second = (dict(zip(headings, row)) for row in exhibit.tables[0].rows)
+    assert {name: first[name] for name in ("positional", "syntactic", "rare", "unknown")} == {
+        "positional": "2", "syntactic": "1", "rare": "1", "unknown": "0",
+    }  # fmt: skip
+    assert (second["with a role"], second["by chance"], second["unknown"]) == ("1", "1.0", "1")
+    atlas = shown(section, "survivor_atlas").rows[1].panels[0]
+    assert atlas.count("line-through") == 3
+    assert [exhibit.name for exhibit in gates.section(study(tmp_path / "2", gates=rows)).exhibits] == []
+
+
+def test_retention_by_kind_and_by_layer() -> None:
+    rows = swept(kinds(8, 8, 8), kinds(4, 8, 6))
+    tables = [row | {"run": RUN, "epoch": 8, "setting": str(row["setting"])} for row in rows]
+    exhibit = retention.exhibit(pandas.DataFrame(tables))
+    assert exhibit is not None
+    assert [row.label[0] for row in exhibit.rows] == ["B", "E", "A", "D"]
+    cells = dict(zip(exhibit.tables[0].headings, exhibit.tables[0].rows[1]))
+    assert cells["removed"] == "25\u202f% (λ or K 1)"
+    assert (cells["E"], cells["A"], cells["D"]) == ("50", "100", "75")
+    assert (cells["E1"], cells["E2"], cells["D2"]) == ("100", "0", "50")
+
+
+@pytest.mark.parametrize("module", [roles, gates])
 def test_what_was_not_run_says_so(module: Any) -> None:
     section = module.section(StudyTables())
     assert section.missing.endswith("in this study.")
@@ -76,45 +200,6 @@ def table(exhibit: Exhibit | None, place: int = 0) -> dict[str, tuple[str, ...]]
     """Return a table of an exhibit by the first cell of its rows."""
     assert exhibit is not None
     return {row[0]: row[1:] for row in exhibit.tables[place].rows}
-
-
-def kept_heads() -> list[Row]:
-    """Two layers: in the first another head is best on each set, in the second the same is best on both."""
-    rows = []
-    for layer, head, on, delta, p in (
-        (1, 2, "test", -0.1, 0.4),
-        (1, 3, "choose", -0.8, 0.001),
-        (2, 1, "choose test", 0.3, 0.004),
-        (2, 4, "", -9, 0.001),
-    ):
-        (row,) = sites([delta], kind="E", chosen_on=on, p=p)
-        rows.append(row | {"layer": layer, "head": head})
-    return rows
-
-
-def test_heads_kept_are_shown_by_both_choices(tmp_path: Path) -> None:
-    tables = study(tmp_path, keep_one=classified(kept_heads()))
-    (exhibit,) = keep_one.section(tables).exhibits
-    assert exhibit.tables[0].headings == ("layer", "same data", "other data")
-    assert table(exhibit) == {
-        "1": ("−0.10 (head 2)", "−0.80** (head 3)"),
-        "2": ("+0.30** (head 1)", "+0.30** (head 1)"),  # Holm over two sites: 0.008 and 0.4; 0.002 and 0.004
-    }
-    (paper,) = exhibit.papers
-    assert paper.rows[0] == ("1", "−0.01", "−0.10", "−0.01", "−0.80**")
-    assert paper.rows[11][1:4:2] == ("−0.12", "−0.15")
-    assert "1 of 2 layers show no significant loss (2 with the head chosen on test itself)" in exhibit.shows
-
-
-def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
-    on_choose = effects([2.0, 1.0, 3.0, -1.0, 0.5], p=0.001, set="choose")
-    on_test = effects([0.5, -0.5, 1.0, -1.0, 9.0], set="test")
-    chosen = [row | ({"p": 0.5} if row["delta"] == 0.5 else {}) for row in on_choose]
-    exhibit = retested.exhibit(study(tmp_path, ablation=[*chosen, *on_test]).ablation)
-    assert table(exhibit)["better with p < 0.01"] == ("3", "+2.00", "+0.33", "2")
-    assert table(exhibit)["all that are better"] == ("4", "+1.62", "+2.50", "3")
-    assert "gain +2.00 BLEU there on average and +0.33 on test" in exhibit.shows
-    assert retested.exhibit(study(tmp_path / "2", ablation=on_test).ablation) is None
 
 
 def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
@@ -305,16 +390,16 @@ def test_numbers_of_translation_and_of_classification_go_to_their_exhibits(tmp_p
         keep_one=[*sites([-0.5, -20.0], p=0.001), *classified(row | {"kind": "E"} for row in sites([0.1]))],
     )
     found = index(tables)
-    assert found["Figure 1a"] == (Found("2 of 4 heads within 0.1 BLEU", "figure-ablation_histogram", "translation"),)
+    assert found["Figure 1a"] == (Found("2 of 4 heads within 0.1 BLEU", "figure-ablation_effects", "translation"),)
     assert found["Figure 1b"] == (
-        Found("3 of 4 heads within 0.2 points of accuracy", "figure-ablation_histogram-sst2", "sst2"),
+        Found("3 of 4 heads within 0.2 points of accuracy", "figure-ablation_effects", "sst2"),
     )
     assert found["Table 1"][0].words == "4 of 4 at p < 0.01: 2 worse, 2 better"
     assert numbers_in(found["Table 5"][0].words) == "0 2 −20.00 2"
     assert numbers_in(found["Table 6"][0].words) == "1 1 +0.10 1"
     assert numbers_in(found["Figure 3a"][0].words) == "50 75"
     assert numbers_in(found["Figure 3b"][0].words) == "50 50"
-    assert [one.anchor for one in found["Figure 6"]] == ["figure-curves", "figure-curves-sst2"]
+    assert [one.anchor for one in found["Figure 6"]] == ["figure-curves", "figure-curves"]
     assert found["Figure 4"] == found["Table 4"] == ()
 
 
@@ -326,6 +411,12 @@ def test_few_seeds_are_named(example_tables: StudyTables) -> None:
         "CoLA": [one_seed],
     }
     assert cautions(example_tables.of_task("sst2")) == {"": [one_seed]}
+
+
+def test_deep_models_are_shown_by_pairs_of_layers() -> None:
+    layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
+    assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
+    assert list(retention.layer_groups(layers.head(3))["group"]) == ["D1", "D2", "D3"]
 
 
 def pruned_epochs(*full: float) -> list[Row]:

@@ -61,9 +61,13 @@ def enough_share(rows: pandas.DataFrame, *, level: float, margin: float) -> Esti
     The value counts sites that are not significantly worse (Holm over the sites); the bounds are those of
     `bounded_share`.
     """
-    corrected = pandas.Series(holm(rows["p"].tolist()), index=rows.index)
-    worse = (corrected < level) & (rows["delta"] < 0)
+    worse = (corrected(rows)["p_holm"] < level) & (rows["delta"] < 0)
     return bounded_share((~worse).to_numpy(), rows, margin)
+
+
+def corrected(sites: pandas.DataFrame) -> pandas.DataFrame:
+    """Return one run's heads that were chosen, one per site, with `p_holm` corrected over these sites alone."""
+    return sites.assign(p_holm=holm(sites["p"].tolist()))
 
 
 def last_cross_site(tables: StudyTables, *, catastrophe: float) -> list[Reading]:

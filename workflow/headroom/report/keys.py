@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from headroom.core.heads import KINDS
 from headroom.report import palette
-from headroom.report.exhibits import Key
+from headroom.report.spec import Key
 
 
 def line_sample(colour: str, dash: str = "", marker: str = "") -> Markup:

@@ -6,8 +6,6 @@ from headroom.report import exhibits as old
 from headroom.report import spec
 
 EXHIBITS = {
-    "ablation_histogram": "distribution of effects",
-    "criteria": "agreement of criteria",
     "curves_by_kind": "each kind of attention alone",
     "curves_by_layer": "each layer alone",
     "curves_by_task": "all tasks",
@@ -17,9 +15,7 @@ EXHIBITS = {
     "head_diversity": "diversity of heads",
     "arm_pruning": "pruning by arm",
     "update_cost": "time of an update",
-    "rank_correlation": "agreement of criteria",
     "retention": "heads that stay over λ",
-    "retested": "improving heads, tested again",
     "scratch": "trained from scratch",
     "maps": "attention maps",
 }

@@ -18,7 +18,7 @@ from headroom.core.formatting import fixed
 from headroom.core.heads import Head
 from headroom.report import drawing, palette, svg
 from headroom.report.palette import Colour
-from headroom.report.spec import Key
+from headroom.report.spec import Key, Panel
 
 _DASHES = {"": "-", "dashed": (0, (5, 3)), "dotted": (0, (1.5, 2.5)), "dashdot": (0, (5, 2, 1.5, 2))}
 _SVG_DASHES = {"": "none", "dashed": "5 3", "dotted": "1.5 2.5", "dashdot": "5 2 1.5 2"}
@@ -184,6 +184,7 @@ def matrix(
     negative: Colour = palette.CONTROL,
     limit: float = 1.0,
     decimals: int = 2,
+    width: float = drawing.WIDTH,
 ) -> Markup:
     """Return a panel of a matrix of numbers: the stronger a cell, the further from zero, on limits about zero.
 
@@ -194,11 +195,12 @@ def matrix(
         negative: Colour of negative numbers.
         limit: Number that has the full colour.
         decimals: Decimals of the numbers in cells.
+        width: Width in px, at most 320.
     """
     shades = [(*to_rgb(negative.light), 0.55), (*to_rgb(colour.light), 0.0), (*to_rgb(colour.light), 0.55)]
     colours = LinearSegmentedColormap.from_list("about zero", shades, N=33)
     height = 46.0 + 26.0 * len(values)
-    with drawing.panel(name, x_label="", y_label="", height=height) as panel:
+    with drawing.panel(name, x_label="", y_label="", width=width, height=height) as panel:
         written = values.map(lambda one: "" if one != one else fixed(one, decimals))
         seaborn.heatmap(
             values,
@@ -210,8 +212,10 @@ def matrix(
             cbar=False,
             linewidths=0.6,
             linecolor=palette.RULE.light,
-            annot_kws={"color": palette.INK.light, "fontsize": 10},
+            annot_kws={"color": palette.INK.light, "fontsize": 10.5},
         )
+        edges = [palette.RULE.light if one == one else "none" for one in values.to_numpy().ravel()]
+        panel.axes.collections[0].set_edgecolor(edges)
         panel.axes.grid(visible=False)
         panel.axes.tick_params(length=0)
         panel.axes.set_yticklabels(panel.axes.get_yticklabels(), rotation=0)
@@ -267,3 +271,8 @@ def key(look: Look, name: str, *, line: bool = True) -> Key:
     face = "var(--paper)" if look.is_hollow else f"var(--{look.colour.variable})"
     shape = Markup(drawn + _MARKS[look.marker]).format(look.colour.variable, face, _SVG_DASHES[look.dash])
     return Key(Markup('<svg class="sample" viewBox="0 0 28 12" aria-hidden="true">{}</svg>').format(shape), name)
+
+
+def atlases(drawn: Sequence[Markup], label: str, task: str) -> list[Panel]:
+    """Return the panels of the atlases of one model, one per kind of attention; the first has the label."""
+    return [Panel(one, label if place == 0 else "", task=task) for place, one in enumerate(drawn)]

@@ -8,7 +8,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.metrics import metric_name
-from headroom.core.formatting import MISSING, count, estimate, fixed, number, p_value, percent
+from headroom.core.formatting import MISSING, correlation, count, estimate, fixed, number, p_value, percent
 from headroom.report.names import criterion_name, run_name
 from headroom.report.tasks import task_name
 
@@ -161,10 +161,14 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "p_bh": ("p (Benjamini-Hochberg)", p_value),
     "p_mcnemar": ("p (McNemar)", p_value),
     "p_unpaired": ("p (unpaired t)", p_value),
+    "p_first": ("p", p_value),
+    "p_second": ("p", p_value),
 }
 """Heading and form of the columns that many tables have."""
 
 INTERVAL = " ~"
+CORRELATIONS = ("spearman", "agreement")
+"""Columns of numbers between -1 and 1, which are written with two decimals and without a plus sign."""
 
 IN_TENTHS = ("(%)", "(points)")
 """Columns whose names end so have one decimal."""
@@ -197,6 +201,8 @@ def _plain(value: Any) -> str:
 
 def _with_interval(frame: pandas.DataFrame, name: str) -> list[str]:
     ends = [f"{name}_low", f"{name}_high"] if f"{name}_low" in frame else ["low", "high"]
+    if name in CORRELATIONS:
+        return [correlation(*three) for three in frame[[name, *ends]].to_numpy(dtype=float)]
     is_change = name.startswith(("delta", "difference"))
     return [estimate(*three, signed=is_change) for three in frame[[name, *ends]].to_numpy(dtype=float)]
 

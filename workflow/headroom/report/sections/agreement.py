@@ -1,135 +1,129 @@
 """Agreement across domains: do the same heads matter on other text?"""
 
-import pandas
+from typing import Any
 
-from headroom.claims.metrics import metric_name, metric_word
-from headroom.claims.selection import last_epochs, main_metric, main_run, rows_where
-from headroom.claims.study_tables import StudyTables, kind_of
-from headroom.core.formatting import MISSING, correlation, count, fixed
-from headroom.core.heads import Head
-from headroom.report.exhibits import Column, Exhibit, Key, Paper, Row, Section, Table, table_of
-from headroom.report.figures import agreement as figures
-from headroom.report.keys import kind_keys, line_sample
-from headroom.report.names import run_name
-from headroom.report.published import AGREEMENT, AGREEMENT_ROWS, SOURCES
-from headroom.report.sections.ablation import NEAR_SETS
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, rows_where
+from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
+from headroom.core.formatting import MISSING, fixed
+from headroom.report import panels
+from headroom.report.keys import kind_keys
+from headroom.report.panels import Look
+from headroom.report.published import AGREEMENT
+from headroom.report.prose import words
+from headroom.report.sections.effects import HERE, LOOKS, effects, in_percent, panels_of, percent_label
+from headroom.report.spec import Figure, Fold, Section, Table
+from headroom.report.views import lacking, views_with
 
 TITLE = "Agreement across domains"
+SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
+NAMED = 2
+"""So many heads with the largest losses have their names beside their marks."""
 
 
-def section(tables: StudyTables) -> Section:
+def section(study: StudyTables) -> Section:
     """Return the section about the correlation of ablation effects between test sets."""
-    if not tables.has("agreement"):
-        return Section("agreement", TITLE, missing="Agreement across domains was not computed in this study.")
-    rows = last_epochs(tables.agreement)
-    run = main_run(rows, tables)
-    rows = rows_where(rows, run=run)
-    metric = main_metric(rows)
-    pairs = list(dict.fromkeys(zip(rows["set_a"], rows["set_b"], strict=True)))
-    lead = (
-        "If a head’s importance belongs to the model rather than to one kind of text, the effects of removing"
-        f" it should agree between domains. Every head’s effect is compared between sets; shown is {run_name(run)}."
-    )
-    exhibits = tuple(
-        _exhibit(tables, rows_where(rows, set_a=set_a, set_b=set_b), metric, run, place)
-        for place, (set_a, set_b) in enumerate(pairs)
-    )
-    return Section("agreement", TITLE, lead=lead, exhibits=exhibits)
+    views = views_with(study, "agreement")
+    if not views:
+        return Section("agreement", TITLE, missing=str(words("agreement", "missing")))
+    rows = {task: agreements(view) for task, view in views.items()}
+    effects_of = {task: both for task, view in views.items() if len(both := on_both(view, rows[task]))}
+    frame = pandas.concat(rows.values())
+    label = "Method and numbers, without the heads of the largest losses"
+    numbers = Fold(label, _dropped(study, rows), (_table(frame, study),), words("agreement", "method"))
+    figure = _scatter(study, effects_of) if effects_of else None
+    return Section("agreement", TITLE, figure, (numbers,), lacking(study, views))
 
 
-def _exhibit(tables: StudyTables, rows: pandas.DataFrame, metric: str, run: str, place: int) -> Exhibit:
-    set_a, set_b = rows["set_a"].iloc[0], rows["set_b"].iloc[0]
-    shown = rows_where(rows, metric=metric)
-    effects = _effects(tables, run, metric)
-    panels = []
-    if {set_a, set_b} <= set(effects.columns):
-        both = effects[[set_a, set_b]].dropna()
-        worst = [Head(*index) for index in both.sort_values(set_a).index[:3]]
-        names = {"set_a": set_a, "set_b": set_b, "metric": metric_name(metric), "name": f"scatter-{place}"}
-        panels.append(figures.scatter(both, worst=worst, **names))
-    overall = rows_where(shown, kind="all")
-    panels.append(figures.without_worst(overall, name=f"dropped-{place}"))
-    finding = _finding(overall, set_a, set_b)
-    if set_a in NEAR_SETS and set_b in NEAR_SETS:
-        finding += " Both sets are of the same domain: this is about the agreement that noise leaves room for."
-    return Exhibit(
-        name="agreement" if place == 0 else f"agreement_{place + 1}",
-        rows=(Row("", tuple(panels)),),
-        key=(
-            *kind_keys(set(rows["kind"])),
-            Key(line_sample("ink", marker="o"), "Pearson"),
-            Key(line_sample("ink", "5 3", marker="s"), "Spearman"),
-        ),
-        alt=finding,
-        shows=finding,
-        how="Left: one mark per head, the change in score without it on both sets; the three worst are named."
-        " Right: both correlations, with 95 % bootstrap bands, when the heads with the largest losses are left"
-        " out: a correlation carried by a few heads falls.",
-        tables=(_table(rows),),
-        papers=(_paper(overall, kind_of(tables.task)),) if place == 0 else (),
-    )
+def agreements(view: StudyTables) -> pandas.DataFrame:
+    """Return the agreement of the run that is shown first, in the main metric.
+
+    Its first pair of sets (`first`) is that of two domains; the paper's values (`paper`) stand beside it.
+    """
+    rows = last_epochs(view.agreement)
+    rows = rows_where(rows, run=main_run(rows, view), metric=main_metric(rows)).assign(task=view.task)
+    sets = rows[["set_a", "set_b"]]
+    known, numbers = paper_values(kind_of(view.task)), rows["k"].fillna(rows["dropped"])
+    theirs = [known.get(key, MISSING) for key in zip(rows["statistic"], numbers, strict=True)]
+    rows = rows.assign(first=(sets == sets.iloc[0]).all(axis=1), paper=theirs)
+    return rows.assign(paper=rows["paper"].where(rows["first"] & rows["kind"].eq("all"), MISSING))
 
 
-def _effects(tables: StudyTables, run: str, metric: str) -> pandas.DataFrame:
-    """Return the change in score of every head (rows) on every set (columns)."""
-    if not tables.has("ablation"):
+def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
+    """Return the paper's agreement by statistic and number of heads left out, or of overlaps by number of heads."""
+    pearson, spearman, without, common = AGREEMENT[kind]
+    found: dict[tuple[str, float], str] = {("pearson", 0.0): pearson, ("spearman", 0.0): spearman}
+    found |= {("pearson", dropped): text for dropped, text in zip((1, 2, 5, 10), without.split(", "), strict=True)}
+    shared = zip((5, 10, 20), common.split(", "), strict=True)
+    return found | {("overlap", k): fixed(float(text.split()[0]) / k) for k, text in shared}
+
+
+def on_both(view: StudyTables, rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the effect of every head on the first pair of sets, in % of the score; no rows if one was not run."""
+    if not view.has("ablation"):
         return pandas.DataFrame()
-    rows = rows_where(last_epochs(tables.ablation), run=run, metric=metric)
-    return rows.pivot_table(index=["kind", "layer", "head"], columns="set", values="delta")
+    run, *sets = rows[["run", "set_a", "set_b"]].iloc[0]
+    every = in_percent(rows_where(effects(view), run=run))
+    first, second = (rows_where(every, set=name) for name in sets)
+    made = first.merge(second, on=["task", "run", "kind", "layer", "head"], suffixes=("_a", "_b"))
+    made = made.rename(columns={"delta_a": "first", "delta_b": "second"})
+    return made[["task", "run", "kind", "layer", "head", "set_a", "first", "set_b", "second"]].dropna()
 
 
-def _value(rows: pandas.DataFrame, **where: object) -> str:
-    chosen = rows_where(rows, **where)
-    if chosen.empty:
-        return MISSING
-    row = chosen.iloc[0]
-    return correlation(row["value"], row["low"], row["high"])
+def _scatter(study: StudyTables, frames: dict[str, pandas.DataFrame]) -> Figure:
+    """Return the effects of all heads on both sets."""
+
+    def draw(task: str, frame: pandas.DataFrame) -> Markup:
+        across, up = (percent_label(task, frame[name].iloc[0]) for name in ("set_a", "set_b"))
+        named = heads_of(frame.sort_values("first").head(NAMED))
+        own: dict[str, Any] = {
+            "x": "first",
+            "y": "second",
+            "x_label": across,
+            "y_label": up.removeprefix("change "),
+            "named": named,
+        }
+        return panels.scatter(frame, name=f"agreement-{task}", **own)
+
+    frame = pandas.concat(frames.values())
+    texts = words("agreement", "alt"), words("agreement", "figure")
+    return Figure("agreement", panels_of(study, frames, draw), *texts, kind_keys(set(frame["kind"])), frame)
 
 
-def _finding(rows: pandas.DataFrame, set_a: str, set_b: str) -> str:
-    metric = metric_word(rows["metric"].iloc[0])
-    pearson, spearman = (_value(rows, statistic=name, dropped=0) for name in ("pearson", "spearman"))
-    text = f"Effects in {metric} on {set_a} and {set_b} correlate with Pearson {pearson} and Spearman {spearman}"
-    most = rows_where(rows, statistic="pearson")["dropped"].max()
-    if most > 0:
-        without = _value(rows, statistic="pearson", dropped=most)
-        text += f"; without the {count(most)} worst heads Pearson is {without}"
-    return text + "."
+def _dropped(study: StudyTables, rows: dict[str, pandas.DataFrame]) -> Figure:
+    """Return both correlations against the number of heads left out, and the paper's."""
+    frames = {task: _correlations(own) for task, own in rows.items()}
+    looks = {"pearson": HERE, "spearman": SPEARMAN, "paper": LOOKS["paper"]}
+    lowest = min(0.0, *(float(frame["low"].min()) for frame in frames.values()))
+
+    def draw(task: str, frame: pandas.DataFrame) -> Markup:
+        own: dict[str, Any] = {
+            "name": f"agreement-dropped-{task}",
+            "x_label": "heads left out",
+            "y_label": "correlation",
+        }
+        return panels.lines(frame, looks, x="dropped", y="value", hue="statistic", limits=(lowest, 1.02), **own)
+
+    names = ("Pearson", "Spearman", "Pearson, paper")
+    key = tuple(panels.key(look, name) for look, name in zip(looks.values(), names, strict=True))
+    texts = words("agreement", "dropped_alt"), words("agreement", "dropped")
+    return Figure("agreement_dropped", panels_of(study, frames, draw), *texts, key, pandas.concat(frames.values()))
 
 
-def _table(rows: pandas.DataFrame) -> Table:
-    frame = rows.assign(shown=[correlation(*three) for three in rows[["value", "low", "high"]].to_numpy()])
-    columns = [
-        Column("kind", "kind", numeric=False),
-        Column("metric", "metric", metric_name, numeric=False),
-        Column("statistic", "statistic", numeric=False),
-        Column("dropped", "left out", count),
-        Column("k", "k", count),
-        Column("shown", "value [95 % interval]"),
-        Column("chance", "by chance", fixed),
-    ]
-    filename = f"agreement-{rows['set_a'].iloc[0]}-{rows['set_b'].iloc[0]}.csv"
-    caption = f"agreement between {rows['set_a'].iloc[0]} and {rows['set_b'].iloc[0]}"
-    note = "overlap: share of the k heads with the largest losses on one set that are among those of the other."
-    return table_of(frame, columns, caption=caption, filename=filename, note=note)
+def _correlations(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return both correlations of the first pair of sets over all heads, and Pearson's of the paper."""
+    ours = rows[rows["first"] & rows["kind"].eq("all") & rows["statistic"].ne("overlap")]
+    task = rows["task"].iloc[0]
+    known = [(number, text) for (name, number), text in paper_values(kind_of(task)).items() if name == "pearson"]
+    paper = {"dropped": [int(number) for number, _ in known], "value": [float(text.split()[0]) for _, text in known]}
+    return pandas.concat([ours, pandas.DataFrame(paper).assign(task=task, run="paper", statistic="paper")])
 
 
-def _paper(rows: pandas.DataFrame, kind: str) -> Paper:
-    ours = (
-        _value(rows, statistic="pearson", dropped=0),
-        _value(rows, statistic="spearman", dropped=0),
-        ", ".join(_value(rows, statistic="pearson", dropped=most).split(" ")[0] for most in (1, 2, 5, 10)),
-        ", ".join(_common(rows, k) for k in (5, 10, 20)),
-    )
-    made = tuple((name, paper, here) for name, paper, here in zip(AGREEMENT_ROWS, AGREEMENT[kind], ours, strict=True))
-    caption = "Agreement of ablation effects between two domains, all heads"
-    return Paper(caption=caption, headings=("", "paper", "here"), rows=made, source=SOURCES["agreement", kind])
-
-
-def _common(rows: pandas.DataFrame, k: int) -> str:
-    """Return how many of the k worst heads are common to both sets, and how many would be by chance."""
-    chosen = rows_where(rows, statistic="overlap", k=k)
-    if chosen.empty:
-        return MISSING
-    value, chance = chosen[["value", "chance"]].to_numpy()[0]
-    return f"{count(k * value)} ({fixed(k * chance, 1)})"
+def _table(rows: pandas.DataFrame, study: StudyTables) -> Table:
+    shown = rows[rows["kind"].eq("all") | rows["dropped"].eq(0)]
+    shown = shown.rename(columns={"value": "agreement"}).drop(columns="first")
+    columns = [*["task"] * (len(study.tasks) > 1), "set_a", "set_b", "kind", "statistic", "dropped", "k"]
+    headings = {"set_a": "set", "set_b": "and", "dropped": "left out", "chance": "by chance"}
+    return Table("agreement", shown, [*columns, "agreement ~", "chance", "paper"], headings, words("agreement", "note"))

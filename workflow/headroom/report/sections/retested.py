@@ -1,88 +1,68 @@
-"""Winner's curse: heads whose removal improves the score, selected on one set and tested again on another."""
+"""Winner's curse: heads whose removal improves the score on one set, tested again on another."""
 
-import numpy
+from collections.abc import Mapping
+from typing import Any
+
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.ablation import screened
-from headroom.claims.metrics import metric_points
-from headroom.claims.significance import SCREENING
-from headroom.core.formatting import count, fixed, plural
-from headroom.report.exhibits import Column, Exhibit, Key, Row, table_of
-from headroom.report.figures.retested import slopes
-from headroom.report.keys import kind_keys, line_sample
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.report import panels
+from headroom.report.prose import words
+from headroom.report.sections.effects import (
+    HERE,
+    effects,
+    in_percent,
+    main_effects,
+    panels_of,
+    percent_label,
+    shared_limits,
+)
+from headroom.report.spec import Figure, Fold, Table
 
 BEST = 10
-FEW = 3
-"""Below this number of significant heads the best ones are drawn instead."""
+SIDES = ("first", "second")
 
 
-def exhibit(rows: pandas.DataFrame) -> Exhibit | None:
-    """Return the improving heads of one run (its rows of `ablation`) on both sets; None without a second set."""
-    first, second = screened(rows)
-    if first.empty:
+def fold(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
+    """Return the heads that improve most on both sets, of all tasks; None without a second set or such a head."""
+    found = {task: pairs for task, view in views.items() if len(pairs := improving(view))}
+    if not found:
         return None
-    names = (str(first["set"].iloc[0]), str(second["set"].iloc[0]))
-    selected = _selections(first)
-    frame = pandas.DataFrame([{"selected": text, **_gains(first, second, where)} for text, where in selected.items()])
-    word, where = _drawn(selected)
-    effects = pandas.DataFrame({"kind": first["kind"], "first": first["delta"], "second": second["delta"]})[where]
-    points = metric_points(str(first["metric"].iloc[0]))
-    finding = _finding(frame, word, names, points)
-    columns = [
-        Column("selected", f"selected on {names[0]}", numeric=False),
-        Column("heads", "heads", count),
-        Column("first", f"mean gain on {names[0]}", lambda value: fixed(value, 2, signed=True)),
-        Column("second", f"the same heads on {names[1]}", lambda value: fixed(value, 2, signed=True)),
-        Column("positive", f"still better on {names[1]}", count),
-    ]
-    table = table_of(frame, columns, caption="improving heads on both sets", filename="retested.csv")
-    panel = slopes(effects, sets=names, label=f"change ({points})")
-    keys = (*kind_keys(set(effects["kind"])), Key(line_sample("ink", marker="D"), "mean"))
-    return Exhibit(
-        name="retested",
-        rows=(Row(word[:1].upper() + word[1:], (panel,)),),
-        key=keys,
-        alt=finding,
-        shows=finding,
-        how=f"Each line is a head whose removal improves the score on {names[0]}; where it ends is what its removal"
-        f" does on {names[1]}, which had no part in the selection. Of many heads the best look better than they are:"
-        " what is left on the second set is the gain to expect.",
-        tables=(table,),
-    )
+    limits = shared_limits(found.values(), *SIDES)
+
+    def draw(task: str, pairs: pandas.DataFrame) -> Markup:
+        names = {side: f"on {pairs[f'on_{side}'].iloc[0]}" for side in SIDES}
+        long = pairs.melt("name", SIDES, var_name="on", value_name="delta").assign(by="heads")
+        long["on"] = pandas.Categorical(long["on"].map(names), list(names.values()), ordered=True)
+        own: dict[str, Any] = {
+            "name": f"retested-{task}",
+            "x_label": "",
+            "y_label": percent_label(task),
+            "limits": limits,
+        }
+        return panels.lines(long, {"heads": HERE}, x="on", y="delta", hue="by", units="name", reference=0.0, **own)
+
+    frame = pandas.concat(found.values())
+    texts = words("ablation", "retested_alt"), words("ablation", "retested")
+    figure = Figure("retested", panels_of(study, found, draw), *texts, (panels.key(HERE, "mean of these heads"),))
+    columns = [*["task"] * (len(study.tasks) > 1), "name", "first ~", "p_first", "second ~", "p_second"]
+    headings = {"name": "head", **{side: f"change on {frame[f'on_{side}'].iloc[0]}" for side in SIDES}}
+    return Fold("Improving heads, tested again on another set", figure, (Table("retested", frame, columns, headings),))
 
 
-def _selections(first: pandas.DataFrame) -> dict[str, numpy.ndarray]:
-    """Return which heads are selected on the first set, by three ways to select, (heads,) each."""
-    better = (first["delta"] > 0).to_numpy()
-    best = (first["delta"].rank(method="first", ascending=False) <= BEST).to_numpy()
-    return {
-        f"better with p < {SCREENING:g}": better & (first["p"] < SCREENING).to_numpy(),
-        f"the best {min(BEST, len(first))}": best & better,
-        "all that are better": better,
-    }
+def improving(view: StudyTables) -> pandas.DataFrame:
+    """Return the heads, at most `BEST`, whose removal improves the score most on the set that heads are chosen on.
 
-
-def _gains(first: pandas.DataFrame, second: pandas.DataFrame, where: numpy.ndarray) -> dict[str, float]:
-    return {
-        "heads": int(where.sum()),
-        "first": float(first["delta"][where].mean()),
-        "second": float(second["delta"][where].mean()),
-        "positive": int((second["delta"][where] > 0).sum()),
-    }
-
-
-def _drawn(selected: dict[str, numpy.ndarray]) -> tuple[str, numpy.ndarray]:
-    """Return the selection that is drawn: the significant heads, or the best ones if these are few."""
-    (word, significant), best, _ = selected.items()
-    return (word, significant) if significant.sum() >= FEW else best
-
-
-def _finding(frame: pandas.DataFrame, word: str, names: tuple[str, str], points: str) -> str:
-    row = frame[frame["selected"] == word].iloc[0]
-    if row["heads"] == 0:
-        return f"No head’s removal improves the score on {names[0]}: 0 to test again."
-    return (
-        f"Removed alone, the {plural(int(row['heads']), 'head')} selected on {names[0]} ({word}) gain"
-        f" {fixed(row['first'], 2, signed=True)} {points} there on average and"
-        f" {fixed(row['second'], 2, signed=True)} on {names[1]}."
-    )
+    Changes there (`first`) and on the set that heads are judged on (`second`) are in % of the score.
+    """
+    run = main_effects(view)["run"].iloc[0]
+    both = [in_percent(rows) for rows in screened(rows_where(effects(view), run=run))]
+    best = both[0][both[0]["delta"] > 0].sort_values("delta", ascending=False).index[:BEST]
+    made = both[0].loc[best, ["task", "run", "name"]]
+    for side, rows in zip(SIDES, both, strict=True):
+        names = {"delta": side, "low": f"{side}_low", "high": f"{side}_high", "p": f"p_{side}", "set": f"on_{side}"}
+        made = made.join(rows[[*names]].rename(columns=names))
+    return made

@@ -1,0 +1,147 @@
+"""What the report shows of criteria: scores, how far criteria agree, and effects on text of two domains."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claims.claim_tables import OTHER_RUN, RUN, Row, at, classified, effects, study
+from headroom.claims.study_tables import StudyTables
+from headroom.core.heads import Head
+from headroom.report.sections import agreement, rank_correlation, scores
+from headroom.report.spec import cells
+
+
+def scored(criterion: str, *values: float, **more: Any) -> list[Row]:
+    usual = {"criterion": criterion, "normalised": "raw", "signature": "set:choose|examples:500"}
+    return [usual | at(f"E1:{head}") | {"value": value} | more for head, value in enumerate(values, start=1)]
+
+
+def test_the_main_criterion_is_drawn_first_and_all_others_folded(tmp_path: Path) -> None:
+    rows = [
+        *scored("gradient-token", 0.1, 0.2),
+        *scored("gradient-example", 3.0, 6.0),
+        *scored("gradient-example", 0.4, 0.9, normalised="layer"),
+        *scored("gradient-example", 1.0, 2.0, epoch=7),
+        *scored("gradient-example", 1.0, 2.0, run=OTHER_RUN),
+    ]
+    section = scores.section(study(tmp_path, scores=[*rows, *classified(scored("gradient-token", 1.0, 1.0))]))
+    assert section.figure is not None
+    assert [(panel.label, panel.task) for panel in section.figure.panels] == [
+        ("Translation", "translation"),
+        ("SST-2", "sst2"),
+    ]
+    assert "E1:1: 3.00" in section.figure.panels[0].drawing
+    others, table, method = section.folds
+    assert others.figure is not None
+    assert [panel.label for panel in others.figure.panels] == [
+        "Translation: gradient, per example, scaled by layer",
+        "Translation: gradient, per token",
+        "Translation: gradient, per example, baseline, seed 2",
+    ]
+    headings, _, found = cells(table.tables[0])
+    assert headings == ["task", "head", "gradient, per example", "gradient, per token"]
+    assert found[1] == ["translation", "E1:2", "6", "0.200"]
+    assert found[3] == ["SST-2", "E1:2", "–", "1"]
+    assert "500 sentences of choose and 500 examples of choose" in method.text
+
+
+def test_marks_fill_the_cell_of_the_highest_score(tmp_path: Path) -> None:
+    marks = scores.marks_of(study(tmp_path, scores=scored("gradient-token", 1.0, 4.0)).scores)
+    assert [marks[Head("E", 1, head)].amount for head in (1, 2)] == [0.25, 1.0]
+
+
+def pair(first: str, second: str, value: float, **more: Any) -> Row:
+    bounds = {"value": value, "low": value - 0.2, "high": value + 0.2}
+    return {"statistic": "spearman", "heads": 72, "scope": "all", "first": first, "second": second, **bounds} | more
+
+
+def test_criteria_are_a_triangle(tmp_path: Path) -> None:
+    rows = [
+        pair("relevance", "confidence", 0.5, ceiling=0.81),
+        pair("gates", "relevance", -0.1),
+        pair("gates", "relevance", 0.2, scope="E1"),
+        pair("gates", "relevance", 0.9, statistic="pearson"),
+        pair("gates", "relevance", 0.3, run=OTHER_RUN),
+    ]
+    tables = study(tmp_path, rank_correlation=rows)
+    section = rank_correlation.section(tables)
+    assert section.figure is not None
+    table = section.folds[0].tables[0]
+    matrix = rank_correlation.triangle(table.frame.assign(value=table.frame["spearman"]))
+    assert list(matrix.index) == ["confidence 1", "relevance 2", "gates 3"]
+    assert list(matrix.columns) == ["1", "2"]
+    assert matrix.loc["relevance 2", "1"] == 0.5
+    assert matrix.loc["gates 3", "2"] == -0.1
+    assert matrix.isna().sum().sum() == 4
+    assert cells(table)[2][0] == ["all", "relevance", "confidence", "0.50 [0.30, 0.70]", "0.810", "72"]
+    assert len(table.frame) == 2
+    others = section.folds[1].figure
+    assert others is not None
+    assert [panel.label for panel in others.panels] == ["baseline, seed 2"]
+
+
+def test_kinds_of_attention_have_matrices_of_their_own(tmp_path: Path) -> None:
+    rows = [pair("gates", "relevance", 0.1, scope=scope) for scope in ("all", "E", "A")]
+    section = rank_correlation.section(study(tmp_path, rank_correlation=rows))
+    kinds = section.folds[1].figure
+    assert kinds is not None
+    assert [panel.label for panel in kinds.panels] == ["E encoder self-attention", "A encoder-decoder attention"]
+    one = study(tmp_path / "2", rank_correlation=classified(rows[:2]))
+    assert [fold.label for fold in rank_correlation.section(one).folds][1] == "Method"
+
+
+def agreed(statistic: str, value: float, **more: Any) -> Row:
+    usual = {"kind": "all", "set_a": "test", "set_b": "far", "statistic": statistic, "dropped": 0, "value": value}
+    return usual | {"low": value - 0.1, "high": value + 0.1} | more
+
+
+ROWS = [
+    agreed("pearson", 0.5),
+    agreed("pearson", 0.4, dropped=5),
+    agreed("spearman", 0.3),
+    agreed("overlap", 0.8, k=5, chance=0.1, low="", high=""),
+    agreed("pearson", 0.2, kind="E"),
+    agreed("pearson", 0.9, set_a="choose", set_b="test"),
+    agreed("pearson", 0.7, metric="chrf"),
+]
+
+
+def test_agreement_stands_beside_the_paper(tmp_path: Path) -> None:
+    section = agreement.section(study(tmp_path, agreement=ROWS))
+    assert section.figure is None  # single heads were not removed
+    table = section.folds[0].tables[0]
+    found = [(row[3], row[-3], row[-1]) for row in cells(table)[2]]
+    assert found == [
+        ("pearson", "0.50 [0.40, 0.60]", "0.56 [0.39, 0.68]"),
+        ("pearson", "0.40 [0.30, 0.50]", "0.38"),
+        ("spearman", "0.30 [0.20, 0.40]", "0.34 [0.23, 0.45]"),
+        ("overlap", "0.80", "0.60"),  # 3 of 5 heads
+        ("pearson", "0.20 [0.10, 0.30]", "–"),  # encoder heads only
+        ("pearson", "0.90 [0.80, 1.00]", "–"),  # not of two domains
+    ]
+    assert section.folds[0].figure is not None
+    frame = section.folds[0].figure.frame
+    assert frame is not None
+    paper = frame[frame["statistic"] == "paper"]
+    assert dict(zip(paper["dropped"], paper["value"])) == {0: 0.56, 1: 0.5, 2: 0.48, 5: 0.38, 10: 0.36}
+
+
+def test_effects_on_two_sets_are_matched_by_head(tmp_path: Path) -> None:
+    removed = [
+        *effects([-2.0, 1.0, 0.0]),
+        *effects([-4.0, 3.0], set="far", full=50.0),
+        *effects([9.0], run=OTHER_RUN),
+    ]
+    section = agreement.section(study(tmp_path, agreement=ROWS, ablation=removed))
+    assert section.figure is not None
+    assert section.figure.frame is not None
+    assert section.figure.frame[["head", "first", "second"]].to_numpy().tolist() == [[1, -2.0, -8.0], [2, 1.0, 6.0]]
+    assert set(section.figure.frame["run"]) == {RUN}
+    assert 'data-head="E1:2"' in section.figure.panels[0].drawing
+
+
+@pytest.mark.parametrize("section", [scores.section, rank_correlation.section, agreement.section])
+def test_what_was_not_run_says_so(section: Any) -> None:
+    found = section(StudyTables())
+    assert found.missing.endswith("in this study.")
+    assert not found.figure

@@ -1,0 +1,162 @@
+"""What the report shows of removed heads: one alone, all but one of a site, and improving ones tested again."""
+
+from pathlib import Path
+
+import pytest
+from claims.claim_tables import OTHER_RUN, Row, classified, effects, sites, study
+from headroom.claims.study_tables import StudyTables
+from headroom.core.heads import Head
+from headroom.report.sections import ablation, keep_one, retested, tests_compared
+from headroom.report.sections.effects import in_percent, main_effects, paper_scale, shared_limits
+from headroom.report.spec import Section, Table, cells
+from headroom.report.views import views_with
+
+
+def rows_of(table: Table) -> dict[tuple[str, ...], dict[str, str]]:
+    """Return the cells of a table by heading, by the first two cells of their row."""
+    headings, _, rows = cells(table)
+    return {tuple(row[:2]): dict(zip(headings, row, strict=True)) for row in rows}
+
+
+def fold(section: Section, start: str) -> list[Table]:
+    return next(list(one.tables) for one in section.folds if one.label.startswith(start))
+
+
+def test_changes_are_shares_of_the_score_above_chance(tmp_path: Path) -> None:
+    tables = study(tmp_path, ablation=classified(effects([-1.0, 0.5])))
+    rows = in_percent(main_effects(tables))
+    assert list(rows["delta"]) == [-2.0, 1.0]  # of 100 less 50
+    assert list(rows["low"]) == [-3.0, 0.0]
+    useless = study(tmp_path / "2", ablation=[row | {"full": 50.0} for row in classified(effects([-1.0]))])
+    assert in_percent(main_effects(useless))["delta"].isna().all()
+    assert paper_scale("translation") == 36.05
+    assert paper_scale("classification") == pytest.approx(83.6 - 31.8)
+
+
+def test_panels_of_all_tasks_have_one_axis(tmp_path: Path) -> None:
+    tables = study(tmp_path, ablation=[*effects([-9.0]), *classified(effects([0.5]))])
+    frames = [in_percent(main_effects(tables.of_task(task))) for task in tables.tasks]
+    assert shared_limits(frames, "delta", "nothing") == pytest.approx((-9.5, 1.5))
+
+
+def test_atlases_of_all_tasks_are_one_figure(tmp_path: Path) -> None:
+    more = [row | {"run": OTHER_RUN} for row in effects([-1.0, 1.0])]
+    far = [row | {"set": "far"} for row in effects([-2.0, 1.0])]
+    section = ablation.section(
+        study(tmp_path, ablation=[*effects([-1.0, 0.5]), *far, *more, *classified(effects([3]))])
+    )
+    assert section.figure is not None
+    assert [(panel.label, panel.task) for panel in section.figure.panels] == [
+        ("Translation", "translation"),
+        ("SST-2", "sst2"),
+    ]
+    others = next(one.figure for one in section.folds if one.label.startswith("Other"))
+    assert others is not None
+    assert [panel.label for panel in others.panels] == [
+        "Translation: baseline, seed 1, far",
+        "Translation: baseline, seed 2, test",
+    ]
+    (table,) = fold(section, "All heads")
+    assert list(rows_of(table)) == [("translation", "E1:1"), ("translation", "E1:2"), ("SST-2", "E1:1")]
+    assert rows_of(table)["SST-2", "E1:1"]["change [95 % interval]"] == "+3.00 [2.50, 3.50]"
+
+
+def test_effects_stand_beside_the_paper_on_one_scale(tmp_path: Path) -> None:
+    section = ablation.section(study(tmp_path, ablation=effects([-1.0, 0.5])))
+    frame = next(one.figure for one in section.folds if one.figure and one.figure.name == "ablation_effects").frame
+    assert frame is not None
+    assert list(frame[frame["by"] == "here"]["delta"]) == [-1.0, 0.5]
+    (paper,) = frame[(frame["by"] == "paper") & (frame["kind"] == "A")][["delta", "low", "high"]].to_numpy().tolist()
+    assert paper == pytest.approx([-0.0832, -0.4050, 0.2386], abs=1e-4)  # −0.030 ± 0.116 of 36.05
+
+
+def test_marks_say_the_change_and_frame_what_is_significant(tmp_path: Path) -> None:
+    rows = main_effects(study(tmp_path, ablation=[*effects([-4.0], p=0.04), *effects([0, 1.0])][::2]))
+    marks = ablation.effect_marks(rows, 4.0)
+    assert (marks[Head("E", 1, 1)].amount, marks[Head("E", 1, 1)].framed) == (1.0, True)
+    assert (marks[Head("E", 1, 2)].amount, marks[Head("E", 1, 2)].framed) == (-0.25, False)
+    assert marks[Head("E", 1, 1)].text == "−4.00 [−4.50, −3.50], p 0.04 (Holm)"
+
+
+def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
+    on_choose = [row | {"set": "choose"} for row in effects([2.0, 1.0, 3.0, -1.0], p=0.001)]
+    on_test = list(effects([0.5, -0.5, 1.0, 9.0], p=0.5))
+    tables = study(tmp_path, ablation=[*on_choose, *on_test])
+    found = retested.improving(tables)
+    assert list(found["name"]) == ["E1:3", "E1:1", "E1:2"]
+    assert list(found["first"]) == [3.0, 2.0, 1.0]
+    assert list(found["second"]) == [1.0, 0.5, -0.5]
+    assert list(found["p_second"]) == [0.5] * 3
+    shown = retested.fold(tables, views_with(tables, "ablation"))
+    assert shown is not None
+    assert cells(shown.tables[0])[0][1] == "change on choose [95 % interval]"
+    alone = study(tmp_path / "2", ablation=on_test)
+    assert retested.fold(alone, views_with(alone, "ablation")) is None
+
+
+def test_tests_are_counted_with_and_without_correction(tmp_path: Path) -> None:
+    tested = [
+        row | {"p_mcnemar": exact, "p_unpaired": 0.2, "p_holm": 0.03}
+        for row, exact in zip(classified(effects([-1.0, -2.0, 0.5], p=0.002)), (0.001, 0.008, 0.9), strict=True)
+    ]
+    tables = study(tmp_path, ablation=tested)
+    shown = tests_compared.fold(tables, views_with(tables, "ablation"))
+    assert shown is not None
+    rows = rows_of(shown.tables[0])
+    counts = {test: list(row.values())[2:] for (_, test), row in rows.items()}
+    assert counts["unpaired t-test (the paper’s)"] == ["0", "0", "0", "0"]
+    assert counts["approximate randomisation"] == ["3", "2", "3", "0"]  # p_bh is 0.002, p_holm 0.03
+    assert counts["McNemar’s exact test"] == ["2", "2", "1", "1"]  # Holm and Benjamini-Hochberg: 0.003 and 0.012
+    plain = study(tmp_path / "2", ablation=effects([1.0]))
+    assert tests_compared.fold(plain, views_with(plain, "ablation")) is None
+
+
+def kept_heads() -> list[Row]:
+    """Two layers: in the first another head is best on each set, in the second the same is best on both."""
+    rows = []
+    for layer, head, on, delta, p in (
+        (1, 2, "test", -0.1, 0.4),
+        (1, 3, "choose", -0.8, 0.001),
+        (2, 1, "choose test", 0.3, 0.004),
+        (2, 4, "", -9, 0.001),
+    ):
+        (row,) = sites([delta], kind="E", chosen_on=on, p=p)
+        rows.append(row | {"layer": layer, "head": head})
+    return rows
+
+
+def test_heads_kept_are_shown_by_both_choices(tmp_path: Path) -> None:
+    section = keep_one.section(study(tmp_path, keep_one=classified(kept_heads())))
+    other, same = fold(section, "All sites")
+
+    def shown(table: Table) -> list[list[str]]:
+        return table.frame[["site", "head", "delta", "p_holm", "paper"]].astype(str).to_numpy().tolist()
+
+    # Holm over two sites: twice the smaller p, and the larger
+    assert shown(other) == [["E1", "3", "-0.8", "0.002", "−0.01"], ["E2", "1", "0.3", "0.004", "−0.02"]]
+    assert shown(same) == [["E1", "2", "-0.1", "0.4", "−0.01"], ["E2", "1", "0.3", "0.008", "0.10"]]
+    assert cells(other)[0][-1] == "paper, table 5 and table 6"
+
+
+def test_sites_of_the_paper_stand_beside_ours(tmp_path: Path) -> None:
+    section = keep_one.section(study(tmp_path, keep_one=sites([-10.0, -20.0], p=0.04)))
+    assert section.figure is not None
+    frame = section.figure.frame
+    assert frame is not None
+    assert list(dict.fromkeys(frame["site"])) == ["A1", "A2", "A3", "A4", "A5", "A6"]
+    ours, paper = (frame[frame["by"] == by].set_index("site") for by in ("here", "paper"))
+    assert (ours["delta"]["A2"], ours["hollow"]["A2"]) == (-20.0, True)  # 0.08 after correction
+    assert paper["delta"]["A6"] == pytest.approx(-52.4, abs=0.05)  # −18.89 of 36.05
+    assert list(paper["hollow"]) == [True, True, False, False, False, False]
+
+
+@pytest.mark.parametrize("section", [ablation.section, keep_one.section])
+def test_what_was_not_run_says_so(section: object) -> None:
+    found = section(StudyTables())  # type: ignore[operator]
+    assert found.missing.endswith("in this study.")
+    assert not found.figure
+
+
+def test_tasks_that_were_not_run_are_named(tmp_path: Path) -> None:
+    tables = study(tmp_path, ablation=effects([1.0]), keep_one=classified(kept_heads()))
+    assert ablation.section(tables).remarks == ("This was not run for SST-2.",)
