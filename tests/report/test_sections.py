@@ -40,8 +40,6 @@ from headroom.report.sections import (
     arm_particles,
     arm_quality,
     arm_updates,
-    curves_by_task,
-    equal_heads,
     gates,
     keep_one,
     parameters,
@@ -103,36 +101,6 @@ def test_atlases_are_lettered_and_controls_counted(tmp_path: Path) -> None:
     assert "E2:2: 0.900; position −1; rarest word" in atlas
     assert ">A</text>" not in atlas
     assert section.remarks == ()
-
-
-def test_ways_to_choose_heads_are_compared_at_equal_numbers(tmp_path: Path) -> None:
-    def of(run: str, worse: float) -> list[dict[str, Any]]:
-        rows = [
-            pruned(3, -4.0 - worse, heads=10), pruned(7, -1.0, heads=10),
-            pruned(2, -2.0, heads=10, method="exact"), pruned(5, -1.0, heads=10, method="exact"),
-            pruned(2, -8.0, heads=10, method="random", draw=1), pruned(2, -10.0, heads=10, method="random", draw=2),
-        ]  # fmt: skip
-        return [row | {"run": run, "scope": "all"} for row in rows]
-
-    fixed = curve([100.0 - 5 * step for step in range(11)])
-    rescored = curve([100.0 - 4 * step for step in range(11)], ranking="rescored")
-    one = equal_heads.exhibit(study(tmp_path, pruned_models=of(RUN, 0), pruning=[*fixed, *rescored]), [RUN])
-    assert one is not None
-    table = {row[0]: row[1:] for row in one.tables[0].rows}
-    assert one.tables[0].headings == ("heads chosen by", "25\u202f% kept", "50\u202f% kept", "75\u202f% kept")
-    # 25 % of 10 heads are 2.5: of two as near as each other the smaller model
-    assert table["gradient, ranked once, not trained on"][0] == "−40.0 [−41.0, −39.0] (2)"
-    assert table["gradient, ranked anew, not trained on"][1] == "−20.0 [−21.0, −19.0] (5)"
-    assert table["hard concrete"] == ("−4.00 [−5.00, −3.00] (3)", "−4.00 [−5.00, −3.00] (3)", "−1.00 [−2.00, 0.00] (7)")
-    assert table["random, trained on"][0] == "−9.0 [−10.0, −8.0] (2)"
-    assert "bootstrap over the test set of the one run" in one.tables[0].note
-    assert numbers_in(one.shows) == "−2.00 −3.00 −1.00 −40.0 −41.0 −39.0"
-    both = [*of(RUN, 0), *of(OTHER_RUN, 2)]
-    two = equal_heads.exhibit(study(tmp_path / "2", pruned_models=both), [RUN, OTHER_RUN])
-    assert two is not None
-    table = {row[0]: row[1:] for row in two.tables[0].rows}
-    assert table["hard concrete"][0] == "−5.0 [−17.7, 7.7] (3)"  # t with one degree of freedom: 12.7 times 1
-    assert "gradient, ranked once, not trained on" not in table
 
 
 def doubtful() -> list[dict[str, Any]]:
@@ -270,25 +238,6 @@ def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
         "Attention has 30.0\u202f% of the model’s 10\u202f000 parameters; one head is 12.50"
     )
     assert exhibit.papers[0].rows[1] == ("a head / its site, encoder self-attention", "6.25 %", "12.50\u202f%")
-
-
-def of_task(task: str, **more: Any) -> list[Row]:
-    own = {"run": f"{task}.baseline.seed1", "chance": 0.0 if task == "translation" else 50.0}
-    return [row | own for row in curve([100 - 5 * step for step in range(11)], **more)]
-
-
-def test_tasks_of_classification_stand_side_by_side(tmp_path: Path) -> None:
-    rows = [*of_task("sst2", metric="accuracy"), *of_task("mine", metric="f1"), *of_task("translation")]
-    exhibit = curves_by_task.exhibit(study(tmp_path, pruning=rows))
-    assert exhibit is not None
-    assert [row.label for row in exhibit.rows] == ["Translation, BLEU (paper: IWSLT)", "SST-2, accuracy", "Mine, F1"]
-    # with half removed 75 points are left: all of them for translation, half of the 50 above chance else
-    assert exhibit.shows.endswith("there is left 75.0 % (translation), 50.0 % (SST-2) and 50.0 % (mine).")
-    (paper,) = exhibit.papers
-    assert paper.headings == ("removed", "paper, translation", "here, translation", "paper, SST-2", "here, SST-2")
-    assert paper.rows[5] == ("50\u202f%", "85.4", "75.0", "98.3", "50.0")
-    alone = study(tmp_path / "2", pruning=[*of_task("sst2", metric="accuracy"), *of_task("translation")])
-    assert curves_by_task.exhibit(alone) is None
 
 
 ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}
@@ -459,7 +408,7 @@ def test_numbers_of_translation_and_of_classification_go_to_their_exhibits(tmp_p
     assert numbers_in(found["Table 6"][0].words) == "1 1 +0.10 1"
     assert numbers_in(found["Figure 3a"][0].words) == "50 75"
     assert numbers_in(found["Figure 3b"][0].words) == "50 50"
-    assert [one.anchor for one in found["Figure 6"]] == ["figure-curves", "figure-curves-sst2"]
+    assert [one.anchor for one in found["Figure 6"]] == ["figure-curves", "figure-curves"]
     assert found["Figure 4"] == found["Table 4"] == ()
 
 

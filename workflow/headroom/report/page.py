@@ -24,7 +24,6 @@ from headroom.report.provenance import Provenance
 from headroom.report.sections import (
     ablation,
     agreement,
-    curves_by_task,
     gates,
     keep_one,
     pruning,
@@ -87,8 +86,7 @@ def _of_all_tasks(section: Callable[[StudyTables], Section], tables: StudyTables
     lacking = listing(task_name(task) for task in every if task not in run)
     if lacking:
         common.append(f"This was not run for {lacking}.")
-    together = _together(first, tables)
-    return Section(first.identifier, first.title, remarks=tuple(common), exhibits=together, parts=tuple(parts))
+    return Section(first.identifier, first.title, remarks=tuple(common), parts=tuple(parts))
 
 
 def _read_as_above(exhibit: Exhibit, known: set[str]) -> Exhibit:
@@ -97,12 +95,6 @@ def _read_as_above(exhibit: Exhibit, known: set[str]) -> Exhibit:
         return replace(exhibit, how="Read as above.")
     known.update({exhibit.how} - {""})
     return exhibit
-
-
-def _together(section: Section, tables: StudyTables) -> tuple[Exhibit, ...]:
-    """Return the exhibits that show all tasks of a section in one figure."""
-    together = curves_by_task.exhibit(tables) if section.identifier == "pruning" else None
-    return (together,) if together else ()
 
 
 def render(

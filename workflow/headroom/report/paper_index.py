@@ -180,7 +180,7 @@ ENTRIES = (
         about="other tasks",
         paper="at 50 %: 98 % (SST-2), 100 % (CoLA, MRPC), 85 % (IWSLT) of the score kept",
         kinds=_ALL,
-        exhibit="curves_by_task",
+        exhibit="curves",
         read=ours.half_by_gradient,
     ),
 )
@@ -205,9 +205,8 @@ def _found(entry: Entry, tables: StudyTables, shown: set[str]) -> tuple[Found, .
     for task in tables.tasks:
         words = entry.read(tables.of_task(task)) if kind_of(task) in entry.kinds else ""
         suffix = "" if task == tables.task else f"-{task}"
-        # the figure of all tasks is there once; without it a task's own curves stand in
-        names = ["curves_by_task", f"curves{suffix}"] if entry.exhibit == "curves_by_task" else [entry.exhibit + suffix]
-        name = next((one for one in names if one in shown), "")
+        # most figures show all tasks and are there once
+        name = next((one for one in (entry.exhibit + suffix, entry.exhibit) if one in shown), "")
         if words and name:
             found.append(Found(words, f"figure-{name}", task if len(tables.tasks) > 1 else ""))
     return tuple(found)

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas
 from markupsafe import Markup
 
 from headroom.claims.metrics import metric_name
-from headroom.core.formatting import MISSING, count, estimate, number, p_value, percent
+from headroom.core.formatting import MISSING, count, estimate, fixed, number, p_value, percent
 from headroom.report.names import criterion_name, run_name
 from headroom.report.tasks import task_name
 
@@ -72,6 +73,7 @@ class Table:
             its interval: `low` and `high`, or the columns of these endings (`speedup ~`: `speedup_low`).
         headings: Headings other than those of `COLUMNS`, by column.
         note: What marks in the cells mean.
+        decimals: Decimals of numbers in columns that `COLUMNS` lacks; None for as many as each needs.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Table:
     columns: Sequence[str]
     headings: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    decimals: int | None = None
 
 
 @dataclass(frozen=True)
@@ -170,9 +173,10 @@ INTERVAL = " ~"
 def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
     """Return headings, which columns are numeric, and the rows of cells of a table."""
     headings, numeric, columns = [], [], []
+    plain = partial(_plain, decimals=table.decimals)
     for column in table.columns:
         name = column.removesuffix(INTERVAL)
-        heading, write = COLUMNS.get(name, (name.replace("_", " "), _plain))
+        heading, write = COLUMNS.get(name, (name.replace("_", " "), plain))
         with_interval = column != name
         headings.append(table.headings.get(name, heading) + (" [95 % interval]" if with_interval else ""))
         numeric.append(pandas.api.types.is_numeric_dtype(table.frame[name]))
@@ -182,9 +186,11 @@ def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
     return headings, numeric, [list(row) for row in zip(*columns, strict=True)]
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, decimals: int | None = None) -> str:
     if isinstance(value, str):
         return value
+    if decimals is not None:
+        return fixed(float(value), decimals)
     return MISSING if value != value else count(value) if float(value).is_integer() else number(float(value))
 
 

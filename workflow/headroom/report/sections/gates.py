@@ -9,7 +9,7 @@ from headroom.core.formatting import listing, plural, symbol
 from headroom.report.exhibits import Exhibit, Section
 from headroom.report.names import SCOPES, run_name
 from headroom.report.palette import arm_colour
-from headroom.report.sections import drift, equal_heads, gate_scores, retention, scratch, survivors
+from headroom.report.sections import drift, gate_scores, retention, scratch, survivors
 
 TITLE = "Learned gates"
 
@@ -45,10 +45,8 @@ def _scores(tables: StudyTables, run: str) -> list[Exhibit]:
     if hard(rows).empty:
         return []
     colour = arm_colour(arm_of(run), tables.arm_names)
-    runs = [name for name in tables.runs if name in set(rows["run"])]
     made = (
         gate_scores.exhibit(rows, run, colour=colour, kind=kind_of(tables.task)),
-        equal_heads.exhibit(tables, runs),
         scratch.exhibit(tables),
     )
     return [one for one in made if one is not None]
