@@ -42,13 +42,11 @@ from headroom.report.sections import (
     arm_updates,
     gates,
     keep_one,
-    parameters,
     rank_correlation,
     repulsion,
     retention,
     retested,
     roles,
-    settling,
 )
 from report.example_tables import write_example_study
 
@@ -228,16 +226,6 @@ def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
     assert table(exhibit)["all that are better"] == ("4", "+1.62", "+2.50", "3")
     assert "gain +2.00 BLEU there on average and +0.33 on test" in exhibit.shows
     assert retested.exhibit(study(tmp_path / "2", ablation=on_test).ablation) is None
-
-
-def test_parameters_of_a_head_and_of_attention(tmp_path: Path) -> None:
-    site = {"kind": "E", "heads": 8, "head_parameters": 125, "attention_parameters": 1000, "model_parameters": 10_000}
-    exhibit = parameters.exhibit(study(tmp_path, parameters=[site | {"layer": layer} for layer in (1, 2, 3)]))
-    assert table(exhibit)["E2"] == ("8", "125", "1000", "12.50\u202f%", "10.0\u202f%")
-    assert exhibit.shows.startswith(
-        "Attention has 30.0\u202f% of the model’s 10\u202f000 parameters; one head is 12.50"
-    )
-    assert exhibit.papers[0].rows[1] == ("a head / its site, encoder self-attention", "6.25 %", "12.50\u202f%")
 
 
 ROWS = {"baseline": [30.0, 31.0, 29.0], "svgd": [30.8, 31.9, 29.7], "spos": [30.0, 31.1, 28.9]}
@@ -426,24 +414,6 @@ def test_deep_models_are_shown_by_pairs_of_layers() -> None:
     layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
     assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
     assert list(retention.layer_groups(layers.head(3))["group"]) == ["D1", "D2", "D3"]
-
-
-def pruned_epochs(*full: float) -> list[Row]:
-    """A curve per epoch which keeps 90 % of the full score with 40 % removed, and dust with half."""
-    kept = [1.0, 1.0, 0.99, 0.97, 0.9, DUST, *[0.0] * 5]
-    rows = []
-    for epoch, score in enumerate(full, start=1):
-        for share, row in zip(kept, curve(range(11)), strict=True):
-            rows.append(row | {"epoch": epoch, "full": score, "value": share * score})
-    return rows
-
-
-def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruning_epochs=pruned_epochs(0.02, 30.0, 60.0))
-    (exhibit,) = settling.section(tables).exhibits
-    assert numbers_in(exhibit.shows) == "40 90.0 2 90.0 3 1 0.0"
-    assert [row[:2] for row in exhibit.tables[0].rows] == [("2", "30.0"), ("3", "60.0")]
-    assert "10⁻" not in str(exhibit)
 
 
 def test_weak_models_and_small_sets_are_named(tmp_path: Path) -> None:
