@@ -9,7 +9,7 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.metrics import metric_name
-from headroom.core.formatting import MISSING, count, estimate, fixed, number, p_value, percent
+from headroom.core.formatting import MISSING, count, duration, estimate, fixed, number, p_value, percent
 from headroom.report.names import criterion_name, run_name
 from headroom.report.tasks import task_name
 
@@ -159,6 +159,22 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "value": ("score", number),
     "full": ("full model", number),
     "delta": ("change", signed),
+    "examples": ("examples", count),
+    "identical_outputs": ("identical outputs", lambda value: "yes" if value == 1 else "no"),
+    "largest_logit_difference": ("logits differ by at most", lambda value: number(value, 2)),
+    "parameters_full": ("parameters", count),
+    "parameters_sliced": ("of the sliced model", count),
+    "saved": ("saved", lambda value: percent(value, 1)),
+    "head_parameters": ("parameters of a head", count),
+    "attention_parameters": ("parameters of the site", count),
+    "head_share": ("head of its site", lambda value: percent(value, 2)),
+    "site_share": ("site of the model", lambda value: percent(value, 1)),
+    "share_removed": ("heads removed", percent),
+    "milliseconds": ("median (ms)", number),
+    "speedup": ("speed-up", number),
+    "expected_speedup": ("expected", number),
+    "parameters": ("parameters", count),
+    "total_seconds": ("time for all epochs", duration),
     "p": ("p", p_value),
     "p_holm": ("p (Holm)", p_value),
     "p_bh": ("p (Benjamini-Hochberg)", p_value),

@@ -94,8 +94,10 @@ def _curves(view: StudyTables) -> pandas.DataFrame:
     criterion, normalised = main_gradient(rows)
     rows = rows_where(rows, order=criterion, normalised=normalised, metric=main_metric(rows))
     rows = with_shares(rows_where(rows, set=main_set(rows)))
-    rows = rows[measurable(rows)].assign(task=view.task, done=100 * rows["epoch"] / rows["epoch"].max())
-    return rows[["task", "run", "epoch", "done", "heads_removed", "share", "metric", "value", "full", "kept"]]
+    rows = rows.assign(task=view.task, done=100 * rows["epoch"] / rows["epoch"].max())
+    return rows.loc[
+        measurable(rows), ["task", "run", "epoch", "done", "heads_removed", "share", "metric", "value", "full", "kept"]
+    ]
 
 
 def _paper() -> pandas.DataFrame:
@@ -117,7 +119,8 @@ def _curve_fold(rows: pandas.DataFrame, study: StudyTables) -> Fold:
     colour = arm_colour(arm_of(rows["run"].iloc[0]), study.arm_names)
     figure = _curve_figure(everything, colour, study)
     made = []
-    for (task, run), own in everything.groupby(["task", "run"], sort=False):
+    for place, own in everything.groupby(["task", "run"], sort=False):
+        task, run = map(str, place)
         wide = own.pivot_table(index="epoch", columns="nearest", values="kept")
         wide = wide.rename(columns=lambda share: f"{share} %").join(own.groupby("epoch")["full"].first())
         made.append(wide.reset_index().assign(task=task, run=run))
