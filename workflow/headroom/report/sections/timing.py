@@ -39,8 +39,8 @@ def section(study: StudyTables) -> Section:
     is_whole = dots["part"].isin(WHOLE_MODEL)
     folds = [Fold("every timing", tables=(table,), text=words("timing", "method", **measured))]
     if not is_whole.all():
-        folds.insert(0, Fold("encoder and decoder alone", _figure("timing_parts", dots[~is_whole], dots, study)))
-    figure = _figure("timing", dots[is_whole], dots, study) if is_whole.any() else None
+        folds.insert(0, Fold("encoder and decoder alone", _figure("timing_parts", dots[~is_whole], study)))
+    figure = _figure("timing", dots[is_whole], study, words("timing", "figure")) if is_whole.any() else None
     remarks = (*lacking(study, views), *dict.fromkeys(filter(None, noise)))
     return Section("timing", TITLE, figure, tuple(folds), remarks)
 
@@ -53,16 +53,15 @@ def _timings(view: StudyTables) -> pandas.DataFrame:
     return rows.sort_values("part", key=lambda part: part.map(parts.index), kind="stable")
 
 
-def _figure(name: str, shown: pandas.DataFrame, every: pandas.DataFrame, study: StudyTables) -> Figure:
-    """Return the figure of some parts, on the limits of every part."""
-    colour = palette.arm_colour(arm_of(every["run"].iloc[0]), study.arm_names)
+def _figure(name: str, shown: pandas.DataFrame, study: StudyTables, how: str = "") -> Figure:
+    colour = palette.arm_colour(arm_of(shown["run"].iloc[0]), study.arm_names)
     looks = {
         SLICED: Look(colour, "", "o"),
         EXPECTED: Look(colour, "", "o", is_hollow=True),
         MASKED: Look(palette.CONTROL, "", "s"),
         PAPER: Look(palette.INK, "", "D"),
     }
-    ends = every[["value", "low", "high"]]
+    ends = shown[["value", "low", "high"]]
     limits = (min(0.95, ends.min().min()) - 0.05, ends.max().max() + 0.05)
     drawn = []
     for _, own in shown.groupby(["task", "part"], sort=False):
@@ -80,7 +79,7 @@ def _figure(name: str, shown: pandas.DataFrame, every: pandas.DataFrame, study: 
         drawn.append(Panel(panel, label(study, task, PART_NAMES.get(part, part)), task=task))
     present = set(shown["source"])
     keys = tuple(panels.key(look, source, line=False) for source, look in looks.items() if source in present)
-    return Figure(name, tuple(drawn), words("timing", "alt"), words("timing", "figure"), keys, shown)
+    return Figure(name, tuple(drawn), words("timing", "alt"), how, keys, shown)
 
 
 def _half(rows: pandas.DataFrame) -> pandas.DataFrame:
