@@ -47,6 +47,7 @@ def test_every_step_stands_beside_the_papers(tmp_path: Path) -> None:
     translation, classified = pruning.section(study(tmp_path, pruning=rows)).folds[0].tables
     headings, _, shown = cells(translation)
     assert dict(zip(headings, shown[5], strict=True)) == {
+        "task": "translation",
         "heads removed": "50\u202f%",
         "gradient, per example": "75.0",
         "paper, gradient (WMT14)": "77.7",  # 28.02 of 36.05

@@ -60,8 +60,8 @@ def _steps(rows: pandas.DataFrame) -> Fold:
         }
         others = [line for line in wide.columns[2:] if line != MAIN]
         names = {MAIN: curve_panels.main_name(own)}
-        columns = ["share", MAIN, *theirs, *others]
-        made.append(Table(f"curves-{task}", wide.assign(**theirs), columns, names, decimals=1))
+        columns = ["task", "share", MAIN, *theirs, *others]
+        made.append(Table(f"curves-{task}", wide.assign(task=task, **theirs), columns, names, decimals=1))
     runs = listing(dict.fromkeys(map(run_name, rows["run"])))
     return Fold(
         "every step of every order, and the paper’s", tables=tuple(made), text=words("pruning", "method", runs=runs)
