@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 from headroom.claims.maps import AttentionMap, read_maps
 from headroom.core.errors import HeadroomError
@@ -14,7 +13,6 @@ from headroom.core.heads import Head
 from headroom.report import atlas, drawing, palette, svg
 from headroom.report.atlas import Mark, Shape
 from headroom.report.attention_map import CELL, describe, draw_map
-from headroom.report.sections.curve_tables import area, removable_share
 from lxml import etree
 
 
@@ -206,22 +204,3 @@ def test_cells_are_shaded_by_weight_and_words_escaped(tmp_path: Path) -> None:
     assert shades["0.7"].startswith(f"M{left + CELL:g} {top:g}h")
     assert [text.text for text in root.iter("text")] == ["<i>Dogs</i>", "bark"] * 2
     assert root.get("aria-label") == describe(read(tmp_path))
-
-
-def curve(values: list[float], run: str = "translation.baseline.seed1") -> pandas.DataFrame:
-    shares = [100 * step / (len(values) - 1) for step in range(len(values))]
-    kept = [100 * value / values[0] for value in values]
-    return pandas.DataFrame({"run": run, "draw": 0, "share": shares, "kept": kept, "value": values})
-
-
-def test_the_removable_share_is_the_lowest_over_runs() -> None:
-    late = curve([50.0, 51.0, 49.5, 20.0, 0.0])  # 101 and 100 are one height; 98 lies 1 / 59 of the step after 50 %
-    assert removable_share(late) == pytest.approx(50 + 25 * 1 / 59)
-    soon = curve([50.0, 20.0, 10.0], run="translation.baseline.seed2")  # 2 of the 60 % that the first half loses
-    assert removable_share(pandas.concat([late, soon])) == pytest.approx(50 * 2 / 60)
-    assert removable_share(soon.replace("translation.baseline.seed2", "sst2.baseline.seed1")) == pytest.approx(2.5)
-
-
-def test_the_area_is_the_mean_score_over_the_curve() -> None:
-    assert area(curve([50.0, 25.0, 0.0])) == pytest.approx(50.0)
-    assert area(curve([40.0, 40.0, 0.0])) == pytest.approx(75.0)

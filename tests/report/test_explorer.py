@@ -14,7 +14,7 @@ from headroom.core.heads import Head
 from headroom.report import drawing, palette
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.explorer import Explorer, embedded, explorer, removed_mask, score_of
-from headroom.report.figures.explorer import linked
+from headroom.report.explorer_panel import linked
 from headroom.report.heads import heads_data
 from headroom.report.page import TEMPLATES
 from lxml import html

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +88,7 @@ def citing(study: str, tables: StudyTables, *, configuration: Any, made: Provena
     """
     configured = _configured(configuration)
     tasks = [_task(task, tables.of_task(task), configured) for task in tables.tasks]
-    stages, versions = (_rows(made, name) for name in ("stages.csv", "versions.csv"))
+    stages, versions = (_rows(made, name) for name in ("stages", "versions"))
     kinds = {kind_of(task) for task in tables.tasks}
     packages = {
         package: text
@@ -232,10 +231,10 @@ def _licences(files: Sequence[PublishedFile]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(file.licence for file in files))
 
 
-def _rows(made: Provenance, filename: str) -> pandas.DataFrame:
+def _rows(made: Provenance, name: str) -> pandas.DataFrame:
     """Return the rows of one of the tables on how a study was made; none without it."""
-    found = [table.csv for table in made.tables if table.filename == filename]
-    return pandas.read_csv(StringIO(found[0]), dtype={"version": str}) if found else pandas.DataFrame()
+    found = [table.frame for fold in made.folds for table in fold.tables if table.name == name]
+    return found[0] if found else pandas.DataFrame()
 
 
 def _environment(*, autoescape: bool) -> jinja2.Environment:

@@ -18,9 +18,9 @@ from headroom.core.errors import visible
 from headroom.core.statistics import Estimate
 from headroom.core.tables import OF_SEVERAL
 from headroom.report import drawing, palette, svg
-from headroom.report.exhibits import Key
 from headroom.report.keys import full_key, line_sample
 from headroom.report.names import order_name
+from headroom.report.spec import Key
 from headroom.report.tasks import task_name
 
 TEMPLATES = Path(__file__).parent / "templates"

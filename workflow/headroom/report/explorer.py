@@ -1,7 +1,7 @@
 """The explorer: a pruning curve beside the atlas of its run, step by step along any removal order.
 
 What stands in the page is a figure at four steps; the data beside it lets `explorer.js` show every step that was
-measured, and mark the number of heads removed in every other panel that `figures.explorer.linked` has prepared.
+measured, and mark the number of heads removed in every other panel that `explorer_panel.linked` has prepared.
 """
 
 import json
@@ -30,7 +30,7 @@ from headroom.core.errors import visible
 from headroom.core.formatting import estimate, number, percent
 from headroom.core.heads import Head, parse_head
 from headroom.report.atlas import Mark, draw_atlases, draw_left
-from headroom.report.figures.explorer import draw_orders
+from headroom.report.explorer_panel import draw_orders
 from headroom.report.names import criterion_name, order_name, run_name
 from headroom.report.svg import size
 from headroom.report.tasks import heading, words_of

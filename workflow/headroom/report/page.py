@@ -1,12 +1,8 @@
 """The page: sections, claims and provenance in one self-contained HTML file."""
 
-import inspect
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from importlib import metadata
 from itertools import groupby
-from typing import Any, cast
 
 import pandas
 from markupsafe import Markup
@@ -15,11 +11,9 @@ from headroom.claims.entries import read_papers
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
-from headroom.core.formatting import listing
-from headroom.report import first_screen, legacy, palette, spec, svg
+from headroom.report import first_screen, palette, spec, svg
 from headroom.report.attachments import packed
 from headroom.report.cautions import Caution, summary
-from headroom.report.exhibits import Exhibit, Section, of_another_task
 from headroom.report.explorer import explorer
 from headroom.report.heads import heads_data
 from headroom.report.numbers import Numbers
@@ -28,7 +22,6 @@ from headroom.report.provenance import Provenance
 from headroom.report.sections import (
     ablation,
     agreement,
-    curves_by_task,
     gates,
     keep_one,
     pruning,
@@ -41,7 +34,6 @@ from headroom.report.sections import (
     timing,
     training,
 )
-from headroom.report.tasks import heading, task_name
 from headroom.report.verdicts import ClaimVerdict, verdicts
 
 VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
@@ -55,58 +47,12 @@ ORDER = (
     *(removal, timing, repulsion, training),
 )
 """The modules of the sections, in the order of the question: which heads matter, what can go, what heads do, what
-learning keeps, what removal gains, what repulsion changes. Each has `section(tables)` for the tables of one task."""
+learning keeps, what removal gains, what repulsion changes. Each has `section(study)`."""
 
 
 def sections(tables: StudyTables) -> list[spec.Section]:
     """Return all sections in the order of the question."""
-    return [_section(module.section, tables) for module in ORDER]
-
-
-def _section(section: Callable[[StudyTables], Any], tables: StudyTables) -> spec.Section:
-    if "study" in inspect.signature(section).parameters:
-        return cast(spec.Section, section(tables))
-    return legacy.converted(_of_all_tasks(section, tables))
-
-
-def _of_all_tasks(section: Callable[[StudyTables], Section], tables: StudyTables) -> Section:
-    """Return one experiment for every task.
-
-    Names of figures, files and ids are plain for the first task and end with `-<task>` for the others.
-    """
-    every = {task: section(tables.of_task(task)) for task in tables.tasks}
-    run = {task: one for task, one in every.items() if not one.missing}
-    if len(tables.tasks) < 2 or not run:
-        return section(tables)
-    parts, known = [], set[str]()
-    times = Counter(text for one in run.values() for text in one.remarks)
-    common = [text for text, amount in times.items() if amount > 1]
-    for task, one in run.items():
-        remarks = tuple(text for text in one.remarks if text not in common)
-        exhibits = tuple(_read_as_above(exhibit, known) for exhibit in one.exhibits)
-        named = replace(one, task=task, remarks=remarks, exhibits=exhibits)
-        named = named if task == tables.task else of_another_task(named, task)
-        parts.append(replace(named, identifier=task, title=heading(task)))
-    first = next(iter(run.values()))
-    lacking = listing(task_name(task) for task in every if task not in run)
-    if lacking:
-        common.append(f"This was not run for {lacking}.")
-    together = _together(first, tables)
-    return Section(first.identifier, first.title, remarks=tuple(common), exhibits=together, parts=tuple(parts))
-
-
-def _read_as_above(exhibit: Exhibit, known: set[str]) -> Exhibit:
-    """Return an exhibit without the words on how to read it that an earlier task has; note its own words."""
-    if exhibit.how in known:
-        return replace(exhibit, how="Read as above.")
-    known.update({exhibit.how} - {""})
-    return exhibit
-
-
-def _together(section: Section, tables: StudyTables) -> tuple[Exhibit, ...]:
-    """Return the exhibits that show all tasks of a section in one figure."""
-    together = curves_by_task.exhibit(tables) if section.identifier == "pruning" else None
-    return (together,) if together else ()
+    return [module.section(tables) for module in ORDER]
 
 
 def render(
@@ -160,7 +106,7 @@ def render(
             dark=dark,
             style="".join(_file(name) for name in STYLES),
             script="".join(_file(name) for name in SCRIPTS),
-            cells=_cells,
+            cells=spec.cells,
             csv_name=_csv_name,
             width_of=lambda panel: f"{svg.size(panel)[0]:g}",
             version=version(),
@@ -171,26 +117,15 @@ def render(
 
 def _files(parts: Sequence[spec.Section], provenance: Provenance) -> dict[str, str]:
     """Return the CSV files behind figures and tables, by name."""
-    shown: list[Any] = [*provenance.tables]
-    for part in parts:
-        shown += spec.figures_of(part)
-        shown += [table for fold in part.folds for table in fold.tables]
-    return {visible(_csv_name(one)): _csv(one) for one in shown if _csv_name(one)}
+    folds = [*(fold for part in parts for fold in part.folds), *provenance.folds]
+    shown: list[spec.Figure | spec.Table] = [table for fold in folds for table in fold.tables]
+    shown += [figure for part in parts for figure in spec.figures_of(part)]
+    return {visible(_csv_name(one)): spec.csv_text(one.frame) for one in shown if one.frame is not None}
 
 
-def _csv(one: Any) -> str:
-    return spec.csv_text(one.frame) if hasattr(one, "frame") else str(one.csv)
-
-
-def _cells(table: Any) -> tuple[list[str], list[bool], Any]:
-    return spec.cells(table) if isinstance(table, spec.Table) else legacy.cells(table)
-
-
-def _csv_name(one: Any) -> str:
+def _csv_name(one: spec.Figure | spec.Table) -> str:
     """Return the name of the file with the rows behind a figure or a table; "" without one."""
-    if isinstance(one, spec.Table) or getattr(one, "frame", None) is not None:
-        return f"{one.name}.csv"
-    return str(getattr(one, "filename", ""))
+    return f"{one.name}.csv" if one.frame is not None else ""
 
 
 def _file(name: str) -> str:

@@ -15,8 +15,8 @@ from headroom.claims.configuration import read_configuration
 from headroom.claims.study_tables import TABLES, StudyTables, seed_of
 from headroom.core.errors import HeadroomError
 from headroom.core.formatting import count, device_name, duration, listing, percent, plural
-from headroom.report.exhibits import Column, Table, table_of
 from headroom.report.names import run_name
+from headroom.report.spec import Fold, Table
 from headroom.report.tasks import heading
 
 PACKAGES = (
@@ -43,7 +43,7 @@ class Provenance:
     """What the last section of the report says."""
 
     lines: tuple[str, ...]
-    tables: tuple[Table, ...]
+    folds: tuple[Fold, ...]
     configuration: str
 
 
@@ -94,16 +94,15 @@ def _machine(tables: StudyTables) -> str:
     return text
 
 
-def _versions() -> Table:
+def _versions() -> Fold:
     rows = []
     for package in PACKAGES:
         try:
             rows.append({"package": package, "version": metadata.version(package)})
         except metadata.PackageNotFoundError:
             continue
-    columns = [Column("package", "package", numeric=False), Column("version", "version", numeric=False)]
     frame = pandas.DataFrame(rows, columns=["package", "version"])
-    return table_of(frame, columns, caption="Versions where this report was written", filename="versions.csv")
+    return Fold("Versions where this report was written", tables=(Table("versions", frame, ("package", "version")),))
 
 
 def _benchmark_rows(paths: Sequence[Path]) -> pandas.DataFrame:
@@ -126,7 +125,7 @@ def _benchmark_rows(paths: Sequence[Path]) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def _stages(rows: pandas.DataFrame) -> Table:
+def _stages(rows: pandas.DataFrame) -> Fold:
     grouped = rows.groupby("stage", sort=False)
     frame = grouped.agg(
         jobs=("seconds", "size"),
@@ -137,19 +136,17 @@ def _stages(rows: pandas.DataFrame) -> Table:
     frame = frame.sort_values("seconds", ascending=False).reset_index()
     frame["share"] = frame["seconds"] / frame["seconds"].sum()
     total = duration(float(frame["seconds"].sum()))
-    columns = [
-        Column("stage", "stage", numeric=False),
-        Column("jobs", "jobs", count),
-        Column("seconds", "time", duration),
-        Column("share", "share", percent),
-        Column("processor", "processor time", duration),
-        Column("memory", "peak memory (MB)", count),
-    ]
-    caption = f"Time per stage, all jobs together {total}"
-    return table_of(frame, columns, caption=caption, filename="stages.csv")
+    shown = frame.assign(
+        time=frame["seconds"].map(duration),
+        share_of_time=frame["share"].map(percent),
+        processor_time=frame["processor"].map(duration),
+        peak_memory=frame["memory"].map(lambda value: f"{count(value)} MB"),
+    )
+    columns = ("stage", "jobs", "time", "share_of_time", "processor_time", "peak_memory")
+    return Fold(f"Time per stage, all jobs together {total}", tables=(Table("stages", shown, columns),))
 
 
-def _signatures(tables: StudyTables) -> Table | None:
+def _signatures(tables: StudyTables) -> Fold | None:
     rows = []
     for name in TABLES:
         for text in dict.fromkeys(tables.frame(name)["signature"]):
@@ -157,13 +154,8 @@ def _signatures(tables: StudyTables) -> Table | None:
     if not rows:
         return None
     frame = pandas.DataFrame(rows)
-    columns = [Column("table", "table", numeric=False), Column("signature", "signature", numeric=False)]
-    return table_of(
-        frame,
-        columns,
-        caption="Signatures: everything that affects a table’s numbers",
-        filename="signatures.csv",
-    )
+    label = "Signatures: everything that affects a table’s numbers"
+    return Fold(label, tables=(Table("signatures", frame, ("table", "signature")),))
 
 
 def _overhead(path: Path) -> str:

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pandas
 from markupsafe import Markup
 
 from headroom.claims.metrics import metric_name
-from headroom.core.formatting import MISSING, correlation, count, estimate, fixed, number, p_value, percent
+from headroom.core.formatting import MISSING, correlation, count, duration, estimate, fixed, number, p_value, percent
 from headroom.report.names import criterion_name, run_name
 from headroom.report.tasks import task_name
 
@@ -72,6 +73,7 @@ class Table:
             its interval: `low` and `high`, or the columns of these endings (`speedup ~`: `speedup_low`).
         headings: Headings other than those of `COLUMNS`, by column.
         note: What marks in the cells mean.
+        decimals: Decimals of numbers in columns that `COLUMNS` lacks; None for as many as each needs.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Table:
     columns: Sequence[str]
     headings: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
+    decimals: int | None = None
 
 
 @dataclass(frozen=True)
@@ -156,6 +159,27 @@ COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "value": ("score", number),
     "full": ("full model", number),
     "delta": ("change", signed),
+    "examples": ("examples", count),
+    "identical_outputs": ("identical outputs", lambda value: "yes" if value == 1 else "no"),
+    "largest_logit_difference": ("logits differ by at most", lambda value: number(value, 2)),
+    "parameters_full": ("parameters", count),
+    "parameters_sliced": ("of the sliced model", count),
+    "saved": ("saved", lambda value: percent(value, 1)),
+    "head_parameters": ("parameters of a head", count),
+    "attention_parameters": ("parameters of the site", count),
+    "head_share": ("head of its site", lambda value: percent(value, 2)),
+    "site_share": ("site of the model", lambda value: percent(value, 1)),
+    "share_removed": ("heads removed", percent),
+    "milliseconds": ("median (ms)", number),
+    "speedup": ("speed-up", number),
+    "expected_speedup": ("expected", number),
+    "parameters": ("parameters", count),
+    "train_loss": ("training loss", number),
+    "valid_loss": ("validation loss", number),
+    "valid_accuracy": ("validation accuracy", number),
+    "words_per_second": ("words per second", count),
+    "examples_per_second": ("examples per second", count),
+    "total_seconds": ("time for all epochs", duration),
     "p": ("p", p_value),
     "p_holm": ("p (Holm)", p_value),
     "p_bh": ("p (Benjamini-Hochberg)", p_value),
@@ -177,9 +201,10 @@ IN_TENTHS = ("(%)", "(points)")
 def cells(table: Table) -> tuple[list[str], list[bool], list[list[str]]]:
     """Return headings, which columns are numeric, and the rows of cells of a table."""
     headings, numeric, columns = [], [], []
+    plain = partial(_plain, decimals=table.decimals)
     for column in table.columns:
         name = column.removesuffix(INTERVAL)
-        heading, write = COLUMNS.get(name, (name.replace("_", " "), _tenths if name.endswith(IN_TENTHS) else _plain))
+        heading, write = COLUMNS.get(name, (name.replace("_", " "), _tenths if name.endswith(IN_TENTHS) else plain))
         with_interval = column != name
         headings.append(table.headings.get(name, heading) + (" [95 % interval]" if with_interval else ""))
         numeric.append(pandas.api.types.is_numeric_dtype(table.frame[name]))
@@ -193,9 +218,11 @@ def _tenths(value: float) -> str:
     return fixed(value, 1)
 
 
-def _plain(value: Any) -> str:
+def _plain(value: Any, decimals: int | None = None) -> str:
     if isinstance(value, str):
         return value
+    if decimals is not None:
+        return fixed(float(value), decimals)
     return MISSING if value != value else count(value) if float(value).is_integer() else number(float(value))
 
 

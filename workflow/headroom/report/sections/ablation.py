@@ -15,8 +15,8 @@ from headroom.report import palette, panels
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.keys import mark_sample
 from headroom.report.names import folded_runs, run_name
-from headroom.report.published import ABLATION
 from headroom.report.prose import words
+from headroom.report.published import ABLATION
 from headroom.report.sections import retested, tests_compared
 from headroom.report.sections.effects import (
     LOOKS,

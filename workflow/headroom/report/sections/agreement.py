@@ -11,8 +11,8 @@ from headroom.core.formatting import MISSING, fixed
 from headroom.report import panels
 from headroom.report.keys import kind_keys
 from headroom.report.panels import Look
-from headroom.report.published import AGREEMENT
 from headroom.report.prose import words
+from headroom.report.published import AGREEMENT
 from headroom.report.sections.effects import HERE, LOOKS, effects, in_percent, panels_of, percent_label
 from headroom.report.spec import Figure, Fold, Section, Table
 from headroom.report.views import lacking, views_with

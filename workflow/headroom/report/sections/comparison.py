@@ -8,13 +8,13 @@ from markupsafe import Markup
 
 from headroom.claims import arm_numbers
 from headroom.claims.arm_numbers import BySeed
+from headroom.claims.paired import main_pair
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import listing
 from headroom.report import palette, panels
 from headroom.report.names import points_on
 from headroom.report.panels import Look
 from headroom.report.prose import words
-from headroom.report.sections.arm_numbers import arms_with_lines
 from headroom.report.spec import Key, Panel, Table
 from headroom.report.tasks import heading
 
@@ -100,3 +100,15 @@ def shared_limits(values: "pandas.Series[float]") -> tuple[float, float]:
     low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
     room = 0.05 * (high - low) or 1.0
     return low - room, high + room
+
+
+MOST_LINES = 5
+"""More lines than this cannot be distinguished in one panel."""
+
+
+def arms_with_lines(tables: StudyTables) -> list[str]:
+    """Return the arms drawn as lines: the main repulsive arm and its baseline, then the others as they come."""
+    pair = main_pair(tables)
+    first = [pair.reference.name, pair.arm.name] if pair else []
+    chosen = [*first, *(arm for arm in tables.arm_names if arm not in first)][:MOST_LINES]
+    return [arm for arm in tables.arm_names if arm in chosen]

@@ -16,10 +16,10 @@ from headroom.report.names import METHOD_NAMES, SCOPES, run_name
 from headroom.report.palette import Colour
 from headroom.report.panels import Look
 from headroom.report.prose import words
+from headroom.report.published import ENCODER_PRUNED, LAYOUTS
 from headroom.report.sections import retention, survivors
 from headroom.report.spec import Figure, Fold, Panel, Section, Table
 from headroom.report.tasks import heading, words_of
-from headroom.report.published import ENCODER_PRUNED, LAYOUTS
 
 TITLE = "Learned gates"
 

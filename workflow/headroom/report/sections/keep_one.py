@@ -15,8 +15,8 @@ from headroom.core.formatting import MINUS, MISSING
 from headroom.core.heads import KINDS
 from headroom.report import panels
 from headroom.report.keys import mark_sample
-from headroom.report.published import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES
 from headroom.report.prose import words
+from headroom.report.published import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES
 from headroom.report.sections.effects import LOOKS, in_percent, panels_of, paper_scale, percent_label, shared_limits
 from headroom.report.spec import Figure, Fold, Key, Section, Table
 from headroom.report.views import lacking, views_with

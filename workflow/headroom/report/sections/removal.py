@@ -1,73 +1,81 @@
-"""Real removal: the checks that sliced models compute what masked ones do."""
+"""Real removal: what heads take of the parameters, and the checks that sliced models compute what masked ones do."""
 
 import pandas
 
-from headroom.claims.selection import last_epochs
-from headroom.claims.study_tables import StudyTables
-from headroom.core.formatting import count, listing, number, percent, plural
-from headroom.report.exhibits import Column, Exhibit, Section, table_of
-from headroom.report.names import run_name
-from headroom.report.sections import parameters
-from headroom.report.tasks import Words, words_of
+from headroom.claims.removal import parameter_shares
+from headroom.claims.selection import last_epochs, main_run, rows_where
+from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.core.formatting import plural
+from headroom.report import palette, panels
+from headroom.report.panels import Look
+from headroom.report.prose import words
+from headroom.report.published import HEAD_SHARE
+from headroom.report.spec import Figure, Fold, Panel, Section, Table
+from headroom.report.views import label, lacking, views_with
 
 TITLE = "Removing heads for real"
+ATTENTION = "attention / model"
+HERE, PAPER = "here", "paper"
 
 
-def section(tables: StudyTables) -> Section:
-    """Return the section about sliced checkpoints."""
-    if not tables.has("removal"):
-        return Section("removal", TITLE, missing="Real removal was not run in this study.")
-    words = words_of(tables.task)
-    lead = (
-        "The chosen heads’ rows and columns were cut out of the weight matrices, the smaller model was saved,"
-        f" loaded again, and the {words.example}s of a set were {words.answered} with it. It should do"
-        " exactly what the masked model does, with fewer parameters."
-    )
-    exhibits = [_exhibit(last_epochs(tables.removal), words)]
-    if tables.has("parameters"):
-        exhibits.append(parameters.exhibit(tables))
-    return Section("removal", TITLE, lead=lead, exhibits=tuple(exhibits))
+def section(study: StudyTables) -> Section:
+    """Return the section about parameters and sliced checkpoints."""
+    views = views_with(study, "removal")
+    if not views:
+        return Section("removal", TITLE, missing=words("removal", "missing"))
+    sliced = pandas.concat([_checks(view) for view in views.values()], ignore_index=True)
+    known = {task: view for task, view in views.items() if view.has("parameters")}
+    sites = pandas.concat([_sites(view) for view in known.values()]) if known else pandas.DataFrame()
+    columns = ["task", "run", "heads_removed", "identical_outputs", "examples", "largest_logit_difference"]
+    columns += ["parameters_full", "parameters_sliced", "saved"]
+    table = Table("removal", sliced, columns)
+    folds = [Fold("sliced against masked models", tables=(table,), text=words("removal", "method"))]
+    if len(sites):
+        columns = ["task", "site", "heads", "head_parameters", "attention_parameters", "head_share", "site_share"]
+        folds.append(Fold("parameters of every attention site", tables=(Table("parameters", sites, columns),)))
+    return Section("removal", TITLE, _figure(sliced, sites, study), tuple(folds), lacking(study, views))
 
 
-def _exhibit(rows: pandas.DataFrame, words: Words) -> Exhibit:
+def _checks(view: StudyTables) -> pandas.DataFrame:
+    """Return a row per sliced model of one task, a column per check."""
     keys = ["run", "heads_removed", "removed"]
+    rows = last_epochs(view.removal)
     wide = rows.pivot_table(index=keys, columns="check", values="value", sort=False).reset_index()
-    for check in ("identical_outputs", "largest_logit_difference", "examples"):
-        if check not in wide:
-            wide[check] = float("nan")
-    columns = [
-        Column("run", "run", run_name, numeric=False),
-        Column("heads_removed", "heads removed", count),
-        Column("identical_outputs", "identical", lambda value: "yes" if value == 1 else "no"),
-        Column("examples", f"{words.example}s", count),
-        Column("largest_logit_difference", "logits differ by", lambda value: number(value, 2)),
-    ]
-    if {"parameters_full", "parameters_sliced"} <= set(wide.columns):
-        wide["saved"] = 1 - wide["parameters_sliced"] / wide["parameters_full"]
-        columns.append(Column("parameters_full", "parameters", count))
-        columns.append(Column("parameters_sliced", "sliced", count))
-        columns.append(Column("saved", "saved", lambda value: percent(value, 1)))
-    note = f"identical: whether all {words.answers} are; logits differ by: at most this much."
-    table = table_of(wide, columns, caption="sliced against masked models", filename="removal.csv", note=note)
-    return Exhibit(name="removal", shows=_finding(wide, words), tables=(table,))
+    checks = ["identical_outputs", "examples", "largest_logit_difference", "parameters_full", "parameters_sliced"]
+    wide = wide.reindex(columns=[*keys, *checks])
+    return wide.assign(task=view.task, saved=1 - wide["parameters_sliced"] / wide["parameters_full"])
 
 
-def _finding(wide: pandas.DataFrame, words: Words) -> str:
-    same = int((wide["identical_outputs"] == 1).sum())
-    if len(wide) == 1:
-        gives = "gives exactly" if same else "does not give"
-        text = f"The sliced model {gives} the {words.answers} of the masked one"
-    else:
-        amount = f"All {len(wide)}" if same == len(wide) else f"{same} of {len(wide)}"
-        text = f"{amount} sliced models give exactly the {words.answers} of the masked ones"
-    largest = wide["largest_logit_difference"].max()
-    if not pandas.isna(largest):
-        text += f", logits differing by at most {number(largest, 2)}"
-    if "saved" in wide:
-        saved = wide.sort_values("heads_removed").drop_duplicates("heads_removed")
-        values = saved[["saved", "heads_removed"]].to_numpy()
-        parts = [
-            f"{percent(share, 1)} of the parameters without {plural(int(heads), 'head')}" for share, heads in values
-        ]
-        text += f"; slicing saves {listing(parts)}"
-    return text + "."
+def _sites(view: StudyTables) -> pandas.DataFrame:
+    """Return the attention sites of the run of one task shown first, with their shares of the parameters."""
+    rows = parameter_shares(rows_where(view.parameters, run=main_run(view.parameters, view)))
+    site = [f"{kind}{layer:.0f}" for kind, layer in rows[["kind", "layer"]].to_numpy()]
+    return rows.assign(task=view.task, site=site, site_share=rows["attention_parameters"] / rows["model_parameters"])
+
+
+def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTables) -> Figure:
+    rows = pandas.concat(_shares(str(task), own, sites) for task, own in sliced.groupby("task", sort=False))
+    colour = palette.arm_colour(arm_of(sliced["run"].iloc[0]), study.arm_names)
+    looks = {HERE: Look(colour, "", "o"), PAPER: Look(palette.INK, "", "D")}
+    drawn, limits = [], (0.0, 1.08 * rows["value"].max())
+    for task, own in rows.groupby("task", sort=False):
+        panel = panels.dots(
+            own, looks, name=f"removal-{task}", row="share", hue="source", label="parameters (%)", limits=limits
+        )
+        drawn.append(Panel(panel, label(study, str(task)), task=str(task)))
+    keys = tuple(panels.key(look, name, line=False) for name, look in looks.items())
+    return Figure("removal", tuple(drawn), words("removal", "alt"), words("removal", "figure"), keys, rows)
+
+
+def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pandas.DataFrame:
+    """Return shares of parameters (%) of one task, ours and the paper's."""
+    found = []
+    own = rows_where(sites, task=task) if len(sites) else sites
+    if len(own):
+        found += [(ATTENTION, HERE, 100 * own["model_share"].iloc[0]), (ATTENTION, PAPER, 100 / 3)]
+    for _, row in sliced.drop_duplicates("heads_removed").dropna(subset="saved").iterrows():
+        found.append((f"{plural(int(row['heads_removed']), 'head')} / model", HERE, 100 * row["saved"]))
+    for kind, part in own.groupby("kind", sort=False) if len(own) else ():
+        name = f"a head / site ({kind})"
+        found += [(name, HERE, 100 * part["head_share"].mean()), (name, PAPER, HEAD_SHARE[kind_of(task)])]
+    return pandas.DataFrame(found, columns=["share", "source", "value"]).assign(task=task)

@@ -13,10 +13,10 @@ from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.keys import mark_sample
 from headroom.report.panels import Look
 from headroom.report.prose import words
+from headroom.report.published import BY_KIND, BY_LAYERS
 from headroom.report.role_names import letters
 from headroom.report.spec import Figure, Fold, Key, Panel, Table
 from headroom.report.tasks import heading
-from headroom.report.published import BY_KIND, BY_LAYERS
 
 PAIRS_FROM = 6
 """From so many layers on, layers are shown in pairs, as in the paper."""

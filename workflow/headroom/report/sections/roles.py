@@ -32,10 +32,10 @@ from headroom.report.keys import mark_sample
 from headroom.report.names import folded_runs, run_name
 from headroom.report.panels import Look
 from headroom.report.prose import words
+from headroom.report.published import LANGUAGES, RELATIONS
 from headroom.report.role_names import letter_keys, letters, target_name, target_words
 from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
 from headroom.report.tasks import heading
-from headroom.report.published import LANGUAGES, RELATIONS
 
 TITLE = "What heads do"
 

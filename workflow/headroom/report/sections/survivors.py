@@ -14,10 +14,10 @@ from headroom.report import palette, panels
 from headroom.report.names import METHOD_NAMES
 from headroom.report.panels import Look
 from headroom.report.prose import words
+from headroom.report.published import SURVIVORS
 from headroom.report.role_names import target_name
 from headroom.report.spec import Figure, Fold, Panel, Table
 from headroom.report.tasks import heading
-from headroom.report.published import SURVIVORS
 
 RANDOM, PAPER = "random survivors, 95 %", "paper, OpenSubtitles"
 LOOKS = {

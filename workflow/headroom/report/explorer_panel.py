@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from headroom.claims.selection import rows_where
 from headroom.report import drawing, palette
 from headroom.report.drawing import Panel
-from headroom.report.figures.curves import random_band
 from headroom.report.svg import BAND, LINE
 
 WIDTH, HEIGHT = 340.0, 225.0
@@ -107,3 +106,14 @@ def linked(panel: Panel, *, heads: int, task: str = "", scale: str = "share") ->
 
 def _four(numbers: Iterable[float]) -> str:
     return " ".join(f"{float(one):.5g}" for one in numbers)
+
+
+def random_band(axes: Axes, rows: pandas.DataFrame, y: str = "value") -> None:
+    """Draw the random control: a grey band from the lowest to the highest draw, and the mean."""
+    if rows.empty:
+        return
+    grouped = rows.groupby("share")[y]
+    low, mean, high = grouped.min(), grouped.mean(), grouped.max()
+    grey = palette.CONTROL.light
+    axes.fill_between(low.index, low, high, color=grey, alpha=0.22, linewidth=0)
+    axes.plot(mean.index, mean, color=grey, linewidth=1.2)

@@ -1,0 +1,82 @@
+"""The sections about real removal and about time on small tables, worked out by hand."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from claims.claim_tables import CLASSIFIER, Row, study
+from headroom.report.sections import removal, timing
+from headroom.report.spec import cells
+
+
+def checks(**values: float) -> list[Row]:
+    return [{"heads_removed": 4, "removed": "E1:1", "check": check, "value": value} for check, value in values.items()]
+
+
+def timed(batch: int, model: str, speedup: float, share: float = 0.5, **more: Any) -> Row:
+    bounds = {"speedup": speedup, "speedup_low": speedup - 0.1, "speedup_high": speedup + 0.1}
+    usual = {"part": "generation", "batch_size": batch, "model": model, "share_removed": share, "repeats": 9}
+    usual |= {"median_seconds": 0.02, "quartile_low": 0.019, "quartile_high": 0.021, "threads": 1, "device": "cpu"}
+    return usual | bounds | {"expected_speedup": 1.3, "heads_removed": 4} | more
+
+
+def test_parameters_of_a_head_and_of_attention_stand_beside_the_papers(tmp_path: Path) -> None:
+    site = {"kind": "E", "heads": 8, "head_parameters": 125, "attention_parameters": 1000, "model_parameters": 10_000}
+    sites = [site | {"layer": layer} for layer in (1, 2, 3)]
+    sliced = checks(identical_outputs=1, parameters_full=10_000, parameters_sliced=9_500)
+    section = removal.section(study(tmp_path, parameters=sites, removal=sliced))
+    _, _, rows = cells(section.folds[1].tables[0])
+    assert rows[1] == ["translation", "E2", "8", "125", "1000", "12.50\u202f%", "10.0\u202f%"]
+    assert section.figure is not None
+    assert section.figure.frame is not None
+    assert section.figure.frame[["share", "source", "value"]].to_numpy().tolist() == [
+        ["attention / model", "here", pytest.approx(30)],
+        ["attention / model", "paper", pytest.approx(100 / 3)],
+        ["4 heads / model", "here", pytest.approx(5)],
+        ["a head / site (E)", "here", pytest.approx(12.5)],
+        ["a head / site (E)", "paper", 6.25],
+    ]
+
+
+def test_sliced_models_are_checked_in_a_row_each(tmp_path: Path) -> None:
+    here = checks(identical_outputs=1, examples=500, largest_logit_difference=1.23e-5)
+    there = [
+        row | {"run": CLASSIFIER} for row in checks(identical_outputs=0, parameters_full=100, parameters_sliced=80)
+    ]
+    section = removal.section(study(tmp_path, removal=here + there))
+    _, _, (first, second) = cells(section.folds[0].tables[0])
+    assert first[2:] == ["4", "yes", "500", "1.2\u202f×\u202f10⁻⁵", "–", "–", "–"]
+    assert second[2:] == ["4", "no", "–", "–", "100", "80", "20.0\u202f%"]
+    assert len(section.folds) == 1
+
+
+def test_the_gain_with_half_removed_stands_beside_the_papers(tmp_path: Path) -> None:
+    rows = [timed(size, "sliced", gain) for size, gain in ((4, 1.1), (2, 1.0))]
+    rows += [timed(4, "masked", 0.9), timed(4, "sliced", 2.0, share=0.75), timed(4, "full", 1.0, share=0.0)]
+    rows += [timed(4, "sliced", 1.5, part="encoder"), timed(1, "sliced", 1.2, run=CLASSIFIER, part="model")]
+    section = timing.section(study(tmp_path, timing=rows))
+    assert section.figure is not None
+    assert [panel.label for panel in section.figure.panels] == ["Translation: generation", "SST-2: the whole model"]
+    frame = section.figure.frame
+    assert frame is not None
+    ours = frame[frame["task"] == "translation"]
+    assert ours[["batch", "source", "value"]].to_numpy().tolist() == [
+        ["batch of 2", "sliced", 1.0],
+        ["batch of 4", "sliced", 1.1],
+        ["batch of 4", "masked", 0.9],
+        ["batch of 2", "expected of sliced", 1.3],
+        ["batch of 4", "expected of sliced", 1.3],
+        ["batch of 4", "paper", 1.027],
+    ]
+    parts, every = section.folds
+    assert parts.figure is not None
+    assert [panel.label for panel in parts.figure.panels] == ["Translation: the encoder"]
+    assert "9 repeats after a warm-up, on CPU with 1 thread." in every.text
+    assert len(cells(every.tables[0])[2]) == len(rows)
+    assert section.remarks == ()
+
+
+def test_a_busy_machine_is_warned_of(tmp_path: Path) -> None:
+    rows = [timed(1, "full", 1.0, share=0.0, quartile_high=0.03), timed(1, "sliced", 1.1)]
+    (remark,) = timing.section(study(tmp_path, timing=rows)).remarks
+    assert "55\u202f%" in remark

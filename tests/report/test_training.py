@@ -1,0 +1,67 @@
+"""The section about the trained models on small tables, worked out by hand."""
+
+from pathlib import Path
+
+from claims.claim_tables import CLASSIFIER, Row, scored, study
+from headroom.claims.study_tables import StudyTables
+from headroom.report.sections import training
+from headroom.report.spec import cells
+
+
+def trained(run: str, *losses: float, **measures: float) -> list[Row]:
+    rows = [
+        {"run": run, "epoch": epoch, "measure": measure, "value": value}
+        for epoch, loss in enumerate(losses, start=1)
+        for measure, value in {"valid_loss": loss, "train_loss": loss + 0.5, "seconds": 60.0 * epoch}.items()
+    ]
+    return [*rows, *({"run": run, "epoch": len(losses), "measure": one, "value": of} for one, of in measures.items())]
+
+
+def test_every_run_has_its_score_and_interval(tmp_path: Path) -> None:
+    other = {"value": 0.4, "low": 0.3, "high": 0.5, "metric": "loss"}
+    single = {"run": CLASSIFIER, "metric": "accuracy", "value": 80.0, "low": 78.0, "high": 82.0}
+    rows = [*scored(baseline=[30.0, 31.0], svgd=[32.0]), single, single | other]
+    section = training.section(study(tmp_path, evaluation=rows))
+    assert section.figure is not None
+    translation, classifier = section.figure.panels
+    assert "BLEU on test" in translation.drawing
+    assert [name in translation.drawing for name in ("baseline, seed 2", "svgd, seed 1")] == [True, True]
+    assert "accuracy (%) on test" in classifier.drawing
+    assert [key.name for key in section.figure.key] == ["baseline", "svgd"]
+    (fold,) = section.folds
+    _, _, shown = cells(fold.tables[0])
+    assert shown[0] == ["translation", "baseline, seed 1", "8", "test", "BLEU", "30.0 [29.0, 31.0]"]
+    assert len(shown) == len(rows)
+
+
+def test_many_runs_stand_beside_the_mean_of_their_arm(tmp_path: Path) -> None:
+    mean = {"task": "translation", "statistic": "metric_mean", "arm": "baseline", "baseline": "", "seeds": "1 2 3"}
+    arms = [mean | {"value": 36.0, "low": 33.0, "high": 39.0}]
+    runs = scored(baseline=[30.0 + seed for seed in range(12)], svgd=[31.0])
+    section = training.section(study(tmp_path, evaluation=runs, arms=arms))
+    assert section.figure is not None
+    drawing = section.figure.panels[0].drawing
+    assert "baseline, seed" not in drawing
+    assert drawing.count("stroke:var(--arm-1)") > 12
+    assert section.figure.frame is not None
+    assert len(section.figure.frame) == 13
+
+
+def test_what_training_came_to(tmp_path: Path) -> None:
+    rows = [*trained(CLASSIFIER, 0.9, 0.7, valid_accuracy=0.75), *trained("translation.baseline.seed1", 4.0, 3.0, 2.0)]
+    (fold,) = training.section(study(tmp_path, training=rows)).folds
+    headings, _, shown = cells(fold.tables[0])
+    time = "time for all epochs"
+    assert headings == ["task", "run", "training loss", "validation loss", "validation accuracy", time]
+    assert shown == [
+        ["translation", "baseline, seed 1", "2.50", "2.00", "–", "6 min 0 s"],
+        ["SST-2", "baseline, seed 1", "1.20", "0.700", "0.750", "3 min 0 s"],
+    ]
+    assert fold.figure is not None
+    assert [panel.label for panel in fold.figure.panels] == ["Translation", "SST-2"]
+
+
+def test_models_trained_elsewhere_have_no_losses(tmp_path: Path) -> None:
+    section = training.section(study(tmp_path, evaluation=scored(baseline=[30.0])))
+    assert [fold.label for fold in section.folds] == ["scores on every set"]
+    assert training.section(StudyTables()).missing == "No model of this study has been trained yet."

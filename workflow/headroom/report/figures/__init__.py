@@ -1,1 +1,0 @@
-"""The drawing of figures, one module per section of the report; words are in `headroom.report.sections`."""
