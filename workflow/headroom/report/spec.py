@@ -196,7 +196,7 @@ def _with_interval(frame: pandas.DataFrame, name: str) -> list[str]:
     ends = [f"{name}_low", f"{name}_high"] if f"{name}_low" in frame else ["low", "high"]
     if name in CORRELATIONS:
         return [correlation(*three) for three in frame[[name, *ends]].to_numpy(dtype=float)]
-    is_change = name == "delta" or bool((frame[name] < 0).any())
+    is_change = name.startswith("delta") or bool((frame[name] < 0).any())
     return [estimate(*three, signed=is_change) for three in frame[[name, *ends]].to_numpy(dtype=float)]
 
 
