@@ -84,8 +84,8 @@ def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
     tables = study(tmp_path, ablation=[*on_choose, *on_test])
     found = retested.improving(tables)
     assert list(found["name"]) == ["E1:3", "E1:1", "E1:2"]
-    assert list(found["first"]) == [3.0, 2.0, 1.0]
-    assert list(found["second"]) == [1.0, 0.5, -0.5]
+    assert list(found["delta_first"]) == [3.0, 2.0, 1.0]
+    assert list(found["delta_second"]) == [1.0, 0.5, -0.5]
     assert list(found["p_second"]) == [0.5] * 3
     shown = retested.fold(tables, views_with(tables, "ablation"))
     assert shown is not None
