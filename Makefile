@@ -54,7 +54,7 @@ bench: $(READY)  ## costs that the project promises, as ratios measured on the f
 	@$(INSIDE) python benchmarks/sliced_encoder.py
 
 docs: $(READY)  ## write the configuration's schema and page, and the pages of tables and claims
-	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md --claims docs/claims.md
+	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md --claims docs/claims.md --captions workflow/report
 
 lock: $(READY)  ## resolve envs/*.in: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py

@@ -2,37 +2,30 @@
 report: "../report/workflow.rst"
 
 
+# by section of the page: the question that it is about
 FIGURES = {
+    "ablation": "Which heads matter",
+    "keep_one": "Which heads matter",
+    "scores": "Which heads matter",
+    "rank_correlation": "Which heads matter",
+    "agreement": "Which heads matter",
+    "pruning": "What can be removed",
+    "settling": "What can be removed",
+    "roles": "What heads do",
+    "gates": "What learned gates keep",
+    "removal": "What removal gains",
+    "timing": "What removal gains",
+    "repulsion": "What repulsion changes",
     "training": "Training",
-    "scores": "Importance",
-    "roles": "Roles",
-    "relevance": "Importance",
-    "criteria": "Importance",
-    "ablation": "Ablation",
-    "retested": "Ablation",
-    "keep_one": "Ablation",
-    "agreement": "Ablation",
-    "curves": "Pruning",
-    "curves_by_kind": "Pruning",
-    "curves_by_layer": "Pruning",
-    "curves_by_task": "Pruning",
-    "settling": "Pruning",
-    "gates": "Learned gates",
-    "survivors": "Learned gates",
-    "retention": "Learned gates",
-    "timing": "Removal",
-    "repulsion": "Repulsion",
-    "head_diversity": "Repulsion",
-    "particles": "Repulsion",
-    "head_counts": "Repulsion",
-    "arm_pruning": "Repulsion",
-    "overlaps": "Repulsion",
-    "updates": "Repulsion",
-    "update_cost": "Repulsion",
 }
 
-# template, style and script of the page; the captions in workflow/report/ are Snakemake's own
-PAGE_FILES = sorted(str(path) for path in (WORKFLOW / "headroom/report/templates").glob("page.*"))
+# templates, styles and scripts of the page, and what it cites; the captions in workflow/report/ are Snakemake's own
+PAGE = WORKFLOW / "headroom/report"
+PAGE_FILES = sorted(
+    str(path)
+    for path in (*(PAGE / "templates").rglob("*.*"), PAGE / "references.yaml")
+    if not path.name.startswith("compare")
+)
 
 
 rule configuration:

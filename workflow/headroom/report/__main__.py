@@ -13,15 +13,6 @@ from headroom.core.files import atomic_path
 if TYPE_CHECKING:
     from headroom.report.spec import Section
 
-FIGURES = (
-    *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
-    *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion", "head_diversity", "head_counts"),
-    *("particles", "arm_pruning", "overlaps", "updates", "update_cost"),
-    *("roles", "relevance", "gates", "survivors", "retention", "criteria"),
-)
-"""The figures that `--figures` writes, each as `<name>.svg`, also if its experiment was not run."""
-
-
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this stage's command line."""
     parser = stage_parser("report", "Write a study's report: one HTML file that needs nothing else.")
@@ -78,21 +69,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def write_figures(parts: Sequence[Section], directory: Path) -> None:
-    """Write every figure as a file of its own; one whose experiment was not run says so."""
-    from headroom.report.spec import figures_of
-    from headroom.report.standalone import standalone
+    """Write the figure of every section as a file of its own, `<section>.svg`; without one it says so."""
+    from headroom.report.standalone import absent, standalone
 
-    drawn = {figure.name: figure for part in parts for figure in figures_of(part)}
-    for name in FIGURES:
-        text = standalone(drawn[name]) if name in drawn else _absent(name)
-        with atomic_path(directory / f"{name}.svg") as temporary:
+    for part in parts:
+        text = standalone(part.figure) if part.figure else absent(part.missing or f"{part.title}: tables only")
+        with atomic_path(directory / f"{part.name}.svg") as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _absent(name: str) -> str:
-    words = f'<text x="16" y="34" font-family="sans-serif" font-size="13">{name}: not run in this study</text>'
-    size = 'viewBox="0 0 320 60" width="320" height="60"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{words}</svg>\n'
 
 
 if __name__ == "__main__":

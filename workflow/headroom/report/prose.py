@@ -95,3 +95,9 @@ def words(section: str, name: str, **values: object) -> Markup:
     """
     module = environment().get_template(f"prose/{section}.md.j2").module
     return _joined(getattr(module, name)(**values))
+
+
+def arguments(section: str, name: str) -> tuple[str, ...]:
+    """Return the names of the values that a text of a section takes."""
+    found: tuple[str, ...] = getattr(environment().get_template(f"prose/{section}.md.j2").module, name).arguments
+    return found

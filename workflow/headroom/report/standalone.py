@@ -37,6 +37,13 @@ def standalone(figure: Figure) -> str:
     return f"{opening}{ground}{svg.plain(visible(''.join(parts)))}</svg>\n"
 
 
+def absent(text: str) -> str:
+    """Return an SVG document that says why there is no figure."""
+    words = _words(visible(text), 16, 34, palette.INK.light)
+    size = f'viewBox="0 0 {40 + 7 * len(text)} 60" width="{40 + 7 * len(text)}" height="60"'
+    return f'<svg xmlns="{svg.NAMESPACE}" {size} font-family="sans-serif" font-size="13">{words}</svg>\n'
+
+
 def _draw_panel(parts: list[str], panel: Panel, *, left: float, top: float) -> float:
     """Append a labelled panel and return its height."""
     height = 0.0

@@ -151,7 +151,7 @@ def _relations(best: pandas.DataFrame, *, several: bool) -> Figure:
         "OpenSubtitles": ("paper, OpenSubtitles", replace(LOOKS[PAPER], is_hollow=True)),
     }
     key = [panels.key(look, name, line=False) for who, (name, look) in names.items() if who in set(drawn["who"])]
-    alt, how = words("roles", "relations_alt"), words("roles", "figure")
+    alt, how = words("roles", "alt"), words("roles", "figure")
     return Figure("relations", tuple(made), alt, how, tuple(key), frame=best.drop(columns=["hollow", "study"]))
 
 
