@@ -19,10 +19,8 @@ WAYS = {run: STUDY.tasks[STUDY.runs()[run].task].gates.ways for run in DETAILED}
 FROM_SCRATCH = STUDY.translation.gates.from_scratch
 STARTS = ("scratch", "random1")
 FIGURES = (
-    *("training", "scores", "ablation", "retested", "keep_one", "agreement", "curves", "curves_by_kind"),
-    *("curves_by_layer", "curves_by_task", "settling", "timing", "repulsion", "head_diversity", "head_counts"),
-    *("particles", "arm_pruning", "overlaps", "updates", "update_cost"),
-    *("roles", "relevance", "gates", "survivors", "retention", "criteria"),
+    *("ablation", "keep_one", "scores", "rank_correlation", "agreement", "pruning", "settling", "roles", "gates"),
+    *("removal", "timing", "repulsion", "training"),
 )
 # The files of every table, below results/tiny.
 FILES = {
@@ -170,7 +168,7 @@ class TestAfterwards:
             caption = (study.root / "workflow" / "report" / f"{name}.rst").read_text()
             assert json.dumps(f"{name}.svg") in page
             assert longest_piece(caption) in page.replace("\\n", " ")
-        for category in ("Report", "Training", "Importance", "Ablation", "Pruning", "Removal", "Repulsion"):
+        for category in ("Report", "Training", "Which heads matter", "What heads do", "What removal gains"):
             assert f'"{category}": {{' in page
 
     def test_the_report_can_tell_the_overhead(self, study: Project) -> None:

@@ -1,6 +1,7 @@
 """Sizes of sites."""
 
 from headroom.claims.study_tables import StudyTables
+from headroom.report.prose import words
 from headroom.report.spec import Fold, Section, Table
 
 TITLE = "Sizes of sites"
@@ -9,6 +10,6 @@ TITLE = "Sizes of sites"
 def section(study: StudyTables) -> Section:
     """Return the section about the sizes of sites."""
     if not study.has("site_sizes"):
-        return Section("site_sizes", TITLE, missing="The heads of sites were not counted in this study.")
+        return Section("site_sizes", TITLE, missing=words("site_sizes", "missing"))
     table = Table("site_sizes", study.site_sizes, ("run", "kind", "layer", "heads"))
     return Section("site_sizes", TITLE, folds=(Fold("Heads of every site", tables=(table,)),))

@@ -13,6 +13,7 @@ from headroom.core.files import atomic_path
 if TYPE_CHECKING:
     from headroom.report.spec import Section
 
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this stage's command line."""
     parser = stage_parser("report", "Write a study's report: one HTML file that needs nothing else.")

@@ -7,7 +7,7 @@ same places, so that atlases can be compared.
 """
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -210,3 +210,24 @@ def _mark(head: Head, mark: Mark, x: float, y: float, cell: float) -> Markup:
         return Markup(ring).format(x, y, max(1.0, side / 2 - 0.8), palette.KIND_COLOURS[head.kind].variable)
     square = '<rect x="{:.4g}" y="{:.4g}" width="{:.3g}" height="{:.3g}"/>'
     return Markup(square).format(x - side / 2, y - side / 2, side, side)
+
+
+def draw_left(heads: Iterable[Head], removed: Collection[Head]) -> Markup:
+    """Return the atlases of all kinds beside each other, the size of a thumb: heads that are left, and dots of others.
+
+    Args:
+        heads: All heads of the model.
+        removed: Those that are gone.
+    """
+    parts, left, height = [], 0.0, 0.0
+    heads = list(heads)
+    for shape in shapes(heads):
+        own = [head for head in heads if head.kind == shape.kind]
+        for gone, side, colour in ((False, 5.0, palette.KIND_COLOURS[shape.kind]), (True, 1.6, palette.CONTROL)):
+            x, y, square = left - 3 - side / 2, -3 - side / 2, f"h{side:g}v{side:g}h-{side:g}z"
+            chosen = (head for head in own if (head in removed) == gone)
+            squares = (f"M{x + 6 * head.head:g} {y + 6 * head.layer:g}{square}" for head in chosen)
+            path = Markup('<path d="{}" style="fill:var(--{})"/>')
+            parts.append(path.format("".join(squares), colour.variable))
+        left, height = left + 6 * shape.heads + 6, max(height, 6.0 * shape.layers)
+    return Markup('<svg viewBox="0 0 {:g} {:g}">{}</svg>').format(left - 6, height, Markup("").join(parts))

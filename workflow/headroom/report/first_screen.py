@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas
 from markupsafe import Markup
@@ -108,7 +108,8 @@ class Answer:
     def render(self) -> Markup:
         """Return the cards as markup."""
         names = {"answer": self, "task_name": task_name, "kinds": KIND_NAMES, "colours": KIND_COLOURS}
-        return Markup(environment().get_template("first.html.j2").make_module(names).cards())
+        module: Any = environment().get_template("first.html.j2").make_module(names)
+        return Markup(module.cards())
 
 
 def described(tables: StudyTables) -> str:

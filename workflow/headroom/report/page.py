@@ -1,6 +1,6 @@
 """The page: sections, claims and provenance in one self-contained HTML file."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from importlib import metadata
 from itertools import groupby
 
@@ -62,7 +62,7 @@ def render(
     tables: StudyTables,
     claims: pandas.DataFrame,
     numbers: pandas.DataFrame,
-    cautions: Mapping[str, Sequence[Caution]],
+    cautions: dict[str, list[Caution]],
     provenance: Provenance,
     cite: Markup,
 ) -> str:
@@ -91,7 +91,7 @@ def render(
             cite=cite,
             attachments=packed(_files(run, provenance)),
             heads=heads_data(tables),
-            wary=summary(dict(cautions)),
+            wary=summary(cautions),
             cautions=cautions,
             sections=run,
             headings={part.name: headings.say(part.name) for part in run},
