@@ -133,7 +133,7 @@ def test_variants_of_a_section(arguments: tuple[str, ...], shape: Settings) -> N
     ("arguments", "message"),
     [
         (("--source", "circle"), "--radius: missing; --source circle needs it"),
-        (("--radius", "4"), "--radius: has no meaning here with --source square; leave it out"),
+        (("--radius", "4"), "--radius: does not apply with --source square; leave it out"),
         (("--side", "0"), "--side 0: input should be greater than 0"),
     ],
 )
@@ -148,7 +148,7 @@ def shape_from(*arguments: str) -> Settings:
     return flags.settings_from(parser.parse_args(arguments), "shape", Shape)
 
 
-OUT_OF_MEMORY = "error: out of memory: give the job more memory or a smaller batch\n"
+OUT_OF_MEMORY = "error: out of memory: the allocation failed; give the job more memory or a smaller batch\n"
 
 
 def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], None]:
@@ -168,12 +168,12 @@ def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], No
         (
             OSError(errno.ENOSPC, "No space left on device", "results/a"),
             28,
-            "error: no space left on the disk: free some at results/a and run the same command again\n",
+            "error: no space left on the disk: cannot write; free space at results/a and re-run the same command\n",
         ),
         (
             Exception("No space left on device (os error 28)"),
             28,
-            "error: no space left on the disk: free some and run the same command again\n",
+            "error: no space left on the disk: cannot write; free space and re-run the same command\n",
         ),
         (KeyboardInterrupt(), 130, ""),
     ],

@@ -46,8 +46,8 @@ def test_only_what_is_wanted_is_read_and_goes_where_it_should(tmp_path, mode):
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ([("a/other", b"o")], r"a\.tar has no file called m\.pt"),
-        ([("a/m.pt", b"o"), ("b/m.pt", b"o")], r"two files called m\.pt"),
+        ([("a/other", b"o")], r"a\.tar: contains no file called m\.pt"),
+        ([("a/m.pt", b"o"), ("b/m.pt", b"o")], r"two files are called m\.pt"),
     ],
 )
 def test_what_is_missing_or_there_twice_is_refused(tmp_path, members, message):
@@ -75,7 +75,7 @@ def test_a_changed_archive_is_named(tmp_path, mode):
 
 def test_what_is_no_archive_is_named(tmp_path):
     (tmp_path / "a.tar").write_bytes(b"<html>not here</html>" * 100)
-    with pytest.raises(HeadroomError, match=r"cannot unpack .*a\.tar: .*; fetch it again"):
+    with pytest.raises(HeadroomError, match=r"a\.tar: cannot unpack, .*; download it again"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
     with pytest.raises(HeadroomError, match=r"cannot unpack .*gone"):
         extract(tmp_path / "gone", {"m.pt": tmp_path / "out"})
@@ -134,7 +134,7 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch, pack, name):
     archive(tmp_path / "bomb.tar", [(name, BOMB), ("last/m.pt", b"")], "w")
     (tmp_path / "bomb").write_bytes(pack((tmp_path / "bomb.tar").read_bytes()))
     (tmp_path / "bomb.tar").unlink()
-    with pytest.raises(HeadroomError, match=r"bomb unpacks to \d+ bytes, \d+ times its size: it is no honest"):
+    with pytest.raises(HeadroomError, match=r"bomb: unpacks to \d+ bytes, \d+ times its size"):
         extract(tmp_path / "bomb", {"m.pt": tmp_path / "out"})
     assert left(tmp_path) == ["bomb"]
 
@@ -169,7 +169,7 @@ def test_more_than_the_disk_holds_is_not_begun(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "LEAST", 2**60)
     header = member("m.pt", tarfile.REGTYPE, size=2**50).tobuf(tarfile.GNU_FORMAT)
     (tmp_path / "a.tar").write_bytes(header + bytes(10_240))
-    with pytest.raises(HeadroomError, match=rf"cannot write .*out: it takes {2**50} bytes, and \d+ are free"):
+    with pytest.raises(HeadroomError, match=rf"out: cannot write {2**50} bytes, \d+ are free"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
     assert left(tmp_path) == ["a.tar"]
 
@@ -177,7 +177,7 @@ def test_more_than_the_disk_holds_is_not_begun(tmp_path, monkeypatch):
 def test_too_many_members_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "MOST_MEMBERS", 50)
     path = archive(tmp_path / "a.tar", [(f"{number}", b"") for number in range(51)])
-    with pytest.raises(HeadroomError, match=r"a\.tar has more than 50 members"):
+    with pytest.raises(HeadroomError, match=r"a\.tar: more than 50 members"):
         extract(path, {"m.pt": tmp_path / "out"})
 
 
@@ -189,7 +189,7 @@ def test_headers_that_are_nonsense_are_damage(tmp_path, headers):
     made = member("m.pt", tarfile.REGTYPE, pax_headers=headers)
     with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
         tar.addfile(made)
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar: .*; fetch it again"):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack, .*; download it again"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
 
 

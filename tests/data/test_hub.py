@@ -133,7 +133,7 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
     splits["train"] = pairs([0, -1, 1, None, 1], hypothesis=["h1", "h2", " ", "h4", "h5"])
     train = load().texts["train"]
     assert train == LabelledText(["p1", "p5"], ["h1", "h5"], ["same", "other"])
-    assert "left out 3 of 5 examples of train" in caplog.text
+    assert "skipped 3 of 5 examples of train" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
         (
             {},
             ("test", pairs([0, 2])),
-            "key labels: some/pairs, test, example 2: the label '2' is not among same, other",
+            "key labels: some/pairs, test, example 2 contains the label '2'; the declared labels are same, other",
         ),
         ({}, ("train", pairs(["x"], names=None)), "key labels: some/pairs does not name its labels"),
         ({"metrics": ["f1"]}, ("train", pairs([0], names=["a", "b", "c"])), "key metrics: .*f1 needs two labels"),
@@ -205,7 +205,7 @@ def test_sentences_stay_on_their_lines_and_pairs_without_a_side_are_left_out(tra
     splits, _ = translations
     splits["train"] = talks([(" a\nb \r\nc\u2028d", "x\u0085y"), ("", "z"), ("w", None)])
     assert load_talks().texts["train"] == ParallelText(["a b c\u2028d".replace("b c", "b  c")], ["x\u0085y"])
-    assert "left out 2 of 3 pairs of train" in caplog.text
+    assert "skipped 2 of 3 pairs of train" in caplog.text
 
 
 @pytest.mark.parametrize(

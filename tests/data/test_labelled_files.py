@@ -122,12 +122,12 @@ def test_rows_told_by_pairs_of_identifiers(tmp_path, key, expected):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("gold\tone\ttwo\n1\ta\tb\n2\ta\tb\n", r"a\.tsv, line 3: the label '2' is not among the declared ones: 0, 1"),
-        ("gold\tone\ttwo\n1\ta\tb\n1\ta\n", r"a\.tsv, line 3 has 2 columns: expected 3"),
+        ("gold\tone\ttwo\n1\ta\tb\n2\ta\tb\n", r"a\.tsv, line 3: undeclared label '2'; use one of 0, 1"),
+        ("gold\tone\ttwo\n1\ta\tb\n1\ta\n", r"a\.tsv, line 3: 2 columns; write 3"),
         ("gold\tone\ttwo\n1\ta\t \n", r"a\.tsv, line 2: a sentence is empty"),
         ("gold\tone\tzwei\n1\ta\tb\n", r"a\.tsv, line 1: no column 'two' among gold, one, zwei"),
         ("gold\tone\ttwo\n1\ta\tb\n", r"a\.tsv: 1 examples for train, expected 2"),
-        ("gold\tone\ttwo\n", r"a\.tsv has no examples"),
+        ("gold\tone\ttwo\n", r"a\.tsv: no examples"),
     ],
 )
 def test_other_content_than_catalogued_is_named(read, content, message):
@@ -140,7 +140,7 @@ def test_other_content_than_catalogued_is_named(read, content, message):
     [
         ({"a.tsv": "1\ta\nx\tb\n"}, {"sentences": [2], "label": 1}, r"a\.tsv, line 2: the label 'x'"),
         ({"a.tsv": "1\ta\n"}, {"sentences": [3], "label": 1}, r"a\.tsv, line 1: 2 columns, no column 3"),
-        ({"s1": "a\nb\n", "l": "1\n"}, {"sentences": [1], "label": 2}, r"s1 has 2 lines but .*l has 1"),
+        ({"s1": "a\nb\n", "l": "1\n"}, {"sentences": [1], "label": 2}, r"s1: 2 lines, but .*l has 1"),
     ],
 )
 def test_lines_and_columns_are_counted_without_a_header_too(read, files, columns, message):
@@ -158,7 +158,7 @@ class TestArchive:
         assert self.read(fetched) == LabelledText(['"a\u0085b'], None, ["yes"])
 
     def test_errors_name_archive_and_member(self, archive):
-        with pytest.raises(HeadroomError, match=r"packed\.zip has no member 'deep/in\.tsv'"):
+        with pytest.raises(HeadroomError, match=r"packed\.zip: no member 'deep/in\.tsv'"):
             self.read(archive({"other.tsv": b"x"}))
         with pytest.raises(HeadroomError, match=r"packed\.zip, member deep/in\.tsv, line 1: the label '7'"):
             self.read(archive({"deep/in.tsv": b"7\ta\n"}))

@@ -194,14 +194,14 @@ class TestTranslation:
 
     @pytest.mark.parametrize("processes", [3, 8])
     def test_an_update_that_cannot_be_shared_is_refused(self, translation, processes):
-        message = rf"{processes} processes cannot share the 4 batches of an update: make "
+        message = rf"update_frequency: {processes} processes cannot share 4 batches; make "
         with pytest.raises(HeadroomError, match=message):
             translation.arguments([], processes)
 
 
 class TestClassification:
     def test_a_batch_that_cannot_be_shared_is_refused(self):
-        message = "3 processes cannot share a batch of 8: make batch_size a multiple of 3"
+        message = "batch_size: 3 processes cannot share 8 examples; make it a multiple of 3"
         with pytest.raises(HeadroomError, match=message):
             training.check_training(together.FINE_TUNING, encoder=Path("nowhere"), seed=1, device="cpu", processes=3)
 

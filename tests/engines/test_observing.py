@@ -160,7 +160,7 @@ class TestClassification:
 
 def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
     monkeypatch.setattr(model.source.pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
-    with pytest.raises(HeadroomError, match="cannot be brought to places"):
+    with pytest.raises(HeadroomError, match="cannot be aligned"):
         TranslationEngine(translating(toy)).sentence_batches(model, ["The dog sees a cat."], 1)
 
 

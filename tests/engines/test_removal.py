@@ -275,8 +275,8 @@ def test_a_sliced_file_can_be_sliced_further(case, tmp_path):
 def test_a_head_the_model_does_not_have_is_named_and_nothing_is_cut(case):
     model = case.load()
     before = size(model)
-    for head, message in ((Head("E", 1, 5), ": site E1 has 4 heads"), (Head("D", 3, 1), "")):
-        with pytest.raises(HeadroomError, match=f"head {head} does not exist{message}"):
+    for head, message in ((Head("E", 1, 5), "; site E1 has 4 heads"), (Head("D", 3, 1), "")):
+        with pytest.raises(HeadroomError, match=f"head {head}: does not exist{message}"):
             model.remove(frozenset([Head("E", 1, 1), head]))
     assert size(model) == before
 
@@ -298,8 +298,8 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
     ("written", "message"),
     [
         ("E1:1 resample", "resampled heads cannot be sliced out; use zero or mean"),
-        ("E1:1 mean", "what stands in for its heads is not known; measure replacements first"),
-        ("E1:1 D3:1*2", "head D3:1 does not exist"),
+        ("E1:1 mean", "the replacements of its heads are unknown; measure them first"),
+        ("E1:1 D3:1*2", "head D3:1: does not exist"),
     ],
 )
 def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, message):
@@ -313,12 +313,12 @@ def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, m
 def test_a_site_without_an_output_bias_can_hold_no_mean(fairseq):
     model = fairseq.load()
     model.live_sites[0].output.bias = None
-    with pytest.raises(HeadroomError, match="site E1 has no output bias that could hold means; use zero"):
+    with pytest.raises(HeadroomError, match="site E1: no output bias to store means"):
         realise(model, Intervention.parse("E1:1 mean"), drawn_replacements(model.live_sites))
 
 
 def test_a_file_that_names_a_head_it_cannot_have_is_refused(toy, fairseq, tmp_path):
     state = load_state(toy.checkpoints[-1])
     torch.save({**state, DESCRIPTOR: {"removed": "E1:9"}}, tmp_path / "odd.pt")
-    with pytest.raises(HeadroomError, match="head E1:9 does not exist"):
+    with pytest.raises(HeadroomError, match="head E1:9: does not exist"):
         fairseq.reload(tmp_path / "odd.pt")

@@ -35,7 +35,7 @@ def assert_finished(project: Project, finished: Finished, moment: Moment, ended:
 def assert_resumed(project: Project, finished: Finished, moment: Moment) -> None:
     """Check that no more than one epoch was trained again, and that models are equal bit by bit."""
     log = (project.root / moment.log).read_text()
-    resumed = re.findall(r"going on after epoch (\d+)", log)
+    resumed = re.findall(r"resuming after epoch (\d+)", log)
     assert resumed == [str(moment.epoch)] if moment.epoch else not resumed, log
     for model in [*finished.project.root.glob(f"{moment.work}/epoch*.pt"), *_weights(finished, moment)]:
         mine = project.root / model.relative_to(finished.project.root)

@@ -36,7 +36,7 @@ class Group:
 
     @property
     def killed(self) -> int:
-        """How many processes the system has killed for want of memory."""
+        """The number of processes that the system has killed because of missing memory."""
         return int((self.place / self.events).read_text().partition("oom_kill ")[2].split()[0])
 
 

@@ -62,7 +62,7 @@ def test_mistakes_in_settings_are_told_with_their_keys(named, main, told):
 
 
 def test_an_unknown_criterion_is_told_with_those_there_are():
-    with pytest.raises(HeadroomError, match="there is no criterion 'none'; use one of ablation, confidence, gates, "):
+    with pytest.raises(HeadroomError, match="criterion 'none': unknown; use one of ablation, confidence, gates, "):
         criterion("none")
 
 
@@ -122,7 +122,7 @@ class TestReading:
 
     def test_another_epoch_is_refused(self, tmp_path):
         path = table(tmp_path / "relevance.csv", tables.RELEVANCE, [{"measure": "relevance", "half": "all"}])
-        with pytest.raises(HeadroomError, match=r"relevance\.csv has no scores by relevance at epoch 2"):
+        with pytest.raises(HeadroomError, match=r"relevance\.csv: no scores by relevance at epoch 2"):
             criterion_scores("relevance", [path], epoch=2)
 
     def test_a_missing_table_is_asked_for(self):

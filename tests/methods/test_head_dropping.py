@@ -157,7 +157,7 @@ class TestHeadMask:
 
     @pytest.mark.parametrize("masked", [4, 5])
     def test_too_few_heads(self, masked):
-        with pytest.raises(HeadroomError, match=f"headmask: {masked} of the 4 heads of A1 leave none"):
+        with pytest.raises(HeadroomError, match=f"headmask: masks {masked} of the 4 heads of A1"):
             regulariser(HeadMaskArm(masked=masked, sites=("A",)), plain_sites(), None, seed=1, batch_first=True)
 
     def test_no_site(self):

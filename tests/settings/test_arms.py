@@ -143,7 +143,7 @@ def test_command_line():
     assert found == SvgdArm(alpha=0.2, sites=("A", "D"))
     with pytest.raises(HeadroomError, match="--alpha much: "):
         from_command_line("--method", "svgd", "--alpha", "much")
-    with pytest.raises(HeadroomError, match="--alpha: has no meaning here with --method baseline; leave it out"):
+    with pytest.raises(HeadroomError, match="--alpha: does not apply with --method baseline; leave it out"):
         from_command_line("--alpha", "0.2")
 
 

@@ -223,7 +223,7 @@ def test_a_random_layout_has_as_many_heads(toy, lively_checkpoint, tmp_path):
 
 
 def test_a_training_without_an_epoch_after_the_first_is_refused(toy, tmp_path):
-    with pytest.raises(HeadroomError, match="--rewound: no epoch is left after the first"):
+    with pytest.raises(HeadroomError, match="--rewound: training ends with the first epoch"):
         from_the_start(toy, tmp_path, "--rewound", str(toy.checkpoints[0]), "--epochs", "1")
 
 
@@ -241,7 +241,7 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
     table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["start"], table["total_updates"])) == {(start, 56)}
     assert ("still improving" in caplog.text) == (start == "falling")
-    assert "neither 0 nor 1 yet" in caplog.text  # six updates decide nothing
+    assert "neither 0 nor 1; train longer" in caplog.text  # six updates decide nothing
 
 
 @pytest.mark.parametrize(
@@ -251,9 +251,9 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
         (["--penalties", "-0.1"], "greater than 0"),
         (["--penalties", "0.1", "0.1"], "penalties: a value is given twice"),
         (["--method", "exact", "--kept-shares", "1.5"], "kept_shares: 1.5 is no share of the heads"),
-        (["--method", "controls"], "the control `gradient` needs scores"),
-        (["--scope", "X"], "no site is in scope 'X'"),
-        (["--training", "none.csv"], "cannot read the table none.csv"),
+        (["--method", "controls"], "--scores: missing; give the table"),
+        (["--scope", "X"], "scope 'X': contains no site"),
+        (["--training", "none.csv"], "none.csv: cannot read the table"),
     ],
 )
 def test_what_cannot_be_run_is_told_first(toy, lively_checkpoint, tmp_path, more, message):
@@ -264,5 +264,7 @@ def test_what_cannot_be_run_is_told_first(toy, lively_checkpoint, tmp_path, more
 
 def test_models_of_two_shapes_cannot_be_compared():
     full, other = (SimpleNamespace(sites=[Site("E", layer + 1, 4) for layer in range(layers)]) for layers in (2, 1))
-    with pytest.raises(HeadroomError, match="--other has the sites E1, --checkpoint E1 E2: give two models of one sh"):
+    with pytest.raises(
+        HeadroomError, match="--other: the sites are E1, of --checkpoint E1 E2; give models of the same sh"
+    ):
         from_scratch.removed_from(other, full)

@@ -86,13 +86,13 @@ def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):
     ("flags", "message"),
     [
         ([], "give one of the two"),
-        (["--path", "nowhere"], "key path: there is no directory or archive nowhere in /"),
+        (["--path", "nowhere"], "key path: no directory or archive nowhere in /"),
         (["--path", "RELEASE", "--target-language", "de"], r"key path: the directory .* has no file dict\.de\.txt"),
         (["--path", "RELEASE", "--codes-file", "model.pt"], r"model\.pt, line \d+: not UTF-8"),
         (["--path", "RELEASE", "--sha256", "0" * 64], "key sha256: .* is a directory"),
-        (["--path", "ARCHIVE", "--checkpoint-file", "best.pt"], r"wmt\.tar\.bz2 has no file called best\.pt"),
-        (["--path", "ARCHIVE", "--sha256", "0" * 64], r"wmt\.tar\.bz2: wrong checksum, expected sha256 0+, found"),
-        (["--url", "http://127.0.0.1:9/a.tar"], r"cannot download a\.tar from http://127\.0\.0\.1:9/a\.tar"),
+        (["--path", "ARCHIVE", "--checkpoint-file", "best.pt"], r"wmt\.tar\.bz2: contains no file called best\.pt"),
+        (["--path", "ARCHIVE", "--sha256", "0" * 64], r"wmt\.tar\.bz2: checksum mismatch, expected sha256 0+, found"),
+        (["--url", "http://127.0.0.1:9/a.tar"], r"a\.tar: cannot download from http://127\.0\.0\.1:9/a\.tar"),
     ],
 )
 def test_what_cannot_be_adopted_is_named_and_leaves_nothing(release, archive, tmp_path, monkeypatch, flags, message):

@@ -58,7 +58,7 @@ def test_an_encoder_without_a_classifier_is_refused(corpus, tmp_path):
 
 
 def test_a_missing_directory_is_named_as_the_configuration_does(corpus, tmp_path):
-    with pytest.raises(HeadroomError, match=r"^released\.path: there is no directory "):
+    with pytest.raises(HeadroomError, match=r"^released\.path: no directory "):
         adopted(corpus, tmp_path / "nowhere", tmp_path)
 
 

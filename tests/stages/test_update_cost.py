@@ -49,7 +49,7 @@ def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
 @pytest.mark.parametrize(
     ("arms", "message"),
     [
-        ({"plain": {"method": "baseline", "alpha": 0.1}}, "arm plain: --alpha: has no meaning here with --method base"),
+        ({"plain": {"method": "baseline", "alpha": 0.1}}, "arm plain: --alpha: does not apply with --method base"),
         ({"x": {"method": "repel"}}, "arm x: .*'repel'"),
         ({"x": {"method": "svgd", "alpha": -1}}, "arm x: --alpha -1: "),
         ({}, "--settings: no arms; give"),

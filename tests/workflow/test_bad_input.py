@@ -153,10 +153,10 @@ class TestOwnText:
     @pytest.mark.parametrize(
         ("files", "message"),
         [
-            ({"train_target": SENTENCES + "more\n"}, ("text/train.source has 40 lines but text/train.target has 41",)),
+            ({"train_target": SENTENCES + "more\n"}, ("text/train.source: 40 lines, but text/train.target has 41",)),
             (
                 {"test_source": SENTENCES.replace("sentence number 0 of some text", "")},
-                ("text/test.source, line 1 is empty", "remove the pair"),
+                ("text/test.source, line 1: empty line", "remove the pair"),
             ),
             ({"valid_target": ""}, ("text/valid.target is empty", "one sentence a line")),
         ],
@@ -190,7 +190,7 @@ class TestOwnClassifier:
     @pytest.mark.parametrize(
         ("lines", "message"),
         [
-            ("the dog sings\tmaybe", ("own/train.tsv, line 4: the label 'maybe' is not among", "good, bad")),
+            ("the dog sings\tmaybe", ("own/train.tsv, line 4: undeclared label 'maybe'", "good, bad")),
             ("the dog sings", ("own/train.tsv, line 4 has 1 columns", "expected 2")),
             ("\tgood", ("own/train.tsv, line 4: a sentence is empty",)),
         ],
@@ -225,14 +225,16 @@ def test_corrupt_download(project: Project) -> None:
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
     study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
     ended = project.snakemake("vocabulary", study=study)
-    says(ended, f"mirror/{file.path}: wrong checksum, expected sha256 {file.sha256}", "replace the file in the mirror")
+    says(
+        ended, f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}", "replace the file in the mirror"
+    )
     nothing_made(project, ended, "corrupt")
 
 
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     study = project.configure({"translation.vocabulary.size": 30000})
     ended = project.snakemake("vocabulary", study=study)
-    says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
+    says(ended, "vocabulary.size: 30000 pieces, but the training text allows at most", "set vocabulary.size to")
     assert "rule training_translation:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
 
@@ -262,7 +264,7 @@ class TestFinishedStudy:
         checkpoint.write_bytes(whole[: len(whole) // 2])
         table = f"results/tiny/evaluation/{RUN}.csv"
         ended = study.snakemake(table)
-        says(ended, f"{RUN}/epoch2.pt is truncated or not a checkpoint", "train or copy it again")
+        says(ended, f"{RUN}/epoch2.pt: truncated or not a checkpoint", "train or copy it again")
         assert "rule training_translation:" not in ended.output
         assert not (study.root / table).exists()
         checkpoint.write_bytes(whole)
@@ -270,9 +272,9 @@ class TestFinishedStudy:
     @pytest.mark.parametrize(
         ("heads", "message"),
         [
-            ("E9:1", ("head E9:1 does not exist: the model's sites are E1 E2 A1",)),
-            ("E1:1 E1:2 E1:3", ("head E1:3 does not exist: site E1 has 2 heads",)),
-            ("Q1:1", ("'Q1:1' is not a head", "e.g. E3:5")),
+            ("E9:1", ("head E9:1: does not exist; the model's sites are E1 E2 A1",)),
+            ("E1:1 E1:2 E1:3", ("head E1:3: does not exist; site E1 has 2 heads",)),
+            ("Q1:1", ("head 'Q1:1': malformed", "e.g. E3:5")),
             ("A2:1 A2:1", ("head A2:1 is named twice",)),
         ],
     )

@@ -74,7 +74,7 @@ def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm,
     tries = jobs_of(slurm, there, "training_translation")
     assert "JobState=TIMEOUT" in tries[0]
     assert "JobState=COMPLETED" in tries[-1]
-    assert "going on after epoch" in (there.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
+    assert "resuming after epoch" in (there.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
     memory = [int(re.findall(r"MinMemoryNode=(\d+)M", job)[0]) for job in tries]
     assert memory == [4000 * number for number in range(1, len(tries) + 1)]
 

@@ -102,7 +102,9 @@ def test_layers_are_those_of_the_package() -> None:
     named = [cells[0].rstrip("/") for cells in rows(section("Layers"))]
     folders = [path.parent.name for path in (ROOT / "workflow" / "headroom").glob("*/__init__.py")]
     assert sorted(named) == sorted(folders)
-    assert [layer_of(f"workflow/headroom/{name}/x.py") for name in named] == sorted(range(1, len(named) + 1), reverse=True)
+    assert [layer_of(f"workflow/headroom/{name}/x.py") for name in named] == sorted(
+        range(1, len(named) + 1), reverse=True
+    )
 
 
 def test_nouns_are_those_of_the_project() -> None:

@@ -92,7 +92,7 @@ def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
 )
 def test_other_models_are_refused_by_name_with_what_is_missing(configuration, reason):
     model = transformers.AutoModelForSequenceClassification.from_config(configuration)
-    with pytest.raises(HeadroomError, match=f"the heads of {reason}") as raised:
+    with pytest.raises(HeadroomError, match=reason) as raised:
         find_sites(model)
     assert "\n" not in str(raised.value)
 
@@ -134,5 +134,5 @@ class Unusual:
 def test_attention_that_is_not_understood_is_refused(change, reason):
     model = toy_model(toy_configuration("bert"))
     change(model.bert.encoder.layer[0].attention)
-    with pytest.raises(HeadroomError, match=f"the heads of BertForSequenceClassification cannot be found: {reason}"):
+    with pytest.raises(HeadroomError, match=f"BertForSequenceClassification: cannot find its heads, {reason}"):
         find_sites(model)

@@ -169,15 +169,15 @@ class TestErrors:
 
     @pytest.mark.parametrize("seed", [-1, 2**32])
     def test_seeds_out_of_range(self, seed):
-        self.refused(rf"^--seed {seed}: must be from 0 to 4294967295", seed=seed)
+        self.refused(rf"^--seed {seed}: out of range; give a number from 0 to 4294967295", seed=seed)
 
     def test_longer_inputs_than_the_encoder_can_read(self, untrained):
-        with pytest.raises(HeadroomError, match=r"^--max-length 513: the encoder reads at most 512 pieces"):
+        with pytest.raises(HeadroomError, match=r"^--max-length 513: exceeds the encoder's maximum; give at most 512"):
             load_tokenizer(untrained, 513)
 
     def test_a_loss_that_is_not_a_number(self, run, tmp_path):
         with pytest.raises(
-            HeadroomError, match=r"^the loss of update \d+ \(epoch 1\) is nan: lower training.learning_rate"
+            HeadroomError, match=r"^update \d+ \(epoch 1\): the loss is nan; lower training.learning_rate"
         ):
             run(tmp_path, learning_rate=1e30, clip_norm=0, warmup_share=0)
         assert records.last_whole_epoch(tmp_path) == (0, None)
@@ -185,13 +185,16 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("error", "match"),
         [
-            (OSError(28, "No space left on device"), "cannot write .*: no space left on the disk; free some"),
+            (OSError(28, "No space left on device"), ": cannot write, no space left on the disk; free space"),
             (
                 RuntimeError("[enforce fail] unexpected pos 64 vs 0"),
-                "cannot write .*: no space left on the disk; free some",
+                ": cannot write, no space left on the disk; free space",
             ),
-            (OSError(13, "Permission denied"), "cannot write .*: Permission denied"),
-            (torch.OutOfMemoryError("CUDA out of memory"), "out of GPU memory: lower training.batch_size"),
+            (OSError(13, "Permission denied"), ": cannot write, Permission denied"),
+            (
+                torch.OutOfMemoryError("CUDA out of memory"),
+                "out of GPU memory: the batch does not fit; lower training.batch_size",
+            ),
         ],
         ids=["disk", "torch.save", "rights", "gpu"],
     )

@@ -62,7 +62,7 @@ def add_until(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--until",
         type=_epoch,
-        help="stop after this epoch without writing the final checkpoints, so that another job can resume; default: train to the end",
+        help="stop after this epoch without writing the final checkpoints, for another job to resume; unset for all",
     )
 
 
@@ -136,7 +136,8 @@ def _epoch(text: str) -> int:
 def _failure(message: str, status: int) -> int:
     with suppress(OSError):  # the log may be on the full disk
         print(f"error: {visible(message)}", file=sys.stderr)
-    # Without memory or disk space the exit handlers of libraries fail as well; they must not hide the line or the status.
+    # Without memory or disk space the exit handlers of libraries fail as well; they must not hide the line or the
+    # status.
     with suppress(MemoryError):
         sys.stderr = io.StringIO()
     return status

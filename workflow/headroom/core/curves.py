@@ -11,11 +11,12 @@ from headroom.core.statistics import LEVEL, Estimate
 
 MARGINS = {"translation": 0.02, "classification": 0.03}
 """Losing this share of the score (of the score above chance, in classification) is noticeable. Michel et al. 2019 call
-losses of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above chance) not noticeable; the remainder
-allows for sampling error."""
+losses of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above chance) not noticeable; the
+remainder allows for sampling error."""
 
 MEASURABLE = 1.0
-"""Minimum of a full score above chance (in BLEU, % or points); below it, a model has learned nothing and has no shares."""
+"""Minimum of a full score above chance (in BLEU, % or points); below it, a model has learned nothing and has no
+shares."""
 
 _FINE = 10
 """Points between two steps at which the ends of an interval are evaluated."""
@@ -36,8 +37,8 @@ def area(removed: ndarray, kept: ndarray) -> ndarray:
     """Return the area under curves: their mean height over the shares removed, (...) from (..., points).
 
     A model that loses nothing until all heads are gone has area 1; one whose score falls in a straight line to chance
-    has 0.5. A curve that does not reach all heads is averaged over its range; a curve that does not begin with all heads
-    present begins at 1. NaN if the range is empty.
+    has 0.5. A curve that does not reach all heads is averaged over its range; a curve that does not begin with all
+    heads present begins at 1. NaN if the range is empty.
 
     Args:
         removed: (points,) shares of heads removed, rising.
@@ -87,7 +88,7 @@ def removable_share(removed: ndarray, kept: ndarray, margin: float) -> Estimate:
 
 
 def removable(removed: ndarray, kept: ndarray, margin: float) -> ndarray:
-    """Return the value of `removable_share` of each curve, (rows,) from (rows, points); NaN for curves without shares."""
+    """Return the value of `removable_share` of each curve, (rows,) from (rows, points); NaN if it is not defined."""
     return numpy.array(
         [
             numpy.nan if numpy.isnan(row).any() else _crossing(removed, monotone(row[None])[0], 1.0 - margin)

@@ -56,7 +56,9 @@ def cannot_write(path: Path | str, error: BaseException) -> HeadroomError:
             f"{path}: cannot write, no space left on the disk; free space there and re-run the same command"
         )
     reason = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
-    return HeadroomError(f"{path}: cannot write, {reason or type(error).__name__}; check the path, its permissions and the disk")
+    return HeadroomError(
+        f"{path}: cannot write, {reason or type(error).__name__}; check the path, its permissions and the disk"
+    )
 
 
 def sha256(path: Path | str) -> str:
@@ -92,13 +94,16 @@ def write_lines(path: Path | str, lines: list[str]) -> None:
     r"""Write lines as UTF-8, each terminated by "\n", atomically.
 
     Raises:
-        HeadroomError: If they cannot be written, or contain an unpaired surrogate, which UTF-8 excludes; names the line.
+        HeadroomError: If they cannot be written, or contain an unpaired surrogate, which UTF-8 excludes; names the
+            line.
     """
     try:
         content = "".join(f"{line}\n" for line in lines).encode("utf-8")
     except UnicodeEncodeError as error:
         line = error.object.count("\n", 0, error.start) + 1
-        raise HeadroomError(f"{path}, line {line}: cannot write an unpaired surrogate; remove it from the text") from error
+        raise HeadroomError(
+            f"{path}, line {line}: cannot write an unpaired surrogate; remove it from the text"
+        ) from error
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
 

@@ -122,7 +122,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel]]:
-    """Return the key that distinguishes the variants of a section, "" for a single variant, and the variant of values."""
+    """Return the key that distinguishes the variants of a section ("" for a single one), and the variant of values."""
     variants = _variants(model)
     fields = (part for part in get_args(model) if isinstance(part, FieldInfo))
     tag = next((str(field.discriminator) for field in fields if field.discriminator), "")
@@ -131,7 +131,7 @@ def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel
 
 
 def _fitting(value: Any, field: FieldInfo) -> Any:
-    """Return a flag's value in the form of its key: a single word if it is not a list, JSON if it begins with a brace."""
+    """Return a flag's value in the form of its key: a word if it is not a list, JSON if it begins with a brace."""
     if isinstance(value, list) and len(value) == 1 and not _shape(field.annotation)[0]:
         value = value[0]
     if isinstance(value, str) and value.startswith("{"):

@@ -29,7 +29,7 @@ class Site:
         return [Head(self.kind, self.layer, index) for index in range(1, self.heads + 1)]
 
     def is_among(self, words: Iterable[str]) -> bool:
-        """Return whether one of these words selects the site: `all`, `first` (layer 1 of every kind), a kind, a site."""
+        """Return whether a word selects the site: `all`, `first` (layer 1 of every kind), a kind, a site."""
         names = {"all", self.kind, str(self), *(["first"] if self.layer == 1 else [])}
         return not names.isdisjoint(words)
 

@@ -130,10 +130,15 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
         "--shard",
         type=Shard.parse,
         metavar="K/N",
-        help="evaluate only the Kth of N shares of the interventions; --output is then a file for --merge instead of a table",
+        help="evaluate only the Kth of N shares of the interventions; --output is then a file for --merge "
+        "instead of a table",
     )
     parser.add_argument(
-        "--merge", nargs="*", default=[], metavar="FILE", help="outputs of jobs with --shard, whose interventions are not evaluated again"
+        "--merge",
+        nargs="*",
+        default=[],
+        metavar="FILE",
+        help="outputs of jobs with --shard, whose interventions are not evaluated again",
     )
 
 
@@ -141,4 +146,6 @@ def _factor(text: str, whole: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise HeadroomError(f"intervention '{whole}': '{text}' is not a number; write a scale such as E1:2*0.5") from None
+        raise HeadroomError(
+            f"intervention '{whole}': '{text}' is not a number; write a scale such as E1:2*0.5"
+        ) from None

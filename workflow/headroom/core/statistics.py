@@ -1,9 +1,9 @@
 """Statistics, each defined once: paired differences, p-values and their corrections, intervals over runs.
 
-A system is represented by the sufficient statistics of its examples (a `Sample`). A resample of the examples is a row of
-counts, so that all resampled sums are one matrix product and the metric is computed on all of them at once. All systems
-on one set share its resamples: differences between them are paired. Sentences are drawn as in sacrebleu's `PairedTest`
-(Koehn 2004).
+A system is represented by the sufficient statistics of its examples (a `Sample`). A resample of the examples is a row
+of counts, so that all resampled sums are one matrix product and the metric is computed on all of them at once. All
+systems on one set share its resamples: differences between them are paired. Sentences are drawn as in sacrebleu's
+`PairedTest` (Koehn 2004).
 
 Curves (areas, removable shares) are in `headroom.core.curves`, correlations of rankings in `headroom.core.ranks`.
 Importing scipy.stats takes a second: functions that need it import it when they are called.
@@ -150,8 +150,8 @@ def exchanged(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> 
 def randomisation_p(null: ndarray, observed: float) -> float:
     """Return the two-sided p of an observed difference among (samples,) exchanged ones, ties counted half.
 
-    The observed one is one of the draws. Ties are common in shares of correct answers; counted in full they make the test
-    conservative (hence the mid-p value, Lancaster 1961). A difference of exactly zero has p = 1.
+    The observed one is one of the draws. Ties are common in shares of correct answers; counted in full they make the
+    test conservative (hence the mid-p value, Lancaster 1961). A difference of exactly zero has p = 1.
     """
     if observed == 0:
         return 1.0
@@ -201,7 +201,7 @@ def mcnemar_p(first: ndarray, second: ndarray) -> float:
 
 
 def mcnemar(*, only_first: int, only_second: int) -> float:
-    """Return the exact two-sided p of McNemar's test, from the numbers of items that only one of two systems has correct."""
+    """Return the exact two-sided p of McNemar's test, from the counts of items that only one system has correct."""
     from scipy.stats import binomtest
 
     discordant = only_first + only_second

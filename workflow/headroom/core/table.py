@@ -57,8 +57,8 @@ class Table:
         writers: The stages that write it.
         key: The columns that identify a row.
         columns: All of its columns, in order.
-        runs: The runs that have a file of it in every study: all, those that the study trains, the transformers, or those
-            with every experiment; "" if other settings determine the files.
+        runs: The runs that have a file of it in every study: all, those that the study trains, the transformers, or
+            those with every experiment; "" if other settings determine the files.
         about: Its description, as Markdown.
         resampled: Whether every file of it has an `.npz` file with the scores of its rows on every resample of the
             examples (see `core.resamples`).

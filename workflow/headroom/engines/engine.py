@@ -189,7 +189,9 @@ class Engine(Protocol):
 def middle(lengths: Sequence[int], size: int) -> list[int]:
     """Return the positions of the `size` examples of middle lengths; raise HeadroomError if there are fewer."""
     if len(lengths) < size:
-        raise HeadroomError(f"timing.batch_sizes: {size} examples wanted, the set has {len(lengths)}")
+        raise HeadroomError(
+            f"timing.batch_sizes: {size} exceeds the {len(lengths)} examples of the set; give smaller sizes"
+        )
     order = sorted(range(len(lengths)), key=lambda place: (lengths[place], place))
     start = (len(order) - size) // 2
     return order[start : start + size]
@@ -198,7 +200,7 @@ def middle(lengths: Sequence[int], size: int) -> list[int]:
 def add_task(parser: argparse.ArgumentParser) -> None:
     """Add `--task`."""
     parser.add_argument(
-        "--task", choices=ENGINES, default="translation", help="what the model does; other flags depend on it"
+        "--task", choices=ENGINES, default="translation", help="task of the model; other flags depend on it"
     )
 
 

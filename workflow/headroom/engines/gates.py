@@ -39,7 +39,7 @@ class Replacements:
     def means_of(self, live: AttentionSite) -> Tensor:
         """Return the mean z of the heads that a site still has, (K, d); raise HeadroomError if of another model."""
         if live.site not in self.means or self.means[live.site].shape[-1] != live.head_width:
-            raise HeadroomError(f"there is no mean z of site {live.site}; measure the means on the model at hand")
+            raise HeadroomError(f"site {live.site}: no mean z; measure the means on this model")
         return self.means[live.site][[index - 1 for index in live.kept]]
 
     def other_examples(self, examples: int) -> Tensor:
@@ -54,7 +54,7 @@ def needed(replacements: Replacements | None, intervention: Intervention) -> Rep
     """Return the replacements that an intervention needs; raise HeadroomError without."""
     if replacements is None:
         raise HeadroomError(
-            f"intervention '{intervention}': what stands in for its heads is not known; measure replacements first"
+            f"intervention '{intervention}': the replacements of its heads are unknown; measure them first"
         )
     return replacements
 

@@ -134,7 +134,7 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
         if intervention.replacement == "mean" and gone.any():
             means = needed(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
             if output.bias is None:
-                raise HeadroomError(f"site {live.site} has no output bias that could hold means; use zero")
+                raise HeadroomError(f"site {live.site}: no output bias to store means; use the replacement zero")
             output.bias += torch.einsum("mkd,kd->m", columns, means * gone[:, None])
         scale = [1.0 if lost else intervention.gate(head) for head, lost in zip(live.kept_heads(), gone.tolist())]
         if any(factor != 1 for factor in scale):

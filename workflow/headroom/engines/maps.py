@@ -75,8 +75,8 @@ def padded_spans(rows: Sequence[Sequence[tuple[int, int]]], ordinary: Tensor) ->
     for row, places in enumerate(rows):
         if len(places) != int(ordinary[row].sum()):
             raise HeadroomError(
-                f"{len(places)} pieces have a place in their sentence, but the model reads {int(ordinary[row].sum())}: "
-                "does the text contain pieces with a special meaning, such as </s>?"
+                f"text: {len(places)} aligned pieces, but the model reads {int(ordinary[row].sum())}; "
+                "remove special pieces such as </s> from the text"
             )
         spans[row, ordinary[row].cpu()] = torch.tensor(places, dtype=torch.long).reshape(-1, 2)
     return spans

@@ -76,19 +76,17 @@ def check_replicas(weights: Iterable[Tensor]) -> None:
     of_all = [torch.empty_like(own) for _ in range(process_count())]
     distributed.all_gather(of_all, own)
     if any(not torch.equal(own, other) for other in of_all):
-        raise HeadroomError(
-            "the processes of this training no longer have the same weights: train in one process, and report this"
-        )
+        raise HeadroomError("training processes: their weights diverged; train in one process, and report this error")
 
 
 def check_processes(count: int, device: str) -> None:
     """Raise HeadroomError if a machine cannot run so many processes, each with a GPU of its own if there are GPUs."""
     if count < 1:
-        raise HeadroomError(f"--processes {count}: give 1 or more")
+        raise HeadroomError(f"--processes {count}: not positive; give 1 or more")
     if count == 1 or pick_device(device).type == "cpu":
         return
     if count > (found := torch.cuda.device_count()):
-        raise HeadroomError(f"--processes {count}: each needs a GPU of its own, and torch sees {found}")
+        raise HeadroomError(f"--processes {count}: torch sees {found} GPUs; give at most one process per GPU")
 
 
 def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None:
@@ -138,13 +136,13 @@ def _reason(errors: list[Exception], codes: list[int], failed: int) -> Exception
     """Return why the processes ended; one that was killed makes the others fail, with errors that do not say so."""
     signalled = [number for number, code in enumerate(codes) if code < 0 and code != -signal.SIGTERM]
     first = signalled[0] if signalled else failed
-    end = f"ended with status {codes[first]}"
+    end = f"exit status {codes[first]}"
     if codes[first] < 0:
         killed = codes[first] == -signal.SIGKILL
-        end = "was killed (for want of memory?)" if killed else f"was ended by {signal.Signals(-codes[first]).name}"
+        end = "killed (out of memory?)" if killed else f"terminated by {signal.Signals(-codes[first]).name}"
     ended = HeadroomError(
-        f"process {first + 1} of {len(codes)} that train together {end}, and so all were ended; "
-        "run the same command again: it resumes after the last whole epoch"
+        f"training process {first + 1} of {len(codes)}: {end}, all were stopped; "
+        "re-run the same command, which resumes from the last complete epoch"
     )
     expected = [error for error in errors if not isinstance(error, RuntimeError)]
     return [*expected, *([ended] if codes[first] < 0 else errors), ended][0]

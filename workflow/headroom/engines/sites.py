@@ -50,7 +50,9 @@ class AttentionSite:
             HeadroomError: If there is none.
         """
         if len(self.inputs) < 3:
-            raise HeadroomError(f"{self.site} has no value projection: its heads average the same states")
+            raise HeadroomError(
+                f"{self.site}: no value projection, its heads average the same states; leave such arms and measures out"
+            )
         return getattr(self.attention, self.inputs[2])
 
     @property
@@ -100,7 +102,7 @@ def pick_device(device: str) -> torch.device:
         HeadroomError: If CUDA is requested and there is none.
     """
     if device == "cuda" and not torch.cuda.is_available():
-        raise HeadroomError("device: cuda was asked for, but torch sees no CUDA device; use auto or cpu")
+        raise HeadroomError("device: cuda is not available to torch; use auto or cpu")
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(device)

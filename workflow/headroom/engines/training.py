@@ -72,7 +72,7 @@ def check_precision(precision: str, device: str) -> bool:
     """Return whether a device is the CPU; raise HeadroomError if it cannot train with this precision."""
     on_cpu = pick_device(device).type == "cpu"
     if precision == "float16" and on_cpu:
-        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
+        raise HeadroomError("precision: float16 needs CUDA, and this run is on the CPU; use bfloat16 or float32")
     return on_cpu
 
 
@@ -142,7 +142,7 @@ def carry_out(
     training.check()
     last = min(until or training.epochs, training.epochs)
     if claim(work, fingerprint(training)):
-        logger.info("%s holds training of other settings, data or code: starting clean", work)
+        logger.info("%s: training state of other settings, data or code; starting from scratch", work)
     notify = progress_lines(logger, last, training.unit)
     part = partial(_take_part, training=training, epochs=last, work=work)
     run_together(part, count=training.processes, device=training.device, notify=notify)

@@ -46,7 +46,7 @@ def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
     if bad.any():
         run = found["run"][bad].iloc[0]
         source = next(path for path in paths if run in set(table.read(path)["run"]))
-        raise HeadroomError(f"{source}: '{run}' is not named <task>.<arm>.seed<number>")
+        raise HeadroomError(f"{source}: malformed run '{run}'; name it <task>.<arm>.seed<number>")
     return found.assign(task=parts["task"], arm=parts["arm"], seed=parts["seed"].astype(int))
 
 
@@ -54,9 +54,11 @@ def check_arms(table: pandas.DataFrame, arms: Mapping[str, Sequence[str]]) -> No
     """Raise HeadroomError, naming the first run, if a run of a table is of no arm of its task."""
     for _, (run, task, arm) in table[["run", "task", "arm"]].drop_duplicates().iterrows():
         if task not in arms:
-            raise HeadroomError(f"run '{run}' is of none of the tasks {', '.join(arms)}; give its arms with --arms")
+            raise HeadroomError(
+                f"run '{run}': unknown task; expected one of {', '.join(arms)}, or add the task with --arms"
+            )
         if arm not in arms[task]:
-            raise HeadroomError(f"run '{run}' is of none of the arms {', '.join(arms[task])} of {task}")
+            raise HeadroomError(f"run '{run}': unknown arm of {task}; expected one of {', '.join(arms[task])}")
 
 
 def last_epoch(table: pandas.DataFrame) -> pandas.DataFrame:

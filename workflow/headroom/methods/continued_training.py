@@ -84,7 +84,7 @@ def continue_training(
             at_sites = by_site(values.to(model.device), heads, model.sites)
             loss = _step(model, batch, at_sites, source.penalty(), optimizer)
             if loss != loss:
-                raise HeadroomError(f"the loss is NaN after {update + 1} updates: lower the learning rate of the gates")
+                raise HeadroomError(f"update {update + 1}: the loss is NaN; lower gates.gate_learning_rate")
             schedule.step()
             if time.monotonic() - said > _EVERY:
                 said = time.monotonic()
@@ -105,7 +105,7 @@ def updates_of(path: str) -> int:
     table = tables.TRAINING.read(path)
     updates = table.loc[table["measure"] == "updates", "value"]
     if updates.empty:
-        raise HeadroomError(f"{path} has no row with the measure updates: give the table that headroom training wrote")
+        raise HeadroomError(f"{path}: no row with the measure updates; give the table of the stage training")
     return int(updates.max())
 
 
@@ -160,7 +160,7 @@ class FurtherTraining:
 def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
     """Return the numbers of heads to keep, each with a name: those of the shares, then those named as numbers."""
     if wrong := [count for count in settings.kept_heads if count > heads]:
-        raise HeadroomError(f"--kept-heads {wrong[0]}: there are {heads} heads in scope; keep at most so many")
+        raise HeadroomError(f"--kept-heads {wrong[0]}: out of range; give at most {heads}, the heads in scope")
     shares = [(f"{share:g}", round(share * heads)) for share in settings.kept_shares]
     return [*shares, *((f"{count}-heads", count) for count in settings.kept_heads)]
 

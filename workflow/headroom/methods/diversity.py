@@ -96,7 +96,7 @@ def particle_steps(before: Particles, after: Particles) -> dict[Site, float]:
         {site: [one.shape for one in systems] for site, systems in each.items()} for each in (before, after)
     )
     if first != second:
-        raise HeadroomError("these checkpoints are of models of different shapes: give those of one run")
+        raise HeadroomError("--checkpoints: models of different shapes; give those of one run")
     steps = {
         site: torch.stack([(to.double() - start.double()).norm() for start, to in zip(before[site], systems)])
         for site, systems in after.items()

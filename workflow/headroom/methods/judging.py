@@ -82,7 +82,7 @@ class Judge:
         known, here = self.known[intervention], self.full.sample.statistics
         if {name: array.shape for name, array in known.items()} != {name: array.shape for name, array in here.items()}:
             raise HeadroomError(
-                f"what was judged before is of other examples or metrics than {self.set.name}: judge all shards again"
+                f"{self.set.name}: the shards are of other examples or metrics; evaluate all shards again"
             )
         return known
 
@@ -217,4 +217,4 @@ def _arrays(path: Path | str) -> dict[str, numpy.ndarray]:
         with numpy.load(path, allow_pickle=False) as stored:
             return dict(stored)
     except (OSError, EOFError, ValueError, BadZipFile) as error:
-        raise HeadroomError(f"cannot read {path} as a shard of a sweep: delete it and run its job again") from error
+        raise HeadroomError(f"{path}: cannot read the shard; delete it and rerun its job") from error

@@ -25,9 +25,7 @@ def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw
     if mine.empty:
         known = ", ".join(sorted(set(table["criterion"])))
         epochs = sorted(set(table["epoch"]))
-        raise HeadroomError(
-            f"{path} has no {normalised} scores by {criterion} at epoch {epoch}: it has {known}; {epochs}"
-        )
+        raise HeadroomError(f"{path}: no {normalised} scores by {criterion} at epoch {epoch}, only {known}; {epochs}")
     return by_head(mine, mine["value"])
 
 
@@ -45,7 +43,7 @@ def least_important_first(scores: Mapping[Head, float], heads: Sequence[Head]) -
     """
     missing = [head for head in heads if head not in scores]
     if missing:
-        raise HeadroomError(f"head {missing[0]} has no score: score the whole model first")
+        raise HeadroomError(f"head {missing[0]}: no score; score the full model first")
     return sorted(heads, key=lambda head: (scores[head], head))
 
 
@@ -85,5 +83,5 @@ def removed_first(order: Sequence[Head], count: int) -> frozenset[Head]:
         HeadroomError: If more heads are asked for than there are.
     """
     if not 0 <= count <= len(order):
-        raise HeadroomError(f"cannot remove {count} heads: the model has {len(order)} in scope")
+        raise HeadroomError(f"share of heads: cannot remove {count}, the model has {len(order)} in scope; remove fewer")
     return frozenset(order[:count])

@@ -96,12 +96,16 @@ def _gradient(weight: nn.Parameter) -> Tensor:
 def _check(projections: Projections) -> None:
     weights = [(site, weight) for site, found in projections.items() for weight in found]
     if not weights:
-        raise HeadroomError("there are no heads to repel: no site of the model has trainable projections")
+        raise HeadroomError("repulsion: no site of the model has trainable projections; use another method")
     for site, weight in weights:
         if weight.dtype != torch.float32:
-            raise HeadroomError(f"heads that repel need float32 weights, and those of {site} are {weight.dtype}")
+            raise HeadroomError(f"{site}: repulsion needs float32 weights, found {weight.dtype}; use precision float32")
         if site.heads > weight.shape[0] or weight.shape[0] % site.heads:
-            raise HeadroomError(f"{site}: {weight.shape[0]} rows cannot be cut into {site.heads} particles")
+            raise HeadroomError(
+                f"{site}: cannot split {weight.shape[0]} rows into {site.heads} particles; make the "
+                "width a "
+                "multiple of heads"
+            )
 
 
 Noise = Callable[[Tensor], Tensor]

@@ -47,13 +47,17 @@ def regulariser(
     least = 2 if isinstance(arm, PenaltyArm) else 1
     chosen = [live for live in sites if live.site.is_among(arm.sites) and len(live.kept) >= least]
     if not chosen:
-        raise HeadroomError(f"{arm.method}: no site of {', '.join(arm.sites)} has {least} heads or more")
+        raise HeadroomError(
+            f"{arm.method}: no site of {', '.join(arm.sites)} has {least} heads or more; choose other sites"
+        )
     without = [live.site for live in chosen if not has_values(live)]
     if isinstance(arm, DisagreementSubspaceArm) and without:
-        raise HeadroomError(f"{arm.method}: the heads of {without[0]} have no values of their own")
+        raise HeadroomError(f"{arm.method}: the heads of {without[0]} share their values; use another method")
     for live in chosen:
         if isinstance(arm, HeadMaskArm) and arm.masked >= len(live.kept):
-            raise HeadroomError(f"headmask: {arm.masked} of the {len(live.kept)} heads of {live.site} leave none")
+            raise HeadroomError(
+                f"headmask: masks {arm.masked} of the {len(live.kept)} heads of {live.site}; mask fewer"
+            )
     gates = Gates(sites=chosen, batch_first=batch_first)
     if isinstance(arm, PenaltyArm):
         return Penalty(arm, chosen, gates, maps, batch_first)

@@ -66,7 +66,9 @@ class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         super().__init__(task, cfg.sentence_avg, cfg.label_smoothing, cfg.ignore_prefix_size, cfg.report_accuracy)
         arm = _read_arm("--regularisation", cfg.regularisation)
         if not isinstance(arm, ForwardArm):
-            raise HeadroomError(f"--regularisation: the method {arm.method} does not act on the forward pass")
+            raise HeadroomError(
+                f"--regularisation: the method {arm.method} does not act on the forward pass; use --repulsion"
+            )
         self._arm = arm
         self._seed = cfg.regularisation_seed
         self._regulariser: Regulariser | None = None
@@ -112,7 +114,9 @@ class RepulsiveAdam(FairseqAdam):
         super().__init__(cfg, params)
         arm = _read_arm("--repulsion", cfg.repulsion)
         if not isinstance(arm, GradientArm):
-            raise HeadroomError(f"--repulsion: the method {arm.method} does not rewrite gradients")
+            raise HeadroomError(
+                f"--repulsion: the method {arm.method} does not rewrite gradients; use --regularisation"
+            )
         projections: dict[Site, list[nn.Parameter]] = defaultdict(list)
         for weight in self.params:
             if (site := site_of(weight)) is not None:

@@ -51,7 +51,7 @@ def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
 
     labels = read_labelled_record(corpus)["labels"]
     if len(labels) < 2:
-        raise HeadroomError(f"{corpus / 'corpus.json'}: a classifier needs two labels or more, found {len(labels)}")
+        raise HeadroomError(f"{corpus / 'corpus.json'}: found {len(labels)} labels; give two or more")
     if not isinstance(settings, NewEncoder | SelfAttentiveEncoder):
         return pretrained_encoder(locate(settings), labels)
     text = read_labelled(corpus / "train.tsv", labels)

@@ -91,7 +91,8 @@ def removed_from(other: HeadModel, full: HeadModel) -> frozenset[Head]:
     """
     if other.sites != full.sites:
         raise HeadroomError(
-            f"--other has the sites {' '.join(map(str, other.sites))}, --checkpoint {' '.join(map(str, full.sites))}: "
-            "give two models of one shape"
+            f"--other: the sites are {' '.join(map(str, other.sites))}, of --checkpoint "
+            f"{' '.join(map(str, full.sites))}; "
+            "give models of the same shape"
         )
     return frozenset(all_heads(other.sites)) - {head for live in other.live_sites for head in live.kept_heads()}

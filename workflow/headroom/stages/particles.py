@@ -71,4 +71,4 @@ def measured(model: HeadModel) -> Measured:
 def check_alike(found: Measured, first: Measured) -> None:
     """Raise HeadroomError if two checkpoints have different sites."""
     if found.keys() != first.keys():
-        raise HeadroomError("these checkpoints are of models of different shapes: give those of one run")
+        raise HeadroomError("--checkpoints: models of different shapes; give those of one run")

@@ -125,7 +125,7 @@ def check_criteria(pruning: PruningSettings) -> None:
     """Raise HeadroomError, naming the flag, if there is no such criterion: before text is read or a model loaded."""
     for flag, names in (("--criteria", pruning.criteria), ("--main", (pruning.main,))):
         if unknown := [name for name in names if name not in criteria()]:
-            raise HeadroomError(f"{flag}: there is no criterion '{unknown[0]}'; use one of {', '.join(criteria())}")
+            raise HeadroomError(f"{flag}: unknown criterion '{unknown[0]}'; use one of {', '.join(criteria())}")
 
 
 def orders(

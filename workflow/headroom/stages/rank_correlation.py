@@ -95,7 +95,7 @@ def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
         HeadroomError: If there is nothing to compare, or criteria are of other runs or heads than the first.
     """
     if len(found) < 2:
-        raise HeadroomError("nothing to compare; give tables with two criteria or more, e.g. --scores and --ablation")
+        raise HeadroomError("tables: fewer than two criteria; give more tables, e.g. --scores and --ablation")
     _check_same(found)
     heads = sorted(found[0].scores)
     sites = {head: f"{head.kind}{head.layer}" for head in heads}
@@ -135,12 +135,12 @@ def _check_same(found: Sequence[Scored]) -> None:
     first = found[0]
     for other in found[1:]:
         if other.place != first.place:
-            places = (f"{one.source} is of the run {one.place[0]}, epoch {one.place[1]}" for one in (first, other))
-            raise HeadroomError(f"{'; '.join(places)}: give tables of one run and epoch")
+            places = (f"{one.source}: of the run {one.place[0]}, epoch {one.place[1]}" for one in (first, other))
+            raise HeadroomError(f"{', '.join(places)}; give tables of one run and epoch")
         if odd := sorted(set(first.scores) ^ set(other.scores)):
             has, lacks = (first, other) if odd[0] in first.scores else (other, first)
             raise HeadroomError(
-                f"{has.source} has a score of head {odd[0]} by {has.name}, {lacks.source} has none by {lacks.name}: "
+                f"{lacks.source}: no score of head {odd[0]} by {lacks.name}, but {has.source} has one by {has.name}; "
                 "give tables of one model"
             )
 
@@ -165,7 +165,7 @@ def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]
     """Return, by criterion, the scores on the two halves of the examples."""
     table = tables.SCORES_HALVES.read(path)
     if table.empty:
-        raise HeadroomError(f"{path}: the table has no row; write it again")
+        raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
     table = table[table["epoch"] == table["epoch"].max()]
     return {str(name): _both(rows) for name, rows in table.groupby("criterion", sort=False)}
 
@@ -178,12 +178,12 @@ def _both(rows: pandas.DataFrame) -> tuple[dict[Head, float], dict[Head, float]]
 def _scored(name: str, found: pandas.DataFrame, path: Path) -> Scored:
     rows, halves = found[found["half"] == "all"], _both(found)
     if rows.empty:
-        raise HeadroomError(f"{path}: no score by {name}; write this table again")
+        raise HeadroomError(f"{path}: no score by {name}; rerun the job that writes it")
     places = sorted(set(zip(rows["run"], rows["epoch"])))
     if len(places) > 1:
         raise HeadroomError(f"{path}: scores of several runs or epochs, e.g. {places[0]} and {places[1]}; give one")
     scores = by_head(rows, rows["value"])
     if len(scores) < len(rows):
-        raise HeadroomError(f"{path}: a head has several scores by {name}; write this table again")
+        raise HeadroomError(f"{path}: a head has several scores by {name}; rerun the job that writes it")
     known = halves if set(halves[0]) == set(halves[1]) == set(scores) else None
     return Scored(name, scores, known, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))

@@ -68,7 +68,7 @@ def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> f
     if given.heads is not None:
         return parse_profile(given.heads, model.sites)
     if given.scores is None:
-        raise HeadroomError("say what to remove: --scores TABLE or --heads 'E1:2 A3:4'")
+        raise HeadroomError("heads to remove: not given; give --scores TABLE or --heads 'E1:2 A3:4'")
     main = settings_from(given, "pruning", MainSettings).main
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
     heads = all_heads(model.sites)

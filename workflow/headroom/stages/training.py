@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     training = training_of(given)
     if not given.until and not given.checkpoints:
-        raise HeadroomError("--checkpoints: give the directory that they go to, or --until the epoch to end at")
+        raise HeadroomError("--checkpoints: missing; give their directory, or --until the epoch at which to stop")
     places = {"work": given.work, "checkpoints": given.checkpoints, "last_only": given.last_only}
     records = carry_out(training, until=given.until, logger=logger, **places)
     leading = {"study": given.study, "run": given.run}

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, "update_cost", UpdateCostSettings)
     arms = arms_from(given)
     if not Path(given.data, "dict.source.txt").is_file():
-        raise HeadroomError(f"no training data in {given.data}: give the directory that headroom vocabulary wrote")
+        raise HeadroomError(f"{given.data}: no training data; give the output directory of the stage vocabulary")
     import torch
 
     torch.set_num_threads(settings.threads)

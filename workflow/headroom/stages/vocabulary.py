@@ -105,10 +105,10 @@ def _preprocess(directory: Path) -> str:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode < 0:
-        raise HeadroomError(f"fairseq-preprocess was killed by signal {-done.returncode}: was there too little memory?")
+        raise HeadroomError(f"fairseq-preprocess: killed by signal {-done.returncode}; give the job more memory")
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().split("\n")[-1]
-        failure = RuntimeError(f"fairseq-preprocess ended with status {done.returncode}: {last}")
+        failure = RuntimeError(f"fairseq-preprocess: exit status {done.returncode}, {last}")
         if disk_is_full(failure):
             raise cannot_write(directory.parent, failure) from failure
         raise HeadroomError(str(failure))

@@ -46,18 +46,18 @@ def check_interventions(model: Any, inputs: Mapping[str, Tensor]) -> None:
     heads = [head for site in site_names(find_sites(model)) for head in site.head_names()]
     plain, _ = _masked(model, inputs, frozenset())
     if not plain.isfinite().all():
-        raise HeadroomError(f"{name} cannot be used: its logits are not finite; did its training diverge?")
+        raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
     for removed in (frozenset(head for head in heads if head.head % 2), frozenset(heads)):
         masked, reached = _masked(model, inputs, removed)
         for site, times in reached.items():
             if times != 1:
                 raise HeadroomError(
-                    f"{name} cannot be used: its attention module {site.layer} runs {times} times in one pass, "
-                    "so its heads do not belong to one layer"
+                    f"{name}: its attention module {site.layer} runs {times} times in one pass, "
+                    "its heads do not belong to one layer; give another model"
                 )
         difference = (_sliced(model, inputs, removed) - masked).abs().max()
         if not difference <= _SHARE * (masked - plain).abs().max() + _ROUNDING * masked.abs().max():
-            raise HeadroomError(f"{name} cannot be used: with heads sliced out it differs from the masked model")
+            raise HeadroomError(f"{name}: the sliced model differs from the masked model; give another model")
 
 
 def _masked(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> tuple[Tensor, dict[Site, int]]:
@@ -80,7 +80,7 @@ def _sliced(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) 
     except Exception as error:  # any that code written for a fixed number of heads may raise
         reason = str(error).strip().split("\n")[0][:120]
         raise HeadroomError(
-            f"{type(model).__name__} cannot be used: it fails with heads sliced out ({reason})"
+            f"{type(model).__name__}: fails with heads sliced out ({reason}); give another model"
         ) from error
 
 
@@ -185,7 +185,8 @@ class ClassificationModel(HeadModel):
     def _index(self, label: str) -> int:
         if label not in self.labels:
             raise HeadroomError(
-                f"the model has no label '{label}': it knows {', '.join(self.labels)} (id2label in its config.json)"
+                f"label '{label}': unknown to the model; use one of {', '.join(self.labels)} (id2label in "
+                "its config.json)"
             )
         return self.labels.index(label)
 

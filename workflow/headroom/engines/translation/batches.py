@@ -60,7 +60,7 @@ def _load_dictionary(path: Path) -> Dictionary:
     from headroom.engines.translation.fairseq import Dictionary
 
     if not path.is_file():
-        raise HeadroomError(f"no dictionary at {path}: give the directory that `headroom vocabulary` wrote")
+        raise HeadroomError(f"{path}: no dictionary; give the output directory of the stage vocabulary")
     return Dictionary.load(str(path))
 
 

@@ -25,7 +25,9 @@ def load_state(path: Path | str) -> dict[str, Any]:
     """
     state = read_data(path, "truncated or not a checkpoint ({reason}); train or copy it again")
     if not isinstance(state, dict) or "model" not in state or not state.get("cfg"):
-        raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks the keys 'model' and 'cfg'")
+        raise HeadroomError(
+            f"{path}: not a fairseq checkpoint, the keys 'model' and 'cfg' are missing; give another file"
+        )
     return state
 
 
@@ -43,12 +45,12 @@ def read_data(path: Path | str, otherwise: str) -> Any:
         refuse_packed(path)
         return torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
-        raise HeadroomError(f"no checkpoint at {path}") from error
+        raise HeadroomError(f"{path}: no such checkpoint; correct the path") from error
     except Exception as error:  # torch raises many types for damaged files, and for code
         if out_of_memory(error):  # the file may be whole: a training must not start over
             raise
         reason = " ".join(str(error).split("WeightsUnpickler error:")[-1].split())[:160]
-        raise HeadroomError(f"{path} is {otherwise.format(reason=reason)}") from error
+        raise HeadroomError(f"{path}: {otherwise.format(reason=reason)}") from error
 
 
 def refuse_packed(path: Path | str) -> None:
@@ -63,7 +65,7 @@ def refuse_packed(path: Path | str) -> None:
         parts = archive.infolist()
     stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
     if not stored or sum(part.file_size for part in parts) > Path(path).stat().st_size:
-        raise ValueError("it is packed, as torch does not write it")
+        raise ValueError("it is compressed, which torch never does")
 
 
 def is_whole(path: Path) -> bool:

@@ -90,7 +90,9 @@ def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> Paral
     paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
     sources, references = (read_lines(path) for path in paths)
     if len(sources) != len(references):
-        raise HeadroomError(f"{paths[0]} has {len(sources)} lines, {paths[1]} has {len(references)}")
+        raise HeadroomError(
+            f"{paths[0]}: {len(sources)} lines, but {paths[1]} has {len(references)}; give aligned files"
+        )
     if not sources:
         raise HeadroomError(f"{paths[0]} is empty")
     return ParallelText(sources[:limit], references[:limit])

@@ -77,14 +77,18 @@ class TranslationModel(HeadModel):
                 )
             sites = find_sites(model)
         except (AttributeError, KeyError, TypeError) as error:
-            raise HeadroomError(f"{checkpoint} is not a model of fairseq's architecture `transformer`") from error
+            raise HeadroomError(
+                f"{checkpoint}: not of fairseq's architecture `transformer`; give another model"
+            ) from error
         removed = parse_profile(state.get(DESCRIPTOR, {}).get("removed", ""), site_names(sites))
         remove_heads(sites, removed)
         try:
             if fresh is None:
                 model.load_state_dict(state["model"])
         except RuntimeError as error:
-            raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
+            raise HeadroomError(
+                f"{checkpoint}: does not match the vocabulary in {vocabulary}; give the model's own vocabulary"
+            ) from error
         loaded = cls(model=model, sites=sites, languages=(source, target), state=state)
         loaded.model.eval().requires_grad_(False).to(pick_device(device))
         return loaded

@@ -77,16 +77,16 @@ def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirro
     directory = Path(settings.path or "")
     if settings.path and directory.is_dir():
         if missing := [name for name in names if not (directory / name).is_file()]:
-            raise HeadroomError(f"key path: the directory {directory} has no file {missing[0]}")
+            raise HeadroomError(f"key path: the directory {directory} has no file {missing[0]}; add it")
         if settings.sha256:
-            raise HeadroomError(f"key sha256: {directory} is a directory; a checksum is of an archive, leave it out")
+            raise HeadroomError(f"key sha256: {directory} is a directory; give an archive, or leave the checksum out")
         return {name: directory / name for name in names}
     if settings.url:
         archive = fetch_archive(settings.url, downloads, expected=settings.sha256, mirror=mirror)
     elif directory.is_file():
         archive = checked_archive(directory, settings.sha256)
     else:
-        raise HeadroomError(f"key path: there is no directory or archive {directory} in {Path.cwd()}")
+        raise HeadroomError(f"key path: no directory or archive {directory} in {Path.cwd()}; correct the path")
     files = {name: place / f"{number}.{Path(name).name}" for number, name in enumerate(names)}
     try:
         extract(archive, files)
@@ -114,7 +114,9 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
         model.load_state_dict(state["model"])  # splits the projections, too
     except RuntimeError as error:
         reason = " ".join(str(error).split("\n", 1)[-1].split())[:160]
-        raise HeadroomError(f"{released} does not fit {source.name} and {target.name}: {reason}") from error
+        raise HeadroomError(
+            f"{released}: does not match {source.name} and {target.name}, {reason}; give the model's own dictionaries"
+        ) from error
     state["model"] = model.state_dict()
     state["cfg"] = OmegaConf.to_container(state["cfg"], resolve=True, enum_to_str=True)
     del state["args"]
@@ -131,16 +133,20 @@ def read_dictionary(path: Path) -> Dictionary:
     try:
         return Dictionary.load(str(path))
     except FileNotFoundError as error:
-        raise HeadroomError(f"no dictionary at {path}") from error
+        raise HeadroomError(f"{path}: no dictionary; add it") from error
     except Exception as error:  # fairseq raises many types, Exception itself among them
-        raise HeadroomError(f"{path} is not a dictionary of fairseq: {' '.join(str(error).split())[:160]}") from error
+        raise HeadroomError(
+            f"{path}: not a dictionary of fairseq, {' '.join(str(error).split())[:160]}; copy it again"
+        ) from error
 
 
 def _read(path: Path) -> dict[str, Any]:
     with torch.serialization.safe_globals(list(_METERS)):  # besides those that `checkpoint` always allows
         state = read_data(path, "truncated, or not a checkpoint of data alone ({reason})")
     if not isinstance(state, dict) or "model" not in state or not (state.get("args") or state.get("cfg")):
-        raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks 'model', or both 'args' and 'cfg'")
+        raise HeadroomError(
+            f"{path}: not a fairseq checkpoint, 'model' or both 'args' and 'cfg' are missing; give another file"
+        )
     return state
 
 
@@ -155,7 +161,9 @@ def _upgraded(state: dict[str, Any], path: Path) -> dict[str, Any]:
         state["cfg"].task.update({"data": "", "source_lang": "source", "target_lang": "target"})
     except Exception as error:  # settings of every age, composed by hydra
         reason = " ".join(str(error).split())[:160]
-        raise HeadroomError(f"{path}: its settings are not those of a translation by fairseq ({reason})") from error
+        raise HeadroomError(
+            f"{path}: not the settings of a fairseq translation model ({reason}); give another model"
+        ) from error
     return state
 
 
@@ -167,8 +175,8 @@ def _built(state: dict[str, Any], dictionaries: tuple[Dictionary, Dictionary], p
     except Exception as error:  # fairseq raises ValueError for dictionaries; other architectures lack anything
         reason = " ".join(str(error).split())[:160]
         raise HeadroomError(
-            f"{path} is not a model of fairseq's architecture `transformer`, or not of these dictionaries ({reason})"
+            f"{path}: not of fairseq's architecture `transformer`, or not of these dictionaries ({reason}); give others"
         ) from error
     if not all(hasattr(live.attention, name) for live in sites for name in live.inputs):
-        raise HeadroomError(f"{path}: its attention has no query, key and value projections of its own")
+        raise HeadroomError(f"{path}: no separate query, key and value projections; give another model")
     return model

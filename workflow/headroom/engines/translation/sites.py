@@ -52,7 +52,7 @@ def open_sites(model: nn.Module) -> None:
             weight = getattr(getattr(attention, projection, None), "weight", None)
             if not isinstance(weight, nn.Parameter):
                 raise HeadroomError(
-                    f"site {live.site} has no {projection}.weight: fused projections are not supported; "
+                    f"site {live.site}: no {projection}.weight, fused projections are not supported; "
                     "use an architecture with separate query, key and value projections"
                 )
             setattr(weight, _TAG, live.site)

@@ -36,7 +36,7 @@ def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
     """Return the shape of a model in an arm; raise HeadroomError if the arm's heads do not divide the width."""
     changed = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
     if arm.heads and model.width % arm.heads:
-        raise HeadroomError(f"--arm-heads {arm.heads}: width {model.width} is not a multiple of it")
+        raise HeadroomError(f"--arm-heads {arm.heads}: does not divide the width {model.width}; give a divisor")
     return ModelSettings.model_validate({**model.model_dump(), **changed})
 
 
@@ -61,8 +61,8 @@ def fairseq_arguments(
     on_cpu = check_precision(training.precision, device)
     if training.update_frequency % processes:
         raise HeadroomError(
-            f"{processes} processes cannot share the {training.update_frequency} batches of an update: make "
-            f"update_frequency a multiple of {processes}, and max_tokens so much smaller"
+            f"update_frequency: {processes} processes cannot share {training.update_frequency} batches; make "
+            f"it a multiple of {processes}, and max_tokens smaller by the same factor"
         )
     flags = {"seed": seed, **_model_flags(model), **_training_flags(training)}
     flags |= {"distributed-world-size": processes, "update-freq": training.update_frequency // processes}
@@ -224,7 +224,7 @@ class _Trainer(Trainer):
             finite = False
         if not finite:  # fairseq's own search for the reason fails on the way
             raise HeadroomError(
-                f"the gradients of update {self.get_num_updates() + 1} are not finite: lower training.learning_rate, "
+                f"update {self.get_num_updates() + 1}: the gradients are not finite; lower training.learning_rate, "
                 "or use precision float32"
             )
         return norm

@@ -82,9 +82,9 @@ class TranslationTraining(Training):
         """Raise HeadroomError if settings and machine do not fit, or the data are not prepared."""
         _ = self.arguments
         if self.first > self.epochs:
-            raise HeadroomError("--rewound: no epoch is left after the first; give more --epochs")
+            raise HeadroomError("--rewound: training ends with the first epoch; increase --epochs")
         if missing := [name for name in _NEEDED if not (self.data / name).is_file()]:
-            raise HeadroomError(f"{self.data} has no {missing[0]}: give the directory that headroom vocabulary wrote")
+            raise HeadroomError(f"{self.data}: no {missing[0]}; give the output directory of the stage vocabulary")
 
     def fingerprint(self) -> Mapping[str, Any]:
         """Return all that makes the weights; not the number of epochs, so that more epochs resume a training."""
@@ -153,7 +153,7 @@ def train(
     trainer = build_trainer(cfg, profile, start and start["model"])
     last = last_whole_epoch(work, first)
     if last:
-        logger.info("going on after epoch %d", last)
+        logger.info("resuming after epoch %d", last)
     cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
     cfg.checkpoint.save_dir = str(work)
     cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
@@ -221,7 +221,8 @@ def _update(trainer: Trainer, samples: list[dict[str, Any]]) -> None:
         trainer.train_step(samples, raise_oom=True)
     except torch.OutOfMemoryError as error:
         raise HeadroomError(
-            "out of GPU memory: make training.max_tokens smaller, and update_frequency larger by as much"
+            "out of GPU memory: the batch does not fit; lower training.max_tokens, and raise "
+            "update_frequency by the same factor"
         ) from error
 
 

@@ -68,7 +68,7 @@ class Criterion:
         """
         table = tables.ALL.by_name[self.table].read(path)
         if table.empty:
-            raise HeadroomError(f"{path}: the table has no row; write it again")
+            raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
         if self.rows:
             return self.rows(table, chosen_on)
         mine = table[(table["criterion"] == self.name) & (table["normalised"] == "raw")]
@@ -85,7 +85,7 @@ def criteria() -> dict[str, Criterion]:
 def criterion(name: str) -> Criterion:
     """Return the criterion of this name; raise HeadroomError if there is none."""
     if name not in criteria():
-        raise HeadroomError(f"there is no criterion '{name}'; use one of {', '.join(criteria())}")
+        raise HeadroomError(f"criterion '{name}': unknown; use one of {', '.join(criteria())}")
     return criteria()[name]
 
 
@@ -121,7 +121,9 @@ def criterion_scores(
         if len(rows):
             return by_head(rows, _ranked(rows) if "tie" in rows else rows["value"])
     named = ", ".join(map(str, paths))
-    raise HeadroomError(f"{named} has no scores by {name} at epoch {epoch}, chosen on {chosen_on}; write it again")
+    raise HeadroomError(
+        f"{named}: no scores by {name} at epoch {epoch}, chosen on {chosen_on}; rerun the job that writes it"
+    )
 
 
 def _ranked(rows: pandas.DataFrame) -> list[float]:
