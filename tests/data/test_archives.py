@@ -60,7 +60,7 @@ def test_what_is_missing_or_there_twice_is_refused(tmp_path, members, message):
 def test_a_truncated_archive_is_named(tmp_path, mode, share):
     content = archive(tmp_path / "a.tar", [("m.pt", random.Random(1).randbytes(230_000))], mode).read_bytes()
     (tmp_path / "a.tar").write_bytes(content[: int(share * len(content))])
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar"):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
     assert left(tmp_path) == ["a.tar"]
 
@@ -69,7 +69,7 @@ def test_a_truncated_archive_is_named(tmp_path, mode, share):
 def test_a_changed_archive_is_named(tmp_path, mode):
     content = archive(tmp_path / "a.tar", [("m.pt", bytes(range(256)) * 900)], mode).read_bytes()
     (tmp_path / "a.tar").write_bytes(content[:40] + b"?" * 99 + content[139:])
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar"):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
 
 
@@ -77,7 +77,7 @@ def test_what_is_no_archive_is_named(tmp_path):
     (tmp_path / "a.tar").write_bytes(b"<html>not here</html>" * 100)
     with pytest.raises(HeadroomError, match=r"a\.tar: cannot unpack, .*; download it again"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
-    with pytest.raises(HeadroomError, match=r"cannot unpack .*gone"):
+    with pytest.raises(HeadroomError, match=r"gone: cannot unpack"):
         extract(tmp_path / "gone", {"m.pt": tmp_path / "out"})
 
 
@@ -151,7 +151,7 @@ def test_a_header_that_is_a_bomb_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "LEAST", 1_000_000)
     header = member("././@PaxHeader", tarfile.XHDTYPE, size=len(BOMB)).tobuf()
     (tmp_path / "bomb.tar.bz2").write_bytes(bz2.compress(header + BOMB))
-    with pytest.raises(HeadroomError, match=r"bomb\.tar\.bz2 unpacks to"):
+    with pytest.raises(HeadroomError, match=r"bomb\.tar\.bz2: unpacks to"):
         extract(tmp_path / "bomb.tar.bz2", {"m.pt": tmp_path / "out"})
 
 
@@ -195,7 +195,7 @@ def test_headers_that_are_nonsense_are_damage(tmp_path, headers):
 
 def test_headers_upon_headers_are_damage(tmp_path):
     (tmp_path / "a.tar").write_bytes(member("././@PaxHeader", tarfile.XHDTYPE).tobuf() * 2000)
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar: "):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
 
 
@@ -205,5 +205,5 @@ def test_the_limit_grows_with_the_file(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(archives, "LEAST", 50)
     assert most_bytes(tmp_path / "a") == 100_000
     check_size(tmp_path / "a", 100_000)
-    with pytest.raises(HeadroomError, match=r"/a unpacks to 100001 bytes, 100 times its size: .* or damaged"):
+    with pytest.raises(HeadroomError, match=r"/a: unpacks to 100001 bytes, 100 times its size"):
         check_size(tmp_path / "a", 100_001)

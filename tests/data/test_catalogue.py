@@ -88,7 +88,12 @@ def test_files_of_some_sets_are_those_they_need(datasets):
         (Dataset, "multi30k", ("moon",), "unknown far-domain set 'moon'; choose from mscoco, newstest2015"),
         (LabelledDataset, "qqp", (), "unknown data set 'qqp'; choose one of cola, mrpc, rte, snli, sst2"),
         (LabelledDataset, "rte", ("moon",), "rte: unknown far-domain set 'moon'; choose from none"),
-        (Treebank, "ud-klingon", (), "unknown treebank 'ud-klingon'; choose one of ud-english-ewt, ud-english-pud, ud-german-pud"),
+        (
+            Treebank,
+            "ud-klingon",
+            (),
+            "unknown treebank 'ud-klingon'; choose one of ud-english-ewt, ud-english-pud, ud-german-pud",
+        ),
     ],
 )
 def test_unknown_names_are_refused_with_what_there_is(model, name, far, message):

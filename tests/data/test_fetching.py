@@ -145,7 +145,7 @@ def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
     with pytest.raises(HeadroomError, match=r"text\.gz: 2 lines, expected 3"):
         unpacked_lines(path, catalogued(lines=3))
     path.write_bytes(b"no gzip")
-    with pytest.raises(HeadroomError, match=r"cannot unpack .*text\.gz"):
+    with pytest.raises(HeadroomError, match=r"text\.gz: cannot unpack"):
         unpacked_lines(path, catalogued())
 
 

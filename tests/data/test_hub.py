@@ -139,9 +139,17 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
 @pytest.mark.parametrize(
     ("change", "split", "message"),
     [
-        ({"sentences": ["premise", "text"]}, None, "key sentences: some/pairs has no column 'text', but premise, hypo"),
-        ({"label": "gold"}, None, "key label: some/pairs has no column 'gold', but premise, hypothesis, label"),
-        ({"labels": ["a", "b", "c"]}, None, "key labels: 3 names, but some/pairs has 2: same, other"),
+        (
+            {"sentences": ["premise", "text"]},
+            None,
+            "key sentences: some/pairs has no column 'text'; choose one of premise, hypo",
+        ),
+        (
+            {"label": "gold"},
+            None,
+            "key label: some/pairs has no column 'gold'; choose one of premise, hypothesis, label",
+        ),
+        ({"labels": ["a", "b", "c"]}, None, "key labels: 3 names for 2 labels of some/pairs; name same, other"),
         ({}, ("test", pairs([-1, -1])), "key test: split test of some/pairs has no labels; name another split"),
         (
             {},
@@ -176,7 +184,7 @@ def test_without_network_the_cache_is_tried_and_then_the_way_out_is_told(library
     with pytest.raises(HeadroomError) as caught:
         load()
     assert str(caught.value) == (
-        "key dataset: cannot load some/pairs (small), split train, from the Hugging Face Hub: "
+        "key dataset: cannot load some/pairs (small), split train, from the Hugging Face Hub, "
         "Couldn't reach 'some/pairs' on the Hub; give a local copy as TSV files with source: files"
     )
 
@@ -211,14 +219,14 @@ def test_sentences_stay_on_their_lines_and_pairs_without_a_side_are_left_out(tra
 @pytest.mark.parametrize(
     ("changed", "train", "message"),
     [
-        ({"column": "text"}, None, "key column: some/talks has no column 'text', but translation, id"),
-        ({"source_language": "fr"}, None, "key source_language: column 'translation' .* has no text in 'fr', "),
-        ({"target_language": "fr"}, None, "key target_language: .* 'fr', but de, en"),
+        ({"column": "text"}, None, "key column: some/talks has no column 'text'; choose one of translation, id"),
+        ({"source_language": "fr"}, None, "key source_language: column 'translation' .* has no text in 'fr'; choose"),
+        ({"target_language": "fr"}, None, "key target_language: .* 'fr'; choose one of de, en"),
         ({}, talks([]), "key train: split train of some/talks is empty; name another split"),
         (
             {"name": "small"},
             RuntimeError("Dataset scripts are\nno longer supported"),
-            r"key dataset: cannot load some/talks \(small\), split train, .*: Dataset scripts are no longer supported; "
+            r"key dataset: cannot load some/talks \(small\), split train, .*, Dataset scripts are no longer supported; "
             "give a local copy as text files with source: files",
         ),
     ],

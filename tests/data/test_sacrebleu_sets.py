@@ -66,7 +66,7 @@ def test_every_set_is_whole_and_pairs_without_a_side_are_left_out(published, cap
     [
         ({"check": "wmt99"}, r"key check: sacrebleu 2\.\S+ has no test set 'wmt99'"),
         ({"far": {"x": "nothing"}}, r"key far\.x: sacrebleu \S+ has no test set 'nothing'"),
-        ({"pair": "en-xx"}, "key pair: the test set one has no en-xx, but en-fr"),
+        ({"pair": "en-xx"}, "key pair: the test set one has no en-xx; choose one of en-fr"),
     ],
 )
 def test_unknown_names_are_refused_before_anything_is_downloaded(published, tmp_path, changed, message):
@@ -83,7 +83,7 @@ def test_the_paper_sets_are_known_to_the_installed_library():
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
-    [({"md5": "0" * 32}, "wrong checksum"), ({"url": "http://127.0.0.1:9/set.tgz"}, "refused")],
+    [({"md5": "0" * 32}, "checksum mismatch"), ({"url": "http://127.0.0.1:9/set.tgz"}, "refused")],
 )
 def test_a_failed_download_is_told_in_one_message_and_leaves_nothing_to_be_taken_for_whole(published, changed, reason):
     place = published("two", {"en.sgm": "", "fr.sgm": ""}, ["en.sgm", "fr.sgm"], **changed)

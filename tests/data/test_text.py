@@ -215,5 +215,5 @@ class TestWriting:
         with pytest.raises(HeadroomError, match=r"corpus\.json, line 1: not JSON"):
             read_corpus_record(tmp_path)
         (tmp_path / "corpus.json").write_text(json.dumps({"source_language": "English"}))
-        with pytest.raises(HeadroomError, match="corpus.json has no 'labels'"):
+        with pytest.raises(HeadroomError, match=r"corpus\.json has no 'labels'"):
             read_labelled_record(tmp_path)

@@ -49,10 +49,10 @@ def test_names_are_known_without_torch_and_pandas():
     ("named", "main", "told"),
     [
         (["gradient-example", "relevance", "gates-exact"], "gradient-example", []),
-        (["gradient-example", "grad"], "gradient-example", ["criteria: there is no criterion 'grad'; use ablation, "]),
+        (["gradient-example", "grad"], "gradient-example", ["criteria: unknown criterion 'grad'; use ablation, "]),
         (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not among pruning.criteria; add it"]),
         (["relevance"], "relevance", ["main: 'relevance' is not scored at every epoch; use gradient-token, "]),
-        (["x", "y"], "z", ["criteria: there is no criterion 'x'", "criteria: there is no criterion 'y'", "main: "]),
+        (["x", "y"], "z", ["criteria: unknown criterion 'x'", "criteria: there is no criterion 'y'", "main: "]),
     ],
 )
 def test_mistakes_in_settings_are_told_with_their_keys(named, main, told):

@@ -142,7 +142,7 @@ def test_absent_gradients_are_passed_over(data):
         (SVGD, "translation", "no site of the model has trainable projections"),
         ((*SVGD, "--repulsion", '{"method": "svgd", "alpha": -1}'), "headroom_translation", "--repulsion .*alpha: "),
         ((*SVGD, "--repulsion", '{"method": "svgd", "strength": 2}'), "headroom_translation", "strength: Input"),
-        ((*SVGD, "--repulsion", '{"method": "svgd", "sites": ["X"]}'), "headroom_translation", "'X' names no sites"),
+        ((*SVGD, "--repulsion", '{"method": "svgd", "sites": ["X"]}'), "headroom_translation", "unknown sites 'X'"),
         ((*SVGD, "--repulsion", '{"method": "drophead"}'), "headroom_translation", "does not rewrite gradients"),
     ],
 )

@@ -250,7 +250,7 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
         (["--penalties", "0"], "--penalties"),
         (["--penalties", "-0.1"], "greater than 0"),
         (["--penalties", "0.1", "0.1"], "penalties: a value is given twice"),
-        (["--method", "exact", "--kept-shares", "1.5"], "kept_shares: 1.5 is no share of the heads"),
+        (["--method", "exact", "--kept-shares", "1.5"], "kept_shares: 1.5 is out of range"),
         (["--method", "controls"], "--scores: missing; give the table"),
         (["--scope", "X"], "scope 'X': contains no site"),
         (["--training", "none.csv"], "none.csv: cannot read the table"),

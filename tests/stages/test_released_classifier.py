@@ -64,7 +64,7 @@ def test_a_missing_directory_is_named_as_the_configuration_does(corpus, tmp_path
 
 @pytest.mark.parametrize("where", [[], ["--path", "mine", "--name", "owner/mine"]])
 def test_one_place_is_named(corpus, tmp_path, where):
-    with pytest.raises(HeadroomError, match="give one of the two"):
+    with pytest.raises(HeadroomError, match="give either"):
         released.main(
             ["--task", "classification", *where, "--corpus", str(corpus), "--checkpoint", str(tmp_path / "run/epoch1")]
         )

@@ -83,7 +83,7 @@ def criteria() -> dict[str, Criterion]:
 
 
 def criterion(name: str) -> Criterion:
-    """Return the criterion of this name; raise HeadroomError if there is none."""
+    """Return the criterion of this name; raise HeadroomError if it is unknown."""
     if name not in criteria():
         raise HeadroomError(f"criterion '{name}': unknown; use one of {', '.join(criteria())}")
     return criteria()[name]
@@ -138,7 +138,7 @@ def check(place: str, named: Sequence[str], main: str) -> list[str]:
     key, known = f"configuration, key {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
     unknown = [name for name in named if name not in known]
-    mistakes = [f"{key}.criteria: there is no criterion '{name}'; use {', '.join(known)}" for name in unknown]
+    mistakes = [f"{key}.criteria: unknown criterion '{name}'; use {', '.join(known)}" for name in unknown]
     if main not in computed:
         mistakes.append(f"{key}.main: '{main}' is not scored at every epoch; use {', '.join(computed)}")
     elif main not in named:
