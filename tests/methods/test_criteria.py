@@ -50,7 +50,7 @@ def test_names_are_known_without_torch_and_pandas():
     [
         (["gradient-example", "relevance", "gates-exact"], "gradient-example", []),
         (["gradient-example", "grad"], "gradient-example", ["criteria: unknown criterion 'grad'; use ablation, "]),
-        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not among pruning.criteria; add it"]),
+        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not in pruning.criteria; add it"]),
         (["relevance"], "relevance", ["main: 'relevance' is not scored at every epoch; use gradient-token, "]),
         (["x", "y"], "z", ["criteria: unknown criterion 'x'", "criteria: there is no criterion 'y'", "main: "]),
     ],

@@ -227,7 +227,7 @@ def test_orders_beside_the_scores_come_with_their_tables():
         ),
         (
             by_criteria(["gradient-token"]),
-            ["translation.pruning.main: 'gradient-example' is not among pruning.criteria"],
+            ["translation.pruning.main: 'gradient-example' is not in pruning.criteria"],
         ),
         (
             by_criteria(["gradient-example", "gates"], gates={"ways": []}),

@@ -31,7 +31,7 @@ FIGURES = {
     "update_cost": "Repulsion",
 }
 
-# template, style and script of the page; the captions in workflow/report/ are Snakemake's own
+# template, style and script of the page; the captions in workflow/report/ are for Snakemake's own report
 PAGE_FILES = sorted(str(path) for path in (WORKFLOW / "headroom/report/templates").glob("page.*"))
 
 

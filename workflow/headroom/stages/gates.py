@@ -64,7 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train under each setting from the same trained model, and write the tables."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
-    from headroom.methods.continued_training import alone, compared, continue_training, signature_of, updates_of
+    from headroom.methods.continued_training import (
+        compared,
+        continue_training,
+        gate_only_updates,
+        signature_of,
+        updates_of,
+    )
     from headroom.methods.learned_gates import by_site, profile_of
 
     settings = settings_from(given, "gates", GateSettings)
@@ -98,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "start": start,
             "removed": format_profile(removed),
             "updates": settings.updates,
-            "gate_updates": alone(source, settings),
+            "gate_updates": gate_only_updates(source, settings),
             "total_updates": "" if before is None else before + settings.updates,
         }
         soft = source.soft()

@@ -37,7 +37,7 @@ _UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_h
 def build_classifier(directory: Path | str, attention: str) -> Any:
     """Return the classifier that a directory's `config.json` describes, in float32, with weights not yet loaded.
 
-    `attention` is `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
+    `attention` is `sdpa` or `eager`; a model without `sdpa` uses `eager`.
 
     Raises:
         HeadroomError: If there is no such file, or it does not describe a classifier of transformers.

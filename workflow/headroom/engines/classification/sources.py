@@ -1,4 +1,4 @@
-"""Finding a pretrained model: a directory, one inside a Python package, or one of the Hub."""
+"""Locating a pretrained model: a directory, part of a Python package, or on the Hub."""
 
 import importlib.util
 import logging
@@ -14,7 +14,7 @@ from headroom.engines.classification.sites import first_line
 from headroom.settings.models import DirectoryEncoder, HubEncoder, PackageEncoder
 
 SECONDS = 10
-"""How long to wait for the Hub to answer."""
+"""Timeout of requests to the Hub in seconds."""
 
 _WANTED = ["config.json", "model*.safetensors", "*.index.json", "tokenizer*", "special_tokens_map.json"]
 _WANTED += ["added_tokens.json", "vocab.*", "merges.txt", "*.model"]
@@ -23,16 +23,16 @@ _log = logging.getLogger(__name__)
 
 
 Section = Literal["encoder", "released"]
-"""Where the configuration names a model, which is how messages call it."""
+"""The section of the configuration with a model, for messages."""
 
 _DIRECTORY_INSTEAD: dict[Section, str] = {"encoder": "encoder.source: directory", "released": "released.path"}
 
 
 def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder, section: Section = "encoder") -> Path:
-    """Return the directory of a pretrained model, downloaded if it is the Hub's.
+    """Return the directory of a pretrained model, downloaded if it is on the Hub.
 
     Raises:
-        HeadroomError: If there is none; names the key of the configuration.
+        HeadroomError: If it cannot be found; names the key of the configuration.
     """
     if isinstance(settings, DirectoryEncoder):
         return _directory(Path(settings.path), section)
@@ -46,7 +46,7 @@ def _directory(path: Path, section: Section) -> Path:
 
 
 def _inside_package(settings: PackageEncoder) -> Path:
-    """Return the directory without importing the package, which may load libraries that are not needed."""
+    """Return the directory without importing the package, which may load unnecessary libraries."""
     try:
         found = importlib.util.find_spec(settings.package)
     except (ImportError, ValueError):
@@ -72,7 +72,7 @@ def _downloaded(settings: HubEncoder, section: Section) -> Path:
     reason = _reason_not_reached(name, revision, section)
     wanted: dict[str, Any] = {"revision": revision, "allow_patterns": _WANTED}
     try:
-        where = "looking among earlier downloads, the Hub cannot be reached" if reason else "downloading from the Hub"
+        where = "using earlier downloads, the Hub cannot be reached" if reason else "downloading from the Hub"
         _log.info("%s: %s", name, where)
         place = huggingface_hub.snapshot_download(name, local_files_only=bool(reason), **wanted)
     except Exception as error:  # the client raises errors of several libraries
@@ -84,7 +84,7 @@ def _downloaded(settings: HubEncoder, section: Section) -> Path:
 
 
 def _reason_not_reached(name: str, revision: str, section: Section) -> str:
-    """Return why the Hub does not answer, "" if it does. Downloading itself would wait without end.
+    """Return why the Hub does not answer, "" if it does. Downloads have no timeout.
 
     Raises:
         HeadroomError: If the Hub answers that it has no such model.

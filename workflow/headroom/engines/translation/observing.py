@@ -1,4 +1,4 @@
-"""Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on sentences alone."""
+"""Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on single sentences."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def sentence_batches(model: TranslationModel, sentences: Sequence[str], size: in
 
 
 def frequencies(model: TranslationModel, text: Path) -> Tensor | None:
-    """Return how often each source piece occurs in a text, (V,); None if there is none."""
+    """Return the frequency of each source piece in a text, (V,); None without text."""
     lines = read_lines(text) if text.is_file() else []
     if not lines:
         return None
@@ -39,7 +39,7 @@ def frequencies(model: TranslationModel, text: Path) -> Tensor | None:
     dictionary = model.source.dictionary
     counts = torch.zeros(len(dictionary), dtype=torch.long)
     for piece, count in pieces.items():
-        counts[dictionary.index(piece)] += count  # unknown pieces are one
+        counts[dictionary.index(piece)] += count  # all unknown pieces have the same index
     return counts
 
 
