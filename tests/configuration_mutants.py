@@ -147,4 +147,4 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "exponent": (b"translation: {training: {epochs: 1e3}}\n", "key translation.training.epochs: "),
     "name": (b"classification: {no: {}}\n", "key classification.False: not text; write the key in quotes"),
 }
-"""Files that are no study: their content, and what is said of them."""
+"""Files that are not studies: their content, and the error message."""

@@ -2,7 +2,7 @@
 
     python tests/equal_tables.py OLD/results/tiny NEW/results/tiny
 
-Compares every table byte for byte, but for renamed paths and columns and for what a clock measured; attention maps, the
+Compares every table byte for byte, except for renamed paths and columns and for measured times; attention maps, the
 tensors of models, and the text that all of it comes from. Lists the differences, one a line; exit status 1 if any.
 """
 
@@ -51,7 +51,7 @@ def differences(old: Path, new: Path) -> Iterator[str]:
     """Yield what is not the same in two directories of results, or in one of them alone.
 
     Raises:
-        AssertionError: There is no table in the first: nothing would be compared.
+        AssertionError: If the first contains no table.
     """
     before = {renamed(name): old / name for name in files_of(old)}
     now = files_of(new)

@@ -32,7 +32,7 @@ def slow_update(
         beta: Weight of the own gradient and size of the noise, for `spos`.
         median: Distances that set the width.
         strength: Share of the update, the rest being the gradient.
-        noise: The noise itself, same shape, for methods that have it.
+        noise: The noise, same shape, for methods with noise.
     """
     result = torch.zeros(particles.shape, dtype=torch.float64)
     for system in range(len(particles)):

@@ -40,7 +40,7 @@ LIBRARIES = {
         *("pydantic.fields", "pydantic.main", "pydantic.type_adapter", "pydantic.types"),
     ),
 }
-"""What is imported before a command is asked for; of `python`, what jobs import."""
+"""The modules imported before a command runs; of `python`, those of jobs."""
 
 STAND_IN = """#!/bin/sh
 if [ {when} ]; then exec "{python}" -I -S "{here}" "{place}" "$@"; fi
@@ -88,7 +88,7 @@ def serve(program: str, path: str) -> None:
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen(64)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for commands here
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # commands are not waited for here
     print("ready", flush=True)
     while sys.stdin not in (ready := select.select([listening, sys.stdin], [], [])[0]):
         asked = listening.accept()[0]

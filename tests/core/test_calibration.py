@@ -137,7 +137,7 @@ def test_intervals_over_runs_contain_the_truth() -> None:
 @pytest.mark.parametrize(("between", "own"), [(0.3, 0.3), (1.0, 0.3), (0.1, 1.0)])
 @pytest.mark.parametrize("runs", [2, 3, 5])
 def test_intervals_over_runs_and_sentences_contain_the_truth(runs: int, between: float, own: float) -> None:
-    """Runs differ, sentences are harder or easier for all of them, and every run has its own luck with each."""
+    """Effects of runs, of sentences, and their interaction."""
     random, sentences = numpy.random.default_rng(runs), 200
     weights = resampling_weights(resampled_indices(sentences, 300)) / sentences
     covered = 0

@@ -187,9 +187,9 @@ def test_errors_end_a_stage_in_one_line(
     assert capsys.readouterr().err == shown
 
 
-@pytest.mark.parametrize(("error", "told"), [(MemoryError, []), (ValueError, [ValueError])])
+@pytest.mark.parametrize(("error", "reported"), [(MemoryError, []), (ValueError, [ValueError])])
 def test_what_cannot_end_for_want_of_memory_is_not_told(
-    error: type[Exception], told: list[type[Exception]], monkeypatch: pytest.MonkeyPatch
+    error: type[Exception], reported: list[type[Exception]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sentences() -> Iterator[str]:
         try:
@@ -205,7 +205,7 @@ def test_what_cannot_end_for_want_of_memory_is_not_told(
     monkeypatch.setattr(sys, "unraisablehook", lambda one: unraisable.append(one.exc_type))
     with pytest.raises(SystemExit):
         command.run(main)
-    assert unraisable == told
+    assert unraisable == reported
 
 
 def test_a_full_disk_shows_in_the_status_though_the_log_is_on_it() -> None:

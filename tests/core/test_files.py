@@ -1,4 +1,4 @@
-"""Files are either whole or absent; lines end at newlines and nowhere else."""
+"""Files are written atomically; lines end only at newlines."""
 
 import errno
 import hashlib

@@ -19,7 +19,7 @@ ELSEWHERE = {
     "numpy.random.default_rng": {"engines/classification/trainer.py"},
     "numpy.random.seed": {"engines/translation/trainer.py"},
 }
-"""What these modules may use besides: exact chances of whole numbers, and randomness that is no bootstrap."""
+"""Functions that these modules may also use: exact discrete distributions, and randomness other than a bootstrap."""
 
 DEFINING = ("scipy.stats", "scipy.optimize.isotonic_regression", "numpy.trapezoid", "numpy.trapz", "numpy.random")
 """Names that define an area, a monotone curve, a quantile of a distribution, a test or a bootstrap."""
@@ -33,7 +33,7 @@ NUMBERS = ("float", "ndarray", "Estimate", "Number")
 
 OWN_MEANING = {
     "claims/survival.py:chance_of_so_few": "the exact chance of a whole number",
-    "engines/engine.py:chance": "0, the score of giving every example the same answer",
+    "engines/engine.py:chance": "0, the score of a constant answer",
     "engines/classification/judging.py:chance": "the definition for a labelled set, which the others are given",
 }
 """Functions of such a name that define what the core cannot know."""

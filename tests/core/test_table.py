@@ -1,4 +1,4 @@
-"""Tables survive writing and reading, and are written whole or not at all."""
+"""Tables survive writing and reading, and are written atomically."""
 
 import math
 from pathlib import Path

@@ -8,6 +8,6 @@ from bad_server import BadServer, bad_server
 
 @pytest.fixture
 def server() -> Iterator[BadServer]:
-    """A server on this machine, which answers as it is told to."""
+    """A local server with configurable answers."""
     with bad_server() as running:
         yield running

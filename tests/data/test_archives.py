@@ -82,7 +82,7 @@ def test_what_is_no_archive_is_named(tmp_path):
 
 
 def member(name, kind, **about):
-    """Return a member of a tar archive that is no plain file."""
+    """Return a member of a tar archive other than a plain file."""
     made = tarfile.TarInfo(name)
     made.type = kind
     for key, value in about.items():

@@ -78,7 +78,7 @@ def test_a_file_comes_whole_and_alone(get, server, tmp_path, known):
 )
 def test_what_may_pass_is_tried_again(get, server, tmp_path, mishap):
     assert get(server.gives(mishap, mishap, Answer(BODY))) == BODY
-    assert server.ranges == ["", "", ""], "a server that does not name its file's version is not asked for a part"
+    assert server.ranges == ["", "", ""], "no range requests to a server that does not identify the file's version"
     assert left(tmp_path) == ["text.gz"]
 
 
@@ -101,7 +101,7 @@ def test_what_does_not_pass_ends_soon_and_leaves_nothing(get, server, tmp_path, 
 
 
 def test_nobody_listening_is_told_in_a_line(get, tmp_path):
-    assert "Connection refused (tried 3 times)" in refused(get, "http://127.0.0.1:9/nowhere")
+    assert "Connection refused (tried 3 times)" in refused(get, "http://127.0.0.1:9/missing")
     assert left(tmp_path) == []
 
 

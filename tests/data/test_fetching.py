@@ -17,7 +17,7 @@ from headroom.data.providers.catalogue import fetch, unpacked_lines
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
 WRONG = CONTENT[:-1] + b"?"
 HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
-NOWHERE = "http://127.0.0.1:9/text.gz"
+UNREACHABLE = "http://127.0.0.1:9/text.gz"
 
 
 def checksum(content):
@@ -27,7 +27,7 @@ def checksum(content):
 BOTH = f"checksum mismatch, expected sha256 {checksum(CONTENT)}.*found {checksum(WRONG)} \\({len(WRONG)} bytes\\)"
 
 
-def catalogued(url=NOWHERE, lines=2):
+def catalogued(url=UNREACHABLE, lines=2):
     """Return the catalogue's entry of a small file."""
     about = {"set": "train", "side": "source", "bytes": len(CONTENT), "lines": lines, "sha256": checksum(CONTENT)}
     return SideFile(path="set/text.gz", url=url, licence="none", **about)
@@ -75,7 +75,7 @@ def test_a_mirror_is_tried_first(tmp_path, server, way, mirror):
 
 def test_a_wrong_file_in_a_mirror_is_an_error_with_both_checksums(tmp_path, way, mirror):
     with pytest.raises(HeadroomError, match=f"mirror/{way.place}: ") as caught:
-        way.get(NOWHERE, mirror(WRONG))
+        way.get(UNREACHABLE, mirror(WRONG))
     message = str(caught.value)
     assert f"expected sha256 {checksum(CONTENT)}" in message
     assert f"found {checksum(WRONG)} ({len(WRONG)} bytes)" in message
@@ -95,8 +95,8 @@ def test_what_a_mirror_lacks_is_downloaded_once(tmp_path, server, way, caplog):
 
 
 def test_without_its_mirror_a_study_downloads(tmp_path, server, way, caplog):
-    assert way.get(server.gives(Answer(CONTENT)), str(tmp_path / "nowhere")).read_bytes() == CONTENT
-    assert f"mirror {tmp_path / 'nowhere'}: not a directory on this machine" in caplog.text
+    assert way.get(server.gives(Answer(CONTENT)), str(tmp_path / "missing")).read_bytes() == CONTENT
+    assert f"mirror {tmp_path / 'missing'}: not a directory on this machine" in caplog.text
 
 
 def test_a_mirror_on_the_network_is_tried_before_the_publisher(server, way):
@@ -107,7 +107,7 @@ def test_a_mirror_on_the_network_is_tried_before_the_publisher(server, way):
 
 def test_a_mirror_on_the_network_is_enough(server, way):
     server.gives(Answer(CONTENT))
-    assert way.get(NOWHERE, server.address).read_bytes() == CONTENT
+    assert way.get(UNREACHABLE, server.address).read_bytes() == CONTENT
     assert [asked.path for asked in server.asked] == [f"/{way.place}"]
 
 

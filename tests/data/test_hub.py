@@ -54,7 +54,7 @@ def online(monkeypatch):
 
 @pytest.fixture
 def given(monkeypatch):
-    """Return a function that makes the library give splits, tables or errors, and returns what it is asked for."""
+    """Return a function that makes the library return splits, tables or errors, and returns its calls."""
 
     def give(splits):
         asked = []

@@ -1,4 +1,4 @@
-"""Subword pieces: SentencePiece, Moses tokens with byte-pair codes, and where pieces stand in the text."""
+"""Subword pieces: SentencePiece, Moses tokens with byte-pair codes, and the positions of pieces in the text."""
 
 import pytest
 from headroom.core.errors import HeadroomError

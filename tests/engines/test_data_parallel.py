@@ -58,9 +58,9 @@ def kind(request):
 @pytest.fixture(scope="module")
 def two(kind, tmp_path_factory):
     """What two processes left, and the progress they reported."""
-    place, told = tmp_path_factory.mktemp("two"), []
-    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), told.append)
-    return place, told
+    place, reported = tmp_path_factory.mktemp("two"), []
+    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), reported.append)
+    return place, reported
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def one(kind, tmp_path_factory):
 
 
 def same_training(kind, found, expected):
-    """Compare weights, and records: norms of gradients among them, whose scale Adam does not mind.
+    """Compare weights, and records: norms of gradients among them, which do not affect Adam.
 
     A key's bias has no gradient but rounding errors, which Adam makes as large as any.
     """
@@ -203,7 +203,7 @@ class TestClassification:
     def test_a_batch_that_cannot_be_shared_is_refused(self):
         message = "batch_size: 3 processes cannot share 8 examples; make it a multiple of 3"
         with pytest.raises(HeadroomError, match=message):
-            training.check_training(together.FINE_TUNING, encoder=Path("nowhere"), seed=1, device="cpu", processes=3)
+            training.check_training(together.FINE_TUNING, encoder=Path("missing"), seed=1, device="cpu", processes=3)
 
     @pytest.mark.parametrize(("count", "shares"), [(12, [4, 4, 4]), (14, [5, 5, 4]), (9, [3, 3, 3]), (10, [4, 3, 3])])
     def test_parts_are_those_of_the_whole_batches(self, count, shares):

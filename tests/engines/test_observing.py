@@ -1,4 +1,4 @@
-"""What both tasks tell of a batch: special pieces, places of pieces, fresh weights."""
+"""Batches of both tasks: special pieces, positions of pieces, untrained weights."""
 
 import argparse
 

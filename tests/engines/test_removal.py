@@ -50,8 +50,8 @@ _HEADS = [Head(kind, layer, head) for kind in "EAD" for layer in (1, 2) for head
 for _seed in range(4):
     _generator = random.Random(_seed)
     OF_FAIRSEQ[f"random {_seed}"] = format_profile(_generator.sample(_HEADS, _generator.randrange(1, 24)))
-OF_FAIRSEQ["all but one per site"] = format_profile([head for head in _HEADS if head.head != 2])
-OF_FAIRSEQ["all but one"] = format_profile(set(_HEADS) - {Head("D", 2, 1)})
+OF_FAIRSEQ["one per site left"] = format_profile([head for head in _HEADS if head.head != 2])
+OF_FAIRSEQ["one left"] = format_profile(set(_HEADS) - {Head("D", 2, 1)})
 OF_FAIRSEQ["all"] = format_profile(_HEADS)
 
 
@@ -168,7 +168,7 @@ def test_so_is_a_sliced_transformer_also_in_generation(fairseq, texts, tmp_path,
 
 
 @pytest.mark.parametrize("form", range(4))
-@pytest.mark.parametrize("name", ["uneven", "all but one per site"])
+@pytest.mark.parametrize("name", ["uneven", "one per site left"])
 def test_they_agree_in_training_mode_too(fairseq, name, form):
     masked, sliced = fairseq.load(), fairseq.load()
     removed = parse_profile(OF_FAIRSEQ[name], masked.sites)

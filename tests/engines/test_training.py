@@ -1,4 +1,4 @@
-"""The shell of trainings: progress lines, whose a working directory is, and what is handed over."""
+"""The common part of trainings: progress lines, ownership of working directories, and export."""
 
 import logging
 import os

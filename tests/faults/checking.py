@@ -45,11 +45,11 @@ def assert_resumed(project: Project, finished: Finished, moment: Moment) -> None
 def assert_told(project: Project, moment: Moment, output: str, message: str) -> None:
     """Check that a job's log, which Snakemake shows, ends with one line or two that say what happened."""
     log = (project.root / moment.log).read_text()
-    told = log[log.rfind("error: ") :] if "error: " in log else ""
-    assert re.search(message, told), f"log:\n{log}\noutput:\n{output}"
-    assert len(told.strip().split("\n")) <= 2, log
+    reported = log[log.rfind("error: ") :] if "error: " in log else ""
+    assert re.search(message, reported), f"log:\n{log}\noutput:\n{output}"
+    assert len(reported.strip().split("\n")) <= 2, log
     assert "Traceback" not in output, output
-    assert told.strip() in output.replace("\n    ", "\n"), output
+    assert reported.strip() in output.replace("\n    ", "\n"), output
 
 
 def results(project: Project) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SMALL_BLOCKS = {"MALLOC_MMAP_THRESHOLD_": "4096"}
-"""Makes the C library ask the system for each tensor anew, so that a limit is met at once."""
+"""Makes the C library request memory from the system for each tensor, so that a limit applies immediately."""
 
 _CONTROL = Path("/sys/fs/cgroup")
 

@@ -1,4 +1,4 @@
-"""A job has no memory left: it is told so, or the system kills it; with enough, the same command finishes."""
+"""A job runs out of memory: an error message, or killed by the system; with enough, the same command finishes."""
 
 from dataclasses import replace
 from pathlib import Path

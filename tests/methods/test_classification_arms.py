@@ -129,7 +129,7 @@ def test_bfloat16(encoder, tmp_path, method):
 
 
 def test_projections_of_relative_positions_are_no_particles():
-    """DeBERTa v2 has them beside query, key and value."""
+    """DeBERTa v2 has them in addition to query, key and value."""
     model = toy_model(toy_configuration("deberta-v2"))
     found = training.head_gradients(model, training.ArmHooks(), 0.0)
     names = {name for name, weight in model.named_parameters() if any(weight is one for one in found.weights)}

@@ -139,7 +139,7 @@ class TestHops:
 
 @pytest.fixture(params=["translation", "bert", "deberta-v2"])
 def live(request, tmp_path):
-    """Return a live model of either task, what it reads, and how it is cut into batches."""
+    """Return a live model of either task, its text, and a function for its batches."""
     if request.param == "translation":
         toy, texts = request.getfixturevalue("toy"), request.getfixturevalue("texts")
         examples = ParallelText(*texts)

@@ -367,7 +367,7 @@ def test_svgd_without_repulsion_is_smoothing(model):
 
 
 class TestCoincidingHeads:
-    """Nothing tells them apart: all K are 1 and there is no direction to repel in. stepsize / M = 0.06."""
+    """They coincide: all K are 1 and the direction of repulsion is undefined. stepsize / M = 0.06."""
 
     expected = (
         ("svgd", lambda g: 0.06 * g.sum(1, keepdim=True).expand_as(g)),

@@ -1,4 +1,4 @@
-"""What is said of a wrong configuration, beyond what the models themselves say."""
+"""Error messages on configurations, in addition to those of the models."""
 
 from typing import Any
 

@@ -26,7 +26,7 @@ SIZES = {"train": 90, "valid": 21, "test": 12, "far": 9}
 SETS = {"train": 90, "choose": 11, "check": 10, "test": 12, "far": 9}
 LABELS = ["entailment", "neutral", "contradiction"]
 TREE = "1\tHello\t_\t_\t_\t_\t0\troot\t_\tSpaceAfter=No\n2\t!\t_\t_\t_\t_\t1\tpunct\t_\t_\n\n"
-NOWHERE = "http://127.0.0.1:9/x"
+UNREACHABLE = "http://127.0.0.1:9/x"
 
 
 def acquire(kind: str, output: Path, settings: dict[str, Any], *flags: str) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def test_a_bad_setting_is_named(tmp_path, kind, key, value):
 class TestFiles:
     @pytest.fixture
     def mine(self, tmp_path):
-        """Return the settings of small files of one's own, which lie in `tmp_path / "mine"`, by kind."""
+        """Return the settings of small local files in `tmp_path / "mine"`, by kind."""
         (tmp_path / "mine").mkdir()
         settings: dict[str, Any] = {kind: {"source": "files", "far": {}} for kind in ("parallel", "labelled")}
         settings["labelled"]["labels"] = ["no", "yes"]
@@ -168,7 +168,7 @@ def published(mirror: Path, path: str, content: bytes, **about: Any) -> dict[str
     (mirror / path).parent.mkdir(parents=True, exist_ok=True)
     (mirror / path).write_bytes(content)
     found = hashlib.sha256(content).hexdigest()
-    return {"path": path, "url": NOWHERE, "bytes": len(content), "sha256": found, "licence": "free", **about}
+    return {"path": path, "url": UNREACHABLE, "bytes": len(content), "sha256": found, "licence": "free", **about}
 
 
 class TestCatalogue:

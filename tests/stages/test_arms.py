@@ -156,7 +156,7 @@ def test_shares_of_heads_that_can_go(tmp_path: Path) -> None:
 
 
 def test_a_model_that_scores_nothing_is_left_out(tmp_path: Path) -> None:
-    """BLEU of a model trained too little is 0: there is no share of it."""
+    """BLEU of a model trained too little is 0: shares of it are undefined."""
     runs = [curve("baseline", 1, [0.0] * 5, full=0.0), curve("baseline", 2, [20.0] * 5), curve("svgd", 1, [20.0] * 5)]
     table = compared(tmp_path, curves=runs)
     mean = one(table, "removable_share_mean", "baseline")

@@ -143,7 +143,7 @@ def from_the_start(toy, place, *more, seed=1):
     return {path.stem: path for path in (place / "run").iterdir()}
 
 
-def anew(toy, checkpoint, place, *more):
+def from_scratch_table(toy, checkpoint, place, *more):
     """Train it further, judge it, and return the table."""
     flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF, "--setting", "0.01", *more]
     model = ["--other", str(place / "run" / "epoch2.pt"), "--training", str(place / "training.csv")]
@@ -155,7 +155,7 @@ def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
     checkpoints = from_the_start(toy, tmp_path, seed=2**31 + 1)
     model = TranslationModel.load(checkpoints["epoch2"], toy.data, "cpu")
     assert [len(live.kept) for live in model.live_sites] == [2, 4, 4, 0, 4, 3]
-    table = anew(toy, lively_checkpoint, tmp_path)
+    table = from_scratch_table(toy, lively_checkpoint, tmp_path)
     assert set(zip(table["method"], table["start"], table["setting"], table["kept"])) == {
         ("scratch", "scratch", 0.01, 17)
     }
@@ -216,7 +216,7 @@ def test_a_random_layout_has_as_many_heads(toy, lively_checkpoint, tmp_path):
         (tmp_path / draw).mkdir()
         checkpoints = from_the_start(toy, tmp_path / draw, "--random-draw", draw, "--last-only")
         assert set(checkpoints) == {"epoch2"}
-        table = anew(toy, lively_checkpoint, tmp_path / draw, "--random-draw", draw)
+        table = from_scratch_table(toy, lively_checkpoint, tmp_path / draw, "--random-draw", draw)
         assert set(zip(table["method"], table["draw"], table["kept"])) == {("random-scratch", int(draw), 17)}
         layouts += set(table["removed"])
     assert len({*layouts, PROFILE}) == 3

@@ -1,4 +1,4 @@
-"""Training stages with several processes: one of them killed, an error in one, and what goes on afterwards."""
+"""Training stages with several processes: one of them killed, an error in one, and resuming."""
 
 import os
 import signal

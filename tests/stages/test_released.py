@@ -1,4 +1,4 @@
-"""The stage: from a directory, an archive, a mirror or a server to a run that every experiment can look at."""
+"""The stage: from a directory, an archive, a mirror or a server to a run for all experiments."""
 
 import functools
 import http.server
@@ -86,7 +86,7 @@ def test_a_page_in_place_of_the_archive_is_not_kept(tmp_path):
     ("flags", "message"),
     [
         ([], "give either"),
-        (["--path", "nowhere"], "key path: no directory or archive nowhere in /"),
+        (["--path", "missing"], "key path: no directory or archive missing in /"),
         (["--path", "RELEASE", "--target-language", "de"], r"key path: the directory .* has no file dict\.de\.txt"),
         (["--path", "RELEASE", "--codes-file", "model.pt"], r"model\.pt, line \d+: not UTF-8"),
         (["--path", "RELEASE", "--sha256", "0" * 64], "key sha256: .* is a directory"),

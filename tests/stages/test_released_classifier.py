@@ -1,4 +1,4 @@
-"""The stage: from a finished classifier to a run that every experiment can look at."""
+"""The stage: from a finished classifier to a run for all experiments."""
 
 import json
 
@@ -59,7 +59,7 @@ def test_an_encoder_without_a_classifier_is_refused(corpus, tmp_path):
 
 def test_a_missing_directory_is_named_as_the_configuration_does(corpus, tmp_path):
     with pytest.raises(HeadroomError, match=r"^released\.path: no directory "):
-        adopted(corpus, tmp_path / "nowhere", tmp_path)
+        adopted(corpus, tmp_path / "missing", tmp_path)
 
 
 @pytest.mark.parametrize("where", [[], ["--path", "mine", "--name", "owner/mine"]])

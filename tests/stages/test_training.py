@@ -1,4 +1,4 @@
-"""The training stage, of both tasks: what it hands over, when it resumes and when it starts clean."""
+"""The training stage, of both tasks: its outputs, when it resumes and when it starts from scratch."""
 
 import json
 import logging
@@ -266,16 +266,16 @@ class TestMistakes:
         error = self.refused("translation", made, tmp_path, capsys, "--alpha", "0.1")
         assert "--alpha: does not apply with --method baseline; leave it out" in error
 
-    @pytest.mark.parametrize("name", ["", "nowhere"])
+    @pytest.mark.parametrize("name", ["", "missing"])
     def test_a_directory_that_is_not_prepared(self, name, tmp_path):
         made = {"translation": {"data": tmp_path / name}}
         with pytest.raises(HeadroomError, match=r": no dict\.source\.txt; give the output directory"):
             training.main(arguments("translation", made, tmp_path))
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize(("name", "message"), [("encoder", "nowhere has no config.json: give"), ("corpus", "nowh")])
+    @pytest.mark.parametrize(("name", "message"), [("encoder", "missing has no config.json: give"), ("corpus", "nowh")])
     def test_a_directory_that_is_no_encoder_or_corpus(self, name, message, made, tmp_path, capsys):
-        made = {"classification": made["classification"] | {name: tmp_path / "nowhere"}}
+        made = {"classification": made["classification"] | {name: tmp_path / "missing"}}
         assert message in self.refused("classification", made, tmp_path, capsys)
 
     def test_inputs_that_the_encoder_cannot_read(self, made, tmp_path, capsys):

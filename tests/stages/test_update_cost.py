@@ -62,4 +62,4 @@ def test_mistakes_are_named_before_anything_is_built(data, tmp_path, arms, messa
 
 def test_missing_data_is_named(tmp_path):
     with pytest.raises(HeadroomError, match="no training data"):
-        update_cost.main(arguments(tmp_path / "nowhere", tmp_path / "cost.csv", BASELINE))
+        update_cost.main(arguments(tmp_path / "missing", tmp_path / "cost.csv", BASELINE))

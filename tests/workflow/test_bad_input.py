@@ -114,7 +114,7 @@ classification.translation: {} => key classification.translation: 'translation' 
 """,
     flags=re.M,
 )
-"""What is changed in the tiny study, and what is said of it, with omissions."""
+"""Changes of the tiny study, and their error messages, with omissions."""
 
 
 def ids(value: str) -> str:

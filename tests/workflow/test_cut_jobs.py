@@ -1,4 +1,4 @@
-"""Work cut into more jobs gives the same: sweeps in shards, trainings of a few epochs a job."""
+"""Work split into more jobs has the same results: sweeps in shards, trainings of a few epochs a job."""
 
 import shutil
 from pathlib import Path

@@ -91,7 +91,7 @@ class TestLock:
 
 
 def lock_program() -> ModuleType:
-    """Return envs/lock.py, which is no part of a package."""
+    """Return envs/lock.py, which is not part of a package."""
     spec = importlib.util.spec_from_file_location("lock", ENVS / "lock.py")
     assert spec is not None
     assert spec.loader is not None
@@ -101,14 +101,14 @@ def lock_program() -> ModuleType:
 
 
 def installed_here() -> dict[str, dict[str, Any]]:
-    """Return what the libraries of this environment say of themselves, as pip's reports have it."""
+    """Return the metadata of this environment's libraries, in the form of pip's reports."""
     found = importlib.metadata.distributions()
     return {canonicalize_name(one.name): {"version": one.version, "requires_dist": one.requires or []} for one in found}
 
 
 @functools.cache
 def import_graph() -> grimp.ImportGraph:
-    """Return the imports; a criterion imports what computes its scores when the stage `scores` asks for them."""
+    """Return the imports; a criterion imports the computation of its scores when the stage `scores` calls it."""
     options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
     graph = grimp.build_graph("headroom", cache_dir=None, **options)
     graph.remove_import(importer="headroom.methods.criteria.gradient", imported="torch")
@@ -277,7 +277,7 @@ class TestEnvironment:
         assert seen.stdout.startswith("headroom: the lock has changed")
         assert installed(python) == ["2.0", "1.0", "1.0"]
 
-        (project / ".venv" / "ready").unlink()  # cut off half-way: made anew
+        (project / ".venv" / "ready").unlink()  # interrupted: created again
         (python.parent.parent / "stray").touch()
         seen = ready()
         assert seen.stdout.startswith("headroom: creating .venv")

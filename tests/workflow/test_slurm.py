@@ -14,7 +14,7 @@ from whole_project import TINY, Finished, Project, new_project
 pytestmark = pytest.mark.long
 
 RUN = "translation.baseline.seed1"
-# what a cluster without accounting needs, and a first look at jobs after 3 s instead of 10
+# settings of a cluster without accounting, with the first status check after 3 s instead of 10
 HERE = ["--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3"]
 
 

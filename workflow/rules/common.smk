@@ -30,7 +30,9 @@ def unpacked(place):
 
 here = workflow.current_basedir
 if not isinstance(here, (LocalSourceFile, HostingProviderFile)):
-    raise WorkflowError("snakefile: headroom's package is missing; give the workflow/Snakefile of a clone, or github(...)")
+    raise WorkflowError(
+        "snakefile: headroom's package is missing; give the workflow/Snakefile of a clone, or github(...)"
+    )
 if workflow.modifier.path_modifier.modifies_prefixes:
     raise WorkflowError(
         "module: `replace_prefix` does not change the paths of headroom's input functions; "

@@ -8,7 +8,8 @@ from headroom.core.command import FULL_DISK
 
 REASONS = {
     FULL_DISK: "no space left on the disk: cannot write; free space and re-run the same command",
-    128 + signal.SIGKILL: "job: killed, most likely because it ran out of memory; give it more memory or a smaller batch",
+    128
+    + signal.SIGKILL: "job: killed, most likely because it ran out of memory; give it more memory or a smaller batch",
 }
 """By exit status, the reason of failures that the log cannot contain: it is on the full disk, or the job was killed."""
 

@@ -196,7 +196,7 @@ DAMAGES = {
     "padding is piece 1 of the tokenizer and 0 of the model; give the model's own": other_tokenizer,
     "its logits are not finite": reweighed(lambda state: {**state, "classifier.bias": torch.full((2,), torch.nan)}),
 }
-"""By what is said of it, ways in which a directory may be wrong."""
+"""By error message, faults of a directory."""
 
 
 @pytest.mark.parametrize("message", DAMAGES)
@@ -219,7 +219,7 @@ def test_a_model_whose_heads_cannot_be_removed_is_refused(written, family):
 
 
 def test_no_code_of_a_directory_is_run(directory):
-    """A configuration may ask for Python files beside it: without trust they are not read."""
+    """A configuration may refer to Python files in its directory: without trust they are not read."""
     (directory / "evil.py").write_text("raise SystemExit('run')")
     configure(directory, model_type="mystery", auto_map={"AutoConfig": "evil.Configuration"})
     with pytest.raises(HeadroomError, match=r"config.json: damaged, or of a type"):

@@ -1,4 +1,4 @@
-"""Encoders to start from: one form whatever the source, and every misfit named before training."""
+"""Initial encoders: one form for all sources, and errors for all inconsistencies before training."""
 
 import json
 import shutil
@@ -229,8 +229,8 @@ class TestSources:
         assert locate(DirectoryEncoder(path=str(source))) == source
 
     def test_a_missing_directory(self, tmp_path):
-        with pytest.raises(HeadroomError, match=r"encoder\.path: no directory .*nowhere"):
-            locate(DirectoryEncoder(path=str(tmp_path / "nowhere")))
+        with pytest.raises(HeadroomError, match=r"encoder\.path: no directory .*missing"):
+            locate(DirectoryEncoder(path=str(tmp_path / "missing")))
 
     def test_a_package_is_found_and_not_imported(self, tmp_path, monkeypatch):
         package = tmp_path / "some_model_package"
@@ -258,7 +258,7 @@ class TestHub:
     def hub(self, monkeypatch, tmp_path):
         def answer(info=None, snapshot=None):
             def model_info(self, name, *, revision, timeout):
-                assert timeout <= 10  # a firewall that drops packets would make it wait without end
+                assert timeout <= 10  # a firewall that drops packets would block it indefinitely
                 if info:
                     raise info
 

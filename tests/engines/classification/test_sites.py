@@ -50,7 +50,10 @@ def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
 @pytest.mark.parametrize(
     ("configuration", "reason"),
     [
-        (toy_configuration("albert"), "AlbertForSequenceClassification .*AlbertAttention .*besides.*: LayerNorm"),
+        (
+            toy_configuration("albert"),
+            "AlbertForSequenceClassification .*AlbertAttention .*in addition to.*: LayerNorm",
+        ),
         (toy_configuration("deberta"), "DebertaForSequenceClassification .*no module.* query, key and value"),
         (transformers.BertConfig(**TINY, is_decoder=True), "BertForSequenceClassification .*it has a decoder"),
         (
@@ -81,11 +84,11 @@ def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
         ),
         (
             transformers.LongformerConfig(**TINY, attention_window=4),
-            "LongformerForSequenceClassification .*besides.*: key_global, query_global, value_global",
+            "LongformerForSequenceClassification .*in addition to.*: key_global, query_global, value_global",
         ),
         (
             transformers.ConvBertConfig(**TINY, embedding_size=16),
-            "ConvBertForSequenceClassification .*besides",
+            "ConvBertForSequenceClassification .*in addition to",
         ),
     ],
     ids=lambda value: getattr(value, "model_type", ""),

@@ -67,7 +67,7 @@ def test_gradients_that_are_no_numbers_end_the_training_with_a_reason(translatio
 
 
 def test_a_gpu_whose_memory_is_too_small_ends_the_training(translation, tmp_path, monkeypatch):
-    """fairseq would go on without the batch, and say so nowhere."""
+    """fairseq would silently continue without the batch."""
 
     def fail(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")

@@ -80,7 +80,7 @@ def leading_columns(given: argparse.Namespace, checkpoint: str | None = None) ->
 def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:
     """Run a stage's `main`; errors that a user can act on end it with a line on standard error and a status.
 
-    The status is `FULL_DISK` if there was no space left, 2 for everything else.
+    The status is `FULL_DISK` if the disk is full, otherwise 2.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
     if not sys.warnoptions:  # deprecations inside libraries: users of a stage cannot act on them

@@ -148,7 +148,7 @@ class Columns(Settings):
     def _names_need_a_header(self) -> Self:
         named = [column for column in (*self.sentences, self.label) if isinstance(column, str)]
         if named and not self.header:
-            raise ValueError(f"column '{named[0]}' is given by name, but there is no header")
+            raise ValueError(f"column '{named[0]}' is given by name, but header is false")
         return self
 
 

@@ -118,7 +118,7 @@ class HardConcreteGates(GateSource):
 
     @torch.no_grad()
     def kept(self) -> Tensor:
-        """Return 0 or 1, whichever of P(g = 0) and P(g = 1) is larger; 0 if they are equal."""
+        """Return the more probable of 0 and 1; 0 if P(g = 0) and P(g = 1) are equal."""
         return (self.opened() > self.closed()).float()
 
     def sample(self, uniform: Tensor) -> Tensor:

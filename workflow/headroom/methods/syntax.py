@@ -40,9 +40,9 @@ def arcs_of(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[in
         if place is not None:
             dependent, governor = of_word[number], of_word[place]
             if dependent != governor and {dependent, governor} <= present:
-                asked, right = (governor, dependent) if direction == DIRECTIONS[0] else (dependent, governor)
-                found.setdefault(asked, set()).add(right)
-    return {asked: frozenset(right) for asked, right in sorted(found.items())}
+                query, right = (governor, dependent) if direction == DIRECTIONS[0] else (dependent, governor)
+                found.setdefault(query, set()).add(right)
+    return {query: frozenset(right) for query, right in sorted(found.items())}
 
 
 def moved(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, frozenset[int]]:
@@ -54,12 +54,12 @@ def moved(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, froze
     omitted.
     """
     found: dict[int, frozenset[int]] = {}
-    for asked, right in arcs.items():
-        offsets = [other - asked for other in sorted(right)]
+    for query, right in arcs.items():
+        offsets = [other - query for other in sorted(right)]
         places = [
             place
             for place in sorted(present)
-            if place != asked and place not in found and all(place + offset in present for offset in offsets)
+            if place != query and place not in found and all(place + offset in present for offset in offsets)
         ]
         if places:
             place = draw.choice(places)
@@ -72,13 +72,13 @@ def best_offset(sentences: Sequence[Arcs]) -> int | None:
 
     Ties are broken by distance, then to the left.
     """
-    counts = Counter(other - asked for arcs in sentences for asked, right in arcs.items() for other in right)
+    counts = Counter(other - query for arcs in sentences for query, right in arcs.items() for other in right)
     return min(counts, key=lambda offset: (-counts[offset], abs(offset), offset)) if counts else None
 
 
 def hits_at(arcs: Arcs, offset: int) -> int:
     """Return the number of query units with a correct unit at a relative position."""
-    return sum(asked + offset in right for asked, right in arcs.items())
+    return sum(query + offset in right for query, right in arcs.items())
 
 
 TREES = ("gold", "shuffled")
@@ -113,11 +113,11 @@ def relation_pointing(
         offset = best_offset(sets[HALVES["choose"]])
         if offset is None:
             continue
-        asked = numpy.array([len(one) for one in sets], dtype=float)
+        query = numpy.array([len(one) for one in sets], dtype=float)
         baseline = numpy.array([hits_at(one, offset) for one in sets], dtype=float)
         for half in ("choose", "score"):
             name = ("relation", target, trees, half)
-            found += measured(names, name, right[place], asked, resamples=resamples, baseline=baseline)
+            found += measured(names, name, right[place], query, resamples=resamples, baseline=baseline)
     return found
 
 
@@ -148,10 +148,10 @@ def arc_sets(
 def right_units(arcs: ArcSets, positions: Sequence[int], size: int) -> Tensor:
     """Return the correct units of each unit, (K, B, U, U), for K sets of arcs of the sentences at these positions."""
     places = [
-        (which, row, asked, other)
+        (which, row, query, other)
         for which, sets in enumerate(arcs.values())
         for row, position in enumerate(positions)
-        for asked, others in sets[position].items()
+        for query, others in sets[position].items()
         for other in others
     ]
     right = torch.zeros(len(arcs), len(positions), size, size, dtype=torch.bool)

@@ -66,6 +66,6 @@ def _rows(found: Relevances) -> Iterator[dict[str, Any]]:
             for head, estimate in sorted(estimates(found, measure, half).items()):
                 found_here = dict(zip(("value", "low", "high", "count"), estimate))
                 yield {**asdict(head), "measure": measure, "half": half, **found_here}
-    nowhere = {"kind": "", "layer": "", "head": "", "low": math.nan, "high": math.nan}
+    blank = {"kind": "", "layer": "", "head": "", "low": math.nan, "high": math.nan}
     error = {"measure": "conservation-error", "half": "all", "value": found.conservation_error}
-    yield nowhere | error | {"count": int(found.steps.sum())}
+    yield blank | error | {"count": int(found.steps.sum())}

@@ -233,7 +233,7 @@ relative to its maximum: -Σ pᵢ log pᵢ / log n. 1 if all heads are equal, 0 
 | `diversity_mean_<measure>`, `diversity_difference_<measure>` | a measure of `diversity` at the last epoch, averaged \
 over sites |
 | `head_gradient_norm_mean`, `head_gradient_norm_difference`, `plain_head_gradient_norm_mean`, \
-`plain_head_gradient_norm_difference` | a measure of `training`, averaged over epochs; only for arms that have it |
+`plain_head_gradient_norm_difference` | a measure of `training`, averaged over epochs; only for arms with this measure |
 """,
 )
 

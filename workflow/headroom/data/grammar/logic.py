@@ -188,7 +188,7 @@ def _scope_after_subject(sentence: Sentence, role: Role) -> int:
 
 
 def _inner(sentence: Sentence) -> list[Nominal | None]:
-    """Return the nominals that may have neither `no` nor `every`: all but the phrases of subject and object."""
+    """Return the nominals that may have neither `no` nor `every`: all except the phrases of subject and object."""
     outer = (sentence.clause.subject, sentence.clause.object)
     inner: list[Nominal | None] = [nominal for nominal in outer if isinstance(nominal, Coordination)]
     inner += [one.modifier.nominal for one in outer if isinstance(one, NounPhrase) and one.modifier is not None]

@@ -208,18 +208,20 @@ def _output_place(model: Any, parent: nn.Module, attribute: str, inputs: tuple[s
     output = {*inside} if len(inside) == 1 else set()
     if others - output:
         names = ", ".join(sorted(others - output))
-        raise _refusal(model, f"{type(module).__name__} has weights besides query, key, value and output: {names}")
+        raise _refusal(
+            model, f"{type(module).__name__} has weights in addition to query, key, value and output: {names}"
+        )
     if inside:
         return f"{attribute}.{inside[0]}"
-    beside = [
+    siblings = [
         f"{sibling}.{place}".removesuffix(".")
         for sibling, holder in parent.named_children()
         if sibling != attribute
         for place, child in holder.named_modules()
         if _reads(child, width)
     ]
-    if len(beside) != 1:
-        raise _refusal(model, f"{type(module).__name__} has {len(beside)} layers that may be its output, not one")
+    if len(siblings) != 1:
+        raise _refusal(model, f"{type(module).__name__} has {len(siblings)} layers that may be its output, not one")
     return beside[0]
 
 

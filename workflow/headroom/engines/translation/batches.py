@@ -38,7 +38,7 @@ class Language:
         return self.dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
 
     def text(self, numbers: Iterable[int]) -> str:
-        """Return the plain text of pieces, given by index and without end mark."""
+        """Return the plain text of pieces, given by index, excluding the end mark."""
         return self._joined(tuple(numbers))
 
     def _join(self, numbers: tuple[int, ...]) -> str:
@@ -178,7 +178,7 @@ def wrong_guesses(model: Any, *, encoded: Any, marks: Marks, guess: Tensor) -> l
 
     A model without one head translates most sentences like the full model. One parallel pass verifies the
     guesses: if at every position the best piece after the prefix is the next piece of the guess, greedy decoding
-    would have produced it. A guess that was truncated at its limit, without end mark, counts as wrong.
+    would have produced it. A guess that was truncated at its limit, i.e. has no end mark, counts as wrong.
 
     Guesses are translations, each followed by at least one end mark, (B, T); see `greedy` for the others.
     """
