@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
-from bad_server import BadServer, bad_server
+from faulty_server import FaultyServer, faulty_server
 
 
 @pytest.fixture
-def server() -> Iterator[BadServer]:
+def server() -> Iterator[FaultyServer]:
     """A local server with configurable answers."""
-    with bad_server() as running:
+    with faulty_server() as running:
         yield running

@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 
 import pytest
-from bad_server import LONG, Answer
+from faulty_server import LONG, Answer
 from headroom.core.errors import HeadroomError
 from headroom.data.downloads import Patience, download
 from whole_project import ROOT

@@ -6,7 +6,7 @@ import logging
 from types import SimpleNamespace
 
 import pytest
-from bad_server import Answer
+from faulty_server import Answer
 from headroom.core.errors import HeadroomError
 from headroom.data import archives
 from headroom.data.archives import fetch_archive

@@ -8,9 +8,9 @@ contradict each other.
 from dataclasses import replace
 
 from headroom.data.grammar import logic
+from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import Change, Edit, fixed
 from headroom.data.grammar.lexicon import OF_NOUNS, OF_VERBS, Noun, Plain, Preposition, Verb
-from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Name, Nominal, NounPhrase, PrepositionalPhrase, Sentence, ends_in_clause
 
 
@@ -151,7 +151,7 @@ def _other_nouns(sentence: Sentence) -> list[Edit]:
     return [Edit("exchange", "noun", change(role, one.noun)) for role, one in found if one.relative is None]
 
 
-def _unrelated_noun(noun: Noun, parts: SpareParts) -> Noun:
+def _unrelated_noun(noun: Noun, parts: DonorPhrases) -> Noun:
     while not logic.unrelated(noun.word, (other := parts.noun(logic.noun_kind(noun))).word):
         pass
     return other
@@ -162,7 +162,7 @@ def _other_verb(sentence: Sentence) -> list[Edit]:
     if logic.verb_kind(old) not in ("transitive", "intransitive"):  # tossing entails passing, etc.
         return []
 
-    def other(parts: SpareParts) -> Verb:
+    def other(parts: DonorPhrases) -> Verb:
         while not logic.unrelated(old.word, (new := parts.verb(logic.verb_kind(old))).word):
             pass
         return new
@@ -184,7 +184,7 @@ def _other_adjectives(sentence: Sentence) -> list[Edit]:
     return [Edit("exchange", "adjective", one) for one in found]
 
 
-def _unrelated_adjective(present: tuple[Plain, ...], parts: SpareParts) -> Plain:
+def _unrelated_adjective(present: tuple[Plain, ...], parts: DonorPhrases) -> Plain:
     """Return an adjective that neither follows from one of those present nor excludes it."""
     while not all(logic.unrelated(one.word, (new := parts.adjective()).word) for one in present):
         pass

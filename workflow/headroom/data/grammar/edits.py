@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from headroom.data.grammar import logic
+from headroom.data.grammar.donor_phrases import FACTIVE, DonorPhrases
 from headroom.data.grammar.lexicon import Plain
-from headroom.data.grammar.spare_parts import FACTIVE, SpareParts
 from headroom.data.grammar.tree import (
     Coordination,
     Name,
@@ -21,7 +21,7 @@ from headroom.data.grammar.tree import (
     ends_in_clause,
 )
 
-Change = Callable[[SpareParts], Sentence]
+Change = Callable[[DonorPhrases], Sentence]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _omissions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     return [fixed("drop", part, logic.with_nominal(sentence, role, rest)) for part, rest in smaller]
 
 
-def _described(sentence: Sentence, role: logic.Role, parts: SpareParts) -> Sentence:
+def _described(sentence: Sentence, role: logic.Role, parts: DonorPhrases) -> Sentence:
     """Return the sentence with an additional adjective, compatible with those of its phrase and the predicate."""
     present = logic.descriptions(sentence, role)
     while (adjective := parts.adjective()) in present or any(
@@ -129,7 +129,7 @@ def _conjuncts(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
         return [fixed("drop", "conjunct", logic.with_nominal(sentence, role, rest)) for rest in rests]
     if wanted > 0 and isinstance(nominal, NounPhrase | Name) and logic.is_simple(nominal) and _is_bare(nominal):
 
-        def joined(parts: SpareParts) -> Sentence:
+        def joined(parts: DonorPhrases) -> Sentence:
             other = parts.conjunct()
             both = (nominal, other) if parts.random.random() < 0.5 else (other, nominal)
             return logic.with_nominal(sentence, role, Coordination(*both))

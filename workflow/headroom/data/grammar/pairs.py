@@ -14,10 +14,10 @@ from typing import Any
 
 from headroom.data.grammar import source
 from headroom.data.grammar.changes import changes, denials, exclusions
+from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import Edit, stronger, weaker
 from headroom.data.grammar.logic import descriptions, exclusive, is_plain, negation, phrases, unrelated
 from headroom.data.grammar.sample import FAR, NEAR, Domain, Sampler
-from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Sentence
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -68,7 +68,7 @@ class PairMaker:
     def __init__(self, *, domain: PairDomain, seed: str):
         self._domain = domain
         self._sentences = Sampler(domain=domain.domain, seed=seed).sentences()
-        self._parts = SpareParts(domain=domain.domain, seed=seed)
+        self._parts = DonorPhrases(domain=domain.domain, seed=seed)
         self._random = random.Random(f"{seed} pairs")
 
     def pairs(self) -> Iterator[SentencePair]:

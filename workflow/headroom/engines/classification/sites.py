@@ -222,7 +222,7 @@ def _output_place(model: Any, parent: nn.Module, attribute: str, inputs: tuple[s
     ]
     if len(siblings) != 1:
         raise _refusal(model, f"{type(module).__name__} has {len(siblings)} layers that may be its output, not one")
-    return beside[0]
+    return siblings[0]
 
 
 def _linears(module: nn.Module) -> dict[str, nn.Linear]:

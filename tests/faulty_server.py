@@ -46,7 +46,7 @@ class Asked:
 
 
 @dataclass
-class BadServer:
+class FaultyServer:
     """A running server: gives its answers in turn, the last one again and again, and notes what it was asked."""
 
     address: str
@@ -65,10 +65,10 @@ class BadServer:
 
 
 @contextmanager
-def bad_server() -> Iterator[BadServer]:
+def faulty_server() -> Iterator[FaultyServer]:
     """Run a server for the time of a block."""
     over = threading.Event()
-    state = BadServer("")
+    state = FaultyServer("")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -17,7 +17,7 @@ FACTIVE = tuple(word for word in CONJUNCTIONS if word.word in ("because", "altho
 _NOT_VERIDICAL = ("never", "rarely")
 
 
-class SpareParts:
+class DonorPhrases:
     """A store of parts of decomposed sentences.
 
     The same domain and seed give the same parts, if they are requested in the same order.
