@@ -1,4 +1,4 @@
-"""A conda channel made on the spot, with what environments in envs/*.yaml need of conda: Python and pip.
+"""A local conda channel with the packages that environments in envs/*.yaml take from conda: Python and pip.
 
 Python is thin: a `pyvenv.cfg` that points to this machine's interpreter, links to it, and nothing else, so that an
 environment created from it is a separate virtual environment. pip is that of the running environment.
@@ -73,7 +73,7 @@ def write_package(
 
 
 def described(path: str, content: bytes | LinkTo) -> dict[str, object]:
-    """Return what a package says of one of its files."""
+    """Return a package's metadata of one of its files."""
     kind, body = ("softlink", b"") if isinstance(content, LinkTo) else ("hardlink", content)
     return {
         "_path": path,

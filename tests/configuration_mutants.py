@@ -1,4 +1,4 @@
-"""Valid configurations with a few things changed for the worse: dropped, renamed, of another type, extreme."""
+"""Valid configurations with invalid changes: dropped or renamed keys, other types, extreme values."""
 
 import copy
 import datetime
@@ -70,7 +70,7 @@ def places_in(section: Any, above: Place = ()) -> Iterator[Place]:
 
 
 def found(configuration: Any, place: Place) -> Any:
-    """Return what stands at a place."""
+    """Return the value at a place."""
     for key in place:
         configuration = configuration[key]
     return configuration

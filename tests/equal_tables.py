@@ -1,4 +1,4 @@
-"""Are the results of a study those of before tables were named by their stages (commit 0578b01)?
+"""Compare the results of a study with those before tables were named by their stages (commit 0578b01).
 
     python tests/equal_tables.py OLD/results/tiny NEW/results/tiny
 
@@ -41,7 +41,7 @@ LEFT_OUT = {*CLOCKED_TABLES, "figures"}
 
 
 def renamed(path: str) -> str:
-    """Return where a file of before is now."""
+    """Return the present path of an earlier file."""
     for pattern, now in RENAMED:
         path = re.sub(pattern, now, path)
     return path
@@ -75,7 +75,7 @@ def _is_compared(path: Path) -> bool:
 
 
 def _difference(old: Path, new: Path) -> str:
-    """Return how two files differ, "" if they do not."""
+    """Return the difference of two files, "" if they are equal."""
     if old.read_bytes() == new.read_bytes():
         return ""
     if old.suffix == ".csv":

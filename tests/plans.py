@@ -43,12 +43,12 @@ FORKS.set_forkserver_preload(["snakemake.workflow", "snakemake.dag", "dpath", "g
 
 
 def plan(root: Path, study: str = TINY) -> dict[str, int]:
-    """Return how many jobs of every rule would run; the target `all` is left out."""
+    """Return the number of jobs of every rule in a dry run, without the target `all`."""
     return apart(count_jobs, root, study)
 
 
 def said(root: Path, study: str) -> str:
-    """Return what a dry run that fails prints, "" if it does not fail."""
+    """Return the output of a failed dry run, "" if it succeeds."""
     return apart(message, root, study)
 
 

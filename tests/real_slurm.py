@@ -72,7 +72,7 @@ class Slurm:
         return ["nsenter", f"--mount=/proc/{self.holder}/ns/mnt", f"--wd={directory}", *command]
 
     def ask(self, *command: str) -> str:
-        """Return what one of Slurm's commands says."""
+        """Return the output of one of Slurm's commands."""
         return subprocess.run(self.inside(self.place, *command), check=True, capture_output=True, text=True).stdout
 
 

@@ -23,7 +23,7 @@ NO_BROWSER = re.compile(r"Skipped: .*[Bb]rowser|Skipped: .*[Cc]hromium")
 """Reasons that .ci/run allows, and says so, where a browser cannot be installed."""
 
 found: list[str] = []
-"""What was skipped for other reasons, in the process that reports."""
+"""The tests skipped for other reasons, in the reporting process."""
 
 
 def note(report: pytest.TestReport | pytest.CollectReport) -> None:

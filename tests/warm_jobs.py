@@ -1,4 +1,4 @@
-"""Commands without their imports: stand-ins for `python` and `snakemake` have a process that has them imported fork.
+"""Commands without import times: substitutes for `python` and `snakemake` fork a process with the imported modules.
 
 Most of the time of a tiny study goes into importing torch and the like a hundred times, and half of that of a dry run
 into importing Snakemake. The process imports libraries alone: each command gets headroom from its own project, with its

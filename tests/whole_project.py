@@ -127,7 +127,7 @@ def new_project(root: Path) -> Project:
 
 
 def planned(dry_run: Ended) -> dict[str, int]:
-    """Return how many jobs of every rule a dry run says it would run; the target `all` is left out."""
+    """Return the number of jobs of every rule in a dry run's output, without the target `all`."""
     assert dry_run.status == 0, dry_run.output
     if "Nothing to be done" in dry_run.output:
         return {}

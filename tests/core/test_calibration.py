@@ -1,4 +1,4 @@
-"""Tests reject under the null as often as they say, and intervals contain the truth as often: by simulation."""
+"""Simulations: tests have their nominal level under the null, and intervals their nominal coverage."""
 
 from collections.abc import Callable
 
@@ -157,7 +157,7 @@ SHARES = numpy.arange(11) / 10
 
 
 def known_curve(shape: str, at: float) -> ndarray:
-    """Return what is kept at every tenth removed."""
+    """Return the share kept at every tenth removed."""
     if shape == FLAT:
         return numpy.clip(1 - numpy.maximum(SHARES - at, 0) / 0.3, 0, 1)
     return 1 - SHARES if shape == STRAIGHT else 1 - SHARES**2

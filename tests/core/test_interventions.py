@@ -1,4 +1,4 @@
-"""Interventions: equal where they do the same, hashable, written and read again."""
+"""Interventions: equal if they have the same effect, hashable, written and read again."""
 
 import pytest
 from headroom.core.errors import HeadroomError

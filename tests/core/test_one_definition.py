@@ -48,7 +48,7 @@ def parsed() -> Iterator[Tree]:
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
-    """Return what each imported name stands for, `numpy.random` for `from numpy import random as draws`."""
+    """Return the origin of each imported name, `numpy.random` for `from numpy import random as draws`."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -74,7 +74,7 @@ def used(tree: ast.Module) -> set[str]:
 
 
 def defining(path: str, tree: ast.Module) -> set[str]:
-    """Return what a module uses that defines a statistic, and may not."""
+    """Return the functions in a module that define a statistic, which is not allowed."""
     own = {name for name in used(tree) if any(name == one or name.startswith(f"{one}.") for one in DEFINING)}
     allowed = {name for name, places in ELSEWHERE.items() if path in places}
     types = {"numpy.random", "numpy.random.Generator", "scipy.stats"}  # parts of longer names

@@ -1,4 +1,4 @@
-"""A server that answers badly, for the tests of downloads."""
+"""A server with faults, for the tests of downloads."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Archives: unpacked without trust."""
+"""Unpacking of untrusted archives."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""The catalogues of public data: what is in them, and how a faulty one is refused."""
+"""The catalogues of public data: their content, and errors for invalid ones."""
 
 from copy import deepcopy
 from functools import cache

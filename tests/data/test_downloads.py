@@ -1,4 +1,4 @@
-"""Downloads over a bad network: a server on this machine that cuts, stalls, trickles, refuses and lies."""
+"""Downloads over a faulty network: a local server that truncates, stalls, is slow, refuses and returns wrong data."""
 
 import hashlib
 import logging

@@ -1,4 +1,4 @@
-"""Text that breaks naive readers: read as it is, or refused in a line that names file and line."""
+"""Text that breaks naive readers: read unchanged, or rejected in one line with file and line number."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Data sets of the Hub, by a stand-in for the library: what it gives, and every way in which it can fail."""
+"""Data sets of the Hub, with a substitute for the library: its results, and all kinds of failures."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Raw files as they are published, with lines that break naive readers."""
+"""Files in their published form, with lines that break naive readers."""
 
 import zipfile
 

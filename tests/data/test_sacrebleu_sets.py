@@ -1,4 +1,4 @@
-"""Test sets of sacrebleu: its own downloader on files of this machine."""
+"""Test sets of sacrebleu: its own downloader on local files."""
 
 import hashlib
 import io

@@ -1,4 +1,4 @@
-"""WordPiece vocabularies: what is in them, and that they depend on the text alone."""
+"""WordPiece vocabularies: their content, which depends only on the text."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Tiny classifiers of every family that can be used, written once; a tiny encoder, trained once."""
+"""Tiny classifiers of every supported family, written once; a tiny encoder, trained once."""
 
 from collections.abc import Callable
 from functools import cache

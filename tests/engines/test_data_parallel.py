@@ -57,7 +57,7 @@ def kind(request):
 
 @pytest.fixture(scope="module")
 def two(kind, tmp_path_factory):
-    """What two processes left, and the progress they reported."""
+    """The files of two processes, and the progress they reported."""
     place, reported = tmp_path_factory.mktemp("two"), []
     in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), reported.append)
     return place, reported
@@ -65,7 +65,7 @@ def two(kind, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def one(kind, tmp_path_factory):
-    """What one process left of the same trainings."""
+    """The files of the same trainings in one process."""
     place = tmp_path_factory.mktemp("one")
     train_all(lambda _: None, kind=kind, place=place, arms=ARMS)
     return place

@@ -1,4 +1,4 @@
-"""Attention maps are the ones the model uses, at every site of every family, and seeing them changes nothing."""
+"""Attention maps are the ones the model uses, at every site of every family, and observing them has no effect."""
 
 import pytest
 import torch

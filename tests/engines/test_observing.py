@@ -24,7 +24,7 @@ def translating(toy, **more):
 
 
 def texts_of(batch, row, text):
-    """Return what the pieces of a row that count stand for."""
+    """Return the text of the counting pieces of a row."""
     return [text[start:end] for start, end in batch.spans[row].tolist() if start >= 0]
 
 

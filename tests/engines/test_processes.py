@@ -1,4 +1,4 @@
-"""Processes that train together: what they share, and how they end."""
+"""Parallel training processes: shared values, and termination."""
 
 import os
 import signal
@@ -79,7 +79,7 @@ def test_want_of_memory_is_told_as_in_one_process():
 
 @pytest.mark.long
 def test_a_process_that_cannot_start_is_named(monkeypatch):
-    """What it should do is in a module that it cannot import."""
+    """Its worker function is in a module that it cannot import."""
     here_alone = types.ModuleType("here_alone")
     exec("def work(report): pass", vars(here_alone))
     monkeypatch.setitem(sys.modules, "here_alone", here_alone)

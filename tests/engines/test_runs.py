@@ -1,4 +1,4 @@
-"""Trainings of both engines: what they leave and report; killed and resumed they end with the bits of whole ones."""
+"""Trainings of both engines: files and progress; killed and resumed ones equal uninterrupted ones bit for bit."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""What must hold after a fault, and after the same command was run again."""
+"""Conditions after a fault, and after re-running the same command."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Snakemake at work on one job, which stops at a given moment to be struck there."""
+"""Snakemake with one running job, which stops at a given moment for the injection of a fault."""
 
 import os
 import shutil

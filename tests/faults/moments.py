@@ -1,4 +1,4 @@
-"""The moments at which jobs are struck, each fixed by what the job calls or writes and not by a clock."""
+"""The moments of injected faults, each defined by a call or file of the job instead of a clock."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The disk is full at the moment when a stage writes; with room again, the same command finishes."""
+"""The disk is full at the moment when a stage writes; with free space, the same command finishes."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -63,7 +63,7 @@ def test_every_arm_trains_differently_and_repeatably(encoder, baseline, tmp_path
 
 
 def gradients_of_first_update(encoder, work, arm, monkeypatch, **changes):
-    """What AdamW is handed for one query weight in the first update, and the weight itself."""
+    """AdamW's gradient of one query weight in the first update, and the weight."""
     seen = []
     real = training.HeadGradients.on_pre_optimizer_step
 

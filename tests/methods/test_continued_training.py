@@ -1,4 +1,4 @@
-"""Training on under gates: what moves, what stays, that a penalty closes gates; one training per lambda, K, control."""
+"""Further training with gates: trained and frozen weights, the effect of the penalty, one training per setting."""
 
 from itertools import pairwise
 

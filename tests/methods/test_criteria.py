@@ -1,4 +1,4 @@
-"""Criteria: found in their folder, known without heavy imports, read from the tables of their experiments."""
+"""Criteria: found in their folder without heavy imports, read from the tables of their experiments."""
 
 import os
 import subprocess

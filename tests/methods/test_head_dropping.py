@@ -1,4 +1,4 @@
-"""HeadMask and DropHead: which heads are gone, for which examples, and what the draw depends on."""
+"""HeadMask and DropHead: dropped heads by example, and the dependence of the random draw."""
 
 import pytest
 import torch
@@ -120,7 +120,7 @@ class TestDropping:
 
     @both
     def test_in_a_live_model_heads_are_gone_for_their_examples(self, engine, arm):
-        """What the output projections read is z times one number per example and head."""
+        """The input of the output projections is z times one number per example and head."""
         engine.model.eval()
         plain = engine.forward()
         ungated = Caught(engine)

@@ -1,4 +1,4 @@
-"""Judging: metrics equal sacrebleu's, every profile is decoded once, and differences are paired."""
+"""Evaluation: metrics equal sacrebleu's, every profile is decoded once, and differences are paired."""
 
 import numpy
 import pytest

@@ -137,7 +137,7 @@ class TestControls:
         torch.testing.assert_close(updated(GrowthArm(**PUSH), gradients, particles), shared + grown)
 
     def test_growth_of_joined_particles_has_the_length_of_their_repulsion(self):
-        """What a particle is decides what is pushed: three projections together have one length."""
+        """The definition of a particle determines the update: three projections together have one length."""
         _, particles, _ = random_system(parameters=36)
         squared = squared_distances(particles)
         width = bandwidth(squared)

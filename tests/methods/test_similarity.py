@@ -1,4 +1,4 @@
-"""How alike heads are, worked by hand, and linear CKA by another road: Gram matrices of tokens."""
+"""Similarity of heads, worked by hand, and linear CKA by another method: Gram matrices of tokens."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Planted heads go through pointing and labelling: found where they are, and not in the controls."""
+"""Planted heads are detected by attention statistics and roles, and not in the controls."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""A study with an arm of every method in both tasks; what a changed key of arms reruns: their own runs, no others."""
+"""A study with an arm of every method in both tasks; a changed key of an arm reruns only its own runs."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Jobs of the tiny study by what they follow from, and rows of the tables of reruns."""
+"""Jobs of the tiny study by their upstream jobs, and rows of the tables of reruns."""
 
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest

@@ -1,4 +1,4 @@
-"""Studies of text, models and trees from elsewhere, one run per task.
+"""Studies with external text, models and trees, one run per task.
 
 Nothing of them is ever trained or fetched: every output is an empty file (`plans.pretend_finished`).
 """

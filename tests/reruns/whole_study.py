@@ -1,4 +1,4 @@
-"""What a changed key of the whole study reruns."""
+"""The jobs that a changed key of the whole study reruns."""
 
 from reruns.jobs import (
     EVERY_PAIR,

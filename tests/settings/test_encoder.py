@@ -1,4 +1,4 @@
-"""Encoders to start from, in the configuration and on the command line."""
+"""Initial encoders, in the configuration and on the command line."""
 
 import argparse
 

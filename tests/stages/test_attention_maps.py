@@ -1,4 +1,4 @@
-"""The trace stage: maps of heads with roles, between words, on sentences of a fitting length."""
+"""The stage `attention_maps`: maps of heads with roles, between words, on sentences of suitable length."""
 
 import json
 

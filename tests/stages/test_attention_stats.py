@@ -1,4 +1,4 @@
-"""The observe stage on tiny models of both tasks."""
+"""The stage `attention_stats` on tiny models of both tasks."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Every stage of a classifier: one of our own in a directory, and a self-attentive one that is made by stages."""
+"""Every stage on classifiers: one in a local directory, and a self-attentive one made by the stages."""
 
 from pathlib import Path
 from types import SimpleNamespace

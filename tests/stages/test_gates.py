@@ -1,4 +1,4 @@
-"""The gate stage on tiny runs of both tasks: tables, pruned models that load, warnings and errors."""
+"""The stage `gates` on tiny runs of both tasks: tables, loadable pruned models, warnings and errors."""
 
 import logging
 from types import SimpleNamespace

@@ -48,7 +48,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def start(task, made):
-    """Return what starts the stage in a directory, with its log there; it is ended with the test."""
+    """Return a function that starts the stage in a directory, with its log there; it is terminated after the test."""
     started = []
 
     def call(place, *more, epochs):
@@ -71,7 +71,7 @@ def start(task, made):
 
 @pytest.fixture
 def finish(start):
-    """Return what runs the stage to its end."""
+    """Return a function that runs the stage to its end."""
 
     def call(place, *more, epochs):
         status = start(place, *more, epochs=epochs).wait(PATIENCE)

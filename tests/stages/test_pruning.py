@@ -1,4 +1,4 @@
-"""The prune stage on a tiny run: every order, its controls, and their points."""
+"""The stage `pruning` on a tiny run: every order, its controls, and their points."""
 
 import pytest
 from headroom.core import tables

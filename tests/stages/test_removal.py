@@ -1,4 +1,4 @@
-"""The remove stage on a tiny run: a sliced checkpoint that translates as the masked model does."""
+"""The stage `removal` on a tiny run: a sliced checkpoint with the translations of the masked model."""
 
 import pytest
 from headroom.core import tables

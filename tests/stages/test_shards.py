@@ -1,4 +1,4 @@
-"""A sweep in shards gives the table of the sweep in one job, byte for byte, and nothing is judged twice."""
+"""A sweep in shards gives the table of the sweep in one job, byte for byte, without repeated evaluations."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The speed stage on a tiny run. Times are not judged: only what is timed and written."""
+"""The stage `timing` on a tiny run. Times are not checked, only the timed models and the tables."""
 
 import pytest
 from headroom.core import tables

@@ -32,7 +32,7 @@ MODEL = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What each task is trained on, by flag."""
+    """The training inputs of each task, by flag."""
     place = tmp_path_factory.mktemp("made")
     return {
         "translation": {"data": write_data(place / "data")},

@@ -1,4 +1,4 @@
-"""The cost stage on a tiny run: interleaved updates, as training makes them."""
+"""The stage `update_cost` on a tiny run: interleaved updates, as in training."""
 
 import json
 

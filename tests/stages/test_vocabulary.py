@@ -1,4 +1,4 @@
-"""The prepare stage with the real fairseq-preprocess, run once for all tests."""
+"""The stage `vocabulary` with the real fairseq-preprocess, run once for all tests."""
 
 import json
 

@@ -191,5 +191,5 @@ class TestCancelling:
 
 
 def asked(profile: Path, job: str) -> str:
-    """Return what the profile says of a job."""
+    """Return the status of a job by the profile."""
     return subprocess.run([profile / "status", job], capture_output=True, text=True, check=True).stdout.strip()

@@ -30,7 +30,7 @@ def why_not() -> str | None:
 
 
 def pins(name: str) -> list[str]:
-    """Return what an environment takes from pip."""
+    """Return an environment's packages from pip."""
     described = yaml.safe_load((ROOT / "envs" / f"{name}.yaml").read_text())
     assert PINNED in described["dependencies"]
     lines: list[str] = described["dependencies"][-1]["pip"]
@@ -75,7 +75,7 @@ def made(project: Project) -> dict[str, Path]:
 
 
 def asked(environment: Path, question: str) -> str:
-    """Return what the Python of an environment answers."""
+    """Return the output of an environment's Python."""
     code = f"import sys, importlib.util, importlib.metadata as metadata; print({question})"
     python = environment / "bin" / "python"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

@@ -16,7 +16,7 @@ from whole_project import ROOT, Project, new_project
 
 ENOUGH = 500
 FRAME = re.compile(r"^(WorkflowError.*:|Using workflow specific profile .*| +File \".*\", line \d+, in .*)?$")
-"""What Snakemake prints around a message."""
+"""Snakemake's output around a message."""
 
 Check = Callable[[Mutant], None]
 
@@ -91,7 +91,7 @@ def as_file(project: Project, mutant: Mutant) -> str:
 
 
 def message_in(output: str) -> str:
-    """Return what a dry run says that failed, without what Snakemake prints around it."""
+    """Return the message of a failed dry run, without Snakemake's output around it."""
     assert "Traceback" not in output, output
     lines = [line for line in output.split("\n") if not FRAME.match(line)]
     assert lines, output

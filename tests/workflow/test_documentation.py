@@ -103,7 +103,7 @@ EXPLAINED = """
 
 
 class TestResultTables:
-    """What the registry says of tables, held against those of the finished tiny study."""
+    """The registry of tables, compared with the tables of the finished tiny study."""
 
     @pytest.fixture(scope="class")
     def files(self, finished: Finished) -> dict[str, list[Path]]:

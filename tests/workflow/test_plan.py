@@ -1,4 +1,4 @@
-"""What rules ask about a study: its runs and files, the settings of its jobs, and what it names and lacks."""
+"""The plan of a study: its runs and files, the settings of its jobs, and missing files."""
 
 import json
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""The workflow on a real Slurm: a whole study, a training that meets its time limit, a sweep in shards, a GPU."""
+"""The workflow on a real Slurm: a whole study, a training that reaches its time limit, a sweep in shards, a GPU."""
 
 import re
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ def submitted(slurm: Slurm, project: Project, *arguments: str, study: str = TINY
 
 
 def jobs_of(slurm: Slurm, project: Project, rule: str) -> list[str]:
-    """Return what Slurm knows of every job of a project's rule, in order of submission."""
+    """Return Slurm's records of the jobs of a project's rule, in order of submission."""
     known = slurm.ask("scontrol", "--oneliner", "show", "job").splitlines()
     here = [job for job in known if f" WorkDir={project.root} " in job]
     return [job for job in here if re.search(rf" Comment=rule_{rule}(_wildcards\S*)? ", job)]

@@ -1,4 +1,4 @@
-"""Directories in the Hub's format: written whole, read as data, and refused in one line when they do not fit."""
+"""Directories in the Hub's format: written atomically, read without executing code, one-line errors."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Training the self-attentive classifier: from a fresh start, resumed to the bit, and with its penalty."""
+"""Training the self-attentive classifier: from scratch, resumed bit for bit, and with its penalty."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Sites of encoders: found by structure, and refused with a reason where there is none to be found."""
+"""Sites of encoders: found by structure; unsupported models are rejected with a reason."""
 
 from importlib.resources import files
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""The workload of classifiers is the same for every model, and its multiply-adds those of a count by hand."""
+"""The workload of classifiers is the same for every model, and its multiply-adds agree with a manual count."""
 
 import pytest
 import torch

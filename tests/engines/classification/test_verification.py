@@ -1,4 +1,4 @@
-"""The trial before experiments refuses models whose heads are not what they seem, and leaves the model alone."""
+"""The verification of models rejects those whose heads cannot be gated or removed, and does not modify the model."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""Checkpoints are read as data, refused in one line when damaged, and written in fairseq's form."""
+"""Checkpoints are read without executing code, rejected in one line if damaged, and written in fairseq's form."""
 
 import argparse
 import copy

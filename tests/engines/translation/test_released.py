@@ -1,4 +1,4 @@
-"""Released checkpoints, of the form of 2018, say the same once they are adopted, and everything works on them."""
+"""Released checkpoints in the form of 2018 have the same output after import, and support all operations."""
 
 import argparse
 import shutil

@@ -1,4 +1,4 @@
-"""Workloads are the same for every model, and their multiply-adds those of a count by hand."""
+"""Workloads are the same for every model, and their multiply-adds agree with a manual count."""
 
 import pytest
 import torch

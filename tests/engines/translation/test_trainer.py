@@ -1,4 +1,4 @@
-"""The fairseq task: sites open to hooks, weights that know their site, autocast."""
+"""The fairseq task: sites open to hooks, weights tagged with their site, autocast."""
 
 import pytest
 import torch

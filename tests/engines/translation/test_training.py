@@ -1,4 +1,4 @@
-"""Training with fairseq: losses, arguments, and what ends a training."""
+"""Training with fairseq: losses, arguments, and errors that end a training."""
 
 import pytest
 import torch

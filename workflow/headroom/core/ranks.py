@@ -28,7 +28,7 @@ class Agreement(NamedTuple):
 
 
 def correlation(statistic: str, first: ndarray, second: ndarray) -> Agreement:
-    """Return how two score lists of the same heads correlate.
+    """Return the correlation of two score lists of the same heads.
 
     Args:
         statistic: `pearson`, `spearman` (average ranks for ties) or `kendall` (tau-b).
@@ -121,7 +121,7 @@ def _kendall(first: ndarray, second: ndarray, weights: ndarray) -> ndarray:
 
 
 def _copies_on_top(scores: ndarray, k: int, weights: ndarray) -> ndarray:
-    """Return how many copies of each head are among the k highest of each resample, (resamples, heads)."""
+    """Return the number of copies of each head among the k highest of each resample, (resamples, heads)."""
     order = _descending(scores)
     before = numpy.cumsum(weights[:, order], axis=1) - weights[:, order]
     copies = numpy.empty_like(weights)

@@ -85,7 +85,7 @@ LOWER_IS_BETTER = frozenset({"loss"})
 
 
 def harm(metric: str, delta: ndarray) -> ndarray:
-    """Return how much worse a difference in a metric is: positive for lower scores and for higher losses."""
+    """Return the harm of a difference in a metric: positive for lower scores and for higher losses."""
     return delta if metric in LOWER_IS_BETTER else -delta
 
 
@@ -104,7 +104,7 @@ def resampled_indices(sentences: int, samples: int = 1000, seed: int = SEED) -> 
 
 
 def resampling_weights(indices: ndarray) -> ndarray:
-    """Return how often each sentence occurs in each resample, (samples, sentences) as float64.
+    """Return the frequency of each sentence in each resample, (samples, sentences) as float64.
 
     Computed once per evaluation set and shared by all systems: `weights @ statistics` are the sums.
     """

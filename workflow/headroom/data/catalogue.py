@@ -171,7 +171,7 @@ class Identifiers(Settings):
 
 
 class LabelledSet(Settings):
-    """How the examples of one set are read from published files."""
+    """The published files and rows of the examples of one set."""
 
     files: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         description="Path of one table, or of several files aligned by line, which are its columns 1, 2, ..."

@@ -88,7 +88,7 @@ class EvaluationSet(Protocol):
         return 0.0
 
     def signature(self, metric: str) -> str:
-        """Return what affects a number measured on this set."""
+        """Return the signature of a number measured on this set."""
 
 
 class Workload(Protocol):

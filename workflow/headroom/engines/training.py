@@ -59,7 +59,7 @@ class Training(Protocol):
         """Return everything except the code that determines the weights, as JSON."""
 
     def signature(self, arm: str) -> str:
-        """Return what affects the table of epochs, for an arm's name."""
+        """Return the signature of the table of epochs, for an arm's name."""
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> Any:
         """Train up to an epoch, resuming from the newest complete state in `work`; in one of the processes."""

@@ -112,7 +112,7 @@ def rare(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
 
 
 def exceeds(rows: pandas.DataFrame, rule: RoleSettings) -> pandas.Series[bool]:
-    """Return which accuracies exceed their baselines by the margin."""
+    """Return whether accuracies exceed their baselines by the margin."""
     least = rule.margin if rule.margin_unit == "points" else rule.margin * rows["baseline"]
     beyond = rows["value"] - rows["baseline"]
     return (beyond >= least - 1e-9) & (beyond > 0)  # tolerance for rounding of decimal fractions

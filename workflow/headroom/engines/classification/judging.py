@@ -87,7 +87,7 @@ class LabelSet:
 
 
 def metric_signature(metric: str, classes: int) -> str:
-    """Return what affects a metric."""
+    """Return the signature of a metric."""
     if metric == "loss":
         return signature(unit="nats per example")
     if metric == "f1":
@@ -152,7 +152,7 @@ class LabelledSet(EvaluationSet):
             return self.judge(model)
 
     def signature(self, metric: str) -> str:
-        """Return what affects a number measured on this set."""
+        """Return the signature of a number measured on this set."""
         return signature(
             metric=metric_signature(metric, self._labels.classes if self._labels else 0).replace("|", ","),
             set=self.name,

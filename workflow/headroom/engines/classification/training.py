@@ -80,7 +80,7 @@ class FineTuning(Training):
         }
 
     def signature(self, arm: str) -> str:
-        """Return what affects the table of epochs."""
+        """Return the signature of the table of epochs."""
         return signature(
             seed=self.seed,
             arm=arm,

@@ -196,7 +196,7 @@ class TranslatedSet(EvaluationSet):
             return self.judge(model, batches, guesses=guesses)
 
     def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
-        """Return what affects a number measured on this set."""
+        """Return the signature of a number measured on this set."""
         return signature(
             metric=metric_signature(metric).replace("|", ","),
             set=self.name,

@@ -66,7 +66,7 @@ def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int
 def _by_kind(
     model: TranslationModel, batch: Batch, counts: Callable[[Tensor, Any], Tensor]
 ) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return which query (B, T) and key positions (B, S) count, by those kinds of site that run."""
+    """Return the counting query (B, T) and key positions (B, S), by the kinds of site that run."""
     source = counts(batch.source, model.source.dictionary)
     kinds = {"E": (source, source)}
     if batch.previous is not None:  # it begins with the end mark
@@ -76,10 +76,10 @@ def _by_kind(
 
 
 def _real(tokens: Tensor, dictionary: Any) -> Tensor:
-    """Return which positions are not padding, (B, T)."""
+    """Return whether positions are not padding, (B, T)."""
     return tokens.ne(dictionary.pad())
 
 
 def _ordinary(tokens: Tensor, dictionary: Any) -> Tensor:
-    """Return which positions are neither padding nor the end mark, (B, T)."""
+    """Return whether positions are neither padding nor the end mark, (B, T)."""
     return _real(tokens, dictionary) & tokens.ne(dictionary.eos())

@@ -98,7 +98,7 @@ class TranslationTraining(Training):
         }
 
     def signature(self, arm: str) -> str:
-        """Return what affects the table of epochs."""
+        """Return the signature of the table of epochs."""
         several = {"processes": self.processes} if self.processes > 1 else {}
         tokens = self.training.max_tokens
         return signature(seed=self.seed, arm=arm, max_tokens=tokens, **several, torch=torch.__version__)
