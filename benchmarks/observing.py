@@ -1,9 +1,9 @@
-"""What it costs to see where heads point: confidence and roles against forward passes with attention weights.
+"""Cost of attention statistics: confidence and roles compared with forward passes with attention weights.
 
-Needs the finished starter study. Both look at the same 1,000 sentence pairs, teacher-forced, and at the trees of their
-sources, through the encoder, in the same batches: one only runs the model and has attention weights made at every site;
-the other measures all that the stage `attention_stats` measures, intervals included. They take turns; the median of the
-ratios is printed with its 95 % bootstrap interval.
+Needs the finished starter study. Both use the same 1,000 sentence pairs, teacher-forced, and the trees of their
+sources, through the encoder, in the same batches: one only runs the model and computes attention weights at every
+site; the other computes all measures of the stage `attention_stats`, including intervals. They are interleaved; the
+median of the ratios is printed with its 95 % bootstrap interval.
 """
 
 import argparse

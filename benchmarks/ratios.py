@@ -1,4 +1,4 @@
-"""Costs that the project promises, each as a ratio within one run: `make bench`.
+"""Guaranteed costs, each as a ratio within one run: `make bench`.
 
 Needs the finished starter study. Pairs are interleaved; the median of the ratios is printed with its
 95 % bootstrap interval and the number of repeats.

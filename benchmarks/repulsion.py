@@ -1,7 +1,7 @@
-"""What arms cost: updates of a Multi30k-sized model in every arm against the baseline's, in time and in memory.
+"""Cost of arms: updates of a Multi30k-sized model in every arm relative to the baseline, in time and memory.
 
 Needs the finished starter study, for its text. Rounds of one update per arm are interleaved; the median of the ratios
-is printed with its 95 % bootstrap interval and the number of repeats. Memory is the peak of a process of its own that
+is printed with its 95 % bootstrap interval and the number of repeats. Memory is the peak of a separate process that
 makes updates in one arm.
 """
 
@@ -20,7 +20,7 @@ MODEL = ["--heads", "8", "--width", "128", "--feed-forward", "256", "--max-token
 """As in studies/multi30k.yaml."""
 
 UPDATES = 5
-"""Updates of a process whose memory is measured: Adam's state and all gradients are there after one."""
+"""Updates of a process whose memory is measured: Adam's state and all gradients exist after one."""
 
 
 def arguments(study: str, *methods: str) -> list[str]:
@@ -43,7 +43,7 @@ def peak_bytes(study: str, method: str, updates: int) -> int:
 
 
 def own_peak_bytes() -> int:
-    """Return the largest memory of this process; `getrusage` would count that of its parent before it began, too."""
+    """Return the largest memory of this process; `getrusage` would include that of its parent."""
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     return int(status["VmHWM"].split()[0]) * 1024
 

@@ -1,4 +1,4 @@
-"""What slicing half of a BERT's heads gains, beside what its multiply-adds predict: part of `make bench`.
+"""Speed-up from slicing half of a BERT's heads, compared with the prediction of its multiply-adds (`make bench`).
 
 The model has random weights (time does not depend on them) and the shape of bert-base or of a smaller one. Full, masked
 and sliced model take turns on one batch; ratios are within a round, their median with its 95 % bootstrap interval.
@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def write_encoder(directory: str, given: argparse.Namespace) -> None:
-    """Write a random BERT with a tokenizer that knows one word."""
+    """Write a random BERT with a tokenizer of one word."""
     words = BertWordPieceTokenizer()
     words.train_from_iterator(["a"], vocab_size=30, show_progress=False)
     tokenizer = BertTokenizerFast(tokenizer_object=words._tokenizer, model_max_length=given.length)

@@ -1,4 +1,4 @@
-"""Write the Dockerfile beside this program: an image with the conda environments of all rules (`make container`).
+"""Write envs/Dockerfile: an image with the conda environments of all rules (`make container`).
 
 `snakemake --containerize` prints most of it; it leaves out the post-deploy scripts, which are added here. Snakemake
 asks conda, which must be on PATH, for the platform.
@@ -18,7 +18,7 @@ NOTE = """# Written by `make container` from the files in envs/; do not edit. A 
 #   snakemake --cores 8 --software-deployment-method conda apptainer
 """
 COMPILER = """
-# what environments need beyond their packages, as their post-deploy scripts do it
+# what environments need in addition to their packages, as in their post-deploy scripts
 RUN apt-get update && apt-get install --yes --no-install-recommends g++ && rm -rf /var/lib/apt/lists/*
 """
 POST_DEPLOY = """COPY {script} {prefix}/post-deploy.sh
@@ -28,7 +28,7 @@ ENVIRONMENT = re.compile(r"^#   source: (\S+)\.yaml\n#   prefix: (\S+)$", flags=
 
 
 def containerize() -> str:
-    """Return what Snakemake prints: its environments are those of the starter study, which has every kind of stage."""
+    """Return Snakemake's output for the starter study, whose stages use all environments."""
     command = [sys.executable, "-m", "snakemake", "--containerize", "--configfile", "config.yaml"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if ended.returncode:

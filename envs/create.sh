@@ -13,25 +13,25 @@ numpy=$(grep '^numpy==' envs/requirements.txt)
 fail() { echo "headroom: $*" >&2; exit 1; }
 say() { echo "headroom: $*"; }
 
-# What is missing is said before anything is installed.
-command -v "$python" > /dev/null || fail "$python was not found: install Python 3.11 or newer, or name one: make study PYTHON=python3.12"
+# Check the requirements before installing anything.
+command -v "$python" > /dev/null || fail "$python: not found; install Python 3.11 or newer, or name one: make study PYTHON=python3.12"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-  || fail "Python 3.11 or newer is needed, $python is $("$python" -c 'import platform; print(platform.python_version())'): name a newer one: make study PYTHON=python3.12"
+  || fail "$python: version $("$python" -c 'import platform; print(platform.python_version())') is too old; name Python 3.11 or newer: make study PYTHON=python3.12"
 "$python" -c 'import venv, ensurepip' 2> /dev/null \
-  || fail "$python lacks its venv module: install it (Debian, Ubuntu: apt install python3-venv)"
+  || fail "$python: module venv is missing; install it (Debian, Ubuntu: apt install python3-venv)"
 
-# fairseq is compiled once (torch.post-deploy.sh) and its wheel kept here; building needs a compiler.
+# fairseq is compiled once (torch.post-deploy.sh) and its wheel cached here; the build needs a compiler.
 tag=$("$python" -c 'import sys, sysconfig; print(sys.implementation.cache_tag, sysconfig.get_platform(), sep="-")')
 wheels=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/headroom/wheels/$tag-${torch/==/}-${numpy/==/}
 wheel=$(find "$wheels" -name "fairseq_fixed-${fairseq#*==}-*.whl" 2> /dev/null | head -n 1 || true)
 if [ -z "$wheel" ]; then
   command -v "${CXX:-c++}" > /dev/null \
-    || fail "a C++ compiler is needed to build fairseq, and ${CXX:-c++} was not found: install one (Debian, Ubuntu: apt install g++)"
+    || fail "${CXX:-c++}: not found; install a C++ compiler to build fairseq (Debian, Ubuntu: apt install g++)"
   "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' \
-    || fail "Python's headers are needed to build fairseq: install them (Debian, Ubuntu: apt install python3-dev)"
+    || fail "Python.h: not found; install Python's headers to build fairseq (Debian, Ubuntu: apt install python3-dev)"
 fi
 
-# An environment that was once complete here is brought up to date; anything else is created again.
+# A complete environment is updated; an incomplete one is created again.
 place=$(pwd -P)
 fingerprint=$(cat "${lock[@]}" | "$python" -c 'import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())')
 if grep -qsxF "$place" .venv/ready && .venv/bin/python -c 'import pip' 2> /dev/null; then
@@ -39,10 +39,10 @@ if grep -qsxF "$place" .venv/ready && .venv/bin/python -c 'import pip' 2> /dev/n
     touch .venv/ready
     exit 0
   fi
-  say "the lock has changed: bringing .venv up to date"
+  say "the lock has changed: updating .venv"
   rm .venv/ready
 else
-  say "making .venv with $("$python" --version)"
+  say "creating .venv with $("$python" --version)"
   "$("$python" -c 'import sys; print(sys._base_executable)')" -m venv --clear .venv
 fi
 pip=(.venv/bin/python -m pip --disable-pip-version-check -qq)

@@ -1,7 +1,7 @@
-"""Write the lock and the conda environments from the *.in files beside this program (`make lock`).
+"""Write the lock and the conda environments from the *.in files in this directory (`make lock`).
 
 pip resolves `requirements.in`; each file below then gets the exact versions of its own libraries and of
-everything these need. Of torch only the version is locked, not its CUDA packages, so that the CPU
+their dependencies. Of torch only the version is locked, not its CUDA packages, so that the CPU
 build and the CUDA build both satisfy the lock.
 """
 
@@ -50,7 +50,7 @@ def top_level(path: Path) -> list[Requirement]:
 
 
 def closure(wanted: Iterable[Requirement], packages: dict[str, dict[str, Any]]) -> list[str]:
-    """Return `name==version` of these packages and of all they need, sorted, without CUDA packages."""
+    """Return `name==version` of these packages and their dependencies, sorted, without CUDA packages."""
     pins: dict[str, str] = {}
     waiting = [(requirement, "") for requirement in wanted]
     seen = set()

@@ -1,4 +1,4 @@
-"""Commands that tests run: however slow the machine is they may end, and only what hangs is ended."""
+"""Commands of tests, without time limit on slow machines; only commands that hang are terminated."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ PATIENCE = 3600.0
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit status, all that it said, and the seconds it took."""
+    """The result of a command: exit status, output, and run time in seconds."""
 
     status: int
     output: str

@@ -1,7 +1,7 @@
-"""A conda channel made on the spot, with what environments in envs/*.yaml need of conda: Python and pip.
+"""A local conda channel with the packages that environments in envs/*.yaml take from conda: Python and pip.
 
 Python is thin: a `pyvenv.cfg` that points to this machine's interpreter, links to it, and nothing else, so that an
-environment made of it is a virtual environment of its own. pip is that of the running environment.
+environment created from it is a separate virtual environment. pip is that of the running environment.
 """
 
 import asyncio
@@ -42,9 +42,11 @@ def thin_python() -> dict[str, bytes | LinkTo]:
     """Return the files of a virtual environment of this machine's interpreter, by their paths."""
     interpreter = Path(sys.executable).resolve()
     name = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    told = f"home = {interpreter.parent}\ninclude-system-site-packages = false\nversion = {platform.python_version()}\n"
+    reported = (
+        f"home = {interpreter.parent}\ninclude-system-site-packages = false\nversion = {platform.python_version()}\n"
+    )
     links = {f"bin/{name}": LinkTo(str(interpreter)), "bin/python3": LinkTo(name), "bin/python": LinkTo(name)}
-    return {"pyvenv.cfg": told.encode(), **links}
+    return {"pyvenv.cfg": reported.encode(), **links}
 
 
 def files_of(distribution: importlib.metadata.Distribution) -> dict[str, bytes | LinkTo]:
@@ -71,7 +73,7 @@ def write_package(
 
 
 def described(path: str, content: bytes | LinkTo) -> dict[str, object]:
-    """Return what a package says of one of its files."""
+    """Return a package's metadata of one of its files."""
     kind, body = ("softlink", b"") if isinstance(content, LinkTo) else ("hardlink", content)
     return {
         "_path": path,

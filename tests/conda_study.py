@@ -1,9 +1,9 @@
-"""Run a study in conda environments, and compare its numbers with those that stand in results/ (`make test-conda`).
+"""Run a study in conda environments, and compare its numbers with those in results/ (`make test-conda`).
 
     python tests/conda_study.py config.yaml
 
 The study runs in a copy of the project in work/conda/, in environments that a stand-in for conda makes of envs/*.yaml
-(stand_in_conda.py); a second call goes on where the first was. The study must have been run in this project before.
+(stand_in_conda.py); a second call resumes. The study must have been run in this project before.
 """
 
 import os
@@ -24,7 +24,7 @@ def main(configuration: str) -> None:
     name = yaml.safe_load((ROOT / configuration).read_text("utf-8"))["study"]
     results = Path("results", name)
     if not tables_of(ROOT / results):
-        sys.exit(f"headroom: {results} has nothing to compare with; run make study STUDY={configuration} first")
+        sys.exit(f"headroom: {results} no tables to compare with; run make study STUDY={configuration} first")
     project = new_project(PLACE / "project")
     inside = environment()
     inside["PATH"] = f"{set_up(PLACE)}{os.pathsep}{inside['PATH']}"

@@ -1,4 +1,4 @@
-"""Valid configurations with a few things changed for the worse: dropped, renamed, of another type, extreme."""
+"""Valid configurations with invalid changes: dropped or renamed keys, other types, extreme values."""
 
 import copy
 import datetime
@@ -70,7 +70,7 @@ def places_in(section: Any, above: Place = ()) -> Iterator[Place]:
 
 
 def found(configuration: Any, place: Place) -> Any:
-    """Return what stands at a place."""
+    """Return the value at a place."""
     for key in place:
         configuration = configuration[key]
     return configuration
@@ -127,17 +127,17 @@ CHANGES = {"drop": _drop, "replace": _replace, "rename": _rename, "add": _add, "
 
 
 BROKEN: dict[str, tuple[bytes, str]] = {
-    "tab": (b"study: x\n\tseeds: [1]\n", "study.yaml, line 2 is not YAML"),
-    "bracket": (b"seeds: [1\nstudy: x\n", "study.yaml, line 2 is not YAML"),
-    "anchor": (b"study: *x\n", "study.yaml, line 1 is not YAML: found undefined alias 'x'"),
-    "tag": (b"study: !python x\n", "study.yaml, line 1 is not YAML: could not determine a constructor"),
-    "two documents": (b"study: x\n---\nstudy: y\n", "study.yaml, line 2 is not YAML"),
-    "control character": (b"study: \x07\n", "study.yaml is not YAML: unacceptable character"),
-    "Latin-1": ("study: x\n# K\u00e4se\n".encode("latin-1"), "study.yaml, line 2 is not UTF-8"),
-    "UTF-16": ("study: x\n".encode("utf-16"), "study.yaml, line 1 is not UTF-8"),
-    "date": (b"study: 2026-13-45\n", "study.yaml is not YAML: month must be in 1..12"),
-    "digits": (b"seeds: [" + b"1" * 5000 + b"]\n", "study.yaml is not YAML: Exceeds the limit"),
-    "depth": (b"seeds: " + b"[" * 3000 + b"]" * 3000 + b"\n", "study.yaml is not YAML: maximum recursion depth"),
+    "tab": (b"study: x\n\tseeds: [1]\n", "study.yaml, line 2: not YAML"),
+    "bracket": (b"seeds: [1\nstudy: x\n", "study.yaml, line 2: not YAML"),
+    "anchor": (b"study: *x\n", "study.yaml, line 1: not YAML, found undefined alias 'x'"),
+    "tag": (b"study: !python x\n", "study.yaml, line 1: not YAML, could not determine a constructor"),
+    "two documents": (b"study: x\n---\nstudy: y\n", "study.yaml, line 2: not YAML"),
+    "control character": (b"study: \x07\n", "study.yaml: not YAML, unacceptable character"),
+    "Latin-1": ("study: x\n# K\u00e4se\n".encode("latin-1"), "study.yaml, line 2: not UTF-8"),
+    "UTF-16": ("study: x\n".encode("utf-16"), "study.yaml, line 1: not UTF-8"),
+    "date": (b"study: 2026-13-45\n", "study.yaml: not YAML, month must be in 1..12"),
+    "digits": (b"seeds: [" + b"1" * 5000 + b"]\n", "study.yaml: not YAML, Exceeds the limit"),
+    "depth": (b"seeds: " + b"[" * 3000 + b"]" * 3000 + b"\n", "study.yaml: not YAML, maximum recursion depth"),
     "anchor in itself": (b"translation: &a {model: *a}\n", "key translation.model.model: no such key"),
     "list": (b"- study\n", "configuration: Input should be a section of keys"),
     "word": (b"study\n", "configuration: Input should be a section of keys"),
@@ -145,6 +145,6 @@ BROKEN: dict[str, tuple[bytes, str]] = {
     "yes": (b"study: yes\n", "key study: input should be a valid string (found: True)"),
     "number": (b"study: 12:30\n", "key study: input should be a valid string (found: 750)"),
     "exponent": (b"translation: {training: {epochs: 1e3}}\n", "key translation.training.epochs: "),
-    "name": (b"classification: {no: {}}\n", "key classification.False: a key is text; write it in quotes"),
+    "name": (b"classification: {no: {}}\n", "key classification.False: not text; write the key in quotes"),
 }
-"""Files that are no study: their content, and what is said of them."""
+"""Files that are not studies: their content, and the error message."""

@@ -26,7 +26,7 @@ SLOW = (
 """Parts of the names of tests that take many seconds each."""
 
 
-@pytest.hookimpl(trylast=True)  # of the tests that were asked for
+@pytest.hookimpl(trylast=True)  # of the selected tests
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the tests of the finished study, long ones first.
 
@@ -69,7 +69,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 @pytest.fixture(scope="session")
 def toy(tmp_path_factory: pytest.TempPathFactory) -> ToyRun:
-    """A run of two epochs; nobody writes into it."""
+    """A run of two epochs; read-only."""
     return ToyRun(made_once(tmp_path_factory, "toy", write_run))
 
 

@@ -1,8 +1,8 @@
-"""Are the results of a study those of before tables were named by their stages (commit 0578b01)?
+"""Compare the results of a study with those before tables were named by their stages (commit 0578b01).
 
     python tests/equal_tables.py OLD/results/tiny NEW/results/tiny
 
-Compares every table byte for byte, but for renamed paths and columns and for what a clock measured; attention maps, the
+Compares every table byte for byte, except for renamed paths and columns and for measured times; attention maps, the
 tensors of models, and the text that all of it comes from. Lists the differences, one a line; exit status 1 if any.
 """
 
@@ -41,7 +41,7 @@ LEFT_OUT = {*CLOCKED_TABLES, "figures"}
 
 
 def renamed(path: str) -> str:
-    """Return where a file of before is now."""
+    """Return the present path of an earlier file."""
     for pattern, now in RENAMED:
         path = re.sub(pattern, now, path)
     return path
@@ -51,7 +51,7 @@ def differences(old: Path, new: Path) -> Iterator[str]:
     """Yield what is not the same in two directories of results, or in one of them alone.
 
     Raises:
-        AssertionError: There is no table in the first: nothing would be compared.
+        AssertionError: If the first contains no table.
     """
     before = {renamed(name): old / name for name in files_of(old)}
     now = files_of(new)
@@ -75,7 +75,7 @@ def _is_compared(path: Path) -> bool:
 
 
 def _difference(old: Path, new: Path) -> str:
-    """Return how two files differ, "" if they do not."""
+    """Return the difference of two files, "" if they are equal."""
     if old.read_bytes() == new.read_bytes():
         return ""
     if old.suffix == ".csv":

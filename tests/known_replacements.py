@@ -1,4 +1,4 @@
-"""Interventions of every form, and means to stand in that are far from what heads say."""
+"""Interventions of every form, and replacement means that are far from the heads' outputs."""
 
 import torch
 from headroom.core.heads import all_heads
@@ -7,7 +7,7 @@ from headroom.engines.gates import Replacements
 
 
 def drawn_replacements(live_sites, *, seed=0):
-    """Return normal numbers as means, so that a mean that is left out or misplaced shows."""
+    """Return normal numbers as means, so that an omitted or misplaced mean is detected."""
     generator = torch.Generator().manual_seed(seed)
     return Replacements(
         {

@@ -1,4 +1,4 @@
-"""What many tests look at is made once, also when they are spread over several processes, and fails once."""
+"""Shared test data are made once, also if tests run in several processes, and fail once."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ import pytest
 
 
 class NotMadeError(Exception):
-    """What many tests look at could not be made; it says why."""
+    """Shared test data could not be made; the message contains the reason."""
 
     def __init__(self, directory: Path, cause: str) -> None:
         super().__init__(f"{directory.name} could not be made:\n{cause}")
@@ -26,10 +26,10 @@ class NotMadeError(Exception):
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
-    """Return a directory that the first process to ask for it has filled by `make`; the others wait for it.
+    """Return a directory that the first process has filled by `make`; the others wait for it.
 
     Raises:
-        NotMadeError: `make` failed, here or in another process; nobody tries again.
+        NotMadeError: `make` failed, here or in another process; there is no retry.
     """
     own = factory.getbasetemp()
     shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own

@@ -1,4 +1,4 @@
-"""What Snakemake would run, asked of its API in a fork of a process that has planned the project once.
+"""Dry runs by Snakemake's API in a fork of a process that has planned the project once.
 
 Each dry run has a process of its own, since Snakemake holds on to its workflows and sets signals. What all of them need
 is done once before the fork: imports, the graph of the package's imports, parsing of the rules. So one takes half of
@@ -39,16 +39,16 @@ Result = TypeVar("Result")
 
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["snakemake.workflow", "snakemake.dag", "dpath", "grimp", "pydantic", "requests", "yte"])
-"""What the Snakefile imports besides headroom, which is the one of the project that is asked."""
+"""The imports of the Snakefile other than headroom, which is that of the tested project."""
 
 
 def plan(root: Path, study: str = TINY) -> dict[str, int]:
-    """Return how many jobs of every rule would run; the target `all` is left out."""
+    """Return the number of jobs of every rule in a dry run, without the target `all`."""
     return apart(count_jobs, root, study)
 
 
 def said(root: Path, study: str) -> str:
-    """Return what a dry run that fails prints, "" if it does not fail."""
+    """Return the output of a failed dry run, "" if it succeeds."""
     return apart(message, root, study)
 
 

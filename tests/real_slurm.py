@@ -72,7 +72,7 @@ class Slurm:
         return ["nsenter", f"--mount=/proc/{self.holder}/ns/mnt", f"--wd={directory}", *command]
 
     def ask(self, *command: str) -> str:
-        """Return what one of Slurm's commands says."""
+        """Return the output of one of Slurm's commands."""
         return subprocess.run(self.inside(self.place, *command), check=True, capture_output=True, text=True).stdout
 
 
@@ -82,7 +82,7 @@ def missing() -> str:
         return "Slurm's daemons and its mount namespace need root"
     absent = [name for name in PROGRAMS if shutil.which(name) is None]
     if absent:
-        return f"there is no {absent[0]}: apt-get install --no-install-recommends {PACKAGES}"
+        return f"{absent[0]} is not installed: apt-get install --no-install-recommends {PACKAGES}"
     unshared = subprocess.run(["unshare", "--mount", "true"], capture_output=True)
     return "" if unshared.returncode == 0 else "mount namespaces are not allowed here"
 

@@ -1,4 +1,4 @@
-"""Are the tables of two runs of one study the same, but for what a clock has measured?"""
+"""Compare the tables of two runs of one study, except for measured times."""
 
 import csv
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ def differing(first: Path, second: Path) -> list[str]:
     """Return the tables that are not the same in two directories of results, or in one of them alone.
 
     Raises:
-        AssertionError: There is no table in the first: nothing would be compared.
+        AssertionError: If the first contains no table.
     """
     names = tables_of(first)
     assert names, f"no tables in {first}"

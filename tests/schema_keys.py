@@ -24,7 +24,7 @@ def without_names(key: str) -> str:
 
 
 def path_of(key: str) -> str:
-    """Return where a key of a study is written: without the form of its section."""
+    """Return the path of a key in a study, without the variant of its section."""
     return key.partition(" (")[0]
 
 

@@ -1,4 +1,4 @@
-"""A slow reference for everything that particles are handed: one system, one head, one pair at a time, in float64."""
+"""A slow reference for the updates of particles: one system, one head, one pair at a time, in float64."""
 
 import math
 
@@ -21,7 +21,7 @@ def slow_update(
     strength: float = 1.0,
     noise: Tensor | None = None,
 ) -> Tensor:
-    """Return what the optimizer is handed, (systems, heads, parameters), as the papers' formulas say.
+    """Return the gradient for the optimizer, (systems, heads, parameters), by the papers' formulas.
 
     Args:
         gradients: (systems, heads, parameters).
@@ -32,7 +32,7 @@ def slow_update(
         beta: Weight of the own gradient and size of the noise, for `spos`.
         median: Distances that set the width.
         strength: Share of the update, the rest being the gradient.
-        noise: The noise itself, same shape, for methods that have it.
+        noise: The noise, same shape, for methods with noise.
     """
     result = torch.zeros(particles.shape, dtype=torch.float64)
     for system in range(len(particles)):
@@ -76,7 +76,7 @@ def _svgd(g: Array, x: Array, alpha: float, stepsize: float, median: str, *, sha
 
 
 def _growth(x: Array, alpha: float, stepsize: float, median: str) -> Array:
-    """Return what pushes every head from the origin as hard as svgd repels it; a head at the origin stays."""
+    """Return a push of every head from the origin of the length of its repulsion in svgd; 0 at the origin."""
     repelled = _svgd(numpy.zeros_like(x), x, alpha, stepsize, median, shared=True)
     update = numpy.zeros_like(x)
     for i in range(len(x)):

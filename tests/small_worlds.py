@@ -1,4 +1,4 @@
-"""Is a sentence of the grammar true in a small world? An oracle for entailment that knows nothing of edits.
+"""Is a sentence of the grammar true in a small world? An oracle for entailment that is independent of edits.
 
 A world has three things of every noun. `the` and `this` mean the first of them, or all three in the plural. What
 adjectives, adverbs and prepositional phrases say is a fact or not; a clause is true if an event of the world fits it.
@@ -49,7 +49,7 @@ class World:
         return self.facts[fact]
 
     def _happen(self, clause, places, adverbs, gap):
-        """Let some events of the kind that a clause tells of happen, between things of the nouns in it."""
+        """Let some events of a clause's kind happen, between things of its nouns."""
         roles = [
             gap if nominal is None else words(nominal) for nominal in (clause.subject, clause.object, clause.recipient)
         ]
@@ -64,7 +64,7 @@ class World:
                 self.events.append((kind(clause), who, where, how))
 
     def _fits(self, event, others):
-        """Return whether an event can happen beside others; what is only possible excludes nothing."""
+        """Return whether an event is compatible with others; merely possible events exclude nothing."""
         (modal, verb, _), (subject, *rest), where, _ = event
         if modal == "can":
             return True
@@ -123,7 +123,7 @@ def _any_event(clause, world, adverbs, places, known):
 
 
 def _for(nominal, world, known, says):
-    """Return whether what is said holds for a nominal: for the first, all, some, two, three or none of its kind."""
+    """Return whether a predicate holds for a nominal: for the first, all, some, two, three or none of its kind."""
     match nominal:
         case None:
             return says(known)
@@ -168,7 +168,7 @@ def _described(phrase, thing, world):
 
 
 def kind(clause):
-    """Return what an event must be to fit a clause: modal, verb, and what is said if anything is."""
+    """Return the properties of events that match a clause: modal, verb, and content if any."""
     verb = f"be {clause.predicate.word}" if clause.predicate else clause.verb.word
     said = None if clause.content is None else source.text(source.realise(Sentence(clause.content)))
     return (clause.modal and clause.modal.word, verb, said)

@@ -1,7 +1,7 @@
-"""A stand-in for conda, over py-rattler: as much of conda as Snakemake asks for, for machines without one.
+"""A substitute for conda based on py-rattler, with the functions that Snakemake uses, for machines without conda.
 
 Snakemake finds `conda` on PATH and conda-forge by its name. `set_up` writes a `conda` into a directory, with a channel
-of its own in the place of conda-forge (conda_channel.py), so that envs/*.yaml are used as they stand: Python and pip
+of its own in the place of conda-forge (conda_channel.py), so that envs/*.yaml are used unchanged: Python and pip
 come from the channel, all else from pip's own index. By hand, for a command with it first on PATH:
 
     PATH="$(python tests/stand_in_conda.py work/conda set-up):$PATH" snakemake --cores 2 --use-conda

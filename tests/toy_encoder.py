@@ -85,7 +85,7 @@ def write_encoder(
         heads: Heads of every layer.
         width: Width of the layers.
         positions: Longest input in pieces.
-        words: Words that are one piece each; any other word is cut into letters.
+        words: Words that are one piece each; any other word is split into letters.
         lively: Whether the weights are large, so that every head matters, instead of as they are initialised.
         head: Whether there is a classification head, instead of the bare encoder.
 
@@ -181,7 +181,7 @@ def toy_tokenizer(family: str, *, words: Sequence[str] = WORDS, longest: int = 4
 
 
 def toy_text(*, pairs: bool = True, examples: int = 12, labels: Sequence[str] = ("no", "yes")) -> LabelledText:
-    """Return sentences of different lengths, made of `WORDS`, and labels in turn."""
+    """Return sentences of different lengths with words from `WORDS`, and labels in turn."""
     first = [" ".join(WORDS[(3 * row + place) % len(WORDS)] for place in range(2 + row % 5)) for row in range(examples)]
     second = [
         " ".join(WORDS[(5 * row + place) % len(WORDS)] for place in range(1 + row % 4)) for row in range(examples)

@@ -1,4 +1,4 @@
-"""A corpus that a tiny classifier learns in seconds: liking or hating, said by the verb alone."""
+"""A corpus that a tiny classifier learns in seconds: liking or hating, expressed by the verb only."""
 
 import random
 from pathlib import Path

@@ -130,7 +130,7 @@ def _meter() -> Any:
     module = ModuleType("fairseq.meters")
     meter = type("AverageMeter", (), {"__module__": "fairseq.meters"})
     module.AverageMeter = meter  # type: ignore[attr-defined]
-    sys.modules["fairseq.meters"] = module  # where pickle looks for it
+    sys.modules["fairseq.meters"] = module  # its place for pickle
     found = meter()
     found.sum, found.count = 3.0, 2
     return found

@@ -1,4 +1,4 @@
-"""A tiny run made by the stages themselves: corpus, vocabulary, and a checkpoint per epoch."""
+"""A tiny run made by the stages: corpus, vocabulary, and a checkpoint per epoch."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ SHAPE = [
 
 @dataclass(frozen=True)
 class ToyRun:
-    """What `write_run` wrote to a directory."""
+    """The output of `write_run`."""
 
     directory: Path
 

@@ -63,7 +63,7 @@ def of_transformers(_=None):
 
 
 class Caught:
-    """What goes through the projections of a site, (B, T, H, d) each, taken by hooks of this test's own."""
+    """The outputs of the projections of a site, (B, T, H, d) each, recorded by separate hooks."""
 
     def __init__(self, engine):
         self.by_site = {live.site: {} for live in engine.sites}

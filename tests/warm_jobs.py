@@ -1,4 +1,4 @@
-"""Commands without their imports: stand-ins for `python` and `snakemake` have a process that has them imported fork.
+"""Commands without import times: substitutes for `python` and `snakemake` fork a process with the imported modules.
 
 Most of the time of a tiny study goes into importing torch and the like a hundred times, and half of that of a dry run
 into importing Snakemake. The process imports libraries alone: each command gets headroom from its own project, with its
@@ -40,7 +40,7 @@ LIBRARIES = {
         *("pydantic.fields", "pydantic.main", "pydantic.type_adapter", "pydantic.types"),
     ),
 }
-"""What is imported before a command is asked for; of `python`, what jobs import."""
+"""The modules imported before a command runs; of `python`, those of jobs."""
 
 STAND_IN = """#!/bin/sh
 if [ {when} ]; then exec "{python}" -I -S "{here}" "{place}" "$@"; fi
@@ -88,7 +88,7 @@ def serve(program: str, path: str) -> None:
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(path)
     listening.listen(64)
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for commands here
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # commands are not waited for here
     print("ready", flush=True)
     while sys.stdin not in (ready := select.select([listening, sys.stdin], [], [])[0]):
         asked = listening.accept()[0]

@@ -78,7 +78,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Finished:
-    """The tiny study after its first run, to be looked at and not to be changed."""
+    """The tiny study after its first run; read-only."""
 
     project: Project
     ended: Ended
@@ -87,7 +87,7 @@ class Finished:
 def environment(*warm: str) -> dict[str, str]:
     """Return this process's environment with the commands of the virtual environment first on PATH.
 
-    Python may write what it has compiled: every job would compile the package anew.
+    Python may write what it has compiled: every job would compile the package again.
 
     Args:
         warm: Programs, `snakemake` or `python`, that start with libraries imported.
@@ -106,7 +106,7 @@ def hear_interrupts() -> None:
 def new_project(root: Path) -> Project:
     """Return a copy of the project's own files as they are now, committed or not, without anything built.
 
-    What Python has compiled of the package comes with it, or every copy would have it compiled again.
+    Compiled modules of the package are copied, as otherwise every copy would compile it again.
     """
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -127,7 +127,7 @@ def new_project(root: Path) -> Project:
 
 
 def planned(dry_run: Ended) -> dict[str, int]:
-    """Return how many jobs of every rule a dry run says it would run; the target `all` is left out."""
+    """Return the number of jobs of every rule in a dry run's output, without the target `all`."""
     assert dry_run.status == 0, dry_run.output
     if "Nothing to be done" in dry_run.output:
         return {}

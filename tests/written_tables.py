@@ -1,4 +1,4 @@
-"""Tables as stages write them, with resamples beside them, for tests that care about some of their columns."""
+"""Tables in the form of the stages, with resamples, for tests of some of their columns."""
 
 import random
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from headroom.core.resamples import Resamples, resamples_beside
 from headroom.core.table import Table
 
 RESAMPLED = ("pruning", "pruning_epochs", "pruned_models")
-"""The tables that resamples lie beside."""
+"""The tables with resamples."""
 
 QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]
 

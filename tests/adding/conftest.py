@@ -1,4 +1,4 @@
-"""A copy of the project that a test adds something to, and what it has touched there."""
+"""A copy of the project to which a test adds something, and the files that it changed."""
 
 import filecmp
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""An arm is a settings model and a pure function: then studies accept it, and both engines train with it."""
+"""An arm is a settings model and a pure function: studies accept it, and both engines train with it."""
 
 import torch
 from toy_run import SHAPE

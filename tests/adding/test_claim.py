@@ -1,4 +1,4 @@
-"""A claim is a rule and an entry: then it is decided, and the report shows it."""
+"""A claim is a rule and an entry: it is decided, and the report shows it."""
 
 from headroom.stages import parameters
 

@@ -1,4 +1,4 @@
-"""A criterion is one file: then studies accept it, `scores` computes it and `pruning` orders heads by it."""
+"""A criterion is one file: studies accept it, `scores` computes it and `pruning` orders heads by it."""
 
 import pytest
 import torch

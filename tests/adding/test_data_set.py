@@ -1,4 +1,4 @@
-"""A data set is an entry of a catalogue: then studies accept its name and `acquire` fetches it."""
+"""A data set is an entry of a catalogue: studies accept its name and `acquire` fetches it."""
 
 import hashlib
 import json

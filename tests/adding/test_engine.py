@@ -1,4 +1,4 @@
-"""An engine is a folder: then every stage that looks at a model takes it by `--task`."""
+"""A new engine is a folder: every stage that loads a model then accepts it by `--task`."""
 
 import shutil
 from pathlib import Path

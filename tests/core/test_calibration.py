@@ -1,4 +1,4 @@
-"""Tests reject under the null as often as they say, and intervals contain the truth as often: by simulation."""
+"""Simulations: tests have their nominal level under the null, and intervals their nominal coverage."""
 
 from collections.abc import Callable
 
@@ -137,7 +137,7 @@ def test_intervals_over_runs_contain_the_truth() -> None:
 @pytest.mark.parametrize(("between", "own"), [(0.3, 0.3), (1.0, 0.3), (0.1, 1.0)])
 @pytest.mark.parametrize("runs", [2, 3, 5])
 def test_intervals_over_runs_and_sentences_contain_the_truth(runs: int, between: float, own: float) -> None:
-    """Runs differ, sentences are harder or easier for all of them, and every run has its own luck with each."""
+    """Effects of runs, of sentences, and their interaction."""
     random, sentences = numpy.random.default_rng(runs), 200
     weights = resampling_weights(resampled_indices(sentences, 300)) / sentences
     covered = 0
@@ -157,7 +157,7 @@ SHARES = numpy.arange(11) / 10
 
 
 def known_curve(shape: str, at: float) -> ndarray:
-    """Return what is kept at every tenth removed."""
+    """Return the share kept at every tenth removed."""
     if shape == FLAT:
         return numpy.clip(1 - numpy.maximum(SHARES - at, 0) / 0.3, 0, 1)
     return 1 - SHARES if shape == STRAIGHT else 1 - SHARES**2

@@ -133,7 +133,7 @@ def test_variants_of_a_section(arguments: tuple[str, ...], shape: Settings) -> N
     ("arguments", "message"),
     [
         (("--source", "circle"), "--radius: missing; --source circle needs it"),
-        (("--radius", "4"), "--radius: has no meaning here with --source square; leave it out"),
+        (("--radius", "4"), "--radius: does not apply with --source square; leave it out"),
         (("--side", "0"), "--side 0: input should be greater than 0"),
     ],
 )
@@ -148,7 +148,7 @@ def shape_from(*arguments: str) -> Settings:
     return flags.settings_from(parser.parse_args(arguments), "shape", Shape)
 
 
-OUT_OF_MEMORY = "error: out of memory: give the job more memory or a smaller batch\n"
+OUT_OF_MEMORY = "error: out of memory: the allocation failed; give the job more memory or a smaller batch\n"
 
 
 def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], None]:
@@ -168,12 +168,12 @@ def failing(error: BaseException) -> command.Callable[[Sequence[str] | None], No
         (
             OSError(errno.ENOSPC, "No space left on device", "results/a"),
             28,
-            "error: no space left on the disk: free some at results/a and run the same command again\n",
+            "error: no space left on the disk: cannot write; free space at results/a and re-run the same command\n",
         ),
         (
             Exception("No space left on device (os error 28)"),
             28,
-            "error: no space left on the disk: free some and run the same command again\n",
+            "error: no space left on the disk: cannot write; free space and re-run the same command\n",
         ),
         (KeyboardInterrupt(), 130, ""),
     ],
@@ -187,9 +187,9 @@ def test_errors_end_a_stage_in_one_line(
     assert capsys.readouterr().err == shown
 
 
-@pytest.mark.parametrize(("error", "told"), [(MemoryError, []), (ValueError, [ValueError])])
+@pytest.mark.parametrize(("error", "reported"), [(MemoryError, []), (ValueError, [ValueError])])
 def test_what_cannot_end_for_want_of_memory_is_not_told(
-    error: type[Exception], told: list[type[Exception]], monkeypatch: pytest.MonkeyPatch
+    error: type[Exception], reported: list[type[Exception]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sentences() -> Iterator[str]:
         try:
@@ -205,7 +205,7 @@ def test_what_cannot_end_for_want_of_memory_is_not_told(
     monkeypatch.setattr(sys, "unraisablehook", lambda one: unraisable.append(one.exc_type))
     with pytest.raises(SystemExit):
         command.run(main)
-    assert unraisable == told
+    assert unraisable == reported
 
 
 def test_a_full_disk_shows_in_the_status_though_the_log_is_on_it() -> None:

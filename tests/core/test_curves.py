@@ -8,7 +8,7 @@ TENTHS = numpy.arange(11) / 10
 
 
 def resampled(curve: list[float] | numpy.ndarray, spread: float = 0.0) -> numpy.ndarray:
-    """Return a curve and 101 resamples of it, each higher or lower as a whole but for the full model."""
+    """Return a curve and 101 resamples of it, each shifted as a whole except for the full model."""
     moved = spread * numpy.linspace(-1, 1, 101)[:, None] * (TENTHS[: len(curve)] > 0)
     return numpy.vstack([curve, numpy.asarray(curve) + moved])
 
@@ -52,7 +52,7 @@ def test_the_removable_share_is_where_the_curve_falls_below_the_margin() -> None
 
 
 def test_losing_a_sentence_or_two_in_between_does_not_end_it() -> None:
-    """A curve that is flat until six tenths are gone, but for its first step."""
+    """A curve that is flat until six tenths are removed, except for its first step."""
     kept = numpy.array([1.0, 0.965, 1.0, 0.99, 1.01, 1.0, 0.99, 0.7, 0.4, 0.2, 0.0])
     found = removable_share(TENTHS, resampled(kept, spread=0.03), 0.03)
     assert 0.6 <= found.value < 0.61

@@ -1,4 +1,4 @@
-"""A full disk and a lack of memory are recognised whatever error they come as."""
+"""A full disk and missing memory are recognised from all kinds of errors."""
 
 import errno
 

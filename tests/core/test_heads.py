@@ -16,7 +16,7 @@ def test_a_head_is_kind_layer_and_number() -> None:
 
 @pytest.mark.parametrize("name", ["", "E3", "E:3:1", "X1:1", "E0:1", "E1:0", "E01:1", "e1:1", "E1:1 ", "E1:-1", "E١:1"])
 def test_other_names_are_a_clear_error(name: str) -> None:
-    with pytest.raises(HeadroomError, match=r"is not a head: write kind, layer and head, e.g. E3:5"):
+    with pytest.raises(HeadroomError, match=r"malformed; write kind, layer and head, e.g. E3:5"):
         parse_head(name)
 
 
@@ -44,7 +44,7 @@ def test_a_head_named_twice_is_a_clear_error() -> None:
 @pytest.mark.parametrize(
     ("profile", "message"),
     [
-        ("E1:5", "head E1:5 does not exist: site E1 has 4 heads"),
+        ("E1:5", "head E1:5: does not exist; site E1 has 4 heads"),
         ("E2:3", "head E2:3 does not exist: site E2 has 2 heads"),
         ("D2:1", "head D2:1 does not exist: the model's sites are E1 E2 A1 D1"),
     ],
@@ -68,7 +68,7 @@ def test_heads_in_scope_are_all_or_of_a_kind_or_of_a_site() -> None:
     assert format_profile(all_heads(sites)) == "E1:1 E1:2 E2:1 A1:1"
     assert format_profile(all_heads(sites, "E")) == "E1:1 E1:2 E2:1"
     assert format_profile(all_heads(sites, "E2")) == "E2:1"
-    with pytest.raises(HeadroomError, match="no site is in scope 'D1': the model's sites are E1 E2 A1"):
+    with pytest.raises(HeadroomError, match="scope 'D1': contains no site; the model's sites are E1 E2 A1"):
         all_heads(sites, "D1")
 
 

@@ -1,4 +1,4 @@
-"""Interventions: equal where they do the same, hashable, written and read again."""
+"""Interventions: equal if they have the same effect, hashable, written and read again."""
 
 import pytest
 from headroom.core.errors import HeadroomError
@@ -57,7 +57,7 @@ def test_gates_are_scales_and_zeros():
 
 
 @pytest.mark.parametrize(
-    ("removed", "scale", "replacement", "told"),
+    ("removed", "scale", "replacement", "reported"),
     [
         ([], [(ONE, 2.0), (ONE, 3.0)], "zero", "E1:2 is scaled twice"),
         ([ONE], [(ONE, 2.0)], "zero", "E1:2 is removed and scaled"),
@@ -65,8 +65,8 @@ def test_gates_are_scales_and_zeros():
         ([ONE], [], "median", "unknown replacement 'median'; use one of zero, mean, resample"),
     ],
 )
-def test_contradictions_are_refused(removed, scale, replacement, told):
-    with pytest.raises(HeadroomError, match=told):
+def test_contradictions_are_refused(removed, scale, replacement, reported):
+    with pytest.raises(HeadroomError, match=reported):
         Intervention(frozenset(removed), tuple(scale), replacement)
 
 

@@ -19,7 +19,7 @@ ELSEWHERE = {
     "numpy.random.default_rng": {"engines/classification/trainer.py"},
     "numpy.random.seed": {"engines/translation/trainer.py"},
 }
-"""What these modules may use besides: exact chances of whole numbers, and randomness that is no bootstrap."""
+"""Functions that these modules may also use: exact discrete distributions, and randomness other than a bootstrap."""
 
 DEFINING = ("scipy.stats", "scipy.optimize.isotonic_regression", "numpy.trapezoid", "numpy.trapz", "numpy.random")
 """Names that define an area, a monotone curve, a quantile of a distribution, a test or a bootstrap."""
@@ -33,7 +33,7 @@ NUMBERS = ("float", "ndarray", "Estimate", "Number")
 
 OWN_MEANING = {
     "claims/survival.py:chance_of_so_few": "the exact chance of a whole number",
-    "engines/engine.py:chance": "0, the score of giving every example the same answer",
+    "engines/engine.py:chance": "0, the score of a constant answer",
     "engines/classification/judging.py:chance": "the definition for a labelled set, which the others are given",
 }
 """Functions of such a name that define what the core cannot know."""
@@ -48,7 +48,7 @@ def parsed() -> Iterator[Tree]:
 
 
 def imported(tree: ast.AST) -> dict[str, str]:
-    """Return what each imported name stands for, `numpy.random` for `from numpy import random as draws`."""
+    """Return the origin of each imported name, `numpy.random` for `from numpy import random as draws`."""
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -74,7 +74,7 @@ def used(tree: ast.Module) -> set[str]:
 
 
 def defining(path: str, tree: ast.Module) -> set[str]:
-    """Return what a module uses that defines a statistic, and may not."""
+    """Return the functions in a module that define a statistic, which is not allowed."""
     own = {name for name in used(tree) if any(name == one or name.startswith(f"{one}.") for one in DEFINING)}
     allowed = {name for name, places in ELSEWHERE.items() if path in places}
     types = {"numpy.random", "numpy.random.Generator", "scipy.stats"}  # parts of longer names

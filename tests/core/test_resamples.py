@@ -1,4 +1,4 @@
-"""Resampled scores beside a table."""
+"""Resampled scores stored next to a table."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tables survive writing and reading, and are written whole or not at all."""
+"""Tables survive writing and reading, and are written atomically."""
 
 import math
 from pathlib import Path
@@ -102,7 +102,7 @@ def test_files_that_are_no_such_table_are_clear_errors(tmp_path: Path) -> None:
     for text, message in (
         ("", r"cannot read the table .*t.csv"),
         ("run,removed,heads\na,,1\n", r"t.csv: the column 'value' is missing"),
-        ("run,removed,heads,value\na,,1,much\n", r"t.csv: the column 'value' has 'much', which is no number"),
+        ("run,removed,heads,value\na,,1,much\n", r"t.csv: the column 'value' contains 'much', not a number"),
     ):
         (tmp_path / "t.csv").write_text(text)
         with pytest.raises(HeadroomError, match=message):

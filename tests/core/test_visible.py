@@ -1,4 +1,4 @@
-"""Characters that steer a terminal, a page or the order of text are shown as signs."""
+"""Characters that control a terminal, a page or the order of text are replaced by visible placeholders."""
 
 import pytest
 from headroom.core.errors import visible

@@ -1,13 +1,13 @@
-"""A server that answers badly, for the tests of downloads."""
+"""A server with faults, for the tests of downloads."""
 
 from collections.abc import Iterator
 
 import pytest
-from bad_server import BadServer, bad_server
+from faulty_server import FaultyServer, faulty_server
 
 
 @pytest.fixture
-def server() -> Iterator[BadServer]:
-    """A server on this machine, which answers as it is told to."""
-    with bad_server() as running:
+def server() -> Iterator[FaultyServer]:
+    """A local server with configurable answers."""
+    with faulty_server() as running:
         yield running

@@ -1,4 +1,4 @@
-"""Archives: unpacked without trust."""
+"""Unpacking of untrusted archives."""
 
 import bz2
 import gzip
@@ -46,8 +46,8 @@ def test_only_what_is_wanted_is_read_and_goes_where_it_should(tmp_path, mode):
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ([("a/other", b"o")], r"a\.tar has no file called m\.pt"),
-        ([("a/m.pt", b"o"), ("b/m.pt", b"o")], r"two files called m\.pt"),
+        ([("a/other", b"o")], r"a\.tar: contains no file called m\.pt"),
+        ([("a/m.pt", b"o"), ("b/m.pt", b"o")], r"two files are called m\.pt"),
     ],
 )
 def test_what_is_missing_or_there_twice_is_refused(tmp_path, members, message):
@@ -60,7 +60,7 @@ def test_what_is_missing_or_there_twice_is_refused(tmp_path, members, message):
 def test_a_truncated_archive_is_named(tmp_path, mode, share):
     content = archive(tmp_path / "a.tar", [("m.pt", random.Random(1).randbytes(230_000))], mode).read_bytes()
     (tmp_path / "a.tar").write_bytes(content[: int(share * len(content))])
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar"):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
     assert left(tmp_path) == ["a.tar"]
 
@@ -69,20 +69,20 @@ def test_a_truncated_archive_is_named(tmp_path, mode, share):
 def test_a_changed_archive_is_named(tmp_path, mode):
     content = archive(tmp_path / "a.tar", [("m.pt", bytes(range(256)) * 900)], mode).read_bytes()
     (tmp_path / "a.tar").write_bytes(content[:40] + b"?" * 99 + content[139:])
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar"):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
 
 
 def test_what_is_no_archive_is_named(tmp_path):
     (tmp_path / "a.tar").write_bytes(b"<html>not here</html>" * 100)
-    with pytest.raises(HeadroomError, match=r"cannot unpack .*a\.tar: .*; fetch it again"):
+    with pytest.raises(HeadroomError, match=r"a\.tar: cannot unpack, .*; download it again"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
-    with pytest.raises(HeadroomError, match=r"cannot unpack .*gone"):
+    with pytest.raises(HeadroomError, match=r"gone: cannot unpack"):
         extract(tmp_path / "gone", {"m.pt": tmp_path / "out"})
 
 
 def member(name, kind, **about):
-    """Return a member of a tar archive that is no plain file."""
+    """Return a member of a tar archive other than a plain file."""
     made = tarfile.TarInfo(name)
     made.type = kind
     for key, value in about.items():
@@ -134,7 +134,7 @@ def test_a_bomb_is_refused_before_it_unpacks(tmp_path, monkeypatch, pack, name):
     archive(tmp_path / "bomb.tar", [(name, BOMB), ("last/m.pt", b"")], "w")
     (tmp_path / "bomb").write_bytes(pack((tmp_path / "bomb.tar").read_bytes()))
     (tmp_path / "bomb.tar").unlink()
-    with pytest.raises(HeadroomError, match=r"bomb unpacks to \d+ bytes, \d+ times its size: it is no honest"):
+    with pytest.raises(HeadroomError, match=r"bomb: unpacks to \d+ bytes, \d+ times its size"):
         extract(tmp_path / "bomb", {"m.pt": tmp_path / "out"})
     assert left(tmp_path) == ["bomb"]
 
@@ -151,7 +151,7 @@ def test_a_header_that_is_a_bomb_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "LEAST", 1_000_000)
     header = member("././@PaxHeader", tarfile.XHDTYPE, size=len(BOMB)).tobuf()
     (tmp_path / "bomb.tar.bz2").write_bytes(bz2.compress(header + BOMB))
-    with pytest.raises(HeadroomError, match=r"bomb\.tar\.bz2 unpacks to"):
+    with pytest.raises(HeadroomError, match=r"bomb\.tar\.bz2: unpacks to"):
         extract(tmp_path / "bomb.tar.bz2", {"m.pt": tmp_path / "out"})
 
 
@@ -169,7 +169,7 @@ def test_more_than_the_disk_holds_is_not_begun(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "LEAST", 2**60)
     header = member("m.pt", tarfile.REGTYPE, size=2**50).tobuf(tarfile.GNU_FORMAT)
     (tmp_path / "a.tar").write_bytes(header + bytes(10_240))
-    with pytest.raises(HeadroomError, match=rf"cannot write .*out: it takes {2**50} bytes, and \d+ are free"):
+    with pytest.raises(HeadroomError, match=rf"out: cannot write {2**50} bytes, \d+ are free"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
     assert left(tmp_path) == ["a.tar"]
 
@@ -177,7 +177,7 @@ def test_more_than_the_disk_holds_is_not_begun(tmp_path, monkeypatch):
 def test_too_many_members_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "MOST_MEMBERS", 50)
     path = archive(tmp_path / "a.tar", [(f"{number}", b"") for number in range(51)])
-    with pytest.raises(HeadroomError, match=r"a\.tar has more than 50 members"):
+    with pytest.raises(HeadroomError, match=r"a\.tar: more than 50 members"):
         extract(path, {"m.pt": tmp_path / "out"})
 
 
@@ -189,13 +189,13 @@ def test_headers_that_are_nonsense_are_damage(tmp_path, headers):
     made = member("m.pt", tarfile.REGTYPE, pax_headers=headers)
     with tarfile.open(tmp_path / "a.tar", "w", format=tarfile.PAX_FORMAT) as tar:
         tar.addfile(made)
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar: .*; fetch it again"):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack, .*; download it again"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
 
 
 def test_headers_upon_headers_are_damage(tmp_path):
     (tmp_path / "a.tar").write_bytes(member("././@PaxHeader", tarfile.XHDTYPE).tobuf() * 2000)
-    with pytest.raises(DamagedArchiveError, match=r"cannot unpack .*a\.tar: "):
+    with pytest.raises(DamagedArchiveError, match=r"a\.tar: cannot unpack"):
         extract(tmp_path / "a.tar", {"m.pt": tmp_path / "out"})
 
 
@@ -205,5 +205,5 @@ def test_the_limit_grows_with_the_file(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(archives, "LEAST", 50)
     assert most_bytes(tmp_path / "a") == 100_000
     check_size(tmp_path / "a", 100_000)
-    with pytest.raises(HeadroomError, match=r"/a unpacks to 100001 bytes, 100 times its size: .* or damaged"):
+    with pytest.raises(HeadroomError, match=r"/a: unpacks to 100001 bytes, 100 times its size"):
         check_size(tmp_path / "a", 100_001)

@@ -1,4 +1,4 @@
-"""The catalogues of public data: what is in them, and how a faulty one is refused."""
+"""The catalogues of public data: their content, and errors for invalid ones."""
 
 from copy import deepcopy
 from functools import cache
@@ -84,11 +84,16 @@ def test_files_of_some_sets_are_those_they_need(datasets):
 @pytest.mark.parametrize(
     ("model", "name", "far", "message"),
     [
-        (Dataset, "europarl", (), "no data set 'europarl': it has multi30k"),
-        (Dataset, "multi30k", ("moon",), "no far-domain set 'moon': it has mscoco, newstest2015"),
-        (LabelledDataset, "qqp", (), "no data set 'qqp': it has cola, mrpc, rte, snli, sst2"),
-        (LabelledDataset, "rte", ("moon",), "rte has no far-domain set 'moon': it has none"),
-        (Treebank, "ud-klingon", (), "no treebank 'ud-klingon': it has ud-english-ewt, ud-english-pud, ud-german-pud"),
+        (Dataset, "europarl", (), "unknown data set 'europarl'; choose one of multi30k"),
+        (Dataset, "multi30k", ("moon",), "unknown far-domain set 'moon'; choose from mscoco, newstest2015"),
+        (LabelledDataset, "qqp", (), "unknown data set 'qqp'; choose one of cola, mrpc, rte, snli, sst2"),
+        (LabelledDataset, "rte", ("moon",), "rte: unknown far-domain set 'moon'; choose from none"),
+        (
+            Treebank,
+            "ud-klingon",
+            (),
+            "unknown treebank 'ud-klingon'; choose one of ud-english-ewt, ud-english-pud, ud-german-pud",
+        ),
     ],
 )
 def test_unknown_names_are_refused_with_what_there_is(model, name, far, message):
@@ -133,10 +138,10 @@ LABELLED = [
     ("sst2", put(["labels"], ["negative", "negative"]), r"'negative' is given twice"),
     ("sst2", put(["columns", "label"], "gold"), r"key sst2\.columns: .*'gold' is given by name, but .* no header"),
     ("sst2", put(["columns", "label"], 0), r"key sst2\.columns\.label"),
-    ("sst2", put(["sets", "test", "files"], ["sst2/SST2/gone.tsv"]), r"sst2/SST2/\w+\.tsv must stand under files"),
+    ("sst2", put(["sets", "test", "files"], ["sst2/SST2/gone.tsv"]), r"sst2/SST2/\w+\.tsv must be listed under files"),
     ("sst2", put(["sets", "choose"], {"files": ["sst2/SST2/dev.tsv"], "examples": 1}), "'choose' cannot name"),
     ("sst2", lambda entry: entry["sets"].pop("valid"), "the set valid is missing"),
-    ("sst2", lambda entry: entry["files"].pop(), "must stand under files and be used"),
+    ("sst2", lambda entry: entry["files"].pop(), "must be listed under files and used"),
     ("snli", put(["columns", "header"], True), "train: files aligned by line have neither a header"),
     ("snli", put(["sets", "train", "member"], "in.tsv"), "train: files aligned by line have neither"),
     *(
@@ -161,5 +166,5 @@ def test_a_faulty_entry_is_named_by_its_key(tmp_path, model, name, edit, message
 @pytest.mark.parametrize("content", ["[", "- a", ""])
 def test_an_unreadable_catalogue_is_named(tmp_path, content):
     (tmp_path / "catalogue.yaml").write_text(content)
-    with pytest.raises(HeadroomError, match=r"cannot read the catalogue .*catalogue\.yaml"):
+    with pytest.raises(HeadroomError, match=r"catalogue\.yaml: cannot read the catalogue"):
         find_entry(LabelledDataset, "sst2", (), tmp_path / "catalogue.yaml")

@@ -6,7 +6,7 @@ import logging
 from types import SimpleNamespace
 
 import pytest
-from bad_server import Answer
+from faulty_server import Answer
 from headroom.core.errors import HeadroomError
 from headroom.data import archives
 from headroom.data.archives import fetch_archive
@@ -17,17 +17,17 @@ from headroom.data.providers.catalogue import fetch, unpacked_lines
 CONTENT = gzip.compress("eins\u0085und\nzwei\n".encode(), mtime=0)
 WRONG = CONTENT[:-1] + b"?"
 HURRIED = Patience(tries=3, pause=0.01, timeout=2.0)
-NOWHERE = "http://127.0.0.1:9/text.gz"
+UNREACHABLE = "http://127.0.0.1:9/text.gz"
 
 
 def checksum(content):
     return hashlib.sha256(content).hexdigest()
 
 
-BOTH = f"wrong checksum, expected sha256 {checksum(CONTENT)}.*found {checksum(WRONG)} \\({len(WRONG)} bytes\\)"
+BOTH = f"checksum mismatch, expected sha256 {checksum(CONTENT)}.*found {checksum(WRONG)} \\({len(WRONG)} bytes\\)"
 
 
-def catalogued(url=NOWHERE, lines=2):
+def catalogued(url=UNREACHABLE, lines=2):
     """Return the catalogue's entry of a small file."""
     about = {"set": "train", "side": "source", "bytes": len(CONTENT), "lines": lines, "sha256": checksum(CONTENT)}
     return SideFile(path="set/text.gz", url=url, licence="none", **about)
@@ -75,7 +75,7 @@ def test_a_mirror_is_tried_first(tmp_path, server, way, mirror):
 
 def test_a_wrong_file_in_a_mirror_is_an_error_with_both_checksums(tmp_path, way, mirror):
     with pytest.raises(HeadroomError, match=f"mirror/{way.place}: ") as caught:
-        way.get(NOWHERE, mirror(WRONG))
+        way.get(UNREACHABLE, mirror(WRONG))
     message = str(caught.value)
     assert f"expected sha256 {checksum(CONTENT)}" in message
     assert f"found {checksum(WRONG)} ({len(WRONG)} bytes)" in message
@@ -95,8 +95,8 @@ def test_what_a_mirror_lacks_is_downloaded_once(tmp_path, server, way, caplog):
 
 
 def test_without_its_mirror_a_study_downloads(tmp_path, server, way, caplog):
-    assert way.get(server.gives(Answer(CONTENT)), str(tmp_path / "nowhere")).read_bytes() == CONTENT
-    assert f"the mirror {tmp_path / 'nowhere'} is not a directory here" in caplog.text
+    assert way.get(server.gives(Answer(CONTENT)), str(tmp_path / "missing")).read_bytes() == CONTENT
+    assert f"mirror {tmp_path / 'missing'}: not a directory on this machine" in caplog.text
 
 
 def test_a_mirror_on_the_network_is_tried_before_the_publisher(server, way):
@@ -107,14 +107,14 @@ def test_a_mirror_on_the_network_is_tried_before_the_publisher(server, way):
 
 def test_a_mirror_on_the_network_is_enough(server, way):
     server.gives(Answer(CONTENT))
-    assert way.get(NOWHERE, server.address).read_bytes() == CONTENT
+    assert way.get(UNREACHABLE, server.address).read_bytes() == CONTENT
     assert [asked.path for asked in server.asked] == [f"/{way.place}"]
 
 
 def test_a_wrong_download_is_an_error_with_both_checksums_and_leaves_nothing(tmp_path, server, way):
     with pytest.raises(HeadroomError, match=BOTH) as caught:
         way.get(server.gives(Answer(WRONG)))
-    assert f"mirror that has {way.place}" in str(caught.value)
+    assert f"mirror with {way.place}" in str(caught.value)
     assert left(tmp_path) == []
 
 
@@ -134,7 +134,7 @@ def test_an_unknown_checksum_is_logged(tmp_path, server, caplog):
 
 @pytest.mark.parametrize("path", ["", "/", "/a/..", "/?big.tar"])
 def test_a_url_without_a_file_is_refused(tmp_path, path):
-    with pytest.raises(HeadroomError, match=r"key url: http://127\.0\.0\.1:9.* names no file"):
+    with pytest.raises(HeadroomError, match=r"key url: http://127\.0\.0\.1:9.* does not name a file"):
         fetch_archive(f"http://127.0.0.1:9{path}", tmp_path, expected=None, mirror=None)
 
 
@@ -142,15 +142,15 @@ def test_unpacking_splits_at_newlines_alone_and_counts(tmp_path):
     path = tmp_path / "text.gz"
     path.write_bytes(CONTENT)
     assert unpacked_lines(path, catalogued()) == ["eins\u0085und", "zwei"]
-    with pytest.raises(HeadroomError, match=r"text\.gz has 2 lines, expected 3"):
+    with pytest.raises(HeadroomError, match=r"text\.gz: 2 lines, expected 3"):
         unpacked_lines(path, catalogued(lines=3))
     path.write_bytes(b"no gzip")
-    with pytest.raises(HeadroomError, match=r"cannot unpack .*text\.gz"):
+    with pytest.raises(HeadroomError, match=r"text\.gz: cannot unpack"):
         unpacked_lines(path, catalogued())
 
 
 def test_what_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archives, "LEAST", 100_000)
     (tmp_path / "text.gz").write_bytes(gzip.compress(bytes(10_000_000)))
-    with pytest.raises(HeadroomError, match=r"text\.gz unpacks to \d+ bytes, 1\d\d times its size: it is no honest"):
+    with pytest.raises(HeadroomError, match=r"text\.gz: unpacks to \d+ bytes, 1\d\d times its size"):
         unpacked_lines(tmp_path / "text.gz", catalogued())

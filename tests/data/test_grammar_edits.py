@@ -5,12 +5,12 @@ from itertools import islice
 import pytest
 from headroom.data.grammar import lexicon, logic, vocabulary
 from headroom.data.grammar.changes import changes, denials, exclusions
+from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import stronger, weaker
 from headroom.data.grammar.lexicon import DETERMINERS, MODALS, OF_NOUNS, OF_VERBS
 from headroom.data.grammar.logic import direction, is_plain, negation
 from headroom.data.grammar.pairs import _is_clear, text_of
 from headroom.data.grammar.sample import FAR, NEAR, Sampler
-from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Clause, Coordination, Name, NounPhrase, PrepositionalPhrase, Sentence
 from small_worlds import World, is_true
 
@@ -57,7 +57,7 @@ def sentence(subject, verb, thing=None, *, how=None, where=None, modal=None, be=
 
 @pytest.fixture
 def parts():
-    return SpareParts(domain=NEAR, seed="parts")
+    return DonorPhrases(domain=NEAR, seed="parts")
 
 
 def results(edits, parts, *, how=None):
@@ -218,7 +218,7 @@ def sentences():
 )
 def test_truth_in_small_worlds(sentences, edits, impossible, seen):
     """Of an edited and its original sentence, some truth values never come together."""
-    parts = SpareParts(domain=NEAR, seed="worlds")
+    parts = DonorPhrases(domain=NEAR, seed="worlds")
     true = 0
     for given in sentences[::2]:
         for edit in edits(given):
@@ -234,7 +234,7 @@ def test_truth_in_small_worlds(sentences, edits, impossible, seen):
 @pytest.mark.parametrize("edits", [changes, weaker])
 def test_neither_weaker_nor_changed_sentences_entail(sentences, edits):
     """Of every kind of edit that is frequent, some result is true together with its original and some without it."""
-    parts = SpareParts(domain=NEAR, seed="worlds")
+    parts = DonorPhrases(domain=NEAR, seed="worlds")
     kinds = {}
     for given in sentences:
         for edit in edits(given):

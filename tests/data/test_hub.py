@@ -1,4 +1,4 @@
-"""Data sets of the Hub, by a stand-in for the library: what it gives, and every way in which it can fail."""
+"""Data sets of the Hub, with a substitute for the library: its results, and all kinds of failures."""
 
 import os
 import sys
@@ -54,7 +54,7 @@ def online(monkeypatch):
 
 @pytest.fixture
 def given(monkeypatch):
-    """Return a function that makes the library give splits, tables or errors, and returns what it is asked for."""
+    """Return a function that makes the library return splits, tables or errors, and returns its calls."""
 
     def give(splits):
         asked = []
@@ -133,20 +133,28 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
     splits["train"] = pairs([0, -1, 1, None, 1], hypothesis=["h1", "h2", " ", "h4", "h5"])
     train = load().texts["train"]
     assert train == LabelledText(["p1", "p5"], ["h1", "h5"], ["same", "other"])
-    assert "left out 3 of 5 examples of train" in caplog.text
+    assert "skipped 3 of 5 examples of train" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("change", "split", "message"),
     [
-        ({"sentences": ["premise", "text"]}, None, "key sentences: some/pairs has no column 'text', but premise, hypo"),
-        ({"label": "gold"}, None, "key label: some/pairs has no column 'gold', but premise, hypothesis, label"),
-        ({"labels": ["a", "b", "c"]}, None, "key labels: 3 names, but some/pairs has 2: same, other"),
+        (
+            {"sentences": ["premise", "text"]},
+            None,
+            "key sentences: some/pairs has no column 'text'; choose one of premise, hypo",
+        ),
+        (
+            {"label": "gold"},
+            None,
+            "key label: some/pairs has no column 'gold'; choose one of premise, hypothesis, label",
+        ),
+        ({"labels": ["a", "b", "c"]}, None, "key labels: 3 names for 2 labels of some/pairs; name same, other"),
         ({}, ("test", pairs([-1, -1])), "key test: split test of some/pairs has no labels; name another split"),
         (
             {},
             ("test", pairs([0, 2])),
-            "key labels: some/pairs, test, example 2: the label '2' is not among same, other",
+            "key labels: some/pairs, test, example 2 contains the label '2'; the declared labels are same, other",
         ),
         ({}, ("train", pairs(["x"], names=None)), "key labels: some/pairs does not name its labels"),
         ({"metrics": ["f1"]}, ("train", pairs([0], names=["a", "b", "c"])), "key metrics: .*f1 needs two labels"),
@@ -176,7 +184,7 @@ def test_without_network_the_cache_is_tried_and_then_the_way_out_is_told(library
     with pytest.raises(HeadroomError) as caught:
         load()
     assert str(caught.value) == (
-        "key dataset: cannot load some/pairs (small), split train, from the Hugging Face Hub: "
+        "key dataset: cannot load some/pairs (small), split train, from the Hugging Face Hub, "
         "Couldn't reach 'some/pairs' on the Hub; give a local copy as TSV files with source: files"
     )
 
@@ -205,20 +213,20 @@ def test_sentences_stay_on_their_lines_and_pairs_without_a_side_are_left_out(tra
     splits, _ = translations
     splits["train"] = talks([(" a\nb \r\nc\u2028d", "x\u0085y"), ("", "z"), ("w", None)])
     assert load_talks().texts["train"] == ParallelText(["a b c\u2028d".replace("b c", "b  c")], ["x\u0085y"])
-    assert "left out 2 of 3 pairs of train" in caplog.text
+    assert "skipped 2 of 3 pairs of train" in caplog.text
 
 
 @pytest.mark.parametrize(
     ("changed", "train", "message"),
     [
-        ({"column": "text"}, None, "key column: some/talks has no column 'text', but translation, id"),
-        ({"source_language": "fr"}, None, "key source_language: column 'translation' .* has no text in 'fr', "),
-        ({"target_language": "fr"}, None, "key target_language: .* 'fr', but de, en"),
+        ({"column": "text"}, None, "key column: some/talks has no column 'text'; choose one of translation, id"),
+        ({"source_language": "fr"}, None, "key source_language: column 'translation' .* has no text in 'fr'; choose"),
+        ({"target_language": "fr"}, None, "key target_language: .* 'fr'; choose one of de, en"),
         ({}, talks([]), "key train: split train of some/talks is empty; name another split"),
         (
             {"name": "small"},
             RuntimeError("Dataset scripts are\nno longer supported"),
-            r"key dataset: cannot load some/talks \(small\), split train, .*: Dataset scripts are no longer supported; "
+            r"key dataset: cannot load some/talks \(small\), split train, .*, Dataset scripts are no longer supported; "
             "give a local copy as text files with source: files",
         ),
     ],

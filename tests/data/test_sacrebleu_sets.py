@@ -1,4 +1,4 @@
-"""Test sets of sacrebleu: its own downloader on files of this machine."""
+"""Test sets of sacrebleu: its own downloader on local files."""
 
 import hashlib
 import io
@@ -58,7 +58,7 @@ def test_every_set_is_whole_and_pairs_without_a_side_are_left_out(published, cap
     assert sets["choose"] == ParallelText(["one en 1", "one en 2"], ["one fr 1", "one fr 2"])  # sacrebleu cleans SGML
     assert sets["test"].target == ["two/full fr 1", "two/full fr 2"]
     assert sets["noisy"] == ParallelText(["a", "d\u2028e"], ["b", "f"])
-    assert "left out 1 of 3 pairs of noise1.1/test" in caplog.text
+    assert "skipped 1 of 3 pairs of noise1.1/test" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_every_set_is_whole_and_pairs_without_a_side_are_left_out(published, cap
     [
         ({"check": "wmt99"}, r"key check: sacrebleu 2\.\S+ has no test set 'wmt99'"),
         ({"far": {"x": "nothing"}}, r"key far\.x: sacrebleu \S+ has no test set 'nothing'"),
-        ({"pair": "en-xx"}, "key pair: the test set one has no en-xx, but en-fr"),
+        ({"pair": "en-xx"}, "key pair: the test set one has no en-xx; choose one of en-fr"),
     ],
 )
 def test_unknown_names_are_refused_before_anything_is_downloaded(published, tmp_path, changed, message):
@@ -83,15 +83,15 @@ def test_the_paper_sets_are_known_to_the_installed_library():
 
 @pytest.mark.parametrize(
     ("changed", "reason"),
-    [({"md5": "0" * 32}, "wrong checksum"), ({"url": "http://127.0.0.1:9/set.tgz"}, "refused")],
+    [({"md5": "0" * 32}, "checksum mismatch"), ({"url": "http://127.0.0.1:9/set.tgz"}, "refused")],
 )
 def test_a_failed_download_is_told_in_one_message_and_leaves_nothing_to_be_taken_for_whole(published, changed, reason):
     place = published("two", {"en.sgm": "", "fr.sgm": ""}, ["en.sgm", "fr.sgm"], **changed)
-    with pytest.raises(HeadroomError, match=r"key check: sacrebleu cannot download two \(en-fr\): ") as caught:
+    with pytest.raises(HeadroomError, match=r"key check: sacrebleu cannot download two \(en-fr\), ") as caught:
         load_test_sets(SETTINGS)
     assert reason in str(caught.value)
     assert str(caught.value).count("\n") == 1
-    assert f"copy {place} from a machine" in str(caught.value)
+    assert f"copy {place} from another machine" in str(caught.value)
     assert not (place / "raw").exists()
 
 
@@ -111,7 +111,7 @@ def test_sets_that_are_there_need_no_network(published):
 def test_sets_that_cannot_be_judged_are_refused(published):
     several = {name: sgml(["x"]) for name in ("en.sgm", "fr.sgm", "fr2.sgm")}
     published("two", several, list(several))
-    with pytest.raises(HeadroomError, match="key check: two has 2 references; choose a set that has one"):
+    with pytest.raises(HeadroomError, match="key check: two has 2 references; choose a set with one"):
         load_test_sets(SETTINGS)
 
 

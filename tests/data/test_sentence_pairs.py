@@ -57,7 +57,7 @@ def test_one_sentence_alone_tells_little_of_the_label(sets, side):
 
 
 def test_words_in_common_do_not_tell_the_label(sets):
-    """Of the hypotheses made of words of their premise alone, at most two thirds have the same label."""
+    """Of the hypotheses with only words of their premise, at most two thirds have the same label."""
     contained = Counter()
     for (premise, hypothesis), label in zip(sets["train"].inputs, sets["train"].labels, strict=True):
         contained[label] += words(hypothesis) <= words(premise)
@@ -107,16 +107,16 @@ def test_far_pairs_are_longer_with_other_words(sets):
 @pytest.mark.parametrize("topic", ["near", "far"])
 def test_labels_are_true_in_small_worlds(topic):
     """Where the premise is true, the hypothesis is always, never, or now and then, as the label says."""
-    neutral, told = Counter(), 0
+    neutral, reported = Counter(), 0
     for pair in islice(PairMaker(domain=PAIR_DOMAINS[topic], seed="worlds").pairs(), 45):
         worlds = [World((pair.premise, pair.hypothesis), number) for number in range(20)]
         values = {is_true(pair.hypothesis, world) for world in worlds if is_true(pair.premise, world)}
-        told += bool(values)
+        reported += bool(values)
         if pair.label == "neutral":
             neutral.update(values)
         else:
             assert values <= {pair.label == "entailment"}, f"{text_of(pair.premise)} | {text_of(pair.hypothesis)}"
-    assert told >= 15
+    assert reported >= 15
     assert min(neutral[True], neutral[False]) >= 4
 
 

@@ -60,18 +60,18 @@ def test_text_is_made_of_the_forms_where_the_file_has_none(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "place", "message"),
     [
-        (row(1, "I", "_", "nsubj"), 2, r"line 10: the word has no governor, so the sentence has no tree"),
-        (row(1, "I", 6, "nsubj"), 2, r"line 10: the governor 6 is no word of the sentence, which has 5"),
-        (row(1, "I", 0, "root"), 2, r"line 10: no tree: 2 words of the sentence have no governor, not 1"),
-        (row(1, "I", 1, "nsubj"), 2, r"line 10: no tree: the word depends on itself"),
-        (row(4, "slept", 0, "root"), 6, r"line 14: tree and text do not align: 'slept' is not in the text, .*'sleep"),
-        ("# text = I don't sleep. Now", 1, r"line 16: tree and text do not align: no word of the tree is 'Now'"),
-        (row(7, "I", 4, "nsubj"), 2, r"line 8: the words of the sentence are not numbered 1, 2, 3"),
-        ("1 I", 2, r"line 10: no word in CoNLL-U: expected a number and nine more columns"),
-        (row(1, "I", 4, "nsubj").rpartition("\t")[0], 2, r"line 10: no word in CoNLL-U"),
-        (row(1, "", 4, "nsubj"), 2, r"line 10: no word in CoNLL-U"),
-        (row("01", "I", 4, "nsubj"), 2, r"line 10: no word in CoNLL-U"),
-        (row(1, "I", "four", "nsubj"), 2, r"line 8: no sentence in CoNLL-U"),
+        (row(1, "I", "_", "nsubj"), 2, r"line 10: the word has no governor"),
+        (row(1, "I", 6, "nsubj"), 2, r"line 10: unknown governor 6; give a number up to 5"),
+        (row(1, "I", 0, "root"), 2, r"line 10: not a tree, 2 words have governor 0"),
+        (row(1, "I", 1, "nsubj"), 2, r"line 10: not a tree, the word depends on itself"),
+        (row(4, "slept", 0, "root"), 6, r"line 14: tree and text do not align, 'slept' is not in the text, .*'sleep"),
+        ("# text = I don't sleep. Now", 1, r"line 16: tree and text do not align, no word of the tree is 'Now'"),
+        (row(7, "I", 4, "nsubj"), 2, r"line 8: the words of the sentence are not numbered consecutively"),
+        ("1 I", 2, r"line 10: not a word in CoNLL-U; write a number and nine more columns"),
+        (row(1, "I", 4, "nsubj").rpartition("\t")[0], 2, r"line 10: not a word in CoNLL-U"),
+        (row(1, "", 4, "nsubj"), 2, r"line 10: not a word in CoNLL-U"),
+        (row("01", "I", 4, "nsubj"), 2, r"line 10: not a word in CoNLL-U"),
+        (row(1, "I", "four", "nsubj"), 2, r"line 8: not CoNLL-U"),
     ],
 )
 def test_what_is_wrong_is_told_with_file_and_line(changed, place, message, tmp_path):
@@ -84,7 +84,7 @@ def test_what_is_wrong_is_told_with_file_and_line(changed, place, message, tmp_p
     ("lines", "message"),
     [
         ([row(1, "a", 2, "x"), row(2, "b", 1, "x"), row(3, "c", 0, "root")], "line 1: no tree"),
-        (["# nothing"], "has no sentence"),
+        (["# nothing"], "no sentences"),
     ],
 )
 def test_a_circle_of_words_and_a_file_without_sentences_are_refused(tmp_path, lines, message):

@@ -1,4 +1,4 @@
-"""WordPiece vocabularies: what is in them, and that they depend on the text alone."""
+"""WordPiece vocabularies: their content, which depends only on the text."""
 
 import json
 import os
@@ -61,6 +61,6 @@ def test_the_same_text_gives_the_same_numbers_in_every_process():
 
 def test_a_vocabulary_without_room_for_the_characters_names_the_smallest_size():
     text = ["ab ba c"]  # 5 special pieces, a b c, ##a ##b
-    with pytest.raises(HeadroomError, match=r"^encoder\.vocabulary is 9, but .* need 10 pieces: set it to 10 or more$"):
+    with pytest.raises(HeadroomError, match=r"^encoder\.vocabulary: 9 pieces, but .* need 10; set it to 10 or more$"):
         learn_wordpieces(text, 9)
     assert list(learn_wordpieces(text, 10))[5:] == ["##a", "##b", "a", "b", "c"]

@@ -1,4 +1,4 @@
-"""Tiny classifiers of every family that can be used, written once; a tiny encoder, trained once."""
+"""Tiny classifiers of every supported family, written once; a tiny encoder, trained once."""
 
 from collections.abc import Callable
 from functools import cache
@@ -19,7 +19,7 @@ WholeRun = tuple[Path, list[Progress], list[EpochRecord]]
 
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return the directory of a family's toy classifier; nobody writes into it."""
+    """Return the directory of a family's toy classifier; read-only."""
     return cache(lambda family: write_encoder(tmp_path_factory.mktemp("encoders") / family, family))
 
 
@@ -52,9 +52,9 @@ def translation(tmp_path_factory: pytest.TempPathFactory) -> Translation:
 
 
 def run_whole(kind: Kind, work: Path) -> WholeRun:
-    """Train uninterrupted; nobody writes into what it leaves."""
-    told = list[Progress]()
-    return work, told, kind.run(work, notify=told.append)
+    """Train uninterrupted; the result is read-only."""
+    reported = list[Progress]()
+    return work, reported, kind.run(work, notify=reported.append)
 
 
 @pytest.fixture(scope="session")

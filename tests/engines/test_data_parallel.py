@@ -57,22 +57,22 @@ def kind(request):
 
 @pytest.fixture(scope="module")
 def two(kind, tmp_path_factory):
-    """What two processes left, and the progress they reported."""
-    place, told = tmp_path_factory.mktemp("two"), []
-    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), told.append)
-    return place, told
+    """The files of two processes, and the progress they reported."""
+    place, reported = tmp_path_factory.mktemp("two"), []
+    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), reported.append)
+    return place, reported
 
 
 @pytest.fixture(scope="module")
 def one(kind, tmp_path_factory):
-    """What one process left of the same trainings."""
+    """The files of the same trainings in one process."""
     place = tmp_path_factory.mktemp("one")
     train_all(lambda _: None, kind=kind, place=place, arms=ARMS)
     return place
 
 
 def same_training(kind, found, expected):
-    """Compare weights, and records: norms of gradients among them, whose scale Adam does not mind.
+    """Compare weights, and records: norms of gradients among them, which do not affect Adam.
 
     A key's bias has no gradient but rounding errors, which Adam makes as large as any.
     """
@@ -194,16 +194,16 @@ class TestTranslation:
 
     @pytest.mark.parametrize("processes", [3, 8])
     def test_an_update_that_cannot_be_shared_is_refused(self, translation, processes):
-        message = rf"{processes} processes cannot share the 4 batches of an update: make "
+        message = rf"update_frequency: {processes} processes cannot share 4 batches; make "
         with pytest.raises(HeadroomError, match=message):
             translation.arguments([], processes)
 
 
 class TestClassification:
     def test_a_batch_that_cannot_be_shared_is_refused(self):
-        message = "3 processes cannot share a batch of 8: make batch_size a multiple of 3"
+        message = "batch_size: 3 processes cannot share 8 examples; make it a multiple of 3"
         with pytest.raises(HeadroomError, match=message):
-            training.check_training(together.FINE_TUNING, encoder=Path("nowhere"), seed=1, device="cpu", processes=3)
+            training.check_training(together.FINE_TUNING, encoder=Path("missing"), seed=1, device="cpu", processes=3)
 
     @pytest.mark.parametrize(("count", "shares"), [(12, [4, 4, 4]), (14, [5, 5, 4]), (9, [3, 3, 3]), (10, [4, 3, 3])])
     def test_parts_are_those_of_the_whole_batches(self, count, shares):

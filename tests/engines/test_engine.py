@@ -1,4 +1,4 @@
-"""Both engines offer what the stages ask of them, and a stage loads no part of them that it does not name."""
+"""Both engines implement the interface of the stages, and a stage loads only the parts that it lists."""
 
 import ast
 import inspect

@@ -186,7 +186,7 @@ def test_masks_end_with_their_block_even_after_an_error(lively, batch):
 def test_a_head_the_model_does_not_have_is_named(case, name, message):
     model, batch = case
     plain = logits(model, batch)
-    with pytest.raises(HeadroomError, match=f"head {name} does not exist.*{message}"):
+    with pytest.raises(HeadroomError, match=f"head {name}: does not exist.*{message}"):
         model.gates.mask([parse_head(name)])
     assert torch.equal(logits(model, batch), plain)
 

@@ -1,4 +1,4 @@
-"""Attention maps are the ones the model uses, at every site of every family, and seeing them changes nothing."""
+"""Attention maps are the ones the model uses, at every site of every family, and observing them has no effect."""
 
 import pytest
 import torch
@@ -65,7 +65,7 @@ def test_a_model_that_hides_its_weights_is_refused(load):
     model = load("bert", "sdpa")
     with (
         maps_of_encoders(model.live_sites, lambda *_: None),
-        pytest.raises(HeadroomError, match=r"BertSelfAttention does not return its attention weights \(site E1\)"),
+        pytest.raises(HeadroomError, match=r"BertSelfAttention: does not return attention weights \(site E1\)"),
     ):
         model.logits(model.batches(toy_text(examples=3), examples=3)[0])
 
@@ -86,5 +86,5 @@ def test_places_stand_where_pieces_count():
 
 
 def test_another_number_of_pieces_is_refused():
-    with pytest.raises(HeadroomError, match="1 pieces have a place in their sentence, but the model reads 2"):
+    with pytest.raises(HeadroomError, match="1 aligned pieces, but the model reads 2"):
         padded_spans([[(0, 2)], [(1, 5)]], ORDINARY)

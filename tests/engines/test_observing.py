@@ -1,4 +1,4 @@
-"""What both tasks tell of a batch: special pieces, places of pieces, fresh weights."""
+"""Batches of both tasks: special pieces, positions of pieces, untrained weights."""
 
 import argparse
 
@@ -24,7 +24,7 @@ def translating(toy, **more):
 
 
 def texts_of(batch, row, text):
-    """Return what the pieces of a row that count stand for."""
+    """Return the text of the counting pieces of a row."""
     return [text[start:end] for start, end in batch.spans[row].tolist() if start >= 0]
 
 
@@ -160,7 +160,7 @@ class TestClassification:
 
 def test_text_that_no_piece_fits_is_refused(toy, model, monkeypatch):
     monkeypatch.setattr(model.source.pieces, "encode", lambda _: ["▁zzz", "qqq", "▁xyz"])
-    with pytest.raises(HeadroomError, match="cannot be brought to places"):
+    with pytest.raises(HeadroomError, match="cannot be aligned"):
         TranslationEngine(translating(toy)).sentence_batches(model, ["The dog sees a cat."], 1)
 
 

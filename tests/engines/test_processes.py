@@ -1,4 +1,4 @@
-"""Processes that train together: what they share, and how they end."""
+"""Parallel training processes: shared values, and termination."""
 
 import os
 import signal
@@ -42,9 +42,9 @@ def pids(place):
 
 
 def test_one_process_works_here_and_finds_itself_alone():
-    told = []
-    run_together(lambda tell: tell(os.getpid()), count=1, device="cpu", notify=told.append)
-    assert told == [os.getpid()]
+    reported = []
+    run_together(lambda report: report(os.getpid()), count=1, device="cpu", notify=reported.append)
+    assert reported == [os.getpid()]
     assert (this_process(), process_count()) == (0, 1)
     assert sum_over_processes(torch.tensor(3)) == 3
     wait_for_all()
@@ -52,24 +52,22 @@ def test_one_process_works_here_and_finds_itself_alone():
 
 
 def test_they_add_up_and_an_error_in_one_ends_all(tmp_path):
-    told = []
+    reported = []
     with pytest.raises(HeadroomError, match=r"^the disk of process 2 is full$"):
-        together(partial(process_work.agree_then_fail, place=tmp_path), told.append)
-    assert told == [(0, 2, 3, 1), "waiting"]
+        together(partial(process_work.agree_then_fail, place=tmp_path), reported.append)
+    assert reported == [(0, 2, 3, 1), "waiting"]
     wait_until(lambda: all(map(is_gone, pids(tmp_path))), "the end of both processes")
 
 
 def test_a_killed_process_ends_all_and_is_named():
-    message = (
-        r"process 2 of 2 .* was killed \(for want of memory\?\), and so all were ended; run the same command again"
-    )
+    message = r"process 2 of 2: killed \(out of memory\?\), all were stopped; re-run the same command"
     with pytest.raises(HeadroomError, match=message):
         together(process_work.be_killed)
 
 
 @pytest.mark.long
 def test_a_mistake_in_the_program_keeps_its_traceback():
-    with pytest.raises(RuntimeError, match=r"in make_a_mistake[\s\S]*ValueError: seven is no prime"):
+    with pytest.raises(RuntimeError, match=r"in make_a_mistake[\s\S]*ValueError: seven is not even"):
         together(process_work.make_a_mistake)
 
 
@@ -81,11 +79,11 @@ def test_want_of_memory_is_told_as_in_one_process():
 
 @pytest.mark.long
 def test_a_process_that_cannot_start_is_named(monkeypatch):
-    """What it should do is in a module that it cannot import."""
+    """Its worker function is in a module that it cannot import."""
     here_alone = types.ModuleType("here_alone")
-    exec("def work(tell): pass", vars(here_alone))
+    exec("def work(report): pass", vars(here_alone))
     monkeypatch.setitem(sys.modules, "here_alone", here_alone)
-    with pytest.raises(HeadroomError, match=r"process [12] of 2 .* ended with status 1"):
+    with pytest.raises(HeadroomError, match=r"process [12] of 2: exit status 1"):
         together(vars(here_alone)["work"])
 
 
@@ -117,9 +115,9 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("count", "device", "gpus", "match"),
     [
-        (0, "cpu", 0, "--processes 0: give 1 or more"),
-        (2, "cuda", 1, "--processes 2: each needs a GPU of its own, and torch sees 1"),
-        (9, "auto", 8, "--processes 9: each needs a GPU of its own, and torch sees 8"),
+        (0, "cpu", 0, "--processes 0: not positive"),
+        (2, "cuda", 1, "--processes 2: torch sees 1 GPUs"),
+        (9, "auto", 8, "--processes 9: torch sees 8 GPUs"),
     ],
 )
 def test_more_processes_than_gpus_are_refused(monkeypatch, count, device, gpus, match):

@@ -50,8 +50,8 @@ _HEADS = [Head(kind, layer, head) for kind in "EAD" for layer in (1, 2) for head
 for _seed in range(4):
     _generator = random.Random(_seed)
     OF_FAIRSEQ[f"random {_seed}"] = format_profile(_generator.sample(_HEADS, _generator.randrange(1, 24)))
-OF_FAIRSEQ["all but one per site"] = format_profile([head for head in _HEADS if head.head != 2])
-OF_FAIRSEQ["all but one"] = format_profile(set(_HEADS) - {Head("D", 2, 1)})
+OF_FAIRSEQ["one per site left"] = format_profile([head for head in _HEADS if head.head != 2])
+OF_FAIRSEQ["one left"] = format_profile(set(_HEADS) - {Head("D", 2, 1)})
 OF_FAIRSEQ["all"] = format_profile(_HEADS)
 
 
@@ -168,7 +168,7 @@ def test_so_is_a_sliced_transformer_also_in_generation(fairseq, texts, tmp_path,
 
 
 @pytest.mark.parametrize("form", range(4))
-@pytest.mark.parametrize("name", ["uneven", "all but one per site"])
+@pytest.mark.parametrize("name", ["uneven", "one per site left"])
 def test_they_agree_in_training_mode_too(fairseq, name, form):
     masked, sliced = fairseq.load(), fairseq.load()
     removed = parse_profile(OF_FAIRSEQ[name], masked.sites)
@@ -275,8 +275,8 @@ def test_a_sliced_file_can_be_sliced_further(case, tmp_path):
 def test_a_head_the_model_does_not_have_is_named_and_nothing_is_cut(case):
     model = case.load()
     before = size(model)
-    for head, message in ((Head("E", 1, 5), ": site E1 has 4 heads"), (Head("D", 3, 1), "")):
-        with pytest.raises(HeadroomError, match=f"head {head} does not exist{message}"):
+    for head, message in ((Head("E", 1, 5), "; site E1 has 4 heads"), (Head("D", 3, 1), "")):
+        with pytest.raises(HeadroomError, match=f"head {head}: does not exist{message}"):
             model.remove(frozenset([Head("E", 1, 1), head]))
     assert size(model) == before
 
@@ -298,8 +298,8 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
     ("written", "message"),
     [
         ("E1:1 resample", "resampled heads cannot be sliced out; use zero or mean"),
-        ("E1:1 mean", "what stands in for its heads is not known; measure replacements first"),
-        ("E1:1 D3:1*2", "head D3:1 does not exist"),
+        ("E1:1 mean", "the replacements of its heads are unknown; measure them first"),
+        ("E1:1 D3:1*2", "head D3:1: does not exist"),
     ],
 )
 def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, message):
@@ -313,12 +313,12 @@ def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, m
 def test_a_site_without_an_output_bias_can_hold_no_mean(fairseq):
     model = fairseq.load()
     model.live_sites[0].output.bias = None
-    with pytest.raises(HeadroomError, match="site E1 has no output bias that could hold means; use zero"):
+    with pytest.raises(HeadroomError, match="site E1: no output bias to store means"):
         realise(model, Intervention.parse("E1:1 mean"), drawn_replacements(model.live_sites))
 
 
 def test_a_file_that_names_a_head_it_cannot_have_is_refused(toy, fairseq, tmp_path):
     state = load_state(toy.checkpoints[-1])
     torch.save({**state, DESCRIPTOR: {"removed": "E1:9"}}, tmp_path / "odd.pt")
-    with pytest.raises(HeadroomError, match="head E1:9 does not exist"):
+    with pytest.raises(HeadroomError, match="head E1:9: does not exist"):
         fairseq.reload(tmp_path / "odd.pt")

@@ -80,7 +80,7 @@ def test_the_order_of_examples_depends_on_the_seed_alone(examples):
 
 def test_means_of_another_model_or_none_are_refused(lively):
     one = Intervention.without(Head("E", 1, 1), replacement="mean")
-    with pytest.raises(HeadroomError, match="measure replacements first"):
+    with pytest.raises(HeadroomError, match="measure them first"):
         lively.gates.apply(one)
-    with pytest.raises(HeadroomError, match="no mean z of site E1; measure the means on the model at hand"):
+    with pytest.raises(HeadroomError, match="site E1: no mean z; measure the means"):
         lively.gates.apply(one, Replacements({}))

@@ -1,4 +1,4 @@
-"""Trainings of both engines: what they leave and report; killed and resumed they end with the bits of whole ones."""
+"""Trainings of both engines: files and progress; killed and resumed ones equal uninterrupted ones bit for bit."""
 
 import os
 import shutil
@@ -48,28 +48,28 @@ def test_an_epoch_leaves_a_model_a_record_and_a_state(kind, whole):
 
 
 def test_progress_and_records_report_the_same(whole):
-    _, told, found = whole
-    updates = told[0].updates
+    _, reported, found = whole
+    updates = reported[0].updates
     assert updates > 3
-    assert [(step.epoch, step.update) for step in told] == [(e, u) for e in EPOCHS for u in range(1, updates + 1)]
+    assert [(step.epoch, step.update) for step in reported] == [(e, u) for e in EPOCHS for u in range(1, updates + 1)]
     assert [record.epoch for record in found] == [*EPOCHS]
     assert [record.updates for record in found] == [updates, 2 * updates, 3 * updates]
-    assert [record.train_loss for record in found] == pytest.approx([told[e * updates - 1].loss for e in EPOCHS])
+    assert [record.train_loss for record in found] == pytest.approx([reported[e * updates - 1].loss for e in EPOCHS])
     assert found[-1].train_loss < found[0].train_loss
     assert all(record.gradient_norm > 0 for record in found)
     assert all((record.words_per_second or record.examples_per_second) > 0 for record in found)
-    assert told[0].seconds_left > told[-1].seconds_left == 0
+    assert reported[0].seconds_left > reported[-1].seconds_left == 0
 
 
 @pytest.mark.parametrize(("epoch", "update"), [(1, 2), (2, 1), (3, 3)], ids=["first", "start of second", "last"])
 def test_killed_within_an_epoch_and_resumed_it_ends_with_the_same_bits(kind, whole, tmp_path, epoch, update):
     with pytest.raises(KilledError):
         kind.run(tmp_path, notify=killed_at(epoch, update))
-    torch.manual_seed(99)  # whatever else happens between the two
+    torch.manual_seed(99)  # other random numbers between the two
     numpy.random.seed(99)
-    told = []
-    found = kind.run(tmp_path, notify=told.append)
-    assert told[0].epoch == epoch  # resumed, not restarted
+    reported = []
+    found = kind.run(tmp_path, notify=reported.append)
+    assert reported[0].epoch == epoch  # resumed, not restarted
     assert same_models(kind, tmp_path, whole[0])
     assert kept(found) == kept(whole[2])
 
@@ -77,9 +77,9 @@ def test_killed_within_an_epoch_and_resumed_it_ends_with_the_same_bits(kind, who
 def test_stopped_after_an_epoch_it_resumes_there(kind, whole, tmp_path):
     kind.run(tmp_path, until=1)
     first = [(tmp_path / name).read_bytes() for name in kind.models(1)]
-    told = []
-    found = kind.run(tmp_path, notify=told.append)
-    assert {step.epoch for step in told} == {2, 3}
+    reported = []
+    found = kind.run(tmp_path, notify=reported.append)
+    assert {step.epoch for step in reported} == {2, 3}
     assert [(tmp_path / name).read_bytes() for name in kind.models(1)] == first
     assert same_models(kind, tmp_path, whole[0])
     assert kept(found) == kept(whole[2])
@@ -92,9 +92,9 @@ def test_a_damaged_newest_state_falls_back_to_the_one_before(kind, whole, copied
         assert kind.last_whole(copied) == 2
         if damaged.name != Path(kind.state(3)[-1]).name:
             damaged.write_bytes(content)
-    told = []
-    kind.run(copied, notify=told.append)
-    assert {step.epoch for step in told} == {3}
+    reported = []
+    kind.run(copied, notify=reported.append)
+    assert {step.epoch for step in reported} == {3}
     assert same_models(kind, copied, whole[0])
     assert kind.last_whole(copied) == 3
 
@@ -106,13 +106,13 @@ def test_a_missing_model_counts_as_not_trained(kind, copied):
         assert kind.last_whole(copied) == 0
         (copied / name).write_bytes(content)
     assert kind.last_whole(copied) == 3
-    assert kind.last_whole(copied / "nowhere") == 0
+    assert kind.last_whole(copied / "missing") == 0
 
 
 def test_nothing_left_to_do_is_done_at_once(kind, whole, copied):
-    told = []
-    assert kind.run(copied, notify=told.append, until=2) == whole[2][:2]
-    assert told == []
+    reported = []
+    assert kind.run(copied, notify=reported.append, until=2) == whole[2][:2]
+    assert reported == []
 
 
 def test_the_same_seed_gives_the_same_bytes_and_another_others(kind, whole, tmp_path):
@@ -167,9 +167,9 @@ class TestStatesOfTheTrainer:
             kind.run(tmp_path)
         monkeypatch.undo()
         assert kind.last_whole(tmp_path) == 1
-        told = []
-        kind.run(tmp_path, notify=told.append)
-        assert told[0].epoch == 2
+        reported = []
+        kind.run(tmp_path, notify=reported.append)
+        assert reported[0].epoch == 2
         assert same_models(kind, tmp_path, whole[0])
 
     def test_optimizer_schedule_generators_and_order_are_resumed(self, kind, whole, tmp_path, monkeypatch):
@@ -209,9 +209,9 @@ class TestStatesOfTheTrainer:
             assert (half / "model.safetensors").is_file()
             assert (half / "optimizer.pt").read_bytes() == b"half of it"
             assert not (half / "scheduler.pt").exists()
-        told = []
-        kind.run(work, notify=told.append)
-        assert told[0].epoch == 2
+        reported = []
+        kind.run(work, notify=reported.append)
+        assert reported[0].epoch == 2
         assert same_models(kind, work, whole[0])
         assert {path.name for path in work.iterdir()} == {path.name for path in whole[0].iterdir()}
 

@@ -1,11 +1,11 @@
-"""The shell of trainings: progress lines, whose a working directory is, and what is handed over."""
+"""The common part of trainings: progress lines, ownership of working directories, and export."""
 
 import logging
 import os
 from types import SimpleNamespace
 
 from headroom.engines import training
-from headroom.engines.training import Progress, claim, hand_over, progress_lines
+from headroom.engines.training import Progress, claim, export, progress_lines
 
 
 def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, monkeypatch):
@@ -49,6 +49,6 @@ def test_checkpoints_are_handed_over_where_links_are_impossible(tmp_path, monkey
     monkeypatch.setattr(os, "link", refuse)
     (tmp_path / "epoch1").mkdir()
     (tmp_path / "epoch1" / "model").write_bytes(b"model")
-    hand_over(SimpleNamespace(files=lambda epoch: [f"epoch{epoch}/model"]), tmp_path, tmp_path / "run", [1])
+    export(SimpleNamespace(files=lambda epoch: [f"epoch{epoch}/model"]), tmp_path, tmp_path / "run", [1])
     found = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
     assert [(path.name, path.read_bytes()) for path in found] == [("model", b"model")]

@@ -1,4 +1,4 @@
-"""What must hold after a fault, and after the same command was run again."""
+"""Conditions after a fault, and after re-running the same command."""
 
 import csv
 import re
@@ -35,7 +35,7 @@ def assert_finished(project: Project, finished: Finished, moment: Moment, ended:
 def assert_resumed(project: Project, finished: Finished, moment: Moment) -> None:
     """Check that no more than one epoch was trained again, and that models are equal bit by bit."""
     log = (project.root / moment.log).read_text()
-    resumed = re.findall(r"going on after epoch (\d+)", log)
+    resumed = re.findall(r"resuming after epoch (\d+)", log)
     assert resumed == [str(moment.epoch)] if moment.epoch else not resumed, log
     for model in [*finished.project.root.glob(f"{moment.work}/epoch*.pt"), *_weights(finished, moment)]:
         mine = project.root / model.relative_to(finished.project.root)
@@ -45,11 +45,11 @@ def assert_resumed(project: Project, finished: Finished, moment: Moment) -> None
 def assert_told(project: Project, moment: Moment, output: str, message: str) -> None:
     """Check that a job's log, which Snakemake shows, ends with one line or two that say what happened."""
     log = (project.root / moment.log).read_text()
-    told = log[log.rfind("error: ") :] if "error: " in log else ""
-    assert re.search(message, told), f"log:\n{log}\noutput:\n{output}"
-    assert len(told.strip().split("\n")) <= 2, log
+    reported = log[log.rfind("error: ") :] if "error: " in log else ""
+    assert re.search(message, reported), f"log:\n{log}\noutput:\n{output}"
+    assert len(reported.strip().split("\n")) <= 2, log
     assert "Traceback" not in output, output
-    assert told.strip() in output.replace("\n    ", "\n"), output
+    assert reported.strip() in output.replace("\n    ", "\n"), output
 
 
 def results(project: Project) -> Iterator[Path]:

@@ -28,7 +28,7 @@ def project(finished: Finished, tmp_path: Path) -> Iterator[Project]:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Return a directory for what a disturbed run needs beside the project."""
+    """Return a directory for the files of a disturbed run outside the project."""
     made = tmp_path / "disturbed"
     made.mkdir()
     return made

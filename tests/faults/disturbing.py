@@ -1,4 +1,4 @@
-"""Snakemake at work on one job, which stops at a given moment to be struck there."""
+"""Snakemake with one running job, which stops at a given moment for the injection of a fault."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ class Disturbed:
         os.killpg(self.snakemake.pid, number)
 
     def go_on(self) -> None:
-        """Let the job go on from where it was stopped."""
+        """Let the stopped job continue."""
         os.kill(self.job, signal.SIGCONT)
 
     def end(self) -> int:
@@ -60,7 +60,7 @@ def disturbed(
 
     Args:
         project: Where.
-        moment: When, and what Snakemake is asked for.
+        moment: When, and the target of Snakemake.
         place: An empty directory outside of the project.
         variables: More environment variables for the job.
 
@@ -118,7 +118,7 @@ def wait_until_ended(process: int) -> None:
 
 
 def state_of(process: int) -> str:
-    """Return the letter of a process's state, as Linux has it; nothing if there is no such process."""
+    """Return Linux's letter of a process's state; empty without such a process."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

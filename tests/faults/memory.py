@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SMALL_BLOCKS = {"MALLOC_MMAP_THRESHOLD_": "4096"}
-"""Makes the C library ask the system for each tensor anew, so that a limit is met at once."""
+"""Makes the C library request memory from the system for each tensor, so that a limit applies immediately."""
 
 _CONTROL = Path("/sys/fs/cgroup")
 
@@ -36,7 +36,7 @@ class Group:
 
     @property
     def killed(self) -> int:
-        """How many processes the system has killed for want of memory."""
+        """The number of processes that the system has killed because of missing memory."""
         return int((self.place / self.events).read_text().partition("oom_kill ")[2].split()[0])
 
 

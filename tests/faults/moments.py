@@ -1,4 +1,4 @@
-"""The moments at which jobs are struck, each fixed by what the job calls or writes and not by a clock."""
+"""The moments of injected faults, each defined by a call or file of the job instead of a clock."""
 
 from dataclasses import dataclass
 
@@ -21,11 +21,11 @@ class Moment:
         name: The row of the table that `make test-faults` prints.
         stage: The stage that is stopped.
         stop: Where, in the words of `injected/sitecustomize.py`.
-        target: The output that Snakemake is asked for.
+        target: The target of Snakemake.
         outputs: Patterns of what the job makes, below the project.
         log: The job's log.
         work: The directory of resumable state, for trainings.
-        epoch: For trainings: the epoch after which a rerun must go on.
+        epoch: For trainings: the epoch after which a rerun must resume.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Moment:
 
 
 def _moment(name: str, stage: str, stop: str, log: str, outputs: tuple[str, ...]) -> Moment:
-    """Return a moment of a stage that has nothing to resume; the first output is asked for."""
+    """Return a moment of a stage without resumable state; the first output is the target."""
     made = tuple(output if output.startswith("reports/") else f"{RESULTS}/{output}" for output in outputs)
     return Moment(name, stage, stop, made[0], made, f"logs/tiny/{log}.log")
 
@@ -81,7 +81,7 @@ TRAIN_EPOCH, TRAIN_STATE, TRAIN_HANDOVER = (
     for name, stop, epoch in (
         ("in the middle of epoch 2", "call fairseq.trainer:Trainer.train_step@30", 1),
         ("a checkpoint half written", "write */.state2.pt.*", 1),
-        ("one of two models handed over", "place */runs/*/epoch2.pt", 2),
+        ("one of two models exported", "place */runs/*/epoch2.pt", 2),
     )
 )
 TUNE_EPOCH, TUNE_STATE, TUNE_HANDOVER = (
@@ -89,7 +89,7 @@ TUNE_EPOCH, TUNE_STATE, TUNE_HANDOVER = (
     for name, stop, epoch in (
         ("in the middle of epoch 2", "call transformers.trainer:Trainer.training_step@15", 1),
         ("a checkpoint half written", "write */states/*/trainer_state.json@2", 1),
-        ("one of two models handed over", "place */runs/*/epoch2/model.safetensors", 2),
+        ("one of two models exported", "place */runs/*/epoch2/model.safetensors", 2),
     )
 )
 ABLATION = _moment(

@@ -25,7 +25,7 @@ class SmallDisk:
         return self.place / "ballast"
 
     def fill(self) -> None:
-        """Leave no room for another byte."""
+        """Fill the disk completely."""
         with open(self.ballast, "wb", buffering=0) as stream:
             try:
                 while True:
@@ -34,7 +34,7 @@ class SmallDisk:
                 assert shutil.disk_usage(self.place).free == 0
 
     def free(self) -> None:
-        """Give the room back."""
+        """Free the space."""
         self.ballast.unlink()
 
 

@@ -1,4 +1,4 @@
-"""The disk is full at the moment when a stage writes; with room again, the same command finishes."""
+"""The disk is full at the moment when a stage writes; with free space, the same command finishes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from faults.moments import (
 from faults.small_disk import small_disk
 from whole_project import Finished, Project
 
-MESSAGE = r"error: .*no space left on the disk[:;] free some .*and run the same command again"
+MESSAGE = r"error: .*no space left on the disk.*; free space .*and re-run the same command"
 
 FULL = {
     # Where the job is stopped, so that what it writes next fails, and the directory that is on the full disk.
@@ -79,7 +79,9 @@ def test_the_disk_of_everything_is_full(
             disk.fill()
             run.go_on()
             assert run.end() != 0, run.output
-        assert "error: no space left on the disk: free some and run the same command again" in run.output, run.output
+        assert "error: no space left on the disk: cannot write; free space and re-run the same command" in run.output, (
+            run.output
+        )
         disk.free()
         assert_whole(project, finished)
         assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))

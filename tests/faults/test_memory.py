@@ -1,4 +1,4 @@
-"""A job has no memory left: it is told so, or the system kills it; with enough, the same command finishes."""
+"""A job runs out of memory: an error message, or killed by the system; with enough, the same command finishes."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,12 @@ def test_memory_is_refused(project: Project, finished: Finished, place: Path, mo
         forbid_more(run.job)
         run.go_on()
         assert run.end() == 1, run.output
-    assert_told(project, moment, run.output, "error: out of memory: give the job more memory or a smaller batch")
+    assert_told(
+        project,
+        moment,
+        run.output,
+        "error: out of memory: the allocation failed; give the job more memory or a smaller batch",
+    )
     assert_whole(project, finished)
     assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))
 
@@ -37,7 +42,7 @@ def test_the_system_kills(project: Project, finished: Finished, place: Path, mom
         run.go_on()
         assert run.end() == 1, run.output
         assert group.killed == 1, "the job did not need memory"
-    assert "error: the job was killed, most likely because it ran out of memory" in run.output, run.output
+    assert "error: job: killed, most likely because it ran out of memory" in run.output, run.output
     assert "Traceback" not in run.output
     assert_whole(project, finished)
     assert_finished(project, finished, moment, project.snakemake(moment.target, warm=False))

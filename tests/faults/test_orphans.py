@@ -1,4 +1,4 @@
-"""Snakemake alone is killed and its job lives on: the same command finishes, and what the job does then is harmless."""
+"""Only Snakemake is killed and its job continues: the same command finishes, and the job does no harm."""
 
 import os
 import signal

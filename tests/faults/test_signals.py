@@ -1,4 +1,4 @@
-"""Snakemake or a job is ended from outside; the same command again finishes with the same numbers."""
+"""Snakemake or a job is terminated; re-running the same command finishes with the same numbers."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Quantities of the tables of a task: concentration of importance, areas of curves, shares of heads that can go."""
+"""Quantities of the tables of a task: concentration of importance, areas of curves, removable shares."""
 
 import math
 from typing import Any

@@ -62,16 +62,16 @@ def test_nothing_to_read_is_an_empty_table() -> None:
 
 @pytest.mark.parametrize("run", ["translation.svgd", "svgd.seed1", "a.b.c.seed1", "translation.svgd.seedx"])
 def test_a_run_of_another_name_is_told(tmp_path: Path, run: str) -> None:
-    with pytest.raises(HeadroomError, match=rf"1\.csv: '{run}' is not named <task>\.<arm>\.seed<number>"):
+    with pytest.raises(HeadroomError, match=rf"1\.csv: malformed run '{run}'; name it <task>\.<arm>\.seed<number>"):
         read_runs([written(tmp_path / "1.csv", (run, 1, 0))], tables.TRAINING)
 
 
 def test_a_run_of_no_known_arm_or_task_is_told(tmp_path: Path) -> None:
     table = read_runs([written(tmp_path / "1.csv", ("sst2.svgd.seed1", 1, 0))], tables.TRAINING)
     check_arms(table, {"sst2": ["baseline", "svgd"]})
-    with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1' is of none of the arms baseline of sst2"):
+    with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1': unknown arm of sst2; expected one of baseline"):
         check_arms(table, {"sst2": ["baseline"]})
-    with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1' is of none of the tasks translation"):
+    with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1': unknown task; expected one of translation"):
         check_arms(table, {"translation": ["baseline", "svgd"]})
 
 

@@ -63,7 +63,7 @@ def test_every_arm_trains_differently_and_repeatably(encoder, baseline, tmp_path
 
 
 def gradients_of_first_update(encoder, work, arm, monkeypatch, **changes):
-    """What AdamW is handed for one query weight in the first update, and the weight itself."""
+    """AdamW's gradient of one query weight in the first update, and the weight."""
     seen = []
     real = training.HeadGradients.on_pre_optimizer_step
 
@@ -129,8 +129,8 @@ def test_bfloat16(encoder, tmp_path, method):
 
 
 def test_projections_of_relative_positions_are_no_particles():
-    """DeBERTa v2 has them beside query, key and value."""
+    """DeBERTa v2 has them in addition to query, key and value."""
     model = toy_model(toy_configuration("deberta-v2"))
-    found = training.head_gradients(model, training.Changes(), 0.0)
+    found = training.head_gradients(model, training.ArmHooks(), 0.0)
     names = {name for name, weight in model.named_parameters() if any(weight is one for one in found.weights)}
     assert {name.split(".")[-2] for name in names} == {"query_proj", "key_proj", "value_proj"}

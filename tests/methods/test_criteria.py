@@ -1,4 +1,4 @@
-"""Criteria: found in their folder, known without heavy imports, read from the tables of their experiments."""
+"""Criteria: found in their folder without heavy imports, read from the tables of their experiments."""
 
 import os
 import subprocess
@@ -46,23 +46,23 @@ def test_names_are_known_without_torch_and_pandas():
 
 
 @pytest.mark.parametrize(
-    ("named", "main", "told"),
+    ("named", "main", "reported"),
     [
         (["gradient-example", "relevance", "gates-exact"], "gradient-example", []),
-        (["gradient-example", "grad"], "gradient-example", ["criteria: there is no criterion 'grad'; use ablation, "]),
-        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not among pruning.criteria; add it"]),
+        (["gradient-example", "grad"], "gradient-example", ["criteria: unknown criterion 'grad'; use ablation, "]),
+        (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not in pruning.criteria; add it"]),
         (["relevance"], "relevance", ["main: 'relevance' is not scored at every epoch; use gradient-token, "]),
-        (["x", "y"], "z", ["criteria: there is no criterion 'x'", "criteria: there is no criterion 'y'", "main: "]),
+        (["x", "y"], "z", ["criteria: unknown criterion 'x'", "criteria: unknown criterion 'y'", "main: "]),
     ],
 )
-def test_mistakes_in_settings_are_told_with_their_keys(named, main, told):
+def test_mistakes_in_settings_are_told_with_their_keys(named, main, reported):
     found = check("t", named, main)
-    assert len(found) == len(told)
-    assert all(line.startswith(f"configuration, key t.pruning.{start}") for line, start in zip(found, told))
+    assert len(found) == len(reported)
+    assert all(line.startswith(f"configuration, key t.pruning.{start}") for line, start in zip(found, reported))
 
 
 def test_an_unknown_criterion_is_told_with_those_there_are():
-    with pytest.raises(HeadroomError, match="there is no criterion 'none'; use one of ablation, confidence, gates, "):
+    with pytest.raises(HeadroomError, match="criterion 'none': unknown; use one of ablation, confidence, gates, "):
         criterion("none")
 
 
@@ -122,7 +122,7 @@ class TestReading:
 
     def test_another_epoch_is_refused(self, tmp_path):
         path = table(tmp_path / "relevance.csv", tables.RELEVANCE, [{"measure": "relevance", "half": "all"}])
-        with pytest.raises(HeadroomError, match=r"relevance\.csv has no scores by relevance at epoch 2"):
+        with pytest.raises(HeadroomError, match=r"relevance\.csv: no scores by relevance at epoch 2"):
             criterion_scores("relevance", [path], epoch=2)
 
     def test_a_missing_table_is_asked_for(self):

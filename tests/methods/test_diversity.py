@@ -21,10 +21,10 @@ from headroom.methods.diversity import (
     ON_TEXT,
     STEP,
     OutputMoments,
-    particle_likeness,
+    particle_similarity,
     particle_steps,
     particles_of,
-    text_likeness,
+    text_similarity,
 )
 from torch import nn
 from toy_encoder import toy_text, write_encoder
@@ -52,7 +52,7 @@ class TestParticles:
     model = planted(query=[[1.0], [1.0]], key=[[0.0], [2.0]], value=[[1.0], [-1.0]])
 
     def test_means_over_projections(self):
-        found = particle_likeness(particles_of(self.model))
+        found = particle_similarity(particles_of(self.model))
         # cosines 1, 0 and -1; distances 0, 2 and 2; kernels 1, 1/3 and 1/3
         assert {measure: sites[THIRD] for measure, sites in found.items()} == pytest.approx(
             {"particle_cosine": 0, "particle_distance": 4 / 3, "particle_kernel": 5 / 9}
@@ -64,11 +64,13 @@ class TestParticles:
         for order, cosine in (((0, 1, 2, 3), 1), ((0, 2, 1, 3), 0)):
             blocks = [rows[place] for place in order]
             model = planted(query=blocks, key=blocks, value=blocks)
-            assert particle_likeness(particles_of(model))["particle_cosine"][THIRD] == pytest.approx(cosine, abs=1e-12)
+            assert particle_similarity(particles_of(model))["particle_cosine"][THIRD] == pytest.approx(
+                cosine, abs=1e-12
+            )
 
     def test_projections_may_read_different_widths(self):
         model = planted(query=[[1.0], [1.0]], key=[[1.0, 0.0], [0.0, 1.0]], value=[[0.0], [3.0]])
-        assert particle_likeness(particles_of(model))["particle_distance"][THIRD] == pytest.approx(
+        assert particle_similarity(particles_of(model))["particle_distance"][THIRD] == pytest.approx(
             (math.sqrt(2) + 3) / 3
         )
 
@@ -76,13 +78,13 @@ class TestParticles:
         names = ("query", "key", "value", "pos_key")
         weights = {name: [[1.0], [1.0]] for name in names[:3]}
         model = planted(names, **weights, pos_key=[[0.0], [9.0]])
-        assert particle_likeness(particles_of(model))["particle_distance"][THIRD] == 0
+        assert particle_similarity(particles_of(model))["particle_distance"][THIRD] == 0
         hops = planted(("hops",), hops=[[0.0, 0.0], [3.0, 4.0]])
-        assert particle_likeness(particles_of(hops))["particle_distance"][THIRD] == 5
+        assert particle_similarity(particles_of(hops))["particle_distance"][THIRD] == 5
 
     def test_one_head_has_nothing_to_be_compared_with(self):
         model = planted(heads=1, query=[[1.0]], key=[[1.0]], value=[[1.0]])
-        assert particle_likeness(particles_of(model)) == {measure: {} for measure in MEASURES[:3]}
+        assert particle_similarity(particles_of(model)) == {measure: {} for measure in MEASURES[:3]}
 
     def test_steps_of_all_projections_together(self):
         # query moves by (2, 0), key by (0, -3), value by (6, 0): 4 + 9 + 36 = 49
@@ -128,16 +130,16 @@ class TestHops:
         # products .5 and 1, cosines of maps sqrt(1/2) and 1, of outputs 1 and 0; heads that say (1, 0) always are
         # like no other
         expected = {"attention_product": 0.75, "attention_cosine": (HALF + 1) / 2, "z_cosine": 0.5, "z_cka": 0}
-        found = text_likeness(model, [self.batch(model)])
+        found = text_similarity(model, [self.batch(model)])
         assert found["value_cosine"] == {}
         assert {measure: found[measure][THIRD] for measure in expected} == pytest.approx(expected)
-        cut = text_likeness(model, [self.batch(model, slice(1)), self.batch(model, slice(1, None))])
+        cut = text_similarity(model, [self.batch(model, slice(1)), self.batch(model, slice(1, None))])
         assert {measure: cut[measure][THIRD] for measure in expected} == pytest.approx(expected)
 
 
 @pytest.fixture(params=["translation", "bert", "deberta-v2"])
 def live(request, tmp_path):
-    """Return a live model of either task, what it reads, and how it is cut into batches."""
+    """Return a live model of either task, its text, and a function for its batches."""
     if request.param == "translation":
         toy, texts = request.getfixturevalue("toy"), request.getfixturevalue("texts")
         examples = ParallelText(*texts)
@@ -152,7 +154,7 @@ def live(request, tmp_path):
 
 
 def test_every_site_and_measure_whatever_the_batches(live):
-    padded, alone = (text_likeness(live.model, live.batches(size)) for size in (100, 1))
+    padded, alone = (text_similarity(live.model, live.batches(size)) for size in (100, 1))
     assert tuple(padded) == ON_TEXT
     for measure in ON_TEXT:
         assert list(padded[measure]) == live.model.sites
@@ -195,7 +197,7 @@ def test_numbers_are_those_of_a_loop(live):
         "z_cosine": mean(cosine(t[i], t[j]) for t in z for i, j in pairs),
         "z_cka": mean(norm[i, j] ** 2 / (norm[i, i] * norm[j, j]) for i, j in pairs),
     }
-    found = text_likeness(live.model, live.batches(5))
+    found = text_similarity(live.model, live.batches(5))
     assert {measure: found[measure][site.site] for measure in ON_TEXT} == pytest.approx(expected, abs=2e-5)
 
 
@@ -203,7 +205,7 @@ def test_one_forward_pass_per_batch(live):
     count = []
     live.model.live_sites[0].output.register_forward_hook(lambda *_: count.append(1))
     batches = live.batches(5)
-    text_likeness(live.model, batches)
+    text_similarity(live.model, batches)
     assert len(count) == len(batches) == 3
 
 
@@ -214,7 +216,7 @@ def test_collapsed_heads_are_degenerate(live):
             projection = getattr(first.attention, name)
             for weight in projection.parameters():
                 weight.copy_(weight[: first.head_width].repeat(4, *[1] * (weight.dim() - 1)))
-    found = particle_likeness(particles_of(live.model)) | text_likeness(live.model, live.batches(8))
+    found = particle_similarity(particles_of(live.model)) | text_similarity(live.model, live.batches(8))
     assert {*found} == {*MEASURES} - {STEP}
     for measure, sites in found.items():
         collapsed, other = (sites[site] for site in live.model.sites[:2])
@@ -230,7 +232,7 @@ def test_collapsed_heads_are_degenerate(live):
 def test_heads_that_are_gone_are_not_compared(live):
     first, second = live.model.sites[:2]
     live.model.remove(frozenset([*first.head_names()[:2], *second.head_names()[:3]]))
-    found = particle_likeness(particles_of(live.model)) | text_likeness(live.model, live.batches(8))
+    found = particle_similarity(particles_of(live.model)) | text_similarity(live.model, live.batches(8))
     for sites in found.values():
         assert first in sites
         assert second not in sites

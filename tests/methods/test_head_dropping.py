@@ -1,4 +1,4 @@
-"""HeadMask and DropHead: which heads are gone, for which examples, and what the draw depends on."""
+"""HeadMask and DropHead: dropped heads by example, and the dependence of the random draw."""
 
 import pytest
 import torch
@@ -120,7 +120,7 @@ class TestDropping:
 
     @both
     def test_in_a_live_model_heads_are_gone_for_their_examples(self, engine, arm):
-        """What the output projections read is z times one number per example and head."""
+        """The input of the output projections is z times one number per example and head."""
         engine.model.eval()
         plain = engine.forward()
         ungated = Caught(engine)
@@ -157,7 +157,7 @@ class TestHeadMask:
 
     @pytest.mark.parametrize("masked", [4, 5])
     def test_too_few_heads(self, masked):
-        with pytest.raises(HeadroomError, match=f"headmask: {masked} of the 4 heads of A1 leave none"):
+        with pytest.raises(HeadroomError, match=f"headmask: masks {masked} of the 4 heads of A1"):
             regulariser(HeadMaskArm(masked=masked, sites=("A",)), plain_sites(), None, seed=1, batch_first=True)
 
     def test_no_site(self):

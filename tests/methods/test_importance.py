@@ -108,7 +108,7 @@ class TestScores:
                     single[head].append(value)
         close(found["gradient-example"], {head: mean(map(abs, values)) for head, values in single.items()})
         close(found["gradient-squared"], {head: mean(v * v for v in values) for head, values in single.items()})
-        # one batch: the sum over its examples, which may all but cancel
+        # one batch: the sum over its examples, which may nearly cancel
         for head, values in single.items():
             assert found["gradient-batch"][head] == pytest.approx(abs(sum(values)), rel=1e-4, abs=1e-4)
 

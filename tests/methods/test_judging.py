@@ -1,4 +1,4 @@
-"""Judging: metrics equal sacrebleu's, every profile is decoded once, and differences are paired."""
+"""Evaluation: metrics equal sacrebleu's, every profile is decoded once, and differences are paired."""
 
 import numpy
 import pytest
@@ -150,13 +150,13 @@ class TestLoading:
 
     def test_unaligned_files_are_refused_even_beyond_the_first_sentences(self, corpus):
         write_lines(corpus / "test.target", ["x", "y"])
-        with pytest.raises(HeadroomError, match=r"test\.source has 3 lines, .*test\.target has 2"):
+        with pytest.raises(HeadroomError, match=r"test\.source: 3 lines, but .*test\.target has 2"):
             read_pairs(corpus, "test", 1)
 
     def test_an_empty_set_is_refused(self, corpus):
         for side in ("source", "target"):
             write_lines(corpus / f"test.{side}", [])
-        with pytest.raises(HeadroomError, match=r"test\.source is empty"):
+        with pytest.raises(HeadroomError, match=r"test\.source: empty file"):
             read_pairs(corpus, "test")
 
 
@@ -205,11 +205,11 @@ def test_shards_of_one_judge_are_joined(tmp_path):
 def test_a_damaged_file_is_told(content, tmp_path):
     path = tmp_path / "shard.npz"
     path.write_bytes(content)
-    with pytest.raises(HeadroomError, match="as a shard of a sweep: delete it and run its job again"):
+    with pytest.raises(HeadroomError, match="cannot read the shard; delete it and rerun its job"):
         read_shards([path])
 
 
 def test_no_program_is_read(tmp_path):
     numpy.savez(tmp_path / "shard.npz", **{"test/interventions": numpy.array([{"any": "object"}], dtype=object)})
-    with pytest.raises(HeadroomError, match="as a shard of a sweep"):
+    with pytest.raises(HeadroomError, match="cannot read the shard"):
         read_shards([tmp_path / "shard.npz"])

@@ -33,7 +33,7 @@ def slope(points: Tensor) -> Tensor:
 
 
 def particles_after(arm, steps: int = STEPS) -> Tensor:
-    """Return the particles of every run, (runs, particles, 2); they start in a heap beside the target."""
+    """Return the particles of every run, (runs, particles, 2); they start in a heap next to the target."""
     generator = torch.Generator().manual_seed(0)
     points = 2 + 0.5 * torch.randn(RUNS, PARTICLES, 2, generator=generator)
     for _ in range(steps):
@@ -80,7 +80,7 @@ def test_half_the_repulsion_samples_something_narrower():
 
 
 def test_without_repulsion_particles_collapse():
-    """But for a straggler, which a kernel of no width leaves alone, they end in one point."""
+    """Except for a straggler, which a kernel of width zero does not move, they end in one point."""
     collapsed, repelled = (
         torch.stack([torch.pdist(run).median() for run in particles_after(arm)])
         for arm in (SmoothingArm(stepsize=PARTICLES), SvgdArm(alpha=1.0, stepsize=PARTICLES))

@@ -1,4 +1,4 @@
-"""Sources of gates: hard-concrete distributions, exactly K, what is learned and kept, and gates of sites."""
+"""Sources of gates: hard-concrete distributions, exactly K, learned scores, kept heads, and gates of sites."""
 
 import math
 
@@ -188,7 +188,7 @@ class TestExactGates:
 
 
 WORTH = torch.tensor([0.02, 0.5, 0.01, 0.9, 0.4, 0.03, 0.6, 0.01])
-"""What each of eight gates takes off the loss when it is open."""
+"""The reduction of the loss by each of eight open gates."""
 
 
 def learn(source, updates):

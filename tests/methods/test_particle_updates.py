@@ -137,7 +137,7 @@ class TestControls:
         torch.testing.assert_close(updated(GrowthArm(**PUSH), gradients, particles), shared + grown)
 
     def test_growth_of_joined_particles_has_the_length_of_their_repulsion(self):
-        """What a particle is decides what is pushed: three projections together have one length."""
+        """The definition of a particle determines the update: three projections together have one length."""
         _, particles, _ = random_system(parameters=36)
         squared = squared_distances(particles)
         width = bandwidth(squared)
@@ -367,7 +367,7 @@ def test_svgd_without_repulsion_is_smoothing(model):
 
 
 class TestCoincidingHeads:
-    """Nothing tells them apart: all K are 1 and there is no direction to repel in. stepsize / M = 0.06."""
+    """They coincide: all K are 1 and the direction of repulsion is undefined. stepsize / M = 0.06."""
 
     expected = (
         ("svgd", lambda g: 0.06 * g.sum(1, keepdim=True).expand_as(g)),

@@ -203,22 +203,22 @@ class TestErrors:
         return str(caught.value)
 
     def test_no_sites(self):
-        with pytest.raises(HeadroomError, match="there are no heads to repel"):
+        with pytest.raises(HeadroomError, match="no site of the model has trainable projections"):
             GradientRewriter({}, NOISY, seed=1)
 
     def test_no_sites_that_the_arm_acts_on(self):
-        with pytest.raises(HeadroomError, match="there are no heads to repel"):
+        with pytest.raises(HeadroomError, match="no site of the model has trainable projections"):
             GradientRewriter(projections(["E1", "D1"]), SvgdArm(sites=("A",)), seed=1)
 
     @pytest.mark.parametrize("number", [torch.float16, torch.bfloat16])
     def test_half_precision(self, number):
         message = self.refused(Site("D", 3, 4), torch.ones(8, 6, dtype=number))
-        assert message == f"heads that repel need float32 weights, and those of D3 are {number}"
+        assert message == f"D3: repulsion needs float32 weights, found {number}; use precision float32"
 
     @pytest.mark.parametrize(("heads", "rows"), [(4, 2), (4, 6), (3, 8), (4, 0)])
     def test_rows_that_are_no_particles(self, heads, rows):
         message = self.refused(Site("A", 2, heads), torch.ones(rows, 6))
-        assert message == f"A2: {rows} rows cannot be cut into {heads} particles"
+        assert message == f"A2: cannot split {rows} rows into {heads} particles; make the width a multiple of heads"
 
     def test_what_the_arm_leaves_alone_is_not_looked_at(self):
         built = {**projections(["E1"]), Site("D", 1, 4): [nn.Parameter(torch.ones(6, 6, dtype=torch.bfloat16))]}

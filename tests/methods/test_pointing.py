@@ -195,7 +195,7 @@ def test_a_share_is_of_all_that_is_asked_and_not_a_mean_over_sentences():
 
 
 def test_the_interval_is_that_of_the_paired_difference():
-    """A head that is right exactly where its baseline is, and once more in every sentence, is surely better."""
+    """A head with one more correct case than its baseline in every sentence is certainly better."""
     random = numpy.random.default_rng(0)
     baseline = random.integers(0, 2, 200).astype(float)
     found, asked = numpy.stack([baseline + 1, baseline], axis=1), numpy.full(200, 2.0)

@@ -1,4 +1,4 @@
-"""Penalties on heads that are alike, against a direct computation from what goes through the projections."""
+"""Penalties on similar heads, against a direct computation from the outputs of the projections."""
 
 import math
 from itertools import combinations
@@ -45,7 +45,7 @@ def slow_term(model, caught, real, sites=None):
 
 
 def slow_position(model, site, seen, real, b, t):
-    """Return how alike heads are at one position of one example: the mean over pairs."""
+    """Return the similarity of heads at one position of one example: the mean over pairs."""
     if model is DisagreementPositionArm:
         looked = [weights_of(site, seen, real, b, t, head) for head in range(HEADS)]
         pairs = [(one * other).sum() for one, other in combinations(looked, 2)]
@@ -68,7 +68,7 @@ def cosine(one, other):
 
 
 def weights_of(site, seen, real, b, t, head):
-    """Return where a head looks from one position: over real keys, in the decoder not ahead of it."""
+    """Return a head's attention from one position: over real keys, in the decoder only to earlier ones."""
     query, keys = seen["query"][b, t, head], seen["key"][b, :, head]
     allowed = [s for s in real[site.kind][1][b].nonzero().flatten().tolist() if site.kind != "D" or s <= t]
     return (keys[allowed] @ query / math.sqrt(len(query))).softmax(0)

@@ -139,10 +139,10 @@ def test_absent_gradients_are_passed_over(data):
 @pytest.mark.parametrize(
     ("arguments", "task", "message"),
     [
-        (SVGD, "translation", "no heads to repel"),
+        (SVGD, "translation", "no site of the model has trainable projections"),
         ((*SVGD, "--repulsion", '{"method": "svgd", "alpha": -1}'), "headroom_translation", "--repulsion .*alpha: "),
         ((*SVGD, "--repulsion", '{"method": "svgd", "strength": 2}'), "headroom_translation", "strength: Input"),
-        ((*SVGD, "--repulsion", '{"method": "svgd", "sites": ["X"]}'), "headroom_translation", "'X' names no sites"),
+        ((*SVGD, "--repulsion", '{"method": "svgd", "sites": ["X"]}'), "headroom_translation", "unknown sites 'X'"),
         ((*SVGD, "--repulsion", '{"method": "drophead"}'), "headroom_translation", "does not rewrite gradients"),
     ],
 )
@@ -155,7 +155,7 @@ def test_half_precision_weights_are_refused(data):
     from fairseq.optim import build_optimizer
 
     trainer = make_trainer(data, *SVGD)
-    with pytest.raises(HeadroomError, match="need float32 weights"):
+    with pytest.raises(HeadroomError, match="needs float32 weights"):
         build_optimizer(trainer.cfg.optimizer, list(trainer.model.bfloat16().parameters()))
 
 

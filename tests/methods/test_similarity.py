@@ -1,4 +1,4 @@
-"""How alike heads are, worked by hand, and linear CKA by another road: Gram matrices of tokens."""
+"""Similarity of heads, worked by hand, and linear CKA by another method: Gram matrices of tokens."""
 
 import math
 
@@ -74,7 +74,7 @@ class TestDistanceAndKernel:
         assert mean_kernel(heads).item() == pytest.approx((2**-0.5 + 2**-2.0 + 2**-2.5) / 3)
 
     def test_most_heads_the_same(self):
-        # six of the ten pairs coincide: the width is 0, and the kernel tells only whether heads coincide
+        # six of the ten pairs coincide: the width is 0, and the kernel only indicates whether heads coincide
         assert mean_kernel(torch.tensor([[[1.0], [1.0], [1.0], [1.0], [7.0]]])).item() == pytest.approx(0.6)
 
     def test_degenerate_and_single(self):

@@ -1,4 +1,4 @@
-"""Planted heads go through pointing and labelling: found where they are, and not in the controls."""
+"""Planted heads are detected by attention statistics and roles, and not in the controls."""
 
 import random
 
@@ -212,8 +212,10 @@ def test_moved_arcs_keep_their_distances_and_leave_their_place():
         assert place in (2, 4, 5)
         assert {other - place for other in found[place]} == {-2, -1}
     assert {next(iter(moved(arcs, ALL, random.Random(seed)))) for seed in range(20)} == {2, 4, 5}
-    assert moved({0: frozenset({5})}, ALL, random.Random(1)) == {}, "there is no other place for it"
-    assert moved({1: frozenset({0})}, {0, 1, 2, 4}, random.Random(1)) == {2: {1}}, "a unit without pieces is no place"
+    assert moved({0: frozenset({5})}, ALL, random.Random(1)) == {}, "no other position"
+    assert moved({1: frozenset({0})}, {0, 1, 2, 4}, random.Random(1)) == {2: {1}}, (
+        "not the position of a unit without pieces"
+    )
 
 
 def test_two_moved_arcs_never_ask_the_same_word():

@@ -1,4 +1,4 @@
-"""A study with an arm of every method in both tasks; what a changed key of arms reruns: their own runs, no others."""
+"""A study with an arm of every method in both tasks; a changed key of an arm reruns only its own runs."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from reruns.jobs import FOLLOWING, SCORED, Jobs, Row
 
 TASKS = ("translation", "classification.pairs")
 FIRST = {"first": {"method": "baseline"}}
-"""What the others are compared with; it stays as it is, and so does all that looks at its run alone."""
+"""The reference arm; neither it nor the jobs that depend only on its run are rerun."""
 
 STUDY: dict[str, Any] = {
     "device": "cuda",
@@ -47,7 +47,7 @@ def changed(arms: int) -> Jobs:
 
 
 def rows_of_arms() -> list[Row]:
-    """Return a row per key: it changes in every arm that has it, of both tasks, and each of these arms is trained anew.
+    """Return a row per key: it changes in every arm that has it, of both tasks, and each of these arms is retrained.
 
     One dry run shows a dozen keys so: the jobs of different arms are different jobs.
     """

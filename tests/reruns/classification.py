@@ -1,4 +1,4 @@
-"""What a changed key of a classification task reruns."""
+"""The jobs that a changed key of a classification task reruns."""
 
 from reruns.jobs import (
     BOTH_LABELLED,

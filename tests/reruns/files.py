@@ -1,4 +1,4 @@
-"""What an edited file reruns: every stage's own module, modules that stages share, and files of one's own."""
+"""The jobs that an edited file reruns: every stage's own module, modules that stages share, and the user's files."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""Jobs of the tiny study by what they follow from, and rows of the tables of reruns."""
+"""Jobs of the tiny study by their upstream jobs, and rows of the tables of reruns."""
 
 from collections.abc import Iterable, Mapping
 from itertools import zip_longest
@@ -40,7 +40,7 @@ def total(*parts: Jobs) -> Jobs:
 def together(rows: Iterable[Row]) -> list[Row]:
     """Return rows as fewer dry runs: a key of translation and one of classification at a time.
 
-    What reruns many jobs stands beside what reruns few, so that a key that reruns those of the other task shows.
+    Rows that rerun many jobs are next to rows that rerun few, so that a rerun of the other task's jobs is detected.
     """
     by_task: dict[str, list[Row]] = {"translation": [], "classification": []}
     alone = []

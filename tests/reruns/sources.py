@@ -1,4 +1,4 @@
-"""What a changed key reruns in the studies of `reruns.studies`: of text, models and trees from elsewhere."""
+"""The jobs that a changed key reruns in the studies of `reruns.studies`: external text, models and trees."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ SELF_ATTENTIVE = dict.fromkeys(OF_A_CLASSIFIER.split(), 1)
 LABELLED = {**SELF_ATTENTIVE, **OF_TREES, "relevance": 1}
 TRANSLATED = {name: 1 for name in LABELLED if name != "removal_labelled"} | {"pruning": 4, "removal": 1}
 LOOKED_AT = {name: count for name, count in TRANSLATED.items() if name not in ("parameters", "particles")}
-"""What follows new text for a model that is not trained on it: its weights stay."""
+"""Jobs downstream of new text for a model that is not trained on it: its weights do not change."""
 
 OTHER_FAR = ("packaged", "hops")
 """Tasks whose far domains are not those of the first task of their study."""

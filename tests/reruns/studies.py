@@ -1,4 +1,4 @@
-"""Studies of text, models and trees from elsewhere, one run per task.
+"""Studies with external text, models and trees, one run per task.
 
 Nothing of them is ever trained or fetched: every output is an empty file (`plans.pretend_finished`).
 """
@@ -101,7 +101,7 @@ STUDIES: Mapping[str, Mapping[str, Any]] = {
 
 
 def write_files(root: Path) -> None:
-    """Write the files of one's own that the studies name; Snakemake asks for no more than that they are there."""
+    """Write the user's files that the studies name; Snakemake only requires that they exist."""
     for name in FILES:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(f"{name}\n")

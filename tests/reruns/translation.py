@@ -1,4 +1,4 @@
-"""What a changed key of translation reruns."""
+"""The jobs that a changed key of translation reruns."""
 
 from reruns.jobs import (
     CONTROLS,

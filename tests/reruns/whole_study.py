@@ -1,4 +1,4 @@
-"""What a changed key of the whole study reruns."""
+"""The jobs that a changed key of the whole study reruns."""
 
 from reruns.jobs import (
     EVERY_PAIR,
@@ -18,7 +18,7 @@ from reruns.jobs import (
 )
 
 SWEEPS = {"ablation": 2, "keep_one": 2, "pruning": 3, "pruning_sites": 2, "pruning_epochs": 8}
-"""Rules that `shards` cuts: the tables are the same, but are made of other files."""
+"""Rules that `shards` splits: the tables are the same, but have other inputs."""
 
 WHOLE_STUDY = [
     Row("study", {"study": "other"}, total(EVERY_SET, EVERY_PAIR)),

@@ -1,4 +1,4 @@
-"""What is said of a wrong configuration, beyond what the models themselves say."""
+"""Error messages on configurations, in addition to those of the models."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ class TestKey:
 
     @pytest.mark.parametrize("key", [1, None, True, False, 0.5])
     def test_is_text(self, key: Any) -> None:
-        message = f"{key}: a key is text; write it in quotes (found: {key!r})"
+        message = f"{key}: not text; write the key in quotes (found: {key!r})"
         assert wrong({key: 1}) == f"configuration, key {message}"
         assert wrong({"classification": {key: {}}}) == f"configuration, key classification.{message}"
 
@@ -43,7 +43,7 @@ class TestKey:
         found = wrong(
             {"translation": {"model": {"width": 16, "heads": 2}, "arms": {"x": {"method": "svgd", "heads": 3}}}}
         )
-        assert found == "configuration, key translation.arms.x.heads: width 16 is not a multiple of heads 3"
+        assert found == "configuration, key translation.arms.x.heads: 3 does not divide the width 16; give a divisor"
 
 
 @pytest.mark.parametrize("name", ["translation", "-x", "a b", "x" * 61, "²/³"])
@@ -66,10 +66,10 @@ def test_values_whose_files_would_have_one_name() -> None:
     ("text", "reason"),
     [
         ("", "empty text"),
-        ("a\tb", "cannot be printed"),
-        ("\x00", "cannot be printed"),
+        ("a\tb", "control character"),
+        ("\x00", "control character"),
         ("{run}", "a brace"),
-        ("-x", "a hyphen at the start"),
+        ("-x", "starts with a hyphen"),
     ],
 )
 def test_texts_that_no_path_or_command_can_have(text: str, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Encoders to start from, in the configuration and on the command line."""
+"""Initial encoders, in the configuration and on the command line."""
 
 import argparse
 
@@ -58,8 +58,8 @@ def test_sources_share_flags_of_one_name():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--source", "self-attentive", "--layers", "2"], "--layers: has no meaning here with --source self-attentive"),
-        (["--hops", "2"], "--hops: has no meaning here with --source new"),
+        (["--source", "self-attentive", "--layers", "2"], "--layers: does not apply with --source self-attentive"),
+        (["--hops", "2"], "--hops: does not apply with --source new"),
         (["--source", "self-attentive", "--hops", "0"], "--hops 0: input should be greater than 0"),
         (["--source", "self-attentive", "--penalty", "-1"], "--penalty -1: input should be greater than or equal to 0"),
     ],

@@ -20,7 +20,7 @@ def test_sets_of_online_text_by_name():
 
 @pytest.mark.parametrize("given", [{}, {"url": "https://x.org/a.tar", "path": "b"}])
 def test_a_released_model_is_in_one_place(given):
-    with pytest.raises(ValidationError, match="give one of the two"):
+    with pytest.raises(ValidationError, match="give either"):
         ReleasedModel(**given)
 
 

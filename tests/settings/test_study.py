@@ -33,33 +33,34 @@ def test_a_task_alone():
 @pytest.mark.parametrize(
     ("configuration", "message"),
     [
-        ({}, "a study needs a task: give the key translation, or classification, or both"),
-        ({"translation": None}, "a study needs a task"),
+        ({}, "no task; give the key translation, or classification, or both"),
+        ({"translation": None}, "no task; give"),
         (
             {"classification": {"my task": {}}},
             "key classification.my task: 'my task' cannot name a classification task",
         ),
-        ({"translation": {"arms": {"my arm": {"method": "svgd"}}}}, "'my arm' is not a name"),
+        ({"translation": {"arms": {"my arm": {"method": "svgd"}}}}, "invalid name 'my arm'"),
         ({"seeds": [1, 1], "translation": {}}, "seeds: a seed is given twice"),
         (
             {"seeds": [1], "classification": {"rte": {"detailed_seeds": 2}}},
-            "classification.rte.detailed_seeds: 2 is more than the 1 of seeds",
+            "classification.rte.detailed_seeds: 2 exceeds the number of seeds; give at most 1",
         ),
         (
             {"classification": {"rte": {"ablation": {"far_sets": ["news"]}}}},
-            "classification.rte.ablation.far_sets: 'news' is no far domain of the corpus, which has far",
+            "classification.rte.ablation.far_sets: 'news' is not a far domain of the corpus; choose from far",
         ),
         (
             {"classification": {"rte": {"corpus": {"source": "generated", "valid": 20}, "scores": {"examples": 11}}}},
-            "classification.rte.scores.examples: 11 is more than the 10 examples of `choose`",
+            "classification.rte.scores.examples: 11 exceeds the examples of `choose`; give at most 10",
         ),
         ({"classification": {"rte": {"encoder": {"source": "new", "heads": 7}}}}, "key classification.rte.encoder"),
         ({"gpus": 0, "translation": {}}, "key gpus: input should be greater than 0 (found: 0)"),
-        ({"gpus": 2, "translation": {}}, "gpus: 2 of them need device: cuda, and it is auto; leave gpus out"),
-        ({"gpus": 2, "device": "cpu", "translation": {}}, "gpus: 2 of them need device: cuda, and it is cpu"),
+        ({"gpus": 2, "translation": {}}, "gpus: 2 require device: cuda, which is auto; leave gpus out"),
+        ({"gpus": 2, "device": "cpu", "translation": {}}, "gpus: 2 require device: cuda, which is cpu"),
         (
             {"gpus": 2, "device": "cuda", "translation": {"training": {"update_frequency": 3}}},
-            "translation.training.update_frequency: 2 gpus cannot share 3; make it a multiple of 2, and max_tokens so",
+            "translation.training.update_frequency: 2 gpus cannot share 3; make it a multiple of 2, and "
+            "max_tokens smaller",
         ),
         (
             {"gpus": 3, "device": "cuda", "classification": {"rte": {"training": {"batch_size": 32}}}},

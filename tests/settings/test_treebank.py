@@ -25,7 +25,7 @@ def test_a_treebank_can_be_named():
     [
         (
             {"translation": {**CATALOGUE, "treebank": {"source": "generated"}}},
-            r"translation\.treebank\.source: the text",
+            r"translation\.treebank\.source: text that is not generated",
         ),
         ({"classification": {"x": {**CATALOGUE, "treebank": {"source": "generated"}}}}, r"classification\.x\.treebank"),
         ({"translation": {"treebank": {"source": "trees"}}}, r"key translation\.treebank\.source: 'trees' is unknown"),

@@ -1,4 +1,4 @@
-"""Command lines of the stages that look at a trained run, for tests."""
+"""Command lines of the stages that load a trained run, for tests."""
 
 from pathlib import Path
 

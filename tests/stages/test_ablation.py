@@ -1,4 +1,4 @@
-"""The sweeps on a tiny run: every head removed alone, also on halves of a set, and one head kept per site."""
+"""The sweeps on a tiny run: each head removed on its own, also on halves of a set, and one head kept per site."""
 
 import pytest
 from headroom.core import tables

@@ -79,7 +79,7 @@ def test_signature_tells_both_sets() -> None:
 
 
 def test_one_set_alone_is_a_clear_error() -> None:
-    with pytest.raises(HeadroomError, match="nothing to compare"):
+    with pytest.raises(HeadroomError, match="fewer than two comparable sets"):
         rows_of(ablation({"test": EFFECTS}))
 
 

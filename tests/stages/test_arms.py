@@ -156,7 +156,7 @@ def test_shares_of_heads_that_can_go(tmp_path: Path) -> None:
 
 
 def test_a_model_that_scores_nothing_is_left_out(tmp_path: Path) -> None:
-    """BLEU of a model trained too little is 0: there is no share of it."""
+    """BLEU of a model trained too little is 0: shares of it are undefined."""
     runs = [curve("baseline", 1, [0.0] * 5, full=0.0), curve("baseline", 2, [20.0] * 5), curve("svgd", 1, [20.0] * 5)]
     table = compared(tmp_path, curves=runs)
     mean = one(table, "removable_share_mean", "baseline")
@@ -213,10 +213,15 @@ def test_without_tables_there_is_nothing_to_tell(tmp_path: Path) -> None:
 
 
 def test_a_run_of_no_known_arm_is_named(tmp_path: Path) -> None:
-    with pytest.raises(HeadroomError, match=r"run 'translation.svgd.seed1' is of none of the arms baseline"):
+    with pytest.raises(
+        HeadroomError,
+        match=r"run 'translation.svgd.seed1': unknown arm of translation; expected one "
+        r"of "
+        r"baseline",
+    ):
         compared(tmp_path, ALONE, evaluation=[evaluation("svgd", 1)])
 
 
 def test_a_run_of_no_known_task_is_named(tmp_path: Path) -> None:
-    with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1' is of none of the tasks translation"):
+    with pytest.raises(HeadroomError, match=r"run 'sst2.svgd.seed1': unknown task; expected one of translation"):
         compared(tmp_path, evaluation=[evaluation("svgd", 1, task="sst2")])

@@ -1,4 +1,4 @@
-"""The trace stage: maps of heads with roles, between words, on sentences of a fitting length."""
+"""The stage `attention_maps`: maps of heads with roles, between words, on sentences of suitable length."""
 
 import json
 
@@ -97,7 +97,7 @@ def test_weights_are_those_of_the_model(toy, model, tmp_path):
         sum(piece.startswith("▁") for piece in model.source.pieces.encode(text)[: place + 1]) - 1
         for place in range(len(rows))
     ]
-    # the words of the generated text are those between spaces, but for the full stop at the end
+    # the words of the generated text are those between spaces, except the full stop at the end
     first = rows[[place for place, word in enumerate(words) if word == 0]].mean(0)
     expected = float(first[[place for place, word in enumerate(words) if word == 1]].sum())
     assert found["weights"][0][1] == pytest.approx(expected, abs=0.0051)

@@ -1,4 +1,4 @@
-"""The observe stage on tiny models of both tasks."""
+"""The stage `attention_stats` on tiny models of both tasks."""
 
 import pytest
 import torch
@@ -151,7 +151,7 @@ def test_classifiers_too(own, tmp_path):
     assert set(table["epoch"]) == {3}
     assert set(rows(table, measure="relation", trees="gold")["count"]) == {1}
     model = ClassificationModel.load(own / "epoch3", "cpu", "eager")
-    # by hand: "doggy" is cut into letters; attention from it is the mean over these, and to it the sum
+    # by hand: "doggy" is split into letters; attention from it is the mean over these, and to it the sum
     expected = torch.zeros(2, 4)
     maps = {}
     batch = model.batches(type(toy_text())(["the doggy sees cats"], None, ["no"]), examples=1)[0]

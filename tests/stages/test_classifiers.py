@@ -1,4 +1,4 @@
-"""Every stage of a classifier: one of our own in a directory, and a self-attentive one that is made by stages."""
+"""Every stage on classifiers: one in a local directory, and a self-attentive one made by the stages."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -207,7 +207,7 @@ def test_learned_gates_and_their_controls(made, tmp_path, way):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("the dog\ta cat\tmaybe", r"test\.tsv, line 32: the label 'maybe' is not among the declared ones: contradict"),
+        ("the dog\ta cat\tmaybe", r"test\.tsv, line 32: undeclared label 'maybe'; use one of contradict"),
         ("the dog\tneutral", r"test\.tsv, line 32 has 2 columns"),
         ("the dog\t\tneutral", r"test\.tsv, line 32: a sentence is empty"),
     ],

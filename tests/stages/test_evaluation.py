@@ -1,4 +1,4 @@
-"""The evaluate stage on a tiny run."""
+"""The stage `evaluation` on a tiny run."""
 
 from headroom.core import tables
 from headroom.core.files import read_lines

@@ -1,4 +1,4 @@
-"""The gate stage on tiny runs of both tasks: tables, pruned models that load, warnings and errors."""
+"""The stage `gates` on tiny runs of both tasks: tables, loadable pruned models, warnings and errors."""
 
 import logging
 from types import SimpleNamespace
@@ -143,7 +143,7 @@ def from_the_start(toy, place, *more, seed=1):
     return {path.stem: path for path in (place / "run").iterdir()}
 
 
-def anew(toy, checkpoint, place, *more):
+def from_scratch_table(toy, checkpoint, place, *more):
     """Train it further, judge it, and return the table."""
     flags = [*looking_at(toy, checkpoint), *QUICK, *BRIEF, "--setting", "0.01", *more]
     model = ["--other", str(place / "run" / "epoch2.pt"), "--training", str(place / "training.csv")]
@@ -155,7 +155,7 @@ def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
     checkpoints = from_the_start(toy, tmp_path, seed=2**31 + 1)
     model = TranslationModel.load(checkpoints["epoch2"], toy.data, "cpu")
     assert [len(live.kept) for live in model.live_sites] == [2, 4, 4, 0, 4, 3]
-    table = anew(toy, lively_checkpoint, tmp_path)
+    table = from_scratch_table(toy, lively_checkpoint, tmp_path)
     assert set(zip(table["method"], table["start"], table["setting"], table["kept"])) == {
         ("scratch", "scratch", 0.01, 17)
     }
@@ -216,14 +216,14 @@ def test_a_random_layout_has_as_many_heads(toy, lively_checkpoint, tmp_path):
         (tmp_path / draw).mkdir()
         checkpoints = from_the_start(toy, tmp_path / draw, "--random-draw", draw, "--last-only")
         assert set(checkpoints) == {"epoch2"}
-        table = anew(toy, lively_checkpoint, tmp_path / draw, "--random-draw", draw)
+        table = from_scratch_table(toy, lively_checkpoint, tmp_path / draw, "--random-draw", draw)
         assert set(zip(table["method"], table["draw"], table["kept"])) == {("random-scratch", int(draw), 17)}
         layouts += set(table["removed"])
     assert len({*layouts, PROFILE}) == 3
 
 
 def test_a_training_without_an_epoch_after_the_first_is_refused(toy, tmp_path):
-    with pytest.raises(HeadroomError, match="--rewound: no epoch is left after the first"):
+    with pytest.raises(HeadroomError, match="--rewound: training ends with the first epoch"):
         from_the_start(toy, tmp_path, "--rewound", str(toy.checkpoints[0]), "--epochs", "1")
 
 
@@ -241,7 +241,7 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
     table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["start"], table["total_updates"])) == {(start, 56)}
     assert ("still improving" in caplog.text) == (start == "falling")
-    assert "neither 0 nor 1 yet" in caplog.text  # six updates decide nothing
+    assert "neither 0 nor 1; train longer" in caplog.text  # six updates decide nothing
 
 
 @pytest.mark.parametrize(
@@ -250,10 +250,10 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
         (["--penalties", "0"], "--penalties"),
         (["--penalties", "-0.1"], "greater than 0"),
         (["--penalties", "0.1", "0.1"], "penalties: a value is given twice"),
-        (["--method", "exact", "--kept-shares", "1.5"], "kept_shares: 1.5 is no share of the heads"),
-        (["--method", "controls"], "the control `gradient` needs scores"),
-        (["--scope", "X"], "no site is in scope 'X'"),
-        (["--training", "none.csv"], "cannot read the table none.csv"),
+        (["--method", "exact", "--kept-shares", "1.5"], "kept_shares: 1.5 is out of range"),
+        (["--method", "controls"], "--scores: missing; give the table"),
+        (["--scope", "X"], "scope 'X': contains no site"),
+        (["--training", "none.csv"], "none.csv: cannot read the table"),
     ],
 )
 def test_what_cannot_be_run_is_told_first(toy, lively_checkpoint, tmp_path, more, message):
@@ -264,5 +264,7 @@ def test_what_cannot_be_run_is_told_first(toy, lively_checkpoint, tmp_path, more
 
 def test_models_of_two_shapes_cannot_be_compared():
     full, other = (SimpleNamespace(sites=[Site("E", layer + 1, 4) for layer in range(layers)]) for layers in (2, 1))
-    with pytest.raises(HeadroomError, match="--other has the sites E1, --checkpoint E1 E2: give two models of one sh"):
+    with pytest.raises(
+        HeadroomError, match="--other: the sites are E1, of --checkpoint E1 E2; give models of the same sh"
+    ):
         from_scratch.removed_from(other, full)

@@ -1,4 +1,4 @@
-"""Training stages with several processes: one of them killed, an error in one, and what goes on afterwards."""
+"""Training stages with several processes: one of them killed, an error in one, and resuming."""
 
 import os
 import signal
@@ -48,7 +48,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def start(task, made):
-    """Return what starts the stage in a directory, with its log there; it is ended with the test."""
+    """Return a function that starts the stage in a directory, with its log there; it is terminated after the test."""
     started = []
 
     def call(place, *more, epochs):
@@ -71,7 +71,7 @@ def start(task, made):
 
 @pytest.fixture
 def finish(start):
-    """Return what runs the stage to its end."""
+    """Return a function that runs the stage to its end."""
 
     def call(place, *more, epochs):
         status = start(place, *more, epochs=epochs).wait(PATIENCE)
@@ -96,7 +96,7 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, star
     assert not any(process.is_running() for process in both)
     said = log.read_text()
     assert said.splitlines()[-1].startswith("error: process ")
-    assert "of 2 that train together was killed (for want of memory?), and so all were ended" in said
+    assert "of 2: killed (out of memory?), all were stopped" in said
     assert "Traceback" not in said
     assert not (cut / "run").exists()
     find = training.last_whole_epoch if task == "translation" else lambda work: records.last_whole_epoch(work)[0]
@@ -105,7 +105,7 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, star
 
     epochs = done + 1 if task == "translation" else 12  # a classifier's rate depends on the number of epochs
     finish(cut, epochs=epochs)
-    assert f"going on after epoch {done}" in log.read_text()
+    assert f"resuming after epoch {done}" in log.read_text()
     finish(tmp_path / "whole", epochs=epochs)
     for epoch in range(1, epochs + 1):
         for name in ("epoch{}.pt",) if task == "translation" else ("epoch{}/model.safetensors", "epoch{}/config.json"):
@@ -117,7 +117,7 @@ def test_another_number_of_processes_starts_clean(finish, tmp_path):
     finish(tmp_path, epochs=1)
     assert "|processes:2|" in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
     finish(tmp_path, "--processes", "1", epochs=1)
-    assert "other settings, data or code: starting clean" in (tmp_path / "log").read_text()
+    assert "other settings, data or code; starting from scratch" in (tmp_path / "log").read_text()
     assert "processes" not in tables.TRAINING.read(tmp_path / "losses.csv")["signature"][0]
 
 

@@ -1,4 +1,4 @@
-"""The prune stage on a tiny run: every order, its controls, and their points."""
+"""The stage `pruning` on a tiny run: every order, its controls, and their points."""
 
 import pytest
 from headroom.core import tables
@@ -107,7 +107,7 @@ def test_an_ablation_of_another_set_is_refused_before_any_decoding(
 ):
     monkeypatch.setattr(judging, "comparisons", lambda *_: pytest.fail("decoded"))
     given = arguments(toy, inputs, tmp_path / "curves.csv", lively_checkpoint)
-    with pytest.raises(HeadroomError, match=r"ablation\.csv has no scores by ablation at epoch 2, chosen on far"):
+    with pytest.raises(HeadroomError, match=r"ablation\.csv: no scores by ablation at epoch 2, chosen on far"):
         pruning.main([*given, "--ablation", str(inputs / "ablation.csv"), "--score-on", "far"])
     assert not (tmp_path / "curves.csv").exists()
 

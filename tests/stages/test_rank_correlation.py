@@ -176,7 +176,7 @@ def test_signature_tells_both_tables(tmp_path: Path) -> None:
 
 class TestMistakes:
     def test_one_criterion_alone(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match="nothing to compare"):
+        with pytest.raises(HeadroomError, match="fewer than two criteria"):
             agreement(tmp_path, relevance(tmp_path))
 
     def test_tables_of_different_runs(self, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ class TestMistakes:
             agreement(tmp_path, scores(tmp_path, epoch=9), relevance(tmp_path))
 
     def test_a_head_that_one_table_lacks(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match=r"relevance\.csv has a score of head D1:4 by relevance, .*scores\.csv"):
+        with pytest.raises(HeadroomError, match=r"scores\.csv: no score of head D1:4 by .*, but .*relevance\.csv"):
             agreement(tmp_path, scores(tmp_path, RISING[:-1]), relevance(tmp_path))
 
     def test_several_runs_in_one_table(self, tmp_path: Path) -> None:
@@ -211,5 +211,5 @@ class TestMistakes:
 
     def test_an_empty_table(self, tmp_path: Path) -> None:
         path = written(tmp_path / "relevance.csv", [], tables.RELEVANCE)
-        with pytest.raises(HeadroomError, match="the table has no row"):
+        with pytest.raises(HeadroomError, match="the table is empty"):
             agreement(tmp_path, scores(tmp_path), ["--relevance", path])

@@ -1,4 +1,4 @@
-"""The stage: from a finished classifier to a run that every experiment can look at."""
+"""The stage: from a finished classifier to a run for all experiments."""
 
 import json
 
@@ -58,13 +58,13 @@ def test_an_encoder_without_a_classifier_is_refused(corpus, tmp_path):
 
 
 def test_a_missing_directory_is_named_as_the_configuration_does(corpus, tmp_path):
-    with pytest.raises(HeadroomError, match=r"^released\.path: there is no directory "):
-        adopted(corpus, tmp_path / "nowhere", tmp_path)
+    with pytest.raises(HeadroomError, match=r"^released\.path: no directory "):
+        adopted(corpus, tmp_path / "missing", tmp_path)
 
 
 @pytest.mark.parametrize("where", [[], ["--path", "mine", "--name", "owner/mine"]])
 def test_one_place_is_named(corpus, tmp_path, where):
-    with pytest.raises(HeadroomError, match="give one of the two"):
+    with pytest.raises(HeadroomError, match="give either"):
         released.main(
             ["--task", "classification", *where, "--corpus", str(corpus), "--checkpoint", str(tmp_path / "run/epoch1")]
         )

@@ -1,4 +1,4 @@
-"""The attribute stage on a tiny run and a tiny classifier."""
+"""The stage `relevance` on a tiny run and a tiny classifier."""
 
 import logging
 import math

@@ -1,4 +1,4 @@
-"""The remove stage on a tiny run: a sliced checkpoint that translates as the masked model does."""
+"""The stage `removal` on a tiny run: a sliced checkpoint with the translations of the masked model."""
 
 import pytest
 from headroom.core import tables
@@ -74,12 +74,12 @@ def test_a_difference_would_be_seen(toy, lively, lively_checkpoint):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--heads", "E1:5"], "head E1:5 does not exist: site E1 has 4 heads"),
-        (["--heads", "E3:1"], "head E3:1 does not exist: the model's sites are"),
-        (["--heads", "E1:0"], "'E1:0' is not a head"),
+        (["--heads", "E1:5"], "head E1:5: does not exist; site E1 has 4 heads"),
+        (["--heads", "E3:1"], "head E3:1: does not exist; the model's sites are"),
+        (["--heads", "E1:0"], "head 'E1:0': malformed"),
         (["--heads", "E1:1 E1:1"], "head E1:1 is named twice"),
-        ([], "say what to remove"),
-        (["--scores", "none.csv"], "cannot read the table none.csv"),
+        ([], "heads to remove: not given"),
+        (["--scores", "none.csv"], "none.csv: cannot read the table"),
         (["--heads", "E1:1", "--share", "1.5"], "--share 1.5"),
         (["--heads", "E1:1", "--set", "tset"], "tset.source"),
     ],

@@ -1,4 +1,4 @@
-"""The score stage on a tiny run."""
+"""The stage `scores` on a tiny run."""
 
 import pytest
 from headroom.core import tables

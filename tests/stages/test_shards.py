@@ -1,4 +1,4 @@
-"""A sweep in shards gives the table of the sweep in one job, byte for byte, and nothing is judged twice."""
+"""A sweep in shards gives the table of the sweep in one job, byte for byte, without repeated evaluations."""
 
 from pathlib import Path
 
@@ -78,7 +78,7 @@ def test_a_missing_shard_is_judged_at_the_merge(toy, lively_checkpoint, tmp_path
 def test_shards_of_other_examples_are_refused(toy, lively_checkpoint, tmp_path):
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
     ablation.main([*given, "--examples", "3", "--shard", "1/1", "--output", str(tmp_path / "shard.npz")])
-    with pytest.raises(HeadroomError, match="of other examples or metrics than far: judge all shards again"):
+    with pytest.raises(HeadroomError, match="far: the shards are of other examples or metrics"):
         ablation.main([*given, "--merge", str(tmp_path / "shard.npz"), "--output", str(tmp_path / "merged.csv")])
     assert not (tmp_path / "merged.csv").exists()
 

@@ -1,4 +1,4 @@
-"""What all stages have in common: a quick start, help that lists every setting, wrong values refused in one line."""
+"""Common properties of all stages: fast start, help with every setting, one-line errors for wrong values."""
 
 import importlib
 import inspect

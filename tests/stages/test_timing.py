@@ -1,4 +1,4 @@
-"""The speed stage on a tiny run. Times are not judged: only what is timed and written."""
+"""The stage `timing` on a tiny run. Times are not checked, only the timed models and the tables."""
 
 import pytest
 from headroom.core import tables
@@ -74,7 +74,7 @@ def test_masking_saves_no_work_and_slicing_does(timed):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--batch-sizes", "1", "13"], "13 examples wanted, the set has 12"),
+        (["--batch-sizes", "1", "13"], "13 exceeds the 12 examples of the set"),
         (["--shares", "1.5"], "--shares 1.5"),
         (["--shares", "-0.5"], "--shares -0.5"),
         (["--main", "magnitude"], "no raw scores by magnitude"),

@@ -1,4 +1,4 @@
-"""The training stage, of both tasks: what it hands over, when it resumes and when it starts clean."""
+"""The training stage, of both tasks: its outputs, when it resumes and when it starts from scratch."""
 
 import json
 import logging
@@ -32,7 +32,7 @@ MODEL = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """What each task is trained on, by flag."""
+    """The training inputs of each task, by flag."""
     place = tmp_path_factory.mktemp("made")
     return {
         "translation": {"data": write_data(place / "data")},
@@ -106,7 +106,7 @@ def test_checkpoints_and_table_of_a_classifier_that_is_finished_and_not_repeated
     shutil.rmtree(tmp_path / "run")
     caplog.clear()
     training.main(whole)
-    assert "going on after epoch 2" in caplog.text
+    assert "resuming after epoch 2" in caplog.text
     assert "update" not in caplog.text
     assert same(weights("classification", tmp_path), first)
     assert (tmp_path / "losses.csv").read_bytes() == written
@@ -120,15 +120,15 @@ def test_other_settings_start_clean_and_more_epochs_where_the_rate_depends_on_th
     first = weights(task, tmp_path)
     (tmp_path / "work" / ".state1.pt.half.pt").write_bytes(b"half of it, left by a kill")
     training.main(arguments(task, made, tmp_path, epochs=2))
-    assert ("going on after epoch 1" in caplog.text) == (task == "translation")
-    assert ("starting clean" in caplog.text) == (task == "classification")
+    assert ("resuming after epoch 1" in caplog.text) == (task == "translation")
+    assert ("starting from scratch" in caplog.text) == (task == "classification")
     assert same(weights(task, tmp_path), first) == (task == "translation")
     assert not list((tmp_path / "work").glob(".*"))
 
     caplog.clear()
     (tmp_path / "work" / "notes.txt").write_text("mine")
     training.main(arguments(task, made, tmp_path, "--learning-rate", "0.02"))
-    assert "starting clean" in caplog.text
+    assert "starting from scratch" in caplog.text
     assert not same(weights(task, tmp_path), first)
     states = {"epoch1.pt", "state1.pt"} if task == "translation" else {"epoch1", "states"}
     assert {path.name for path in (tmp_path / "work").iterdir()} == {"notes.txt", "fingerprint", "epoch1.json", *states}
@@ -146,7 +146,7 @@ def test_a_training_in_jobs_is_the_training_in_one(task, tmp_path, made, caplog)
         assert not (cut / "run").exists()
     caplog.clear()
     training.main(arguments(task, made, cut, epochs=3))
-    assert "going on after epoch 2" in caplog.text
+    assert "resuming after epoch 2" in caplog.text
     assert all(same(weights(task, cut, epoch), weights(task, whole, epoch)) for epoch in (1, 2, 3))
     one, other = (tables.TRAINING.read(place / "losses.csv") for place in (whole, cut))
     assert list(one["measure"]) == list(other["measure"])
@@ -248,7 +248,7 @@ class TestMistakes:
     @pytest.mark.parametrize("until", ["0", "-1", "1.5", "two"])
     def test_a_job_ends_with_an_epoch(self, until, tmp_path, made, capsys):
         error = self.refused("classification", made, tmp_path, capsys, f"--until={until}")
-        assert f"--until {until}: must be the number of an epoch, 1 or more" in error
+        assert f"--until {until}: not an epoch; give a number from 1" in error
 
     @pytest.mark.parametrize("task", TASKS)
     def test_float16_on_the_cpu(self, task, made, tmp_path, capsys):
@@ -259,28 +259,28 @@ class TestMistakes:
     def test_no_place_for_checkpoints(self, made, tmp_path):
         flags = arguments("translation", made, tmp_path)
         place = flags.index("--checkpoints")
-        with pytest.raises(HeadroomError, match="--checkpoints: give the directory that they go to, or --until"):
+        with pytest.raises(HeadroomError, match="--checkpoints: missing; give their directory, or --until"):
             training.main(flags[:place] + flags[place + 2 :])
 
     def test_settings_of_another_method(self, made, tmp_path, capsys):
         error = self.refused("translation", made, tmp_path, capsys, "--alpha", "0.1")
-        assert "--alpha: has no meaning here with --method baseline; leave it out" in error
+        assert "--alpha: does not apply with --method baseline; leave it out" in error
 
-    @pytest.mark.parametrize("name", ["", "nowhere"])
+    @pytest.mark.parametrize("name", ["", "missing"])
     def test_a_directory_that_is_not_prepared(self, name, tmp_path):
         made = {"translation": {"data": tmp_path / name}}
-        with pytest.raises(HeadroomError, match=r"has no dict\.source\.txt: give the directory"):
+        with pytest.raises(HeadroomError, match=r": no dict\.source\.txt; give the output directory"):
             training.main(arguments("translation", made, tmp_path))
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize(("name", "message"), [("encoder", "nowhere has no config.json: give"), ("corpus", "nowh")])
+    @pytest.mark.parametrize(("name", "message"), [("encoder", "missing has no config.json: give"), ("corpus", "nowh")])
     def test_a_directory_that_is_no_encoder_or_corpus(self, name, message, made, tmp_path, capsys):
-        made = {"classification": made["classification"] | {name: tmp_path / "nowhere"}}
+        made = {"classification": made["classification"] | {name: tmp_path / "missing"}}
         assert message in self.refused("classification", made, tmp_path, capsys)
 
     def test_inputs_that_the_encoder_cannot_read(self, made, tmp_path, capsys):
         error = self.refused("classification", made, tmp_path, capsys, "--max-length", "600")
-        assert error == "error: --max-length 600: the encoder reads at most 512 pieces\n"
+        assert error == "error: --max-length 600: exceeds the encoder's maximum; give at most 512\n"
 
     @pytest.mark.parametrize(
         ("file", "content", "message"),
@@ -288,9 +288,9 @@ class TestMistakes:
             (
                 "train.tsv",
                 "sentence\tlabel\nthe dog\tgood\nthe cat\tfine\n",
-                "train.tsv, line 3: the label 'fine' is not among the declared ones",
+                "train.tsv, line 3: undeclared label 'fine'",
             ),
-            *((f"{name}.tsv", "sentence\tlabel\n", f"{name}.tsv has no examples") for name in ("train", "check")),
+            *((f"{name}.tsv", "sentence\tlabel\n", f"{name}.tsv: no examples") for name in ("train", "check")),
         ],
     )
     def test_sets_that_are_not_sound(self, copy, tmp_path, capsys, file, content, message):
@@ -301,5 +301,5 @@ class TestMistakes:
         path = copy["classification"]["corpus"] / "corpus.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "labels": LABELS[::-1]}))
         error = self.refused("classification", copy, tmp_path, capsys)
-        assert "was prepared for the labels neutral, bad, good, and " in error
-        assert "has good, bad, neutral: run headroom encoder again" in error
+        assert "prepared for the labels neutral, bad, good, but " in error
+        assert "has good, bad, neutral; rerun the stage encoder" in error

@@ -1,4 +1,4 @@
-"""The cost stage on a tiny run: interleaved updates, as training makes them."""
+"""The stage `update_cost` on a tiny run: interleaved updates, as in training."""
 
 import json
 
@@ -49,7 +49,7 @@ def test_every_arm_makes_real_updates_from_equal_weights(data, tmp_path):
 @pytest.mark.parametrize(
     ("arms", "message"),
     [
-        ({"plain": {"method": "baseline", "alpha": 0.1}}, "arm plain: --alpha: has no meaning here with --method base"),
+        ({"plain": {"method": "baseline", "alpha": 0.1}}, "arm plain: --alpha: does not apply with --method base"),
         ({"x": {"method": "repel"}}, "arm x: .*'repel'"),
         ({"x": {"method": "svgd", "alpha": -1}}, "arm x: --alpha -1: "),
         ({}, "--settings: no arms; give"),
@@ -62,4 +62,4 @@ def test_mistakes_are_named_before_anything_is_built(data, tmp_path, arms, messa
 
 def test_missing_data_is_named(tmp_path):
     with pytest.raises(HeadroomError, match="no training data"):
-        update_cost.main(arguments(tmp_path / "nowhere", tmp_path / "cost.csv", BASELINE))
+        update_cost.main(arguments(tmp_path / "missing", tmp_path / "cost.csv", BASELINE))

@@ -51,54 +51,55 @@ translation.arms: {baseline: {method: basline}} => key translation.arms.baseline
 translation.arms: {svgd: {method: svgd, alfa: 1}} => key translation.arms.svgd.alfa: no such key
 translation.arms: {svgd: {method: svgd, alpha: -1}}
   => key translation.arms.svgd.alpha:  … greater than or equal to 0 … -1
-translation.arms: {far: {method: spos, sites: [E9]}} => translation.arms.far.sites: the model has no site E9; it has E1
+translation.arms: {far: {method: spos, sites: [E9]}}
+  => translation.arms.far.sites: the model has no site E9; choose from E1
 translation.arms: {bare: {method: headmask, masked: 2}}
-  => translation.arms.bare.masked: 2 of the 2 heads of E1 would leave none
+  => translation.arms.bare.masked: 2 exceeds the heads of E1; give at most 1
 translation.arms: {many: {method: svgd, heads: 32}}
-  => translation.arms.many.heads: width 16 is not a multiple of heads 32
+  => translation.arms.many.heads: 32 does not divide the width 16
 classification.entailment.arms: {decoder: {method: disagreement-output, sites: [D]}}
   => classification.entailment.arms.decoder.sites: an encoder has no site D
 classification.entailment.arms: {odd: {method: baseline, heads: 3}}
-  => classification.entailment.arms.odd.heads: width … is not a multiple of heads 3
+  => classification.entailment.arms.odd.heads: 3 does not divide the width
 translation.pruning.criteria: [gradients]
-  => key translation.pruning.criteria: there is no criterion 'gradients' … gradient-token
+  => key translation.pruning.criteria: unknown criterion 'gradients' … gradient-token
 translation.model.heads: 3 => key translation.model: width 16 is not a multiple of heads 3
 seeds: [1, 2, 1] => seeds: a seed is given twice
 seeds: [1, 2147483649] => seeds: 1 and 2147483649 are 2^31 apart; choose another
 translation.gates.penalties: [0.01, 0] => key translation.gates.penalties.1:  … greater than 0
-translation.gates.kept_shares: [1.5] => key translation.gates: kept_shares: 1.5 is no share of the heads
-translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 is more than the 4 heads in scope E
-translation.gates.from_scratch: [0.5] => key translation.gates: from_scratch: 0.5 is not among the values of lambda
+translation.gates.kept_shares: [1.5] => key translation.gates: kept_shares: 1.5 is out of range
+translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 exceeds scope E; give at most 4
+translation.gates.from_scratch: [0.5] => key translation.gates: from_scratch: 0.5 is not a lambda of hard-concrete.all
 translation.gates.from_scratch_starts: [scratch, scratch]
   => key translation.gates: from_scratch_starts: scratch is given twice
 translation.gates.from_scratch_starts: [rewound] => key translation.gates.from_scratch_starts.0:  … 'rewound-init'
 translation.gates.ways: [hard-concrete.X] => key translation.gates.ways.0:  … 'hard-concrete.E'
 translation.ablation.far_sets: [moon]
-  => translation.ablation.far_sets: 'moon' is no far domain of the corpus, which has far
-translation.detailed_seeds: 5 => translation.detailed_seeds: 5 is more than the 2 of seeds
+  => translation.ablation.far_sets: 'moon' is not a far domain of the corpus; choose from far
+translation.detailed_seeds: 5 => translation.detailed_seeds: 5 exceeds the number of seeds; give at most 2
 translation.removal.share: 1.5 => key translation.removal.share:  … less than or equal to 1 … 1.5
 translation.timing.shares: [0.5, 1.5] => key translation.timing.shares.1:  … less than or equal to 1
 translation.timing.batch_sizes: [1, 64]
   => translation.timing.batch_sizes: a batch of 64 is larger than the test set … translation.corpus.test
-translation.scores.examples: 50 => translation.scores.examples: 50 is more than the 20 examples of `choose`
+translation.scores.examples: 50 => translation.scores.examples: 50 exceeds the examples of `choose`; give at most 20
 translation.corpus.source: internet => key translation.corpus.source: 'internet' is unknown … 'files'
 translation.corpus: {source: sacrebleu}
   => translation.corpus.source: test sets of sacrebleu have no training text … translation.released
 translation.released: {path: here}, translation.arms: {baseline: {method: baseline}}
-  => translation.vocabulary: the model at translation.released has its own … leave this section out
+  => translation.vocabulary: does not apply to the released model at translation.released … leave this section out
 translation: {released: {path: somewhere}}, seeds: [1]
-  => translation.arms: a released model is not trained again; give one arm
+  => translation.arms: a released model is not trained; give one arm
 translation: {released: {path: here}, arms: {baseline: {method: baseline}}}
-  => seeds: the model of translation.released is one run; give one seed
-translation: {released: {path: 'no', url: 'http://x'}} => key translation.released:  … give one of the two
+  => seeds: translation.released is a single run; give one seed
+translation: {released: {path: 'no', url: 'http://x'}} => key translation.released:  … give either
 translation: {released: {path: gone}, arms: {baseline: {method: baseline}}}, seeds: [1]
-  => key translation.released.path: there is no directory or archive gone in
+  => key translation.released.path: no directory or archive gone in
 classification.entailment.released: {path: mine}, seeds: [1]
-  => classification.entailment.arms: a released model is not trained again; give one arm
+  => classification.entailment.arms: a released model is not trained; give one arm
 classification.entailment.released: {path: mine}, classification.entailment.arms: {b: {method: baseline}}, seeds: [1]
-  => classification.entailment.encoder: the model at classification.entailment.released has its own
+  => classification.entailment.encoder: does not apply to the released model at classification.entailment.released
 classification.entailment.corpus: {source: files, valid: valid.tsv, test: test.tsv, labels: [a, b]}
-  => classification.entailment.corpus.train: missing; only a model at classification.entailment.released
+  => classification.entailment.corpus.train: missing; give training text, or a model at
 classification.entailment.encoder.heads: 3
   => key classification.entailment.encoder … width 16 is not a multiple of heads 3
 classification.entailment.encoder: {source: disk}
@@ -113,7 +114,7 @@ classification.translation: {} => key classification.translation: 'translation' 
 """,
     flags=re.M,
 )
-"""What is changed in the tiny study, and what is said of it, with omissions."""
+"""Changes of the tiny study, and their error messages, with omissions."""
 
 
 def ids(value: str) -> str:
@@ -153,10 +154,10 @@ class TestOwnText:
     @pytest.mark.parametrize(
         ("files", "message"),
         [
-            ({"train_target": SENTENCES + "more\n"}, ("text/train.source has 40 lines but text/train.target has 41",)),
+            ({"train_target": SENTENCES + "more\n"}, ("text/train.source: 40 lines, but text/train.target has 41",)),
             (
                 {"test_source": SENTENCES.replace("sentence number 0 of some text", "")},
-                ("text/test.source, line 1 is empty", "remove the pair"),
+                ("text/test.source, line 1: empty line", "remove the pair"),
             ),
             ({"valid_target": ""}, ("text/valid.target is empty", "one sentence a line")),
         ],
@@ -173,7 +174,7 @@ class TestOwnText:
         pair = {"source": "text/none.en", "target": "text/none.de"}
         corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
         ended = bare.snakemake(study=bare.configure({"translation.corpus": corpus}))
-        says(ended, "key translation.corpus.train.source: there is no file text/none.en")
+        says(ended, "key translation.corpus.train.source: no file text/none.en")
         assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
 
 
@@ -181,16 +182,16 @@ class TestOwnClassifier:
     def test_missing_files_are_told_before_any_job(self, bare: Project) -> None:
         corpus = {"source": "files", **dict.fromkeys(("train", "valid", "test"), "none.tsv"), "labels": ["a", "b"]}
         ended = bare.snakemake(study=bare.configure({"classification.entailment.corpus": corpus}))
-        says(ended, "key classification.entailment.corpus.train: there is no file none.tsv")
+        says(ended, "key classification.entailment.corpus.train: no file none.tsv")
         encoder = {"source": "directory", "path": "none"}
         ended = bare.snakemake(study=bare.configure({"classification.entailment.encoder": encoder}))
-        says(ended, "key classification.entailment.encoder.path: there is no directory none")
+        says(ended, "key classification.entailment.encoder.path: no directory none")
         assert not any((bare.root / name).exists() for name in MADE_BY_A_RUN)
 
     @pytest.mark.parametrize(
         ("lines", "message"),
         [
-            ("the dog sings\tmaybe", ("own/train.tsv, line 4: the label 'maybe' is not among", "good, bad")),
+            ("the dog sings\tmaybe", ("own/train.tsv, line 4: undeclared label 'maybe'", "good, bad")),
             ("the dog sings", ("own/train.tsv, line 4 has 1 columns", "expected 2")),
             ("\tgood", ("own/train.tsv, line 4: a sentence is empty",)),
         ],
@@ -225,14 +226,16 @@ def test_corrupt_download(project: Project) -> None:
     corpus = {"source": "catalogue", "dataset": "multi30k", "far": []}
     study = project.configure({"translation.corpus": corpus, "mirror": "mirror", "study": "corrupt"})
     ended = project.snakemake("vocabulary", study=study)
-    says(ended, f"mirror/{file.path}: wrong checksum, expected sha256 {file.sha256}", "replace the file in the mirror")
+    says(
+        ended, f"mirror/{file.path}: checksum mismatch, expected sha256 {file.sha256}", "replace the file in the mirror"
+    )
     nothing_made(project, ended, "corrupt")
 
 
 def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     study = project.configure({"translation.vocabulary.size": 30000})
     ended = project.snakemake("vocabulary", study=study)
-    says(ended, "vocabulary.size is 30000, but the training text allows at most", "set vocabulary.size to")
+    says(ended, "vocabulary.size: 30000 pieces, but the training text allows at most", "set vocabulary.size to")
     assert "rule training_translation:" not in ended.output
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
 
@@ -262,7 +265,7 @@ class TestFinishedStudy:
         checkpoint.write_bytes(whole[: len(whole) // 2])
         table = f"results/tiny/evaluation/{RUN}.csv"
         ended = study.snakemake(table)
-        says(ended, f"{RUN}/epoch2.pt is truncated or not a checkpoint", "train or copy it again")
+        says(ended, f"{RUN}/epoch2.pt: truncated or not a checkpoint", "train or copy it again")
         assert "rule training_translation:" not in ended.output
         assert not (study.root / table).exists()
         checkpoint.write_bytes(whole)
@@ -270,9 +273,9 @@ class TestFinishedStudy:
     @pytest.mark.parametrize(
         ("heads", "message"),
         [
-            ("E9:1", ("head E9:1 does not exist: the model's sites are E1 E2 A1",)),
-            ("E1:1 E1:2 E1:3", ("head E1:3 does not exist: site E1 has 2 heads",)),
-            ("Q1:1", ("'Q1:1' is not a head", "e.g. E3:5")),
+            ("E9:1", ("head E9:1: does not exist; the model's sites are E1 E2 A1",)),
+            ("E1:1 E1:2 E1:3", ("head E1:3: does not exist; site E1 has 2 heads",)),
+            ("Q1:1", ("head 'Q1:1': malformed", "e.g. E3:5")),
             ("A2:1 A2:1", ("head A2:1 is named twice",)),
         ],
     )

@@ -1,4 +1,4 @@
-"""profiles/cluster-generic, for real: its scripts submit jobs to this machine, ask for them and cancel them."""
+"""profiles/cluster-generic, for real: its scripts submit jobs on this machine, query and cancel them."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ SCORES = f"results/tiny/scores/{RUN}.csv"
 
 
 def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Popen[bytes]":
-    """Start Snakemake with the profile; what it says goes to `said`, and once it asks for a job there is `asked`."""
+    """Start Snakemake with the profile; its output goes to `said`, its first status query makes `asked`."""
     (project.root / "asked").unlink(missing_ok=True)
     ask = ("--cluster-generic-status-cmd", f"touch asked; {PROFILE}/status")
     command = ["snakemake", *targets, "--profile", PROFILE, *ask, "--configfile", study]
@@ -80,7 +80,7 @@ def generating(project: Project) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
-    """Start Snakemake on a study's text and what is made of it, and return when the text is being generated.
+    """Start Snakemake on a study's text and its downstream jobs, and return when the text is being generated.
 
     Snakemake knows the job by then: an interrupt between a job's beginning and that would cancel nothing.
     """
@@ -191,5 +191,5 @@ class TestCancelling:
 
 
 def asked(profile: Path, job: str) -> str:
-    """Return what the profile says of a job."""
+    """Return the status of a job by the profile."""
     return subprocess.run([profile / "status", job], capture_output=True, text=True, check=True).stdout.strip()

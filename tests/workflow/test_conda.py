@@ -1,4 +1,4 @@
-"""`snakemake --use-conda`, for real: environments made of envs/*.yaml by a stand-in for conda (stand_in_conda.py)."""
+"""`snakemake --use-conda` with environments from envs/*.yaml by a substitute for conda (stand_in_conda.py)."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def why_not() -> str | None:
     """Return why no environment can be made here, or nothing."""
     here = f"python ={sys.version_info.major}.{sys.version_info.minor}"
     if here != PINNED:
-        return f"envs/*.yaml ask for {PINNED}; the only interpreter that the stand-in for conda can offer is {here}"
+        return f"envs/*.yaml require {PINNED}; the only interpreter of the substitute for conda is {here}"
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--no-deps", "--ignore-installed"]
     quickly = ["--retries", "0", "--timeout", "10"]
     asked = subprocess.run([*pip, *quickly, pins("plain")[0]], capture_output=True, text=True)
@@ -30,7 +30,7 @@ def why_not() -> str | None:
 
 
 def pins(name: str) -> list[str]:
-    """Return what an environment takes from pip."""
+    """Return an environment's packages from pip."""
     described = yaml.safe_load((ROOT / "envs" / f"{name}.yaml").read_text())
     assert PINNED in described["dependencies"]
     lines: list[str] = described["dependencies"][-1]["pip"]
@@ -75,7 +75,7 @@ def made(project: Project) -> dict[str, Path]:
 
 
 def asked(environment: Path, question: str) -> str:
-    """Return what the Python of an environment answers."""
+    """Return the output of an environment's Python."""
     code = f"import sys, importlib.util, importlib.metadata as metadata; print({question})"
     python = environment / "bin" / "python"
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
@@ -114,7 +114,7 @@ def test_whole_study_has_the_same_numbers(
     finished: Finished, project: Project, snakemake: Callable[..., Ended]
 ) -> None:
     if not fairseq_can_be_built():
-        pytest.skip("fairseq has no wheel in the cache and cannot be built: there is no C++ compiler")
+        pytest.skip("fairseq has no wheel in the cache and cannot be built: a C++ compiler is missing")
     seen = snakemake(project, "--use-conda")
     assert seen.status == 0, seen.output
     assert sorted(made(project)) == ["plain", "torch"]

@@ -1,4 +1,4 @@
-"""Every wrong configuration is told in a line or two that name the key; every right one gets its dry run."""
+"""Every wrong configuration is reported in one or two lines with the key; every right one gets its dry run."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from whole_project import ROOT, Project, new_project
 
 ENOUGH = 500
 FRAME = re.compile(r"^(WorkflowError.*:|Using workflow specific profile .*| +File \".*\", line \d+, in .*)?$")
-"""What Snakemake prints around a message."""
+"""Snakemake's output around a message."""
 
 Check = Callable[[Mutant], None]
 
@@ -58,7 +58,7 @@ def is_told_well(message: str, mutant: Mutant) -> None:
 
 
 def names_the_key(message: str, mutant: Mutant) -> bool:
-    """Return whether a message names what was changed, what it is part of, or what was checked against it."""
+    """Return whether a message names the changed key, its section, or a key that was checked against it."""
     if not isinstance(mutant.configuration, dict):
         return message == "configuration: Input should be a section of keys"
     text = re.sub(r"^configuration(, key |: )", "", message)
@@ -91,7 +91,7 @@ def as_file(project: Project, mutant: Mutant) -> str:
 
 
 def message_in(output: str) -> str:
-    """Return what a dry run says that failed, without what Snakemake prints around it."""
+    """Return the message of a failed dry run, without Snakemake's output around it."""
     assert "Traceback" not in output, output
     lines = [line for line in output.split("\n") if not FRAME.match(line)]
     assert lines, output
@@ -99,18 +99,18 @@ def message_in(output: str) -> str:
 
 
 def test_mutants_are_taken_or_told() -> None:
-    told = 0
+    reported = 0
 
     def check(mutant: Mutant) -> None:
-        nonlocal told
+        nonlocal reported
         try:
             load_study(mutant.configuration)
         except HeadroomError as error:
-            told += 1
+            reported += 1
             is_told_well(str(error), mutant)
 
     try_mutants(1000, check)
-    assert told >= ENOUGH
+    assert reported >= ENOUGH
 
 
 def test_some_mutants_in_a_terminal(bare: Project) -> None:

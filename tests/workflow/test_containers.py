@@ -1,4 +1,4 @@
-"""The file for container images, as Snakemake writes it from the conda environments. No container is run here."""
+"""The Dockerfile that Snakemake writes from the conda environments. Containers are not run here."""
 
 import os
 import re

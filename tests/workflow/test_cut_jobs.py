@@ -1,4 +1,4 @@
-"""Work cut into more jobs gives the same: sweeps in shards, trainings of a few epochs a job."""
+"""Work split into more jobs has the same results: sweeps in shards, trainings of a few epochs a job."""
 
 import shutil
 from pathlib import Path
@@ -37,7 +37,7 @@ def test_trainings_in_jobs_give_the_same_models(run: str, study: Project, finish
     ended = study.snakemake(table, "--config", "epochs_per_job=1")
     assert ended.status == 0, ended.output
     log = Path("logs/tiny/training") / f"{run}.log"
-    assert "going on after epoch 1" in (study.root / log).read_text()
+    assert "resuming after epoch 1" in (study.root / log).read_text()
     checkpoints = [f"results/tiny/runs/{run}/{name}" for name in CHECKPOINTS[run]]
     for name in checkpoints:
         assert (study.root / name).read_bytes() == (finished.project.root / name).read_bytes(), name

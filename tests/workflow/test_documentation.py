@@ -36,7 +36,7 @@ class TestConfiguration:
     def test_a_stale_page_is_named(self, stale: Path, word: str, tmp_path: Path) -> None:
         changed = tmp_path / stale.name
         changed.write_text(stale.read_text().replace(word, word.replace("seeds", "seed")))
-        with pytest.raises(HeadroomError, match=rf"{re.escape(stale.name)} is out of date; run `make docs`"):
+        with pytest.raises(HeadroomError, match=rf"{re.escape(stale.name)} : out of date; run `make docs`"):
             check(*(changed if page == stale else page for page in WRITTEN))
 
     def test_schema_is_a_schema(self) -> None:
@@ -103,7 +103,7 @@ EXPLAINED = """
 
 
 class TestResultTables:
-    """What the registry says of tables, held against those of the finished tiny study."""
+    """The registry of tables, compared with the tables of the finished tiny study."""
 
     @pytest.fixture(scope="class")
     def files(self, finished: Finished) -> dict[str, list[Path]]:

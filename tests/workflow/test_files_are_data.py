@@ -1,4 +1,4 @@
-"""No file is read in a way in which it could be a program: what the package's own source says, call by call."""
+"""Files are never read by functions that can execute code: a check of all calls in the package's source."""
 
 import ast
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What `gpus` does to the workflow: trainings get more processes and more GPUs, all else stays."""
+"""The effect of `gpus` on the workflow: more processes and GPUs for trainings, no other changes."""
 
 import re
 

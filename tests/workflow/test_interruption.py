@@ -50,6 +50,6 @@ def test_a_killed_training_ends_with_the_same_bits(untrained: Project, finished:
     assert untrained.snakemake("--unlock", warm=False).status == 0
     ended = untrained.snakemake(TABLE, warm=False)  # rerun-incomplete is part of profiles/default
     assert ended.status == 0, ended.output
-    assert "going on after epoch 1" in (untrained.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
+    assert "resuming after epoch 1" in (untrained.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
     for name in CHECKPOINTS:
         assert (untrained.root / name).read_bytes() == (finished.project.root / name).read_bytes()

@@ -1,4 +1,4 @@
-"""The workflow as part of others: as a module of a clone, and deployed from its host, as the catalogue tells users."""
+"""The workflow as part of others: as a module of a clone, and deployed as in the catalogue's instructions."""
 
 import importlib.metadata
 import json
@@ -158,7 +158,7 @@ MOVED = {
 
 
 class TestMoved:
-    """A module whose files are elsewhere, so that a project can have it twice, or files of the same names."""
+    """A module with a prefix, so that a project can contain it twice, or files of the same names."""
 
     @pytest.fixture(params=MOVED)
     def more(self, request: pytest.FixtureRequest) -> str:
@@ -208,7 +208,7 @@ class TestDeployed:
     def repository(self, tmp_path: Path) -> Path:
         """Return a git repository of the project as it is now, tagged v1.0.0."""
         root = new_project(tmp_path / "repository").root
-        author = ["-c", "user.name=nobody", "-c", "user.email=nobody@example.org"]
+        author = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
         for command in (
             ["init", "-q", "-b", "main"],
             ["add", "-A"],
@@ -256,10 +256,10 @@ class TestDeployed:
 
 def hosted(repository: Path, cache: Path) -> dict[str, str]:
     """Return an environment in which git finds a repository in the place of the hosting provider."""
-    told = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{repository}.insteadOf"}
-    told |= {"GIT_CONFIG_VALUE_0": "https://github.com/somebody/headroom", "XDG_CACHE_HOME": str(cache)}
+    reported = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": f"url.{repository}.insteadOf"}
+    reported |= {"GIT_CONFIG_VALUE_0": "https://github.com/somebody/headroom", "XDG_CACHE_HOME": str(cache)}
     inherited = environment("snakemake", "python")
-    return {key: value for key, value in inherited.items() if key != "GITHUB_TOKEN"} | told
+    return {key: value for key, value in inherited.items() if key != "GITHUB_TOKEN"} | reported
 
 
 def snakemake(project: Project, inside: Mapping[str, str], *arguments: str) -> Ended:
@@ -267,7 +267,7 @@ def snakemake(project: Project, inside: Mapping[str, str], *arguments: str) -> E
 
 
 class TestCatalogue:
-    """What the Snakemake workflow catalogue asks of a workflow with standardized usage, README and lint apart."""
+    """The Snakemake workflow catalogue's requirements of standardized usage, except README and lint."""
 
     def test_files_are_where_it_looks(self) -> None:
         assert (ROOT / "workflow" / "Snakefile").is_file()
@@ -307,11 +307,11 @@ missing_files(plan.study), wrong_criteria(plan)
 Sources(Path({workflow!r})).of_stage("scores", "translation")
 print(*{{name.partition(".")[0] for name in set(sys.modules) - before}})
 """
-"""All that rules import, and what they ask of the package."""
+"""All imports of rules, and the functions of the package that they use."""
 
 
 def used_by_rules() -> set[str]:
-    """Return the distributions that are imported when rules are read, but for Snakemake's own."""
+    """Return the distributions that are imported when rules are read, except Snakemake's own."""
     text = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
     found = set(re.findall(r"^\s*(?:import|from) ([\w.]+)", text, flags=re.M))
     modules = sorted(name for name in found if not name.startswith("snakemake"))

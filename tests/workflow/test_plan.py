@@ -1,4 +1,4 @@
-"""What rules ask about a study: its runs and files, the settings of its jobs, and what it names and lacks."""
+"""The plan of a study: its runs and files, the settings of its jobs, and missing files."""
 
 import json
 from typing import ClassVar
@@ -192,7 +192,7 @@ class TestLayoutsTrainedFromTheStart:
 
     def test_need_an_epoch_after_the_first_to_be_rewound_to_that(self):
         gates = {"from_scratch": [0.01], "from_scratch_starts": ["rewound-epoch1"]}
-        with pytest.raises(HeadroomError, match="from_scratch_starts: after epoch 1 no epoch is left"):
+        with pytest.raises(HeadroomError, match="from_scratch_starts: rewound-epoch1 needs an epoch"):
             planned(translation={"training": {"epochs": 1}, "gates": gates})
 
 
@@ -223,15 +223,15 @@ def test_orders_beside_the_scores_come_with_their_tables():
         (by_criteria(["gradient-example", "relevance", "gates"]), []),
         (
             by_criteria(["grad"]),
-            ["translation.pruning.criteria: there is no criterion 'grad'", "translation.pruning.main: "],
+            ["translation.pruning.criteria: unknown criterion 'grad'", "translation.pruning.main: "],
         ),
         (
             by_criteria(["gradient-token"]),
-            ["translation.pruning.main: 'gradient-example' is not among pruning.criteria"],
+            ["translation.pruning.main: 'gradient-example' is not in pruning.criteria"],
         ),
         (
             by_criteria(["gradient-example", "gates"], gates={"ways": []}),
-            ["pruning.criteria of translation: there is no gates"],
+            ["pruning.criteria of translation: "],
         ),
     ],
 )

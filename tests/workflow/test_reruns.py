@@ -39,7 +39,7 @@ def ids(value: object) -> str:
 
 @pytest.fixture(scope="module")
 def pretended(tmp_path_factory: pytest.TempPathFactory) -> Pretended:
-    """Return what gives a project in which another study than the tiny one is finished, though nothing was run."""
+    """Return a function for a project in which another study counts as finished, without running it."""
     made: dict[str, Project] = {}
 
     def project(name: str) -> Project:

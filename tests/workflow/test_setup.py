@@ -91,7 +91,7 @@ class TestLock:
 
 
 def lock_program() -> ModuleType:
-    """Return envs/lock.py, which is no part of a package."""
+    """Return envs/lock.py, which is not part of a package."""
     spec = importlib.util.spec_from_file_location("lock", ENVS / "lock.py")
     assert spec is not None
     assert spec.loader is not None
@@ -101,14 +101,14 @@ def lock_program() -> ModuleType:
 
 
 def installed_here() -> dict[str, dict[str, Any]]:
-    """Return what the libraries of this environment say of themselves, as pip's reports have it."""
+    """Return the metadata of this environment's libraries, in the form of pip's reports."""
     found = importlib.metadata.distributions()
     return {canonicalize_name(one.name): {"version": one.version, "requires_dist": one.requires or []} for one in found}
 
 
 @functools.cache
 def import_graph() -> grimp.ImportGraph:
-    """Return the imports; a criterion imports what computes its scores when the stage `scores` asks for them."""
+    """Return the imports; a criterion imports the computation of its scores when the stage `scores` calls it."""
     options: dict[str, Any] = {"include_external_packages": True, "exclude_type_checking_imports": True}
     graph = grimp.build_graph("headroom", cache_dir=None, **options)
     graph.remove_import(importer="headroom.methods.criteria.gradient", imported="torch")
@@ -187,25 +187,25 @@ class TestWhatIsMissingIsSaidFirst:
     @pytest.mark.parametrize("name", ["python3", "python3.77"])
     def test_no_python(self, make, project, name: str) -> None:
         (project / "bin" / "python3").unlink()
-        assert f"{name} was not found: install Python 3.11" in the_one_line(make("study", f"PYTHON={name}"))
+        assert f"{name}: not found; install Python 3.11" in the_one_line(make("study", f"PYTHON={name}"))
 
     def test_old_python(self, make, project) -> None:
         (project / "bin" / "python3").unlink()
         old = '#!/bin/sh\ncase "$2" in *python_version*) echo 3.9.2;; *) exit 1;; esac\n'
         write_executable(project / "bin" / "python3", old)
         line = the_one_line(make("study"))
-        assert "Python 3.11 or newer is needed, python3 is 3.9.2" in line
+        assert "python3: version 3.9.2 is too old; name Python 3.11 or newer" in line
         assert "make study PYTHON=python3.12" in line
 
     def test_no_venv_module(self, make, project) -> None:
         (project / "bin" / "python3").unlink()
         lacking = f'#!/bin/sh\ncase "$2" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n'
         write_executable(project / "bin" / "python3", lacking)
-        assert "lacks its venv module" in the_one_line(make("study"))
+        assert "module venv is missing" in the_one_line(make("study"))
 
     def test_no_compiler(self, make, project) -> None:
         (project / "bin" / "c++").unlink()
-        assert "C++ compiler is needed to build fairseq" in the_one_line(make("study"))
+        assert "install a C++ compiler to build fairseq" in the_one_line(make("study"))
         assert not (project / ".venv").exists()
 
 
@@ -277,21 +277,21 @@ class TestEnvironment:
         assert seen.stdout.startswith("headroom: the lock has changed")
         assert installed(python) == ["2.0", "1.0", "1.0"]
 
-        (project / ".venv" / "ready").unlink()  # cut off half-way: made anew
+        (project / ".venv" / "ready").unlink()  # interrupted: created again
         (python.parent.parent / "stray").touch()
         seen = ready()
-        assert seen.stdout.startswith("headroom: making .venv")
+        assert seen.stdout.startswith("headroom: creating .venv")
         assert not (python.parent.parent / "stray").exists()
         assert installed(python) == ["2.0", "1.0", "1.0"]
 
         (project / "bin" / "c++").unlink()  # what was built once needs no compiler
         python.unlink()  # the interpreter was removed
-        assert ready().stdout.startswith("headroom: making .venv")
+        assert ready().stdout.startswith("headroom: creating .venv")
         assert installed(python) == ["2.0", "1.0", "1.0"]
 
         done = (project / ".venv" / "ready").read_text()  # the project was moved: programs in .venv have its old path
         (project / ".venv" / "ready").write_text(done.replace(str(project), "/elsewhere"))
-        assert ready().stdout.startswith("headroom: making .venv")
+        assert ready().stdout.startswith("headroom: creating .venv")
 
 
 def write_lock(project: Path, torch: str) -> None:

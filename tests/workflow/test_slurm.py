@@ -1,4 +1,4 @@
-"""The workflow on a real Slurm: a whole study, a training that meets its time limit, a sweep in shards, a GPU."""
+"""The workflow on a real Slurm: a whole study, a training that reaches its time limit, a sweep in shards, a GPU."""
 
 import re
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from whole_project import TINY, Finished, Project, new_project
 pytestmark = pytest.mark.long
 
 RUN = "translation.baseline.seed1"
-# what a cluster without accounting needs, and a first look at jobs after 3 s instead of 10
+# settings of a cluster without accounting, with the first status check after 3 s instead of 10
 HERE = ["--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3"]
 
 
@@ -34,7 +34,7 @@ def submitted(slurm: Slurm, project: Project, *arguments: str, study: str = TINY
 
 
 def jobs_of(slurm: Slurm, project: Project, rule: str) -> list[str]:
-    """Return what Slurm knows of every job of a project's rule, in order of submission."""
+    """Return Slurm's records of the jobs of a project's rule, in order of submission."""
     known = slurm.ask("scontrol", "--oneliner", "show", "job").splitlines()
     here = [job for job in known if f" WorkDir={project.root} " in job]
     return [job for job in here if re.search(rf" Comment=rule_{rule}(_wildcards\S*)? ", job)]
@@ -74,7 +74,7 @@ def test_a_training_that_meets_its_time_limit_goes_on_where_it_was(slurm: Slurm,
     tries = jobs_of(slurm, there, "training_translation")
     assert "JobState=TIMEOUT" in tries[0]
     assert "JobState=COMPLETED" in tries[-1]
-    assert "going on after epoch" in (there.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
+    assert "resuming after epoch" in (there.root / "logs" / "tiny" / "training" / f"{RUN}.log").read_text()
     memory = [int(re.findall(r"MinMemoryNode=(\d+)M", job)[0]) for job in tries]
     assert memory == [4000 * number for number in range(1, len(tries) + 1)]
 

@@ -1,4 +1,4 @@
-"""What docs/walkthrough.md says of files, functions, rooms and names, held against the project."""
+"""Check the files, functions, layers and names in docs/walkthrough.md against the project."""
 
 import ast
 import re
@@ -68,8 +68,8 @@ def test_what_the_walks_name_is_there(path: str, name: str) -> None:
     assert not name or any(function in names_in(other) for other in files)
 
 
-def room(path: str) -> int:
-    """Return how far down a file's room is; rules are above all of them."""
+def layer_of(path: str) -> int:
+    """Return the index of a file's layer, top layer first; -1 for rules."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = [layer.removeprefix("headroom.") for layer in contracts[0]["layers"]]
     return layers.index(path.split("/")[2]) if path.startswith("workflow/headroom/") else -1
@@ -78,13 +78,13 @@ def room(path: str) -> int:
 def test_the_walk_to_an_ablation_row_goes_down_alone() -> None:
     files = list(dict.fromkeys(PATH.findall(section("Walk 1"))))
     assert len(files) <= 12
-    rooms = [room(path) for path in files]
-    assert rooms == sorted(rooms)
+    layers = [layer_of(path) for path in files]
+    assert layers == sorted(layers)
     graph = grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
     modules = [path.removeprefix("workflow/").removesuffix(".py").replace("/", ".") for path in files[1:]]
     for place, module in enumerate(modules):
         imported = graph.find_modules_directly_imported_by(module)
-        assert all(room(file_of(module)) <= room(file_of(other)) for other in imported), module
+        assert all(layer_of(file_of(module)) <= layer_of(file_of(other)) for other in imported), module
         package = module.rpartition(".")[0]  # core/tables is imported as a whole
         importers = {
             *graph.find_modules_that_directly_import(module),
@@ -98,11 +98,13 @@ def file_of(module: str) -> str:
     return f"workflow/{module.replace('.', '/')}.py"
 
 
-def test_rooms_are_those_of_the_package() -> None:
-    named = [cells[0].rstrip("/") for cells in rows(section("Rooms"))]
+def test_layers_are_those_of_the_package() -> None:
+    named = [cells[0].rstrip("/") for cells in rows(section("Layers"))]
     folders = [path.parent.name for path in (ROOT / "workflow" / "headroom").glob("*/__init__.py")]
     assert sorted(named) == sorted(folders)
-    assert [room(f"workflow/headroom/{name}/x.py") for name in named] == sorted(range(1, len(named) + 1), reverse=True)
+    assert [layer_of(f"workflow/headroom/{name}/x.py") for name in named] == sorted(
+        range(1, len(named) + 1), reverse=True
+    )
 
 
 def test_nouns_are_those_of_the_project() -> None:

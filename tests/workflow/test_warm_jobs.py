@@ -1,4 +1,4 @@
-"""What the tests run instead of `snakemake` and of jobs is what they would have run."""
+"""The tests' substitutes for `snakemake` and jobs are equivalent to the originals."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def words(ended: Ended) -> list[str]:
-    """Return what a command said without times, in any order: sets are printed in one that hashes decide."""
+    """Return a command's output without times, sorted: the order of sets depends on hashes."""
     return sorted(WORD.findall(OF_THE_MOMENT.sub("", ended.output)))
 
 

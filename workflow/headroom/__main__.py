@@ -7,53 +7,53 @@ from headroom.core.command import run
 
 GROUPS: dict[str, dict[str, str]] = {
     "Data": {
-        "acquire": "text or trees: generated, of the catalogue, the Hub or sacrebleu, or your own",
+        "acquire": "acquire text or trees: generated, from the catalogue, the Hub or sacrebleu, or your own",
     },
     "Models": {
         "vocabulary": "learn subword pieces and binarise parallel text",
-        "encoder": "prepare the encoder that classifiers start from",
+        "encoder": "prepare the initial encoder of classifiers",
         "training": "train a translation model or a classifier, a checkpoint per epoch",
-        "released": "take a model that others trained",
-        "evaluation": "final scores of a run on every set",
+        "released": "import a released model",
+        "evaluation": "compute the final scores of a run on every set",
         "parameters": "count the parameters of heads, sites and model",
     },
     "Which heads matter": {
-        "scores": "gradient importance of every head at every epoch",
-        "relevance": "relevance of heads by layer-wise relevance propagation",
-        "ablation": "remove each head alone",
+        "scores": "compute the gradient importance of every head at every epoch",
+        "relevance": "compute the relevance of heads by layer-wise relevance propagation",
+        "ablation": "remove each head on its own",
         "keep_one": "keep one head per site",
-        "pruning": "remove more and more heads, by every order and its controls",
-        "settling": "when the important heads settle during training",
-        "agreement": "does ablation agree between sets?",
-        "rank_correlation": "do criteria rank the heads alike?",
+        "pruning": "remove increasing numbers of heads, by every order and its controls",
+        "settling": "measure when head importance stabilises during training",
+        "agreement": "compare the ablation effects of several sets",
+        "rank_correlation": "compare the head rankings of several criteria",
     },
     "What heads do": {
-        "attention_stats": "where every head points: offsets, relations, rare words, confidence",
-        "roles": "roles of heads by where they point",
-        "attention_maps": "attention maps of heads with roles",
-        "diversity": "how alike the heads of a site are",
-        "particles": "heads as particles: norms, kernels, where repulsion points",
+        "attention_stats": "measure where every head points: offsets, relations, rare words, confidence",
+        "roles": "assign roles to heads by where they point",
+        "attention_maps": "extract attention maps of heads with roles",
+        "diversity": "measure the similarity of the heads of a site",
+        "particles": "measure heads as particles: norms, kernels, direction of repulsion",
     },
     "Without heads": {
-        "gates": "learn which heads stay, with controls",
-        "from_scratch": "judge learned layouts trained from scratch",
-        "removal": "slice heads out for real and check against masking",
+        "gates": "learn which heads to keep, with controls",
+        "from_scratch": "evaluate learned layouts trained from scratch",
+        "removal": "slice heads out and check against masking",
         "timing": "time full, masked and sliced models",
     },
     "Arms": {
         "arms": "compare the arms of every task, paired over seeds",
-        "overlap": "do other seeds and arms find the same heads important?",
+        "overlap": "compare the important heads of seeds and arms",
         "update_cost": "time the updates of every arm",
     },
     "Answers": {
         "claims": "decide the claims of the papers from a study's tables, or print them",
-        "power": "what would decide undecided claims, and what a planned study could decide",
+        "power": "estimate the sample that would decide undecided claims, or the power of a planned study",
         "report": "write the report",
-        "compare": "finished studies beside each other: one page, and claims that need several",
-        "docs": "write the pages that are made from the code",
+        "compare": "compare finished studies on one page, and decide claims that need several",
+        "docs": "write the generated pages",
     },
 }
-"""By group, every stage and what it does in a line."""
+"""Every stage with a one-line description, by group."""
 
 STAGES = {name: line for group in GROUPS.values() for name, line in group.items()}
 
@@ -65,11 +65,11 @@ PLACES = {
     "compare": "headroom.report.compare",
     "docs": "headroom.docs",
 }
-"""The modules of what is no module of `headroom.stages`."""
+"""The modules of stages outside `headroom.stages`."""
 
 
 def module_of(stage: str) -> str:
-    """Return the module that has the command line of a stage."""
+    """Return the module with the command line of a stage."""
     return PLACES.get(stage, f"headroom.stages.{stage}")
 
 
@@ -89,7 +89,7 @@ def main() -> None:
         print(usage(), end="")
         sys.exit(0 if name else 2)
     if name not in STAGES:
-        print(f"error: no stage '{name}'; python -m headroom --help lists them", file=sys.stderr)
+        print(f"error: {name}: unknown stage; python -m headroom --help lists the stages", file=sys.stderr)
         sys.exit(2)
     run(importlib.import_module(module_of(name)).main, arguments)
 

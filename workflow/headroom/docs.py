@@ -1,4 +1,4 @@
-"""Writes what is generated: the JSON schema and the page of the configuration, the page of the result tables."""
+"""Write the generated files: the JSON schema, and the pages on configuration, tables and claims."""
 
 import argparse
 import logging
@@ -22,14 +22,14 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
 TABLES_NOTE = "written by `make docs` from workflow/headroom/core/tables; do not edit"
 RECURRING = 3
-"""In how many tables a column is described once for all."""
+"""Minimum number of tables for a column to be described only once."""
 BOUNDS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
 TABLES_INTRODUCTION = """
-Every table is a plain CSV file with a header row, one observation a row, written whole or not at all. A table
-about runs has one file per run, `results/<study>/<table>/<run>.csv`; stack the files of several runs, or of several
-studies, and nothing collides. Text is UTF-8, an empty cell means "does not apply" or "cannot be computed".
+Every table is a plain CSV file with a header row, one observation a row, written atomically. A table
+about runs has one file per run, `results/<study>/<table>/<run>.csv`; the files of several runs, or of several
+studies, can be concatenated. Text is UTF-8, an empty cell means "does not apply" or "cannot be computed".
 Numbers have nine significant digits. With pandas:
 
 ```python
@@ -40,7 +40,7 @@ scores = pandas.concat(
 )
 ```
 
-(`keep_default_na=False` keeps the empty profile an empty text.) `headroom.core.tables.SCORES.read(path)` checks the
+(`keep_default_na=False` reads the empty profile as an empty text.) `headroom.core.tables.SCORES.read(path)` checks the
 columns and types them.
 """
 
@@ -50,7 +50,7 @@ SEVERAL_INTRODUCTION = """
 
 
 def schema_text() -> str:
-    """Return the JSON schema (draft 2020-12) of a study as YAML, for editors and for Snakemake."""
+    """Return the JSON schema (draft 2020-12) of a study as YAML, for editors."""
     schema = {"$schema": DIALECT, **_without_titles(Study.model_json_schema())}
     body = yaml.safe_dump(schema, sort_keys=False, allow_unicode=True, width=110)
     return f"# {NOTE[0].upper()}{NOTE[1:]}.\n{body}"
@@ -70,7 +70,7 @@ def tables_text() -> str:
     every = [column for table in found for column in table.columns]
     recurring = [column for column in dict.fromkeys(every) if every.count(column) >= RECURRING]
     lines = ["# The result tables", "", f"<!-- {TABLES_NOTE} -->", TABLES_INTRODUCTION]
-    lines += ["## Columns that recur", "", "They mean the same wherever a table refers to them.", ""]
+    lines += ["## Recurring columns", "", "They have the same meaning in all tables.", ""]
     lines += _columns(recurring)
     for table in found:
         lines += ["", *_table_section(table, recurring, f"results/<study>/{table.path}")]
@@ -114,7 +114,7 @@ def _section(section: Schema, root: Schema, example: Any, prefix: str, level: in
 
 
 def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, level: int) -> Iterator[str]:
-    """Yield one section: what it is, and its keys, or those of each form it can take."""
+    """Yield one section: its description and its keys, or those of each of its variants."""
     values = inner.get("additionalProperties")
     named = isinstance(values, dict)
     if isinstance(values, dict):
@@ -139,13 +139,13 @@ def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, 
 
 
 def _twin(path: str) -> str:
-    """Return the name of a section of classification, which translation may have alike; "" for other sections."""
+    """Return the name of a section of classification, which translation may also have; "" for other sections."""
     parts = path.split(".")
     return parts[2] if parts[0] == "classification" and len(parts) > 2 else ""
 
 
 def _forms(entry: Schema) -> Schema | None:
-    """Return what tells the forms of a section apart, None if it has one form."""
+    """Return the discriminator of a section's variants, None for a single variant."""
     values = entry.get("additionalProperties")
     return (values if isinstance(values, dict) else entry).get("discriminator")
 
@@ -210,7 +210,7 @@ def _plain(text: str) -> str:
 
 
 def _without_titles(schema: Any) -> Any:
-    """Return a schema without the titles that repeat the keys' names."""
+    """Return a schema without titles, which repeat the keys' names."""
     if isinstance(schema, list):
         return [_without_titles(item) for item in schema]
     if not isinstance(schema, dict):
@@ -233,7 +233,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write all files, or with `--check` raise HeadroomError if one differs from what would be written."""
+    """Write all files, or with `--check` raise HeadroomError if one is out of date."""
     options = build_parser().parse_args(arguments)
     from headroom.claims.page import claims_text
     from headroom.report.captions import captions
@@ -248,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for path, text in made:
         if options.check:
             if not path.exists() or path.read_text(encoding="utf-8") != text:
-                raise HeadroomError(f"{path} is out of date; run `make docs`")
+                raise HeadroomError(f"{path}: out of date; run `make docs`")
         else:
             with atomic_path(path) as temporary:
                 temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -1,4 +1,4 @@
-"""What decides the result of each job: slices of the configuration as JSON, and the columns of tables, for params."""
+"""Params of jobs that affect their results: slices of the configuration as JSON, and the columns of tables."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -21,18 +21,18 @@ UNUSED_BY_GATES = {
     "exact-straight-through": ("penalties", "random_draws"),
     "controls": ("penalties",),
 }
-"""Keys of `gates` that do not matter to a method of learning them, or to what it is compared with."""
+"""Keys of `gates` that are irrelevant to a method of learned gates, or to its controls."""
 
 OF_THE_STUDY = ("ways", "from_scratch", "from_scratch_starts", "from_scratch_random_draws")
-"""Keys of `gates` that say which jobs there are, not what they do."""
+"""Keys of `gates` that determine which jobs exist, not their results."""
 
 
 @dataclass(frozen=True)
 class JobSettings:
-    """The settings of a study's jobs, each without the keys that do not matter to it.
+    """The settings of a study's jobs, each without irrelevant keys.
 
     Attributes:
-        plan: The study as its rules see it.
+        plan: The plan of the study.
     """
 
     plan: Plan
@@ -42,9 +42,9 @@ class JobSettings:
 
         Args:
             run: The run.
-            names: Keys of its task; `sampling` of the study; `answers` for what affects answers: the task's
+            names: Keys of its task; `sampling` of the study; `answers` for the task's
                 `decoding` or `labelling`.
-            leave_out: By section, the keys that do not matter.
+            leave_out: By section, the irrelevant keys.
         """
         task = self.plan.task(run)
         answers = "decoding" if run in self.plan.translated else "labelling"
@@ -57,7 +57,7 @@ class JobSettings:
         return self.sections(run, *names, "pruning", leave_out={"pruning": ALL_BUT_MAIN})
 
     def training(self, run: str) -> str:
-        """Return what decides how a run is trained."""
+        """Return the settings of the training of a run."""
         task = self.plan.task(run)
         parts: dict[str, Any] = {"arm": task.arms[self.plan.runs[run].arm], "training": task.training}
         if isinstance(task, TranslationSettings):
@@ -65,21 +65,21 @@ class JobSettings:
         return as_json(**parts)
 
     def evaluation(self, run: str) -> str:
-        """Return what decides the final scores of a run."""
+        """Return the settings of the final scores of a run."""
         search = ["evaluation"] if run in self.plan.translated else []
         return self.sections(run, *search, "answers", "sampling")
 
     def pruning(self, run: str) -> str:
-        """Return what decides the pruning curves of a run."""
+        """Return the settings of the pruning curves of a run."""
         return self.sections(run, "pruning", "scores", "answers", "sampling", leave_out={"pruning": ["scopes"]})
 
     def main_curves(self, run: str) -> str:
-        """Return what decides the curves of a run by the main order alone."""
+        """Return the settings of the curves of a run by the main order only."""
         unused = ["scopes", "criteria", "normalisations", "random_draws"]
         return self.sections(run, "pruning", "answers", "sampling", leave_out={"pruning": unused})
 
     def gates(self, run: str, way: str) -> str:
-        """Return the settings of a way of learning gates, of `controls` or of `from_scratch`, with those of judging."""
+        """Return the settings of a method of learned gates, of `controls` or of `from_scratch`, and of evaluation."""
         method = way.partition(".")[0]
         unused = {"gates": (*OF_THE_STUDY, *UNUSED_BY_GATES[method]), "pruning": ALL_BUT_MAIN}
         main = ["pruning"] if method == "controls" else []
@@ -88,7 +88,7 @@ class JobSettings:
         return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
 
     def gates_rate(self, run: str) -> float:
-        """Return the learning rate of a run's weights while gates are learned, and in what that is compared with."""
+        """Return the learning rate of a run's weights with learned gates and in their controls."""
         task = self.plan.task(run)
         if task.gates.learning_rate or isinstance(task, TranslationSettings):
             return task.gates.rate
@@ -96,7 +96,7 @@ class JobSettings:
         return task.training.learning_rate if tuned else task.gates.rate
 
     def update_cost(self) -> str:
-        """Return what decides what an update of every arm costs; the number of epochs does not."""
+        """Return the settings of the time of an update in every arm, without the number of epochs."""
         task = self.plan.study.translation
         if task is None:
             return "{}"
@@ -112,7 +112,7 @@ class JobSettings:
 
 
 def as_json(leave_out: Mapping[str, Sequence[str]] | None = None, **sections: BaseModel) -> str:
-    """Return sections as JSON, by their names; keys that are left out have their defaults."""
+    """Return sections as JSON, by their names; omitted keys have their defaults."""
     written = {
         name: section.model_dump(mode="json", exclude=set((leave_out or {}).get(name, ())))
         for name, section in sections.items()
@@ -121,5 +121,5 @@ def as_json(leave_out: Mapping[str, Sequence[str]] | None = None, **sections: Ba
 
 
 def columns(*tables: str) -> str:
-    """Return the columns of tables, for the params of the rule that writes them: another column is another table."""
+    """Return the columns of tables, for the params of the rule that writes them: changed columns rerun it."""
     return "; ".join(f"{name}: {' '.join(columns_of(name))}" for name in tables)

@@ -1,4 +1,4 @@
-"""What a study names and lacks: files, a mirror, criteria. Checked before any job runs."""
+"""Files, mirror and criteria that a study names but that do not exist. Checked before any job runs."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -14,13 +14,13 @@ def missing_mirror(study: Study) -> list[str]:
     mirror = study.mirror
     if not mirror or "://" in mirror or os.path.isdir(mirror):
         return []
-    return [f"key mirror: there is no directory {mirror} in {os.getcwd()}; files are downloaded instead"]
+    return [f"key mirror: no directory {mirror} in {os.getcwd()}; downloading instead"]
 
 
 def missing_files(study: Study) -> list[str]:
     """Return a line for every file or directory that the configuration names and that does not exist."""
     return [
-        f"configuration, key {key}: there is no {what} {path} in {os.getcwd()}"
+        f"configuration, key {key}: no {what} {path} in {os.getcwd()}; correct the path"
         for key, path, what, exists in _named_files(study)
         if not exists(path)
     ]
@@ -54,7 +54,7 @@ def wrong_criteria(plan: Plan) -> list[str]:
         if not paths
     }
     return [
-        f"configuration, key pruning.criteria of {task}: there is no {table} of {run}; leave its criterion out"
+        f"configuration, key pruning.criteria of {task}: {run} has no table {table}; leave its criterion out"
         for (task, table), run in lacking.items()
     ]
 

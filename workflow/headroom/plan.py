@@ -1,6 +1,7 @@
-"""What the rules of a study ask: its runs, and the files that jobs read and write.
+"""The plan of a study: its runs, and the files that jobs read and write.
 
-Paths begin with Snakemake's path variable `<results>` and hold its wildcards; nothing else of Snakemake is known here.
+Paths begin with Snakemake's path variable `<results>` and contain its wildcards; there is no other reference to
+Snakemake.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,24 +26,24 @@ CATALOGUES = {
     "labelled": "headroom/data/labelled_catalogue.yaml",
     "trees": "headroom/data/treebank_catalogue.yaml",
 }
-"""By kind of data, the catalogue that says where it can be downloaded."""
+"""By kind of data, the catalogue with its addresses."""
 
 TaskSettings = TranslationSettings | ClassificationSettings
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A study as its rules see it.
+    """The runs and files of a study.
 
     Attributes:
-        study: The checked configuration.
+        study: The validated configuration.
     """
 
     study: Study
 
     @property
     def results(self) -> str:
-        """Where the results of the study go."""
+        """The directory of the study's results."""
         return f"<results>/{self.study.study}"
 
     @property
@@ -66,7 +67,7 @@ class Plan:
 
     @property
     def detailed(self) -> list[str]:
-        """The runs that get every experiment."""
+        """The runs with every experiment."""
         return self.study.detailed_runs()
 
     @property
@@ -88,7 +89,7 @@ class Plan:
 
     @property
     def transformers(self) -> list[str]:
-        """The runs whose heads attend from piece to piece, which the hops of a self-attentive encoder do not."""
+        """The runs of Transformers, whose heads attend from piece to piece, i.e. without self-attentive encoders."""
         return [run for run in self.runs if run in self.translated or not self._is_self_attentive(run)]
 
     @property
@@ -98,7 +99,7 @@ class Plan:
 
     @property
     def gated(self) -> list[str]:
-        """The runs that gates are learned of."""
+        """The runs with learned gates."""
         return [run for run in self.detailed if self.task(run).gates.ways and _has_training_text(self.task(run))]
 
     def task(self, run: str) -> TaskSettings:
@@ -135,35 +136,35 @@ class Plan:
         return self.texts(task, *SPLITS, *self.study.tasks[task].corpus.far_names)
 
     def sets_with_trees(self) -> list[str]:
-        """Return the sets of the translation corpus that come with trees: all if the grammar made them."""
+        """Return the sets of the translation corpus that come with trees: all if the grammar generated them."""
         corpus = self.study.tasks[TRANSLATION].corpus
         return [*SPLITS, *corpus.far_names] if corpus.source == "generated" else []
 
     def tasks_by_far_names(self) -> dict[tuple[str, ...], list[str]]:
-        """Return the classification tasks that have the same far domains, by these."""
+        """Return the classification tasks by their far domains."""
         groups: dict[tuple[str, ...], list[str]] = {}
         for name, task in self.study.classification.items():
             groups.setdefault(tuple(task.corpus.far_names), []).append(name)
         return groups
 
     def trees_beside_text(self, task: str) -> list[str]:
-        """Return the trees that come with the text of a task, where its treebank is these."""
+        """Return the trees that come with the text of a task, if they are its treebank."""
         beside = task == TRANSLATION and self.study.tasks[task].treebank.source == "generated"
         return [f"{self.results}/{task}/corpus/check.conllu"] if beside else []
 
     def trees(self, task: str) -> Treebank:
-        """Return where a task's trees come from: a file, whose path is a flag, if they come with its text."""
+        """Return the source of a task's trees: a file, whose path is a flag, if they come with its text."""
         return TreebankFile(path="-") if self.trees_beside_text(task) else self.study.tasks[task].treebank
 
     def seed_of_trees(self, task: str) -> int:
-        """Return the seed of the grammar that makes a task's trees; of other trees it does not matter."""
+        """Return the seed of the grammar that generates a task's trees; irrelevant for other trees."""
         corpus = self.study.tasks[task].corpus
         made = self.trees(task).source == "generated"
         return corpus.seed if made and isinstance(corpus, GeneratedPairs) else 1
 
     @property
     def vocabulary(self) -> list[str]:
-        """The files that cut text of the translation task into pieces."""
+        """The files that segment text of the translation task."""
         released = self.study.translation and self.study.translation.released
         pieces = ("bpecodes", "moses.json") if released else ("sentencepiece.model",)
         place = f"{self.results}/translation/binarised"
@@ -171,7 +172,7 @@ class Plan:
 
     @property
     def binarised(self) -> list[str]:
-        """The training and validation text of the translation task as fairseq reads it."""
+        """The binarised training and validation text of the translation task."""
         names = ((split, side) for split in ("train", "valid") for side in ("source", "target"))
         place = f"{self.results}/translation/binarised"
         return [f"{place}/{split}.source-target.{side}.{end}" for split, side in names for end in ("bin", "idx")]
@@ -186,11 +187,11 @@ class Plan:
         return [file for epoch in range(1, self.task(run).epochs + 1) for file in self.checkpoint(run, epoch)]
 
     def curve_checkpoints(self, run: str) -> list[str]:
-        """Return the checkpoints that a run has curves of: all if it is detailed, else the last."""
+        """Return the checkpoints with pruning curves of a run: all if it is detailed, else the last."""
         return self.checkpoints(run) if run in self.detailed else self.checkpoint(run)
 
     def ablated_sets(self, run: str) -> list[str]:
-        """Return the sets that a run's heads are ablated on."""
+        """Return the sets on which a run's heads are ablated."""
         far = self.task(run).ablation.far_sets
         return ["choose", "test", *(self.task(run).corpus.far_names if far is None else far)]
 
@@ -199,12 +200,12 @@ class Plan:
         return ["check", "test", *self.task(run).corpus.far_names]
 
     def data(self, run: str, *sets: str) -> dict[str, list[str]]:
-        """Return what is read of a run's task: the texts of sets, and the vocabulary of a translation."""
+        """Return the inputs of a run's task: the texts of sets, and the vocabulary of a translation."""
         vocabulary = self.vocabulary if run in self.translated else []
         return {"corpus": self.texts(self.runs[run].task, *sets), "vocabulary": vocabulary}
 
     def treebank(self, run: str) -> list[str]:
-        """Return the treebank of a run's task, none if it has none."""
+        """Return the treebank of a run's task, if any."""
         none = self.task(run).treebank.source == "none"
         return [] if none else [f"{self.results}/{self.runs[run].task}/treebank.conllu"]
 
@@ -213,27 +214,27 @@ class Plan:
         return self.study.classification[task].encoder.source not in ("new", "self-attentive")
 
     def encoder_files(self, task: str) -> list[str]:
-        """Return the files of the encoder that the classifiers of a task start from."""
+        """Return the files of the initial encoder of a task's classifiers."""
         files = [file for file in CLASSIFIER if file != "model.safetensors" or self.is_pretrained(task)]
         return [f"{self.results}/{task}/encoder/{file}" for file in files]
 
     def encoder_directory(self, task: str) -> list[str]:
-        """Return the files that an encoder is made of: those of its directory, where it has one."""
+        """Return the source files of an encoder: those of its directory, if it has one."""
         encoder = self.study.classification[task].encoder
         return local_files(encoder.path) if encoder.source == "directory" else []
 
     def training_table(self, run: str) -> list[str]:
-        """Return the table of a run's training, none of a released model."""
+        """Return the table of a run's training; empty for a released model."""
         return self.tables("training", {run}.intersection(self.trained))
 
     # sweeps in shards, trainings in jobs
 
     def shard(self, table: str) -> str:
-        """Return the file that a shard of the sweep behind a table is written to."""
+        """Return the output file of a shard of the sweep behind a table."""
         return f"{self.results}/shards/{self.study.shards}/{table}.{{shard}}.npz"
 
     def shards(self, table: str) -> list[str]:
-        """Return the files of all shards of the sweep behind a table; none if one job does it all."""
+        """Return the files of all shards of the sweep behind a table; empty for a single job."""
         numbers = range(1, self.study.shards + 1) if self.study.shards > 1 else ()
         return [self.shard(table).replace("{shard}", str(number)) for number in numbers]
 
@@ -247,31 +248,31 @@ class Plan:
     # learned gates
 
     def pruned_names(self, task: str, way: str) -> list[str]:
-        """Return the models that a way of learning gates leaves: its values of lambda, or shares and counts."""
+        """Return the names of the models of a method of learned gates: its values of lambda, or shares and counts."""
         gates = self.study.tasks[task].gates
         if way.startswith("hard-concrete"):
             return [f"{value:g}" for value in gates.penalties]
         return [*(f"{share:g}" for share in gates.kept_shares), *(f"{count}-heads" for count in gates.kept_heads)]
 
     def pruned_checkpoint(self, models: str, run: str, name: str) -> str:
-        """Return the checkpoint of a pruned model within the directory of the models of its way."""
+        """Return the checkpoint of a pruned model within the directory of its method's models."""
         ending = ".pt" if run in self.translated else ""
         return f"{models}/{name}/epoch{self.task(run).epochs}{ending}"
 
     def control_scopes(self, run: str) -> list[str]:
-        """Return the scopes of the controls of a run's learned gates: all heads, and those of other ways."""
+        """Return the scopes of the controls of a run's learned gates: all heads, and those of other methods."""
         gates = self.task(run).gates
         return gates.scopes if isinstance(gates, ScopedGateSettings) else ["all"]
 
     def saved_controls(self, run: str) -> list[str]:
-        """Return the names of the controls whose models are kept: no head removed, random layouts of fewest heads."""
+        """Return the names of the controls whose models are saved: no head removed, the smallest random layouts."""
         gates = self.task(run).gates
         shares, counts = ([size for size in sizes if size] for sizes in (gates.kept_shares, gates.kept_heads))
         fewest = [f"{min(shares):g}"] if shares else [f"{min(counts)}-heads"] if counts else []
         return ["all", *(f"random{draw}-{name}" for name in fewest for draw in range(1, gates.random_draws + 1))]
 
     def from_scratch(self, run: str) -> list[str]:
-        """Return the layouts that are trained from the start: from which weights, or which random one, and lambda."""
+        """Return the layouts that are trained from the start, by initial weights or random draw, and lambda."""
         task = self.task(run)
         if not isinstance(task, TranslationSettings) or task.released or run not in self.gated:
             return []
@@ -280,15 +281,15 @@ class Plan:
         return [f"{start}-{value:g}" for value in task.gates.from_scratch for start in starts]
 
     def seed_of_start(self, run: str, start: str) -> int:
-        """Return the seed of a layout trained from the start: the run's own if it is rewound, else a fresh one."""
+        """Return the seed of a layout trained from the start: the run's if it is rewound, else a new one."""
         return self.seed(run) if start.startswith("rewound") else fresh_seed(self.seed(run))
 
     def rewound_to(self, run: str, start: str) -> list[str]:
-        """Return the checkpoint whose weights a layout starts from; none if its weights are those of a seed."""
+        """Return the checkpoint with the initial weights of a layout; empty if they come from a seed."""
         return self.checkpoint(run, 1) if start == "rewound-epoch1" else []
 
     def stats_of_pruned(self, run: str) -> list[tuple[str, str]]:
-        """Return the ways and names of the pruned models and controls whose heads get their roles again."""
+        """Return the methods and names of the pruned models and controls whose roles are computed."""
         ways = self.task(run).gates.ways if run in self.gated and run in self.transformers else ()
         way = next((way for way in ("hard-concrete.E", "hard-concrete.all") if way in ways), None)
         if way is None:
@@ -298,22 +299,22 @@ class Plan:
         return [*pruned, *((controls, name) for name in self.saved_controls(run))]
 
     def table_of_models(self, run: str, way: str) -> str:
-        """Return the table that is written with the models of a way of learning gates, or of `controls.<scope>`."""
+        """Return the table of the models of a method of learned gates, or of `controls.<scope>`."""
         name = "pruned_models" if way.startswith("controls") else "gates"
         return f"{self.results}/{name}/{run}.{way}.csv"
 
     def survival_tables(self, run: str) -> list[str]:
-        """Return a run's tables of gates on all heads; none without learned gates."""
+        """Return a run's tables of gates on all heads; empty without learned gates."""
         ways = self.task(run).gates.ways if run in self.gated else ()
         return [f"{self.results}/gates/{run}.{way}.csv" for way in ways if way.endswith(".all")]
 
     def stats_tables_of_pruned(self, run: str) -> list[str]:
-        """Return the tables of where the heads point that gates left of a run."""
+        """Return the attention statistics of a run's pruned models."""
         place = f"{self.results}/attention_stats/{run}"
         return [f"{place}.{way}.{strength}.csv" for way, strength in self.stats_of_pruned(run)]
 
     def order_tables(self, run: str) -> dict[str, list[str]]:
-        """Return, by experiment, the tables that give orders of a run beside its scores: always that of ablation."""
+        """Return, by experiment, the tables other than scores that give orders of a run; always that of ablation."""
         named = {criterion(name).table for name in self.task(run).pruning.criteria}
         transformer = [run] if run in self.transformers else []
         found = {
@@ -342,7 +343,7 @@ class Plan:
         return found + [f"{self.results}/{name}.csv" for name in self.study_tables]
 
     def resamples(self) -> list[str]:
-        """Return the resamples that lie beside tables of the study."""
+        """Return the resamples that belong to tables of the study."""
         places = tuple(f"{self.results}/{name}/" for name, table in ALL.by_name.items() if table.resampled)
         return [path.removesuffix(".csv") + ".npz" for path in self.report_tables() if path.startswith(places)]
 
@@ -352,7 +353,7 @@ class Plan:
         return [*(["update_cost"] if TRANSLATION in self.armed else []), *(["arms", "overlap"] if self.armed else [])]
 
     def scopes(self, run: str) -> list[str]:
-        """Return the scopes of a detailed run's curves, `sites` for those of every site alone."""
+        """Return the scopes of a detailed run's curves, `sites` for those of every single site."""
         task = self.task(run)
         return [*(task.pruning.scopes if isinstance(task, TranslationSettings) else ["all"]), "sites"]
 
@@ -361,7 +362,7 @@ class Plan:
         return [f"{self.results}/attention_maps/{run}.json" for run in self.detailed if run in self.transformers]
 
     def benchmarks(self) -> list[str]:
-        """Return what Snakemake measured of all jobs that have written the study's tables and models."""
+        """Return the benchmark files of all jobs that write the study's tables and models."""
         tables = [path for path in self.report_tables() if "/timing_samples/" not in path and "/gates/" not in path]
         names = [path.removeprefix(f"{self.results}/").removesuffix(".csv") for path in tables]
         scratch = [f"{run}.{name}" for run in self.gated for name in self.from_scratch(run)]
@@ -373,14 +374,14 @@ class Plan:
 
 
 def own_files(source: Any) -> list[str]:
-    """Return the user's files that text or trees are taken from."""
+    """Return the user's files with text or trees."""
     if source.source != "files":
         return []
     return list(source.paths.values()) if hasattr(source, "paths") else [source.path]
 
 
 def local_files(place: str | None) -> list[str]:
-    """Return the files of a directory, or the one file that it is; none without a place."""
+    """Return the files of a directory, or a file itself; empty without a place."""
     here = Path(place or "")
     if place and here.is_dir():
         return sorted(str(path) for path in here.iterdir() if path.is_file())
@@ -388,5 +389,5 @@ def local_files(place: str | None) -> list[str]:
 
 
 def _has_training_text(task: TaskSettings) -> bool:
-    """Return whether a task has text to train on; a released model needs none."""
+    """Return whether a task has training text; it is optional with a released model."""
     return task.corpus.source != "sacrebleu" and getattr(task.corpus, "train", "unknown") is not None

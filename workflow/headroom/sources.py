@@ -1,8 +1,8 @@
-"""The files of this package that results depend on: import closures of stages, found without importing them.
+"""The source files that results depend on: import closures of stages, determined without importing them.
 
-Settings and the declarations of tables are left out: what they decide is in a rule's params, by value. A stage imports
-no engine and no provider of text; which ones belong to a job is decided by its run, by what the stage names in `USES`
-and by the source of its text.
+Settings and the declarations of tables are excluded: their values are a rule's params. A stage imports no engine and no
+provider of text; those of a job are determined by its run, by the stage's constant `USES` and by the source of its
+text.
 """
 
 import ast
@@ -17,19 +17,19 @@ import grimp
 from headroom.engines.engine import ENGINES, PARTS
 
 DECLARATIONS = ("headroom.settings", "headroom.core.tables")
-"""Packages whose content decides no result but by the values that rules pass on."""
+"""Packages whose content affects results only through params of rules."""
 
 CHOSEN = {
     "headroom.stages.training": ("headroom.methods.translation_arms", "headroom.methods.classification_arms"),
     "headroom.stages.released": ("headroom.engines.translation.released", "headroom.engines.classification.released"),
 }
-"""By stage, the modules of which a job imports one, which its rule names."""
+"""By stage, the modules of which a job imports one, given by its rule."""
 
 FAMILIES = ("headroom.methods.criteria", "headroom.claims")
-"""The packages that import their modules without naming them."""
+"""The packages that import their modules dynamically."""
 
-ROOMS = ("claims", "report")
-"""The stages that are packages of their own."""
+PACKAGES = ("claims", "report")
+"""The stages that are packages."""
 
 _USES = re.compile(r"^USES = (\(.*?\))$", re.M | re.S)
 
@@ -46,7 +46,7 @@ class Sources:
 
     @cached_property
     def graph(self) -> grimp.ImportGraph:
-        """The imports between modules, without those from engines and stages to what is chosen for each job."""
+        """The imports between modules, without those from engines and stages to modules that are chosen per job."""
         graph = grimp.build_graph("headroom", cache_dir=None, exclude_type_checking_imports=True)
         for engine in (f"headroom.engines.{name}" for name in ENGINES):
             for part in (f"{engine}.{name}" for name in PARTS if f"{engine}.{name}" in graph.modules):
@@ -57,7 +57,7 @@ class Sources:
         return graph
 
     def of(self, *modules: str) -> list[str]:
-        """Return the files of modules, of all that they import, and of the packages that hold these."""
+        """Return the files of modules, of their imports, and of the packages that contain these."""
         known = [name for module in modules for name in (module, f"{module}.__main__") if name in self.graph.modules]
         found = {name for module in known for name in (module, *self.graph.find_upstream_modules(module))}
         for family in found.intersection(FAMILIES):  # it imports all modules of its folder
@@ -69,7 +69,7 @@ class Sources:
 
     def of_stage(self, stage: str, engine: str | None = None, others: Iterable[str] = ()) -> list[str]:
         """Return the files of a stage, of those parts of an engine that it uses, and of other modules."""
-        module = f"headroom.{stage}" if stage in ROOMS else f"headroom.stages.{stage}"
+        module = f"headroom.{stage}" if stage in PACKAGES else f"headroom.stages.{stage}"
         chosen = f"headroom.engines.{engine}"
         parts = [f"{chosen}.engine", *(f"{chosen}.{part}" for part in self.uses(stage))] if engine else []
         return self.of(module, *parts, *others)

@@ -5,8 +5,8 @@
         --optimizer repulsive_adam --repulsion '{"method": "svgd", "alpha": 0.01}' ...
 
 fairseq puts this folder's parent on the module path, which makes the package `headroom` importable,
-and imports this module, which registers the task, the optimizer and the criterion. The folder holds nothing else: their
-code is in the package, each on its own floor, and a stage that trains imports it from there.
+and imports this module, which registers the task, the optimizer and the criterion. Their code is in the package, from
+which the training stage imports it.
 """
 
 import logging
@@ -18,6 +18,6 @@ from headroom.engines.translation import trainer as translation_task  # noqa: E4
 from headroom.methods import translation_arms  # noqa: E402
 
 for _logger, _level in zip(_LOGGERS, _levels):
-    _logger.setLevel(_level)  # the package silences fairseq; its own command lines keep their log
+    _logger.setLevel(_level)  # the package disables fairseq's log; keep it for fairseq's command lines
 
 __all__ = ["translation_arms", "translation_task"]

@@ -1,4 +1,4 @@
-# Every head removed alone: on the set that chooses, on test and on the far domains.
+# Removal of each head on its own: on the set that chooses, on test and on the far domains.
 rule ablation:
     input:
         unpack(model_files("ablation", plan.ablated_sets)),

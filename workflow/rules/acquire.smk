@@ -1,4 +1,4 @@
-# Text and trees, in one form for all sources.
+# Text and trees, in a common form for all sources.
 if translation:
 
     rule parallel_text:
@@ -28,7 +28,7 @@ if translation:
             "{params.mirror} > {log} 2>&1"
 
 
-# A rule's files are fixed: of tasks with other far domains than the first has, each set of domains has a rule of its own.
+# The outputs of a rule are fixed: tasks with different far domains have separate rules.
 for number, (far, names) in enumerate(plan.tasks_by_far_names().items(), 1):
 
     rule:
@@ -60,8 +60,7 @@ for number, (far, names) in enumerate(plan.tasks_by_far_names().items(), 1):
             "{params.mirror} > {log} 2>&1"
 
 
-# Dependency trees in the language that a task's encoder reads. They come first: a relation that they lack is an error
-# before anything is trained.
+# Dependency trees in the language of a task's encoder. High priority: fail early if a relation is missing.
 rule treebank:
     input:
         code=lambda wildcards: provided_by("trees", plan.trees(wildcards.task)),

@@ -1,4 +1,4 @@
-# Do the effects of removing heads agree between sets?
+# Agreement of ablation effects between sets.
 rule agreement:
     input:
         code=code("agreement"),

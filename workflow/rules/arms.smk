@@ -1,4 +1,4 @@
-# The arms of every task against its first arm, paired over seeds.
+# Comparison of the arms of every task with its first arm, paired over seeds.
 COMPARED = plan.runs_of(*plan.armed)
 
 

@@ -1,4 +1,4 @@
-# Where the heads of a run's last epoch point, and those of a model before training.
+# Attention statistics of heads: of a run's last epoch, and of an untrained model.
 rule attention_stats:
     input:
         unpack(model_files("attention_stats", "check", "train")),
@@ -28,11 +28,11 @@ rule attention_stats:
         "--settings {params.settings:q} --output {output} > {log} 2>&1"
 
 
-# Where the heads point that Voita's gates left, and those of their controls.
+# Attention statistics of the heads kept by learned gates, and of those of their controls.
 rule attention_stats_pruned:
     input:
         unpack(model_files("attention_stats", "check", "train", epochs=None)),
-        models=ancient(f"{RESULTS}/pruned_models/{{run}}/{{way}}"),  # a directory: its date says nothing
+        models=ancient(f"{RESULTS}/pruned_models/{{run}}/{{way}}"),  # a directory: its modification time is irrelevant
         table=lambda wildcards: plan.table_of_models(wildcards.run, wildcards.way),
         treebank=of_run(plan.treebank),
     output:

@@ -1,4 +1,4 @@
-# The claims of the papers, decided from the tables of the study: verdicts, and the numbers that the report says.
+# Verdicts on the claims of the papers from the tables of the study, and the numbers in the report's sentences.
 PAPERS = sorted(str(path) for path in (WORKFLOW / "headroom/claims/papers").glob("*.yaml"))
 
 

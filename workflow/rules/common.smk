@@ -1,4 +1,4 @@
-# What all rules share: the checked study and its plan, the files of the package, and the functions of inputs and params.
+# Shared by all rules: the validated study and its plan, the files of the package, and functions for inputs and params.
 import os
 import re
 import shutil
@@ -13,7 +13,7 @@ from snakemake.sourcecache import HostingProviderFile, LocalSourceFile
 
 
 def unpacked(place):
-    """Return a copy of a hosted workflow/: Snakemake fetches its rules one by one, jobs need the whole package."""
+    """Return a copy of a hosted workflow/: Snakemake fetches single rule files, but jobs need the whole package."""
     commit = place.hosted_repo.repo.commit(place.ref)
     copy, folder = Path(".snakemake/headroom"), os.path.dirname(place.path)
     stamp = copy / "commit"
@@ -30,15 +30,17 @@ def unpacked(place):
 
 here = workflow.current_basedir
 if not isinstance(here, (LocalSourceFile, HostingProviderFile)):
-    raise WorkflowError("headroom's rules need its package: name the workflow/Snakefile of a clone, or github(...)")
+    raise WorkflowError(
+        "snakefile: headroom's package is missing; give the workflow/Snakefile of a clone, or github(...)"
+    )
 if workflow.modifier.path_modifier.modifies_prefixes:
     raise WorkflowError(
-        "module: headroom's inputs are found by functions, whose paths Snakemake's `replace_prefix` does not change; "
+        "module: `replace_prefix` does not change the paths of headroom's input functions; "
         'use `prefix: "..."` or `pathvars: results="...", logs="...", reports="..."`'
     )
 WORKFLOW = (Path(here.path).parent if here.is_local else unpacked(here)).resolve()
 sys.path.insert(0, str(WORKFLOW))
-# jobs run `python -m headroom` in every environment; Snakemake would hide the path from those of conda
+# jobs run `python -m headroom` in every environment; by default Snakemake removes the path in conda environments
 searched = filter(None, [os.path.relpath(WORKFLOW), os.environ.get("PYTHONPATH")])
 os.environ.update(PYTHONPATH=os.pathsep.join(searched))
 workflow.deployment_settings.conda_not_block_search_path_envvars = True
@@ -54,8 +56,8 @@ try:
     from headroom.sources import Sources
 except ModuleNotFoundError as error:
     raise WorkflowError(
-        f"the module '{error.name}' is missing: run `make study`, or `source .venv/bin/activate` first; "
-        "an environment of your own needs snakemake, grimp and pydantic"
+        f"environment: the module '{error.name}' is missing; run `make study`, or `source .venv/bin/activate` first "
+        "(other environments need snakemake, grimp and pydantic)"
     ) from None
 
 try:
@@ -78,13 +80,13 @@ BENCHMARKS = f"{RESULTS}/benchmarks"
 GPU = int(study.device == "cuda")
 TRAINING_GPUS = GPU * study.gpus
 TRAINING_DEVICE = study.device if study.gpus == 1 else f"{study.device} --processes {study.gpus}"
-WHOLE_MACHINE = 1024  # threads; Snakemake lowers it to the cores there are
+WHOLE_MACHINE = 1024  # threads; Snakemake reduces it to the available cores
 WAY = "[a-z-]+[.](all|E)"
 START = "scratch|rewound-init|rewound-epoch1|random[0-9]+"
 
 
 def any_of(names):
-    """Return a pattern that matches these names alone: nothing without any."""
+    """Return a pattern that matches only these names; it matches nothing if there are none."""
     return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
@@ -97,12 +99,12 @@ wildcard_constraints:
 
 
 def of_run(function, *arguments):
-    """Return what Snakemake calls with a job's wildcards: the function, given the job's run."""
+    """Return a function of wildcards that calls `function` with the job's run."""
     return lambda wildcards: function(wildcards.run, *arguments)
 
 
 def outside(paths):
-    """Return files that no job makes, so that a `prefix` of this workflow as a module leaves them where they are."""
+    """Return paths of files that are not outputs, in a form that is independent of a module's `prefix`."""
     return [os.path.abspath(path) if PREFIXED else os.path.relpath(path) for path in paths]
 
 
@@ -112,29 +114,29 @@ def code(stage, *others):
 
 
 def provided_by(kind, settings):
-    """Return the files of the package that text or trees of a source depend on."""
+    """Return the files of the package that text or trees from a source depend on."""
     catalogue = [WORKFLOW / CATALOGUES[kind]] if settings.source == "catalogue" else []
     return code("acquire", module_of(kind, settings.source)) + outside(catalogue)
 
 
 def environment_of(settings):
-    """Return the environment that a source of text needs: the Hub's library comes with those for classifiers."""
+    """Return the environment of a source of text: the Hub's library is in the one with torch."""
     return f"../../envs/{'torch' if settings.source == 'hub' else 'plain'}.yaml"
 
 
 def tree_files(wildcards):
-    """Return the files that trees are taken from: those of a generated translation lie beside its text."""
+    """Return the source files of trees: generated translation text comes with trees."""
     own = outside(own_files(study.tasks[wildcards.task].treebank))
     return own or plan.trees_beside_text(wildcards.task)
 
 
 def model_files(stage, *sets, epochs=plan.checkpoint):
-    """Return what gives the input of a job that loads a run's model: data, checkpoint and code.
+    """Return the input function of a job that loads a run's model: data, checkpoint and code.
 
     Args:
         stage: The stage.
-        sets: The sets that it reads, or functions of the run that return such.
-        epochs: From the run to the files of its checkpoints; None for none.
+        sets: The sets that it reads, or functions from the run to sets.
+        epochs: From the run to the files of its checkpoints; None for no checkpoint.
     """
 
     def files(wildcards):
@@ -148,28 +150,28 @@ def model_files(stage, *sets, epochs=plan.checkpoint):
 
 
 def places_of(checkpoints):
-    """Return checkpoints as stages take them, a file or a directory each."""
+    """Return checkpoints in the form for stages, a file or a directory each."""
     return list(dict.fromkeys(file if file.endswith(".pt") else os.path.dirname(file) for file in checkpoints))
 
 
 def model(wildcards, input):
-    """Return the flags that name a run, its model and its data."""
+    """Return the flags for a run, its model and its data."""
     return f"--checkpoint {places_of(input.checkpoint)[-1]} {run_flags(wildcards, input)}"
 
 
 def models(wildcards, input):
-    """Return the flags that name a run, its models of several epochs and its data."""
+    """Return the flags for a run, its models of several epochs and its data."""
     return f"--checkpoints {' '.join(places_of(input.checkpoint))} {run_flags(wildcards, input)}"
 
 
 def pruned_model(wildcards, input):
-    """Return the flags that name a run, a model that gates left of it, and its data."""
+    """Return the flags for a run, one of its pruned models, and its data."""
     place = plan.pruned_checkpoint(input.models, wildcards.run, wildcards.strength)
     return f"--checkpoint {place} {run_flags(wildcards, input)}"
 
 
 def run_flags(wildcards, input):
-    """Return the flags that name a run and its data."""
+    """Return the flags for a run and its data."""
     task = os.path.dirname(os.path.dirname([*input.corpus, *input.vocabulary][0]))
     vocabulary = f" --vocabulary {task}/binarised" if input.vocabulary else ""
     named = f"--study {study.study} --run {wildcards.run} --task {plan.kind(wildcards.run)}"
@@ -177,30 +179,30 @@ def run_flags(wildcards, input):
 
 
 def flag(name, files):
-    """Return what gives a flag with a job's input files of a name; nothing if there are none."""
+    """Return a param function for a flag with the job's input files of a name; empty if there are none."""
     return lambda wildcards, input: f"{name} {input[files]}" if input[files] else ""
 
 
 def order_flags(wildcards, input):
-    """Return the flags that name the tables of criteria that give orders, beside the scores."""
+    """Return the flags for the tables, other than scores, of criteria with orders."""
     found = {name: input.get(name) for name in plan.order_tables(wildcards.run)}
     return " ".join(f"--{name.replace('_', '-')} {paths}" for name, paths in found.items() if paths)
 
 
 def directory_of(name):
-    """Return what gives a job the directory of its input files of a name."""
+    """Return a param function for the directory of the job's input files of a name."""
     return lambda wildcards, input: os.path.dirname(input[name][0])
 
 
 def made_directory(name):
-    """Return what gives a job the directory of its output files of a name."""
+    """Return a param function for the directory of the job's output files of a name."""
     return lambda wildcards, output: os.path.dirname(output[name][0])
 
 
 def work(name):
-    """Return what gives a training the directory of the state that it resumes from, beside the results.
+    """Return a param function for the directory of a training's resumable state, next to the results.
 
-    It is no output: Snakemake deletes those of a failed job, and training would start over.
+    It is not an output: Snakemake deletes the outputs of failed jobs, and training would restart.
     """
 
     def directory(wildcards, output):
@@ -218,12 +220,12 @@ def arm_of(wildcards):
 
 
 def earlier_job(wildcards):
-    """Return what a job of a training waits for: the table of the job before it; nothing if it is the first."""
+    """Return the dependency of a training job: the table of the previous job; empty for the first one."""
     return plan.earlier_job(wildcards.run, wildcards.get("end"))
 
 
 def checkpoints_or_until(wildcards, output):
-    """Return where a training leaves its checkpoints, or at which epoch it ends without leaving any."""
+    """Return the flag for the directory of checkpoints, or for the last epoch of a job without checkpoints."""
     if "end" in wildcards.keys():
         return f"--until {wildcards.end}"
     return f"--checkpoints {os.path.dirname(places_of(output.checkpoints)[0])}"
@@ -235,43 +237,43 @@ def seed_of_start(wildcards):
 
 
 def layout_and_checkpoint(wildcards, input, output):
-    """Return which heads a model is trained without, from which weights, and where its last checkpoint goes."""
+    """Return the flags for the removed heads, the initial weights and the output of a layout's training."""
     rewound = [f"--rewound {place}" for place in input.rewound]
     flags = [f"--profile {input.models}/{wildcards.strength}/profile.txt", random_draw(wildcards), *rewound]
     return " ".join(filter(None, [*flags, "--last-only", checkpoints_or_until(wildcards, output)]))
 
 
 def random_draw(wildcards):
-    """Return the flag with the number of a random layout; nothing if the layout is the one that gates left."""
+    """Return the flag for the number of a random layout; empty for a learned one."""
     draw = wildcards.start.removeprefix("random")
     return "" if draw == wildcards.start else f"--random-draw {draw}"
 
 
 def start_flags(wildcards):
-    """Return the flags that say what a layout was at the start of its training."""
+    """Return the flags for the initial weights of a layout."""
     random = random_draw(wildcards)
     return f"--start scratch {random}" if random else f"--start {wildcards.start}"
 
 
 def merged(wildcards, input, output):
-    """Return the flags of the job that writes the table of a sweep, from its shards if it has any."""
+    """Return the flags of the job that writes the table of a sweep, from its shards if there are any."""
     return " ".join([f"--output {output[0]}", *(["--merge", *input.shards] if study.shards > 1 else [])])
 
 
 def shard_flags(wildcards, output):
-    """Return the flags of a job that judges a shard."""
+    """Return the flags of a job that evaluates a shard."""
     return f"--output {output[0]} --shard {wildcards.shard}/{study.shards}"
 
 
 def memory(megabytes):
-    """Return what Snakemake asks for a job's memory: as much again for every time that it is tried."""
+    """Return a resource function for a job's memory; each retry adds the base memory."""
     return lambda wildcards, attempt: megabytes * attempt
 
 
 def exclusive_threads(section, task=None):
-    """Return what gives the threads of a job that measures time under a section of its settings.
+    """Return a function for the threads of a job that measures time under a section of its settings.
 
-    On this machine it takes all cores. A scheduler is asked for those that it uses: the profile asks for a whole node.
+    Locally the job reserves all cores. On a cluster it requests those that it uses: the profile reserves the node.
     """
 
     def threads(wildcards):
@@ -282,9 +284,9 @@ def exclusive_threads(section, task=None):
 
 
 def mirror_flag(wildcards, resources):
-    """Return the flag that names the mirror, if there is one.
+    """Return the flag for the mirror, if there is one.
 
-    Where bytes come from does not matter, their checksums do: another mirror reruns nothing, because Snakemake does not
-    compare what is computed from `resources`.
+    Files are identified by checksums: another mirror reruns nothing, because Snakemake does not compare params that
+    depend on `resources`.
     """
     return f"--mirror {study.mirror}" if study.mirror else ""

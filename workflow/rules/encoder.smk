@@ -1,4 +1,4 @@
-# The encoder that the classifiers of a task start from: a pretrained one has weights, a new one has none.
+# The initial encoder of a task's classifiers: a pretrained one has weights, a new one has none.
 rule encoder:
     input:
         texts=lambda wildcards: plan.texts(wildcards.task, "train"),

@@ -1,5 +1,5 @@
-# Layouts that gates left, trained from the start: from fresh weights, or rewound to earlier ones of the run; and random
-# layouts of as many heads. All then get the further training that pruned models get, and are judged like them.
+# Layouts of learned gates, trained from the start: from new weights, or rewound to early weights of the run; and random
+# layouts with the same number of heads. All get the further training of pruned models, and the same evaluation.
 if any(plan.from_scratch(run) for run in plan.gated):
 
     use rule training_translation as training_from_scratch with:
@@ -7,7 +7,7 @@ if any(plan.from_scratch(run) for run in plan.gated):
             vocabulary=plan.vocabulary,
             binarised=plan.binarised,
             code=code("training", "headroom.methods.translation_arms"),
-            models=ancient(f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all"),  # a directory: its date says nothing
+            models=ancient(f"{RESULTS}/pruned_models/{{run}}/hard-concrete.all"),  # a directory: its modification time is irrelevant
             learned=f"{RESULTS}/gates/{{run}}.hard-concrete.all.csv",
             rewound=lambda wildcards: plan.rewound_to(wildcards.run, wildcards.start),
         output:

@@ -1,4 +1,4 @@
-# Learned gates: which heads stay while detailed runs are trained further. One model per value of lambda, share or count.
+# Learned gates: which heads are kept in further training of detailed runs. One model per lambda, share or count.
 rule gates:
     input:
         unpack(model_files("gates", "train", "test")),
@@ -35,8 +35,8 @@ rule gates:
         "--output {output.table} > {log} 2>&1"
 
 
-# The controls: no head less, the best by the main criterion, random ones; trained further alike. Models of those whose
-# heads get their roles again.
+# The controls: no head removed, the best by the main criterion, random ones; with the same further training. Models are
+# saved for the controls whose roles are computed.
 rule gates_controls:
     input:
         unpack(model_files("gates", "train", "test")),

@@ -1,4 +1,4 @@
-# One head kept per site: every head tried on the set that chooses, and on test.
+# One head kept per site: every head evaluated on the set that chooses, and on test.
 rule keep_one:
     input:
         unpack(model_files("keep_one", "choose", "test")),

@@ -1,4 +1,4 @@
-# Do runs of other seeds and other arms find the same heads important?
+# Overlap of the most important heads between seeds and between arms.
 rule overlap:
     input:
         code=code("overlap"),

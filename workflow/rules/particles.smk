@@ -1,4 +1,4 @@
-# The heads of every site as particles, at every epoch of every run.
+# Measures of the heads of every site as particles, at every epoch of every run.
 rule particles:
     input:
         unpack(model_files("particles", epochs=plan.checkpoints)),

@@ -94,7 +94,7 @@ if study.shards > 1:
             written=shard_flags,
 
 
-# The main order at every epoch of detailed runs; at the last of the others, by which arms are compared.
+# The main order at every epoch of detailed runs, and at the last epoch of the others, for the comparison of arms.
 rule pruning_epochs:
     input:
         unpack(model_files("pruning", "choose", "test", epochs=plan.curve_checkpoints)),

@@ -1,4 +1,4 @@
-# Do gradient scores, ablation, learned gates and, of Transformers, confidence and relevance rank the heads alike?
+# Rank correlations between gradient scores, ablation, learned gates and, for Transformers, confidence and relevance.
 rule rank_correlation:
     input:
         code=code("rank_correlation"),

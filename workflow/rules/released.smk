@@ -1,5 +1,5 @@
-# Models that others trained, each as a run of one epoch: a translation model with its dictionaries and byte-pair codes,
-# and classifiers.
+# Released models, each as a run of one epoch: a translation model with its dictionaries and byte-pair codes, and
+# classifiers.
 if translation and translation.released:
 
     rule released_translation:

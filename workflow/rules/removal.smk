@@ -1,4 +1,4 @@
-# A checkpoint without its least important heads, checked against the masked model.
+# A checkpoint without its least important heads, verified against the masked model.
 if plan.translated:
 
     rule removal:
@@ -31,7 +31,7 @@ if plan.translated:
             "--sliced {params.sliced} --output {output.table} > {log} 2>&1"
 
 
-# A classifier is a directory; the descriptor says which heads are gone.
+# A classifier is a directory; its descriptor lists the removed heads.
 if plan.labelled:
 
     rule removal_labelled:

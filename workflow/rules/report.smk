@@ -19,7 +19,7 @@ FIGURES = {
     "training": "Training",
 }
 
-# templates, styles and scripts of the page, and what it cites; the captions in workflow/report/ are Snakemake's own
+# templates, styles and scripts of the page, and its references; the captions in workflow/report/ are for Snakemake's own report
 PAGE = WORKFLOW / "headroom/report"
 PAGE_FILES = sorted(
     str(path)

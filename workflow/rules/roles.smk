@@ -1,4 +1,4 @@
-# The roles of heads by where they point: of whole models, and of what gates left of them.
+# The roles of heads by where they point: of full models, and of pruned models.
 rule roles:
     input:
         stats=f"{RESULTS}/attention_stats/{{run}}.csv",

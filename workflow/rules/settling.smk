@@ -1,4 +1,4 @@
-# When do important heads settle? The scores of every epoch against those of the last one.
+# Stability of head importance during training: the scores of every epoch against those of the last one.
 rule settling:
     input:
         code=code("settling"),

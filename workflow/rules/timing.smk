@@ -1,4 +1,4 @@
-# Full, masked and sliced models timed side by side, exclusively on the machine.
+# Interleaved timing of full, masked and sliced models, exclusively on the machine.
 rule timing:
     input:
         unpack(model_files("timing", "test")),

@@ -1,5 +1,5 @@
-# One model per task, arm and seed, a checkpoint per epoch. Where `epochs_per_job` cuts a training into jobs, those before
-# the last are `..._until`, by the epoch that they end at.
+# One model per task, arm and seed, a checkpoint per epoch. If `epochs_per_job` splits a training into jobs, those before
+# the last are `..._until`, by their last epoch.
 if translation and not translation.released:
 
     rule training_translation:
@@ -49,8 +49,8 @@ if translation and not translation.released:
             f"{BENCHMARKS}/training_until/{{run}}.epoch{{end}}.tsv"
 
 
-# Outputs cannot depend on the task, and checkpoints are outputs: the rule is there once per number of epochs. All tasks
-# with as many as the first one have `training_classification`; other numbers are part of the rule's name.
+# Outputs cannot depend on the task, and checkpoints are outputs: there is one rule per number of epochs. Tasks with the
+# same number as the first one have `training_classification`; other numbers are part of the rule's name.
 for epochs, runs in plan.classifiers_by_epochs().items():
 
     rule:

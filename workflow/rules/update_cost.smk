@@ -1,4 +1,4 @@
-# What repulsion costs per update: interleaved updates of all arms.
+# Time of an update in every arm, by interleaved updates.
 rule update_cost:
     input:
         vocabulary=plan.vocabulary,

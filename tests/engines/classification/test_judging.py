@@ -1,4 +1,4 @@
-"""Judging classifiers: metrics equal scikit-learn's, also on the model's own predictions, with heads masked or not."""
+"""Evaluation of classifiers: metrics equal scikit-learn's, also on model predictions, with and without masked heads."""
 
 import numpy
 import pytest

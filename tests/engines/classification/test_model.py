@@ -1,4 +1,4 @@
-"""A classifier behind the adapter protocol: batches, logits and losses."""
+"""A classifier with the interface `HeadModel`: batches, logits and losses."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""The self-attentive classifier computes what the paper says, one example at a time or in a padded batch."""
+"""The self-attentive classifier follows the paper's formulas, for single examples and padded batches."""
 
 import numpy
 import pytest

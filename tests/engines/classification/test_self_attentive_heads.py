@@ -61,7 +61,7 @@ class TestSite:
         assert live.output is model.model.encoder.fully_connected
         assert live.head_width == STATES
         assert live.multiply_adds(10) == HOPS * 10 * STATES  # A H
-        with pytest.raises(HeadroomError, match="E1 has no value projection"):
+        with pytest.raises(HeadroomError, match="E1: no value projection"):
             _ = live.value
 
     def test_queries_stand_for_whole_examples(self, model):

@@ -1,4 +1,4 @@
-"""Training the self-attentive classifier: from a fresh start, resumed to the bit, and with its penalty."""
+"""Training the self-attentive classifier: from scratch, resumed bit for bit, and with its penalty."""
 
 import json
 
@@ -76,9 +76,9 @@ def test_killed_and_resumed_it_ends_with_the_same_bits(encoder, tmp_path, update
         run(encoder, tmp_path / "killed", notify=killed_at(2, update))
     assert kind.last_whole(tmp_path / "killed") == 1
     torch.manual_seed(99)
-    told = []
-    run(encoder, tmp_path / "killed", notify=told.append)
-    assert told[0].epoch == 2
+    reported = []
+    run(encoder, tmp_path / "killed", notify=reported.append)
+    assert reported[0].epoch == 2
     assert same_models(kind, tmp_path / "killed", tmp_path / "whole", (1, 2))
 
 
@@ -90,7 +90,9 @@ def test_the_penalty_keeps_hops_apart(tmp_path):
         found[penalty] = run(place, tmp_path / f"work{penalty}", learning_rate=1e-8, epochs=1)[0]
     free, punished = found[0.0], found[3.0]
     assert punished.valid_loss == pytest.approx(free.valid_loss, rel=1e-4)
-    assert punished.train_loss > free.train_loss + 3  # three hops, all but even: about 3 * (3 - 1) of overlap and more
+    assert (
+        punished.train_loss > free.train_loss + 3
+    )  # three hops, nearly uniform: about 3 * (3 - 1) of overlap and more
 
 
 def test_bfloat16(encoder, tmp_path):

@@ -1,4 +1,4 @@
-"""The workload of classifiers is the same for every model, and its multiply-adds those of a count by hand."""
+"""The workload of classifiers is the same for every model, and its multiply-adds agree with a manual count."""
 
 import pytest
 import torch
@@ -63,5 +63,5 @@ def test_the_batch_is_of_middle_lengths(classifier):
 
 
 def test_a_batch_larger_than_the_set_is_refused(classifier):
-    with pytest.raises(HeadroomError, match=r"timing\.batch_sizes: 13 examples wanted, the set has 12"):
+    with pytest.raises(HeadroomError, match=r"timing\.batch_sizes: 13 exceeds the 12 examples of the set"):
         workload(classifier, toy_text(examples=12), 13)

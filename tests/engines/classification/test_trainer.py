@@ -1,4 +1,4 @@
-"""Batches of examples of about equal length, in an order of their own in every epoch."""
+"""Batches of examples of about equal length, in a different order in every epoch."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Fine-tuning: what it leaves and tells, the same for the same seed, for every family of encoders."""
+"""Fine-tuning: its files and progress, the same for the same seed, for every family of encoders."""
 
 import json
 import socket
@@ -53,12 +53,12 @@ class TestWhole:
 
     def test_the_loss_of_the_first_update_is_that_of_the_first_batch(self, tmp_path):
         """By hand, without dropout: the mean of the examples' losses under the fresh weights."""
-        told = []
+        reported = []
         plain = write_toy_encoder(tmp_path / "encoder")
         config = json.loads((plain / "config.json").read_text())
         config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         (plain / "config.json").write_text(json.dumps(config))
-        Classification(plain).run(tmp_path / "work", notify=told.append, epochs=1)
+        Classification(plain).run(tmp_path / "work", notify=reported.append, epochs=1)
         tokenizer, model = load_tokenizer(plain, 12), trainer.build_model(plain, 1).eval()
         encoded = encode(TRAIN, tokenizer, model.config)
         first = next(iter(GroupedBatches([len(one["input_ids"]) for one in encoded], batch_size=8, seed=1)))
@@ -67,7 +67,7 @@ class TestWhole:
             one = {name: torch.tensor([value]) for name, value in encoded[place].items()}
             with torch.no_grad():
                 losses.append(float(model(**one).loss))
-        assert told[0].loss == pytest.approx(numpy.mean(losses), rel=1e-5)
+        assert reported[0].loss == pytest.approx(numpy.mean(losses), rel=1e-5)
 
     def test_the_rate_rises_falls_and_ends_at_zero(self, untrained, tmp_path):
         rates = []
@@ -159,7 +159,7 @@ class TestSettings:
 
 class TestErrors:
     def refused(self, match, **changes):
-        settings = {"encoder": Path("nowhere"), "seed": 1, "device": "cpu", "work": Path("nowhere")}
+        settings = {"encoder": Path("missing"), "seed": 1, "device": "cpu", "work": Path("missing")}
         fields = {name: changes.pop(name) for name in list(changes) if name in FineTuningSettings.model_fields}
         with pytest.raises(HeadroomError, match=match):
             training.training_arguments(SETTINGS.model_copy(update=fields), **{**settings, **changes})
@@ -169,15 +169,15 @@ class TestErrors:
 
     @pytest.mark.parametrize("seed", [-1, 2**32])
     def test_seeds_out_of_range(self, seed):
-        self.refused(rf"^--seed {seed}: must be from 0 to 4294967295", seed=seed)
+        self.refused(rf"^--seed {seed}: out of range; give a number from 0 to 4294967295", seed=seed)
 
     def test_longer_inputs_than_the_encoder_can_read(self, untrained):
-        with pytest.raises(HeadroomError, match=r"^--max-length 513: the encoder reads at most 512 pieces"):
+        with pytest.raises(HeadroomError, match=r"^--max-length 513: exceeds the encoder's maximum; give at most 512"):
             load_tokenizer(untrained, 513)
 
     def test_a_loss_that_is_not_a_number(self, run, tmp_path):
         with pytest.raises(
-            HeadroomError, match=r"^the loss of update \d+ \(epoch 1\) is nan: lower training.learning_rate"
+            HeadroomError, match=r"^update \d+ \(epoch 1\): the loss is nan; lower training.learning_rate"
         ):
             run(tmp_path, learning_rate=1e30, clip_norm=0, warmup_share=0)
         assert records.last_whole_epoch(tmp_path) == (0, None)
@@ -185,13 +185,16 @@ class TestErrors:
     @pytest.mark.parametrize(
         ("error", "match"),
         [
-            (OSError(28, "No space left on device"), "cannot write .*: no space left on the disk; free some"),
+            (OSError(28, "No space left on device"), ": cannot write, no space left on the disk; free space"),
             (
                 RuntimeError("[enforce fail] unexpected pos 64 vs 0"),
-                "cannot write .*: no space left on the disk; free some",
+                ": cannot write, no space left on the disk; free space",
             ),
-            (OSError(13, "Permission denied"), "cannot write .*: Permission denied"),
-            (torch.OutOfMemoryError("CUDA out of memory"), "out of GPU memory: lower training.batch_size"),
+            (OSError(13, "Permission denied"), ": cannot write, Permission denied"),
+            (
+                torch.OutOfMemoryError("CUDA out of memory"),
+                "out of GPU memory: the batch does not fit; lower training.batch_size",
+            ),
         ],
         ids=["disk", "torch.save", "rights", "gpu"],
     )

@@ -1,4 +1,4 @@
-"""The trial before experiments refuses models whose heads are not what they seem, and leaves the model alone."""
+"""The verification of models rejects those whose heads cannot be gated or removed, and does not modify the model."""
 
 import pytest
 import torch
@@ -63,7 +63,7 @@ def test_a_number_of_heads_that_is_used_elsewhere_is_refused():
 def test_heads_that_do_not_stand_in_blocks_are_refused(model):
     attention = model.bert.encoder.layer[0].attention.self
     attention.register_forward_hook(lambda *passed: (passed[-1][0].roll(2, -1), None))
-    with pytest.raises(HeadroomError, match="with heads sliced out it differs from the masked model"):
+    with pytest.raises(HeadroomError, match="the sliced model differs from the masked model"):
         check_interventions(model, INPUTS)
 
 

@@ -1,4 +1,4 @@
-"""Greedy decoding gives what fairseq's generator gives with a beam of 1, for every sentence and limit."""
+"""Greedy decoding equals fairseq's generator with a beam of 1, for every sentence and limit."""
 
 import pytest
 import torch

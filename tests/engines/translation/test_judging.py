@@ -1,4 +1,4 @@
-"""Statistics per sentence add up to sacrebleu's scores, remembered or not."""
+"""Statistics per sentence add up to sacrebleu's scores, cached or not."""
 
 import numpy
 import pytest

@@ -1,4 +1,4 @@
-"""Workloads are the same for every model, and their multiply-adds those of a count by hand."""
+"""Workloads are the same for every model, and their multiply-adds agree with a manual count."""
 
 import pytest
 import torch
@@ -104,5 +104,5 @@ def test_sentences_come_from_the_middle_of_the_lengths(lively, timed_on, texts):
 
 
 def test_more_sentences_than_the_set_has_are_refused(lively, timed_on):
-    with pytest.raises(HeadroomError, match="13 examples wanted, the set has 12"):
+    with pytest.raises(HeadroomError, match="13 exceeds the 12 examples of the set"):
         workload(lively, timed_on, 13)

@@ -1,4 +1,4 @@
-"""Training with fairseq: losses, arguments, and what ends a training."""
+"""Training with fairseq: losses, arguments, and errors that end a training."""
 
 import pytest
 import torch
@@ -61,19 +61,17 @@ def test_arguments_are_those_of_the_settings(translation):
 
 
 def test_gradients_that_are_no_numbers_end_the_training_with_a_reason(translation, tmp_path):
-    with pytest.raises(
-        HeadroomError, match=r"the gradients of update \d are not finite: lower training\.learning_rate"
-    ):
+    with pytest.raises(HeadroomError, match=r"update \d: the gradients are not finite; lower training\.learning_rate"):
         translation.run(tmp_path, until=1, learning_rate=1e30)
     assert not list(tmp_path.glob("*.pt"))
 
 
 def test_a_gpu_whose_memory_is_too_small_ends_the_training(translation, tmp_path, monkeypatch):
-    """fairseq would go on without the batch, and say so nowhere."""
+    """fairseq would silently continue without the batch."""
 
     def fail(*_, **__):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     monkeypatch.setattr("headroom.engines.translation.trainer.TranslationTask.train_step", fail)
-    with pytest.raises(HeadroomError, match=r"out of GPU memory: make training\.max_tokens smaller"):
+    with pytest.raises(HeadroomError, match=r"out of GPU memory: the batch does not fit; lower training\.max_tokens"):
         translation.run(tmp_path, until=1)

@@ -1,1 +1,1 @@
-"""Plain ground: names, files, tables and statistics. No torch."""
+"""Names of heads, files, tables and statistics. No torch."""

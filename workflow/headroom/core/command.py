@@ -1,4 +1,4 @@
-"""Command lines of the stages: flags that several have, errors as one line."""
+"""Command lines of the stages: shared flags, one-line error messages."""
 
 import argparse
 import io
@@ -13,7 +13,7 @@ from typing import Any
 from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory, visible
 
 FULL_DISK = 28
-"""Exit status of a stage that had no space left, of which its log may say nothing: it is on the same disk."""
+"""Exit status of a stage that found no space left; its log may be empty, as it is on the same disk."""
 
 
 def stage_parser(stage: str, description: str | None) -> argparse.ArgumentParser:
@@ -36,7 +36,7 @@ def add_checkpoints(parser: argparse.ArgumentParser, form: str, *, several: bool
 
     Args:
         parser: The parser of a stage.
-        form: What a checkpoint is, for the help.
+        form: Description of a checkpoint, for the help.
         several: One per epoch instead of one.
     """
     if several:
@@ -58,11 +58,11 @@ def add_translation_model(parser: argparse.ArgumentParser, *, several: bool = Fa
 
 
 def add_until(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that cuts a training into jobs."""
+    """Add the flag that splits a training into jobs."""
     parser.add_argument(
         "--until",
         type=_epoch,
-        help="stop after this epoch without handing checkpoints over, so that another job resumes; unset for the end",
+        help="stop after this epoch without writing the final checkpoints, for another job to resume; unset for all",
     )
 
 
@@ -78,12 +78,12 @@ def leading_columns(given: argparse.Namespace, checkpoint: str | None = None) ->
 
 
 def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] | None = None) -> None:
-    """Run a stage's `main`; what a user can act on ends it with a line on standard error and a status.
+    """Run a stage's `main`; errors that a user can act on end it with a line on standard error and a status.
 
-    The status is `FULL_DISK` if there was no space left, 2 for everything else.
+    The status is `FULL_DISK` if the disk is full, otherwise 2.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
-    if not sys.warnoptions:  # deprecations inside libraries: nothing that a user of a stage can act on
+    if not sys.warnoptions:  # deprecations inside libraries: users of a stage cannot act on them
         for category in (UserWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
     try:
@@ -100,7 +100,7 @@ def run(main: Callable[[Sequence[str] | None], None], arguments: Sequence[str] |
 
 @contextmanager
 def _silent_without_memory() -> Iterator[None]:
-    """Keep Python from reporting every object, e.g. a generator, that had no memory to end: one line says it."""
+    """Suppress Python's reports of objects, e.g. generators, that could not be finalised for lack of memory."""
     report = sys.unraisablehook
 
     def report_the_rest(unraisable: "sys.UnraisableHookArgs") -> None:
@@ -115,28 +115,29 @@ def _silent_without_memory() -> Iterator[None]:
 
 
 def _message(error: Exception) -> str | None:
-    """Return what an error says to a user, None if it is none that users can act on."""
+    """Return the message of an error for a user, None if users cannot act on it."""
     if isinstance(error, HeadroomError):
         return str(error)
     if out_of_memory(error):
-        return "out of memory: give the job more memory or a smaller batch"
+        return "out of memory: the allocation failed; give the job more memory or a smaller batch"
     if disk_is_full(error):
         place = getattr(error, "filename", None)
         at = f" at {place}" if place else ""
-        return f"no space left on the disk: free some{at} and run the same command again"
+        return f"no space left on the disk: cannot write; free space{at} and re-run the same command"
     return None
 
 
 def _epoch(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise HeadroomError(f"--until {text}: must be the number of an epoch, 1 or more")
+        raise HeadroomError(f"--until {text}: not an epoch; give a number from 1")
     return int(text)
 
 
 def _failure(message: str, status: int) -> int:
     with suppress(OSError):  # the log may be on the full disk
         print(f"error: {visible(message)}", file=sys.stderr)
-    # What libraries do when Python ends fails too without memory or disk: it shall not hide the line or the status.
+    # Without memory or disk space the exit handlers of libraries fail as well; they must not hide the line or the
+    # status.
     with suppress(MemoryError):
         sys.stderr = io.StringIO()
     return status

@@ -1,7 +1,7 @@
-"""Curves of a metric over the share of heads removed: what is kept, the area under it, and the removable share.
+"""Curves of a metric over the share of heads removed: share of the score kept, area, and removable share.
 
-Every number of a curve has its interval from resamples of the examples; curves of one set share these, so that
-differences between curves are paired.
+Intervals come from resamples of the examples; curves on one set share the resamples, so that differences between curves
+are paired.
 """
 
 import numpy
@@ -11,21 +11,22 @@ from headroom.core.statistics import LEVEL, Estimate
 
 MARGINS = {"translation": 0.02, "classification": 0.03}
 """Losing this share of the score (of the score above chance, in classification) is noticeable. Michel et al. 2019 call
-losses of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above chance) not noticeable; what is left
-allows for sampling."""
+losses of 1.2 % (0.42 of 36.05 BLEU) and 2.4 % (SST-2: 1.0 of the 41.8 points above chance) not noticeable; the
+remainder allows for sampling error."""
 
 MEASURABLE = 1.0
-"""A full score less than this above chance (in BLEU, % or points) is of a model that learned nothing: no shares."""
+"""Minimum of a full score above chance (in BLEU, % or points); below it, a model has learned nothing and has no
+shares."""
 
 _FINE = 10
-"""Points between two steps at which the ends of an interval are looked for."""
+"""Points between two steps at which the ends of an interval are evaluated."""
 
 
 def share_kept(values: ndarray, full: ndarray, chance: float) -> ndarray:
-    """Return what is left of a score as a share of the full one, both above chance, of any shape; NaN without any.
+    """Return the share of the full score that is kept, both above chance, of any shape; NaN if it is not defined.
 
-    Chance is the best score of a system that gives every example the same answer: 0 in translation. It is a number of
-    the evaluation set, not of the model.
+    Chance is the best score of a constant answer: 0 in translation. It is a property of the evaluation set, not of
+    the model.
     """
     scale = numpy.asarray(full, dtype=float) - chance
     with numpy.errstate(divide="ignore", invalid="ignore"):
@@ -36,8 +37,8 @@ def area(removed: ndarray, kept: ndarray) -> ndarray:
     """Return the area under curves: their mean height over the shares removed, (...) from (..., points).
 
     A model that loses nothing until all heads are gone has area 1; one whose score falls in a straight line to chance
-    has 0.5. A curve that does not reach all heads is averaged over what it reaches; one that does not begin with all of
-    them begins at 1. NaN if it reaches nothing.
+    has 0.5. A curve that does not reach all heads is averaged over its range; a curve that does not begin with all
+    heads present begins at 1. NaN if the range is empty.
 
     Args:
         removed: (points,) shares of heads removed, rising.
@@ -54,7 +55,7 @@ def area(removed: ndarray, kept: ndarray) -> ndarray:
 def monotone(kept: ndarray) -> ndarray:
     """Return the curves that never rise and are nearest to these by least squares, row by row, (rows, points).
 
-    Removing more heads of an order cannot help in earnest: a point above an earlier one is noise, and both are averaged
+    Removing more heads of an order is assumed not to help: a point above an earlier one is noise, and both are averaged
     (pool-adjacent-violators, Barlow et al. 1972).
     """
     from scipy.optimize import isotonic_regression
@@ -63,9 +64,9 @@ def monotone(kept: ndarray) -> ndarray:
 
 
 def removable_share(removed: ndarray, kept: ndarray, margin: float) -> Estimate:
-    """Return the largest share of heads that can go before the loss is noticeable.
+    """Return the largest share of heads that can be removed before the loss is noticeable.
 
-    The curve is made monotone first, so that a step which loses a sentence or two, and gets them back, does not end it.
+    The curve is made monotone first, so that a temporary drop by one or two sentences does not end it.
     The value is where the fit, straight between steps, falls below 1 - margin. The interval has every share at which
     the middle 95 % of the fits of the resamples contain 1 - margin, and all between them.
 
@@ -87,7 +88,7 @@ def removable_share(removed: ndarray, kept: ndarray, margin: float) -> Estimate:
 
 
 def removable(removed: ndarray, kept: ndarray, margin: float) -> ndarray:
-    """Return the value of `removable_share` of each curve, (rows,) from (rows, points); NaN of one without shares."""
+    """Return the value of `removable_share` of each curve, (rows,) from (rows, points); NaN if it is not defined."""
     return numpy.array(
         [
             numpy.nan if numpy.isnan(row).any() else _crossing(removed, monotone(row[None])[0], 1.0 - margin)
@@ -97,7 +98,7 @@ def removable(removed: ndarray, kept: ndarray, margin: float) -> ndarray:
 
 
 def _crossing(removed: ndarray, fit: ndarray, least: float) -> float:
-    """Return where a falling curve, straight between points, falls below a height; its end if it does not."""
+    """Return where a falling, piecewise linear curve falls below a height; its end if it does not."""
     below = numpy.nonzero(fit < least)[0]
     if not len(below):
         return float(removed[-1])

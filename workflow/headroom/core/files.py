@@ -1,4 +1,4 @@
-"""Files that are either whole or absent."""
+"""Atomic writing of files, and reading of text."""
 
 import glob
 import hashlib
@@ -14,10 +14,11 @@ from headroom.core.errors import HeadroomError, disk_is_full
 
 @contextmanager
 def atomic_path(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that replaces it when the block ends without an error.
+    """Yield a temporary path in the same directory that replaces `path` when the block ends without an error.
 
-    Readers see the old file or the complete new one, never a part; after an error nothing is left. What a killed
-    process left of the same file is removed first, so a file has one writer at a time: of two, the first one fails.
+    Readers see the old file or the complete new one, never a part; after an error no temporary file remains. Temporary
+    files of a killed writer of the same file are removed first, so a file has one writer at a time: of two, the first
+    one fails.
 
     Args:
         path: The final file. Its directory is made if needed.
@@ -39,23 +40,25 @@ def atomic_path(path: Path | str) -> Iterator[Path]:
         temporary.replace(path)
     except OSError as error:
         raise cannot_write(path, error) from error
-    except RuntimeError as error:  # so torch says that it could not write
+    except RuntimeError as error:  # torch's error for a failed write
         if not disk_is_full(error):
             raise
         raise cannot_write(path, error) from error
     finally:
         if temporary is not None:
-            _remove(path.parent.glob(f"{glob.escape(temporary.name)}*"))  # libraries add endings of their own
+            _remove(path.parent.glob(f"{glob.escape(temporary.name)}*"))  # libraries append their own suffixes
 
 
 def cannot_write(path: Path | str, error: BaseException) -> HeadroomError:
-    """Return the error that says why a file or directory cannot be written."""
+    """Return the error for a file or directory that cannot be written, with the reason."""
     if disk_is_full(error):
         return HeadroomError(
-            f"cannot write {path}: no space left on the disk; free some there and run the same command again"
+            f"{path}: cannot write, no space left on the disk; free space there and re-run the same command"
         )
     reason = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
-    return HeadroomError(f"cannot write {path}: {reason or type(error).__name__}")
+    return HeadroomError(
+        f"{path}: cannot write, {reason or type(error).__name__}; check the path, its permissions and the disk"
+    )
 
 
 def sha256(path: Path | str) -> str:
@@ -70,12 +73,12 @@ def read_lines(path: Path | str) -> list[str]:
     `str.splitlines` also splits at U+0085 and U+2028, which occur inside real sentences.
 
     Raises:
-        HeadroomError: If the file is missing, is not UTF-8 or has a NUL, as text in UTF-16 has; names the line.
+        HeadroomError: If the file is missing, is not UTF-8 or contains a NUL, as in UTF-16; names the line.
     """
     try:
         content = Path(path).read_bytes()
     except OSError as error:
-        raise HeadroomError(f"cannot read {path}: {error.strerror}") from error
+        raise HeadroomError(f"{path}: cannot read, {error.strerror}; check the path and its permissions") from error
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -83,27 +86,30 @@ def read_lines(path: Path | str) -> list[str]:
         raise HeadroomError(f"{path}, line {line}: not UTF-8; convert the file to UTF-8") from error
     if (place := content.find(b"\0")) >= 0:
         line = content.count(b"\n", 0, place) + 1
-        raise HeadroomError(f"{path}, line {line}: a NUL character, so it is no text in UTF-8; convert the file")
+        raise HeadroomError(f"{path}, line {line}: a NUL character, as in UTF-16; convert the file to UTF-8")
     return text.removesuffix("\n").split("\n") if text else []
 
 
 def write_lines(path: Path | str, lines: list[str]) -> None:
-    r"""Write lines as UTF-8, each ended by "\n", whole or not at all.
+    r"""Write lines as UTF-8, each terminated by "\n", atomically.
 
     Raises:
-        HeadroomError: If they cannot be written, or hold half of a surrogate pair, which UTF-8 has not; names the line.
+        HeadroomError: If they cannot be written, or contain an unpaired surrogate, which UTF-8 excludes; names the
+            line.
     """
     try:
         content = "".join(f"{line}\n" for line in lines).encode("utf-8")
     except UnicodeEncodeError as error:
         line = error.object.count("\n", 0, error.start) + 1
-        raise HeadroomError(f"cannot write {path}, line {line}: half of a surrogate pair is no text") from error
+        raise HeadroomError(
+            f"{path}, line {line}: cannot write an unpaired surrogate; remove it from the text"
+        ) from error
     with atomic_path(path) as temporary:
         temporary.write_bytes(content)
 
 
 def remove(path: Path) -> None:
-    """Remove a file, or a directory with all that is in it.
+    """Remove a file, or a directory with its content.
 
     Raises:
         HeadroomError: If it cannot be removed.
@@ -114,7 +120,7 @@ def remove(path: Path) -> None:
         else:
             path.unlink()
     except OSError as error:
-        raise HeadroomError(f"cannot remove {path}: {error.strerror}") from error
+        raise HeadroomError(f"{path}: cannot remove, {error.strerror}; check its permissions") from error
 
 
 def _remove(paths: Iterable[Path]) -> None:
@@ -134,7 +140,7 @@ def _umask() -> int:
 
 
 def link(source: Path, target: Path) -> None:
-    """Make `target` a hard link to `source`, a copy where the file system has no links."""
+    """Make `target` a hard link to `source`, or a copy if the file system has no hard links."""
     target.unlink(missing_ok=True)
     try:
         os.link(source, target)

@@ -21,9 +21,9 @@ Checked = TypeVar("Checked")
 def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
     """Add `--settings` for whole sections of the configuration as JSON, and one flag per key of each.
 
-    `learning_rate` becomes `--learning-rate`; a key that a section before has too, `--<section>-learning-rate`.
-    Lists take several values; booleans take `true` or `false`, so that a flag always shows its value; sections within
-    a section take JSON.
+    `learning_rate` becomes `--learning-rate`, or `--<section>-learning-rate` if an earlier section has the same key.
+    Lists take several values; booleans take `true` or `false`, so that a flag always shows its value; nested sections
+    take JSON.
 
     Args:
         parser: The parser of a stage.
@@ -38,7 +38,7 @@ def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
         group = parser.add_argument_group(f"settings: {section}", "; or ".join(v.__doc__ or "" for v in variants))
         for name in dict.fromkeys(name for variant in variants for name in variant.model_fields):
             flag = "--" + name.replace("_", "-")
-            if flag in parser._option_string_actions:  # of a section before
+            if flag in parser._option_string_actions:  # of an earlier section
                 flag = f"--{section}-{flag[2:]}"
             group.add_argument(
                 flag,
@@ -55,7 +55,7 @@ def settings_from(given: argparse.Namespace, section: str, model: object) -> Any
 
 
 def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
-    """Return a section given on the command line, checked by its model: that of `--settings`, flags first.
+    """Return a section from the command line, validated by its model: `--settings`, overridden by flags.
 
     Args:
         given: The parsed command line.
@@ -63,7 +63,7 @@ def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
         model: The model of the section, or the union of its variants.
 
     Raises:
-        HeadroomError: If values do not fit; a line for each with its flag, the value and what is expected.
+        HeadroomError: If values are invalid; one line for each with its flag, the value and what is expected.
     """
     flags = {name: value for name, value in vars(given).items() if name.startswith(f"{section}.")}
     values = {
@@ -103,7 +103,7 @@ def _variants(model: Any) -> list[type[BaseModel]]:
 
 
 def _argument(fields: Sequence[FieldInfo]) -> dict[str, Any]:
-    """Return what argparse takes for a key, which several variants of a section may have."""
+    """Return the arguments of `add_argument` for a key, which several variants of a section may have."""
     shapes = [_shape(field.annotation) for field in fields]
     choices = [choice for _, own in shapes for choice in own or ()]
     helps = dict.fromkeys(f"{field.description} ({_default(field)})".replace("%", "%%") for field in fields)
@@ -122,7 +122,7 @@ def _default(field: FieldInfo) -> str:
 
 
 def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel]]:
-    """Return the key that distinguishes the variants of a section, "" if it has but one, and the variant of values."""
+    """Return the key that distinguishes the variants of a section ("" for a single one), and the variant of values."""
     variants = _variants(model)
     fields = (part for part in get_args(model) if isinstance(part, FieldInfo))
     tag = next((str(field.discriminator) for field in fields if field.discriminator), "")
@@ -131,7 +131,7 @@ def _variant(model: Any, values: Mapping[str, Any]) -> tuple[str, type[BaseModel
 
 
 def _fitting(value: Any, field: FieldInfo) -> Any:
-    """Return a flag's value in the form of its key: a single word is no list, what begins with a brace is JSON."""
+    """Return a flag's value in the form of its key: a word if it is not a list, JSON if it begins with a brace."""
     if isinstance(value, list) and len(value) == 1 and not _shape(field.annotation)[0]:
         value = value[0]
     if isinstance(value, str) and value.startswith("{"):
@@ -141,13 +141,13 @@ def _fitting(value: Any, field: FieldInfo) -> Any:
 
 
 def _mistake(section: str, error: "ErrorDetails", variant: str) -> str:
-    """Return what is wrong with a key of a section in a line: its flag, the value and what is expected."""
+    """Return a line on an invalid key of a section: its flag, the value and what is expected."""
     place = [str(part) for part in error["loc"][bool(variant) and len(error["loc"]) > 1 :]]
     flag = "--" + ".".join(place).replace("_", "-") if place else section
     if error["type"] == "extra_forbidden":
-        return f"{flag}: has no meaning here{f' with {variant}' if variant else ''}; leave it out"
+        return f"{flag}: does not apply{f' with {variant}' if variant else ' here'}; leave it out"
     if error["type"] == "missing":
-        return f"{flag}: missing{f'; {variant} needs it' if variant else ''}"
+        return f"{flag}: missing; {variant or 'this section'} requires it"
     reason = error["msg"].removeprefix("Value error, ")
     reason = reason[:1].lower() + reason[1:]
     whole = isinstance(error.get("input"), dict)

@@ -1,22 +1,22 @@
-"""Numbers as a reader wants them: significant digits, real minus signs, intervals in brackets."""
+"""Formatting of numbers: significant digits, typographic minus signs, intervals in brackets."""
 
 import math
 from collections.abc import Iterable
 
 MINUS = "\u2212"
 MISSING = "\u2013"
-_SPACE = "\u00a0"  # neither is ever the end of a line
+_SPACE = "\u00a0"  # both are non-breaking
 _NARROW_SPACE = "\u202f"
 
 MOST_DECIMALS = 4
-"""Estimates and intervals are not written more finely than this: what rounds to nothing is 0."""
+"""Smallest unit of estimates and intervals: smaller values are written as 0."""
 
 
 def number(value: float, digits: int = 3, *, signed: bool = False, decimals: int | None = None) -> str:
     """Return a number with `digits` significant digits, never fewer digits than the integer part has.
 
-    Trailing zeros stay, since they are significant; a missing value is an en dash. Scores and shares have
-    at most as many decimals as mean something: give `decimals`, and what rounds to nothing is 0.
+    Trailing zeros are kept, since they are significant; a missing value is an en dash. `decimals` limits the decimals
+    of scores and shares to meaningful ones; smaller values are written as 0.
 
     Args:
         value: Any float; NaN and infinities are allowed.
@@ -36,7 +36,7 @@ def number(value: float, digits: int = 3, *, signed: bool = False, decimals: int
 
 
 def fixed(value: float, decimals: int = 2, *, signed: bool = False) -> str:
-    """Return a number with a fixed number of decimals, for columns whose values share one unit and size."""
+    """Return a number with a fixed number of decimals, for columns whose values have the same unit and magnitude."""
     if math.isnan(value):
         return MISSING
     text = f"{abs(value):.{decimals}f}"
@@ -99,12 +99,12 @@ def percent(share: float, decimals: int = 0) -> str:
 
 
 def symbol(name: str, value: object) -> str:
-    """Return a symbol with its value, never parted by the end of a line: `λ 0.03`."""
+    """Return a symbol with its value, without a line break between them: `λ 0.03`."""
     return f"{name}{_SPACE}{value}"
 
 
 def duration(seconds: float) -> str:
-    """Return a duration in the largest two units that matter: `1 h 12 min`, `2 min 13 s`, `4.2 s`."""
+    """Return a duration in its two largest units: `1 h 12 min`, `2 min 13 s`, `4.2 s`."""
     if math.isnan(seconds):
         return MISSING
     if seconds < 10:
@@ -118,7 +118,7 @@ def duration(seconds: float) -> str:
 
 
 def device_name(device: str) -> str:
-    """Return a device of the tables as readers should see it: `CPU`, `GPU`."""
+    """Return the display name of a device in the tables: `CPU`, `GPU`."""
     return {"cpu": "CPU", "cuda": "GPU"}.get(device, device)
 
 
@@ -134,7 +134,7 @@ _WORDS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", 
 
 
 def opening(amount: int, noun: str) -> str:
-    """Return an amount with its noun to open a sentence: `Four models`; digits above twelve."""
+    """Return an amount with its noun at the start of a sentence: `Four models`; digits above twelve."""
     words = _WORDS[amount] if amount < len(_WORDS) else count(amount)
     return f"{words} {noun}" + ("" if amount == 1 else "s")
 

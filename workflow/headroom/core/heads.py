@@ -29,7 +29,7 @@ class Site:
         return [Head(self.kind, self.layer, index) for index in range(1, self.heads + 1)]
 
     def is_among(self, words: Iterable[str]) -> bool:
-        """Return whether one of these words names the site: `all`, `first` (layer 1 of every kind), a kind, a site."""
+        """Return whether a word selects the site: `all`, `first` (layer 1 of every kind), a kind, a site."""
         names = {"all", self.kind, str(self), *(["first"] if self.layer == 1 else [])}
         return not names.isdisjoint(words)
 
@@ -53,15 +53,15 @@ class Head:
 
 
 def parse_head(name: str) -> Head:
-    """Return the head that a name such as `A2:7` stands for.
+    """Return the head with a name such as `A2:7`.
 
     Raises:
-        HeadroomError: If the name is not of that form.
+        HeadroomError: If the name does not have that form.
     """
     match = _NAME.fullmatch(name)
     if match is None:
         raise HeadroomError(
-            f"'{name}' is not a head: write kind, layer and head, e.g. E3:5 (kinds E, A, D; counted from 1)"
+            f"head '{name}': malformed; write kind, layer and head, e.g. E3:5 (kinds E, A, D; counted from 1)"
         )
     return Head(match[1], int(match[2]), int(match[3]))
 
@@ -80,24 +80,24 @@ def parse_profile(text: str, sites: Sequence[Site]) -> frozenset[Head]:
     check_heads(heads, sites)
     if len(set(heads)) < len(heads):
         repeated = next(head for head in heads if heads.count(head) > 1)
-        raise HeadroomError(f"head {repeated} is named twice in the profile '{text}'")
+        raise HeadroomError(f"profile '{text}': head {repeated} is named twice; name it once")
     return frozenset(heads)
 
 
 def check_heads(heads: Iterable[Head], sites: Sequence[Site]) -> None:
-    """Raise HeadroomError, naming the first head that none of the sites has and what the site does have."""
+    """Raise HeadroomError for the first head that the sites do not have."""
     by_name = {(site.kind, site.layer): site for site in sites}
     for head in heads:
         site = by_name.get((head.kind, head.layer))
         if site is None:
             known = " ".join(str(site) for site in sites)
-            raise HeadroomError(f"head {head} does not exist: the model's sites are {known}")
+            raise HeadroomError(f"head {head}: does not exist; the model's sites are {known}")
         if head.head > site.heads:
-            raise HeadroomError(f"head {head} does not exist: site {site} has {site.heads} heads")
+            raise HeadroomError(f"head {head}: does not exist; site {site} has {site.heads} heads")
 
 
 def random_profile(sites: Iterable[Site], size: int, seed: int) -> frozenset[Head]:
-    """Return so many heads of the sites, drawn at random; it depends on nothing else than these and the seed."""
+    """Return `size` random heads of the sites; a function of the arguments only."""
     return frozenset(random.Random(f"layout {seed}").sample(all_heads(sites), size))
 
 
@@ -115,9 +115,9 @@ def all_heads(sites: Iterable[Site], scope: str = "all") -> list[Head]:
     sites = list(sites)
     chosen = [site for site in sites if scope in ("all", site.kind, str(site))]
     if not chosen:
-        raise HeadroomError(f"no site is in scope '{scope}': the model's sites are {' '.join(map(str, sites))}")
+        raise HeadroomError(f"scope '{scope}': contains no site; the model's sites are {' '.join(map(str, sites))}")
     return sorted(head for site in chosen for head in site.head_names())
 
 
 HALVES = {"all": slice(None), "choose": slice(0, None, 2), "score": slice(1, None, 2)}
-"""Examples at even positions choose, those at odd positions score."""
+"""Examples at even positions choose, examples at odd positions score."""

@@ -1,4 +1,4 @@
-"""Interventions: what is done to a model's heads without training. The key of every judgement."""
+"""Interventions: changes to a model's heads without training. The key of every evaluation."""
 
 import argparse
 import math
@@ -11,23 +11,23 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, format_profile, parse_head
 
 Replacement = Literal["zero", "mean", "resample"]
-"""What stands in for a removed head's z: nothing; its mean over positions; its z on another example of the batch."""
+"""Replacement of a removed head's z: zero; its mean over positions; its z on another example of the batch."""
 
 REPLACEMENTS: tuple[str, ...] = get_args(Replacement)
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """A set of removed heads, what stands in for them, and a scale for heads that remain.
+    """A set of removed heads, their replacement, and scales of remaining heads.
 
-    Interventions that do the same are equal: scales of 1 are dropped, and without a removed head nothing is replaced.
-    An intervention is written as its removed heads, the scaled ones as `<head>*<scale>`, and any replacement but zero:
+    Interventions with the same effect are equal: scales of 1 are dropped, and without a removed head the replacement is
+    zero. The text form lists the removed heads, the scaled ones as `<head>*<scale>`, and any replacement except zero:
     `E1:2 A3:4 E2:1*0.5 mean`; the plain model is the empty text.
 
     Attributes:
         removed: The profile.
-        scale: What z of remaining heads is multiplied by, sorted by head.
-        replacement: What stands in for the z of every removed head.
+        scale: The factors of the z of remaining heads, sorted by head.
+        replacement: The replacement of the z of every removed head.
 
     Raises:
         HeadroomError: If a head is scaled twice, or scaled and removed, a scale is not finite, or the replacement is
@@ -65,7 +65,7 @@ class Intervention:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the intervention that `str` wrote.
+        """Return the intervention from its text form, the inverse of `str`.
 
         Raises:
             HeadroomError: If a word is neither a head, a scaled head nor a replacement.
@@ -83,21 +83,21 @@ class Intervention:
         return " ".join([*filter(None, [format_profile(self.removed)]), *scaled, *standing_in])
 
     def __bool__(self) -> bool:
-        """Whether anything is done: false for the plain model."""
+        """Whether the intervention has an effect: false for the plain model."""
         return bool(self.removed or self.scale)
 
     @property
     def heads(self) -> frozenset[Head]:
-        """All heads that something is done to."""
+        """All removed and scaled heads."""
         return self.removed.union(head for head, _ in self.scale)
 
     def gate(self, head: Head) -> float:
-        """Return what the z of a head is multiplied by: 0 for removed ones, else its scale."""
+        """Return the factor of a head's z: 0 for removed heads, else the scale."""
         return 0.0 if head in self.removed else dict(self.scale).get(head, 1.0)
 
 
 PLAIN = Intervention()
-"""The model as it was trained."""
+"""The unmodified model."""
 
 
 @dataclass(frozen=True)
@@ -112,28 +112,33 @@ class Shard:
         """Read `2/4`.
 
         Raises:
-            HeadroomError: If it is no number from 1 to the count, a slash and the count.
+            HeadroomError: If it does not have the form `<number from 1 to the count>/<count>`.
         """
         found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", text)
         if not found or int(found[1]) > int(found[2]):
-            raise HeadroomError(f"--shard {text}: give a number from 1 to the count and the count, e.g. 2/4")
+            raise HeadroomError(f"--shard {text}: malformed; give a number from 1 to the count and the count, e.g. 2/4")
         return cls(int(found[1]), int(found[2]))
 
     def share(self, interventions: Iterable[Intervention]) -> list[Intervention]:
-        """Return every `count`th of the distinct interventions, so that cheap and dear ones are spread evenly."""
+        """Return every `count`th of the distinct interventions, so that the cost is spread evenly."""
         return list(dict.fromkeys(interventions))[self.number - 1 :: self.count]
 
 
 def add_shards(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of a sweep that can be cut into shards."""
+    """Add the flags of a sweep that can be split into shards."""
     parser.add_argument(
         "--shard",
         type=Shard.parse,
         metavar="K/N",
-        help="judge the Kth of N shares of the interventions alone; --output is then a file for --merge, and no table",
+        help="evaluate only the Kth of N shares of the interventions; --output is then a file for --merge "
+        "instead of a table",
     )
     parser.add_argument(
-        "--merge", nargs="*", default=[], metavar="FILE", help="what jobs with --shard wrote and is not judged again"
+        "--merge",
+        nargs="*",
+        default=[],
+        metavar="FILE",
+        help="outputs of jobs with --shard, whose interventions are not evaluated again",
     )
 
 
@@ -141,4 +146,6 @@ def _factor(text: str, whole: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise HeadroomError(f"intervention '{whole}': '{text}' is not a scale; write e.g. E1:2*0.5") from None
+        raise HeadroomError(
+            f"intervention '{whole}': '{text}' is not a number; write a scale such as E1:2*0.5"
+        ) from None

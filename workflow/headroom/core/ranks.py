@@ -1,7 +1,7 @@
 """Agreement between two rankings of the same heads, with bootstrap intervals over heads.
 
 A resample of the heads is a row of counts, as in `headroom.core.statistics`; ranks and concordances of all
-resamples are then matrix products, and no statistic is computed in a loop.
+resamples are then matrix products instead of loops.
 """
 
 from functools import cache
@@ -16,7 +16,7 @@ RESAMPLES = 1000
 """Bootstrap samples of heads."""
 
 FEWEST_HEADS = 4
-"""Below this number of heads a correlation says nothing."""
+"""Minimum number of heads for a correlation."""
 
 
 class Agreement(NamedTuple):
@@ -28,7 +28,7 @@ class Agreement(NamedTuple):
 
 
 def correlation(statistic: str, first: ndarray, second: ndarray) -> Agreement:
-    """Return how two score lists of the same heads correlate.
+    """Return the correlation of two score lists of the same heads.
 
     Args:
         statistic: `pearson`, `spearman` (average ranks for ties) or `kendall` (tau-b).
@@ -47,7 +47,7 @@ def correlation(statistic: str, first: ndarray, second: ndarray) -> Agreement:
 def overlap(first: ndarray, second: ndarray, k: int) -> Agreement:
     """Return the share of the k highest by `first` that are also among the k highest by `second`.
 
-    Equal scores are taken in the order given. By chance the share is `chance_overlap`.
+    Ties are broken by position. The share expected by chance is `chance_overlap`.
     In a resample of heads a head drawn twice counts twice.
     """
     weights = _weights(len(first))
@@ -56,24 +56,24 @@ def overlap(first: ndarray, second: ndarray, k: int) -> Agreement:
 
 
 def chance_overlap(heads: int, k: int) -> float:
-    """Return the share of common heads expected of two unrelated top-k lists of `heads` heads: k / heads."""
+    """Return the expected share of common heads in two unrelated top-k lists of `heads` heads: k / heads."""
     return k / heads
 
 
 def without_highest(scores: ndarray, dropped: int) -> ndarray:
-    """Return the indices, in order, of all scores but the `dropped` highest (of equal ones the first)."""
+    """Return the indices, in order, of all scores except the `dropped` highest (the first of ties)."""
     return numpy.sort(_descending(scores)[dropped:])
 
 
 @cache
 def _weights(heads: int) -> ndarray:
-    """Return (1 + RESAMPLES, heads): the heads as they are, then the resamples."""
+    """Return (1 + RESAMPLES, heads): the original heads, then the resamples."""
     resampled = resampling_weights(resampled_indices(heads, RESAMPLES))
     return numpy.vstack([numpy.ones(heads), resampled])
 
 
 def _with_interval(values: ndarray) -> Agreement:
-    """Split (1 + RESAMPLES,) into the value and the interval of the resamples that are defined."""
+    """Split (1 + RESAMPLES,) into the value and the interval over the defined resamples."""
     defined = values[1:][numpy.isfinite(values[1:])]
     if not numpy.isfinite(values[0]) or not len(defined):
         return Agreement(numpy.nan, numpy.nan, numpy.nan)
@@ -93,7 +93,7 @@ def _pearson(first: ndarray, second: ndarray, weights: ndarray) -> ndarray:
 
 
 def _constant(scores: ndarray, weights: ndarray) -> ndarray:
-    """Return (resamples,): whether all drawn heads have one score."""
+    """Return (resamples,): whether all drawn heads have the same score."""
     drawn = weights > 0
     highest = numpy.where(drawn, scores, -numpy.inf).max(axis=1)
     return highest == numpy.where(drawn, scores, numpy.inf).min(axis=1)
@@ -111,7 +111,7 @@ def _ranks(scores: ndarray, weights: ndarray) -> ndarray:
 
 
 def _kendall(first: ndarray, second: ndarray, weights: ndarray) -> ndarray:
-    """Return tau-b; copies of one head are tied with each other and count nowhere."""
+    """Return tau-b; copies of one head are tied with each other in both rankings."""
     a, b = (numpy.sign(scores[:, None] - scores) for scores in (first, second))
     together, pairs_a, pairs_b = (
         ((weights @ signs) * weights).sum(axis=1) for signs in (a * b, numpy.abs(a), numpy.abs(b))
@@ -121,7 +121,7 @@ def _kendall(first: ndarray, second: ndarray, weights: ndarray) -> ndarray:
 
 
 def _copies_on_top(scores: ndarray, k: int, weights: ndarray) -> ndarray:
-    """Return how many copies of each head are among the k highest of each resample, (resamples, heads)."""
+    """Return the number of copies of each head among the k highest of each resample, (resamples, heads)."""
     order = _descending(scores)
     before = numpy.cumsum(weights[:, order], axis=1) - weights[:, order]
     copies = numpy.empty_like(weights)

@@ -1,4 +1,4 @@
-"""Resampled scores beside a table: what differences between curves, sets and models are paired by."""
+"""Resampled scores stored next to a table, for paired differences between curves, sets and models."""
 
 from pathlib import Path
 from zipfile import BadZipFile
@@ -11,15 +11,15 @@ from headroom.core.files import atomic_path
 
 
 def resamples_beside(table: Path | str) -> Path:
-    """Return where the resamples of a table are: beside it, `.npz` instead of `.csv`."""
+    """Return the path of a table's resamples: `.npz` instead of `.csv`."""
     return Path(table).with_suffix(".npz")
 
 
 class Resamples:
-    """Scores on every resample of a set's examples, for some rows of a table: a `.npz` file beside it.
+    """Scores on every resample of a set's examples, for some rows of a table; a `.npz` file next to it.
 
-    All models that are judged on the same examples share their resamples: the difference of two models, of one run or
-    of two, on resample i is the difference of their i-th numbers.
+    All models that are evaluated on the same examples share the resamples: the difference of two models on resample i
+    is the difference of their i-th numbers, within and across runs.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Resamples:
         self._full_of: list[int] = []
 
     def add(self, value: ndarray | None = None, full: ndarray | None = None) -> None:
-        """Note the next row of the table, with its (samples,) scores and those of the full model, or without any."""
+        """Add the next row of the table, with its (samples,) scores and those of the full model, or without scores."""
         if value is not None and full is not None:
             if not self._fulls or not numpy.array_equal(full, self._fulls[-1]):
                 self._fulls.append(full)
@@ -40,7 +40,7 @@ class Resamples:
         self._rows += 1
 
     def write(self, path: Path | str) -> None:
-        """Write the file, whole or not at all: single precision, which is finer than any interval is written."""
+        """Write the file atomically, in single precision, which exceeds the precision of the written intervals."""
         values, fulls = (numpy.array(own, dtype=numpy.float32) for own in (self._values, self._fulls))
         places = numpy.array(self._kept), numpy.array(self._full_of)
         with atomic_path(path) as temporary, open(temporary, "wb") as stream:
@@ -58,5 +58,5 @@ def read_resamples(path: Path | str) -> dict[int, tuple[ndarray, ndarray]]:
             values, fulls = stored["values"], stored["fulls"]
             rows, full_of = stored["rows"].astype(int), stored["full_of"].astype(int)
     except (OSError, EOFError, KeyError, ValueError, BadZipFile) as error:
-        raise HeadroomError(f"cannot read the resamples {path}: delete the file and run its job again") from error
+        raise HeadroomError(f"{path}: cannot read the resamples; delete the file and rerun its job") from error
     return {int(row): (values[place], fulls[full]) for place, (row, full) in enumerate(zip(rows, full_of))}

@@ -1,12 +1,12 @@
 """Statistics, each defined once: paired differences, p-values and their corrections, intervals over runs.
 
-A system is known by what each of its examples adds to a metric (a `Sample`). A resample of the examples is a row of
-counts, so that all resampled sums are one matrix product and the metric is computed on all of them at once. All systems
-on one set share its resamples: differences between them are paired. Sentences are drawn as sacrebleu's `PairedTest`
-draws them (Koehn 2004).
+A system is represented by the sufficient statistics of its examples (a `Sample`). A resample of the examples is a row
+of counts, so that all resampled sums are one matrix product and the metric is computed on all of them at once. All
+systems on one set share its resamples: differences between them are paired. Sentences are drawn as in sacrebleu's
+`PairedTest` (Koehn 2004).
 
 Curves (areas, removable shares) are in `headroom.core.curves`, correlations of rankings in `headroom.core.ranks`.
-scipy.stats takes a second to import: functions that need it import it when they are called.
+Importing scipy.stats takes a second: functions that need it import it when they are called.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,8 +55,8 @@ class Sample:
     """One system on one evaluation set.
 
     Attributes:
-        statistics: By metric, what each example adds to it, (examples, k).
-        metrics: By the same names, how the sums become a score. The first metric is the main one.
+        statistics: By metric, the statistics of each example, (examples, k).
+        metrics: By the same names, the function from sums to a score. The first metric is the main one.
     """
 
     statistics: Mapping[str, ndarray]
@@ -72,7 +72,7 @@ class Sample:
 
 
 def percentage(statistics: ndarray) -> ndarray:
-    """Return the share of examples that are right, in %, from (..., 2): right examples, examples."""
+    """Return the share of correct examples in % from (..., 2): correct examples, examples."""
     return 100.0 * statistics[..., 0] / statistics[..., 1]
 
 
@@ -85,7 +85,7 @@ LOWER_IS_BETTER = frozenset({"loss"})
 
 
 def harm(metric: str, delta: ndarray) -> ndarray:
-    """Return how much worse a difference in a metric is: positive for lower scores and for higher losses."""
+    """Return the harm of a difference in a metric: positive for lower scores and for higher losses."""
     return delta if metric in LOWER_IS_BETTER else -delta
 
 
@@ -96,15 +96,15 @@ def resampled_indices(sentences: int, samples: int = 1000, seed: int = SEED) -> 
         (samples, sentences) indices of sentences.
 
     Raises:
-        HeadroomError: If there is no sentence.
+        HeadroomError: If the set is empty.
     """
     if sentences < 1:
-        raise HeadroomError("cannot resample an evaluation set without sentences; check the set's text files")
+        raise HeadroomError("evaluation set: contains no sentences; check the set's text files")
     return numpy.random.default_rng(seed).choice(sentences, size=(samples, sentences), replace=True)
 
 
 def resampling_weights(indices: ndarray) -> ndarray:
-    """Return how often each sentence occurs in each resample, (samples, sentences) as float64.
+    """Return the frequency of each sentence in each resample, (samples, sentences) as float64.
 
     Computed once per evaluation set and shared by all systems: `weights @ statistics` are the sums.
     """
@@ -124,14 +124,14 @@ def interval(resampled: ndarray, level: float = LEVEL) -> tuple[float, float]:
 
 
 def exchanges(sentences: int, samples: int = 1000, seed: int = SEED) -> ndarray:
-    """Draw which sentences two systems exchange their outputs of, (samples, sentences) of 0 and 1 as float64."""
+    """Draw the sentences whose outputs two systems exchange, (samples, sentences) of 0 and 1 as float64."""
     return numpy.random.default_rng(seed).integers(0, 2, size=(samples, sentences)).astype(numpy.float64)
 
 
 def exchanged(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> ndarray:
-    """Return differences as they would be if the two systems were alike: approximate randomisation.
+    """Return differences under the null hypothesis of equal systems, by approximate randomisation.
 
-    If they are, it does not matter whose output of a sentence is whose (Noreen 1989; Riezler and Maxwell 2005).
+    Under the null the outputs of a sentence are exchangeable (Noreen 1989; Riezler and Maxwell 2005).
 
     Args:
         full: (examples, k) statistics of the full model.
@@ -142,7 +142,7 @@ def exchanged(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> 
     Returns:
         (samples,) differences, other minus full, with the drawn outputs exchanged.
     """
-    changed = numpy.flatnonzero((other != full).any(axis=1))  # most sentences keep their output when a head goes
+    changed = numpy.flatnonzero((other != full).any(axis=1))  # most outputs do not change when a head is removed
     moved = drawn[:, changed] @ (other - full)[changed]  # (samples, k)
     return metric(other.sum(axis=0) - moved) - metric(full.sum(axis=0) + moved)
 
@@ -150,8 +150,8 @@ def exchanged(full: ndarray, other: ndarray, metric: Metric, drawn: ndarray) -> 
 def randomisation_p(null: ndarray, observed: float) -> float:
     """Return the two-sided p of an observed difference among (samples,) exchanged ones, ties counted half.
 
-    The observed one is one of the draws. Ties are common in shares of right answers; counted whole they make the test
-    reject too rarely (the mid-p value, Lancaster 1961). No difference at all has p = 1.
+    The observed one is one of the draws. Ties are common in shares of correct answers; counted in full they make the
+    test conservative (hence the mid-p value, Lancaster 1961). A difference of exactly zero has p = 1.
     """
     if observed == 0:
         return 1.0
@@ -179,9 +179,9 @@ def tail_p(null: ndarray, observed: float) -> float:
 def sacrebleu_p(full: ndarray, other: ndarray, observed: float) -> float:
     """Return the p of sacrebleu's paired bootstrap from (samples,) scores of two systems on the same resamples.
 
-    It counts how often the absolute resampled difference, less its mean, exceeds the observed one; (count + 1) /
-    (samples + 1). Called two-sided, it rejects about twice as often as it says under the null: it is kept to compare
-    with published numbers. Systems without any difference have p = 1 (sacrebleu gives them its smallest p).
+    It counts how often the absolute resampled difference, minus its mean, exceeds the observed one; (count + 1) /
+    (samples + 1). Under the null it rejects about twice as often as a two-sided test of its level: it is kept for
+    comparison with published numbers. Identical systems have p = 1 (sacrebleu gives them its smallest p).
     """
     differences = other - full
     if observed == 0 and not differences.any():
@@ -192,7 +192,7 @@ def sacrebleu_p(full: ndarray, other: ndarray, observed: float) -> float:
 
 
 RIGHT_OR_WRONG = ("accuracy", "exact")
-"""Metrics that are a share of right answers: their statistics begin with 1 (right) or 0."""
+"""Metrics that are a share of correct answers: their statistics begin with 1 (correct) or 0."""
 
 
 def mcnemar_p(first: ndarray, second: ndarray) -> float:
@@ -201,7 +201,7 @@ def mcnemar_p(first: ndarray, second: ndarray) -> float:
 
 
 def mcnemar(*, only_first: int, only_second: int) -> float:
-    """Return the exact two-sided p of McNemar's test, from how many items only one of two systems has right."""
+    """Return the exact two-sided p of McNemar's test, from the counts of items that only one system has correct."""
     from scipy.stats import binomtest
 
     discordant = only_first + only_second
@@ -209,10 +209,10 @@ def mcnemar(*, only_first: int, only_second: int) -> float:
 
 
 def unpaired_p(first: ndarray, second: ndarray) -> float:
-    """Return the two-sided p of Student's t-test that takes (examples,) of 0 and 1 for independent samples.
+    """Return the two-sided p of Student's t-test that treats (examples,) of 0 and 1 as independent samples.
 
-    Michel et al. 2019 report a t-test and do not say whether it is paired. Systems answer the same
-    examples, and mostly alike: the unpaired test misses many differences that McNemar's sees.
+    Michel et al. 2019 report a t-test without stating whether it is paired. Systems answer the same
+    examples, and mostly identically: the unpaired test misses many differences that McNemar's test detects.
     """
     from scipy.stats import ttest_ind
 
@@ -249,7 +249,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected by Holm (1979), in the order given.
 
     The smallest of m is multiplied by m, the next by m - 1, ...; never below an earlier one, at most 1.
-    A value below 0.05 keeps the chance of even one false alarm among all m below 5 %.
+    Rejecting values below 0.05 keeps the family-wise error rate below 5 %.
     """
     values = numpy.asarray(p_values, dtype=numpy.float64)
     rising = numpy.argsort(values, kind="stable")
@@ -262,9 +262,9 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     """Return p-values corrected by Benjamini and Hochberg (1995), in the order given.
 
-    Among all comparisons with a value below 0.05, at most 5 % are expected to be false alarms.
+    Rejecting values below 0.05 keeps the false discovery rate below 5 %.
     """
-    values = numpy.asarray(p_values, dtype=numpy.float64)  # scipy.stats has it too, and takes a second to import
+    values = numpy.asarray(p_values, dtype=numpy.float64)  # also in scipy.stats, whose import takes a second
     rising = numpy.argsort(values, kind="stable")
     multiplied = values[rising] * (len(values) / numpy.arange(1, len(values) + 1))
     corrected = numpy.empty_like(values)
@@ -280,7 +280,7 @@ def half_width(runs: int, comparisons: int = 1) -> float:
 
     Args:
         runs: Their number.
-        comparisons: As of `mean_of`.
+        comparisons: As in `mean_of`.
     """
     from scipy.stats import t
 
@@ -292,7 +292,7 @@ def mean_of(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate
 
     Args:
         values: One number per run (or per head).
-        comparisons: How many such intervals are to hold at once: each is then wider, by Bonferroni's correction.
+        comparisons: The number of simultaneous intervals, for Bonferroni's correction.
     """
     center = float(numpy.mean(values))
     if len(values) < 2:
@@ -347,9 +347,9 @@ def over_runs(values: Sequence[float] | ndarray, resampled: Sequence[ndarray] | 
     """Return the mean over runs with an interval for other runs on other sentences.
 
     Runs and sentences are crossed: all runs are judged on the same sentences. The variance of the mean is that
-    between runs over their number, and that of the mean over resamples of the sentences, less what both contain: the
-    luck of single runs with single sentences (estimated from the resamples of each run alone). The squares of the two
-    half widths are added, the first by Student's t, since few runs tell little about their variance.
+    between runs over their number, plus that of the mean over resamples of the sentences, minus the component in both:
+    the interaction of runs and sentences (estimated from the resamples of each run). The squares of the two half
+    widths are added, the first by Student's t, since the variance of few runs is poorly estimated.
 
     Args:
         values: (runs,) numbers.

@@ -1,4 +1,4 @@
-"""Tables on disk: tidy CSV, written whole or not at all. What a table is, and how it is checked, written and read."""
+"""Tables on disk: declarations of tidy CSV files, and their checked, atomic writing and reading."""
 
 import math
 import numbers
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 
-if TYPE_CHECKING:  # the workflow reads declarations alone and should not wait for pandas
+if TYPE_CHECKING:  # the workflow reads only declarations and should not wait for pandas
     import pandas
 
 Type = Literal["text", "integer", "number"]
@@ -23,9 +23,9 @@ class Column:
 
     Attributes:
         name: Its heading.
-        type: What its cells are; a cell may be empty in every type.
-        meaning: What it means, as Markdown.
-        unit: Unit of its numbers, "" where there is none or it differs by row.
+        type: The type of its cells; a cell of any type may be empty.
+        meaning: Its meaning, as Markdown.
+        unit: Unit of its numbers, "" if they have none or it differs by row.
     """
 
     name: str
@@ -53,15 +53,15 @@ class Table:
     """A table that a stage writes.
 
     Attributes:
-        path: Where it is below `results/<study>/`, e.g. `ablation/{run}.csv`.
+        path: Its path below `results/<study>/`, e.g. `ablation/{run}.csv`.
         writers: The stages that write it.
         key: The columns that identify a row.
         columns: All of its columns, in order.
-        runs: The runs that every study has a file of it of: `all`, those it trains, the transformers, or those that get
-            every experiment; "" if other settings decide which files there are.
-        about: What it is about, as Markdown.
-        resampled: Whether the scores of its rows on every resample of the examples lie beside every file of it, as
-            `.npz` (see `core.resamples`).
+        runs: The runs that have a file of it in every study: all, those that the study trains, the transformers, or
+            those with every experiment; "" if other settings determine the files.
+        about: Its description, as Markdown.
+        resampled: Whether every file of it has an `.npz` file with the scores of its rows on every resample of the
+            examples (see `core.resamples`).
     """
 
     path: str
@@ -90,8 +90,8 @@ class Table:
     def write(self, path: Path | str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write rows as CSV.
 
-        Floats are written with 9 significant digits: more than any measurement here has, few enough to
-        be equal across machines that add in another order.
+        Floats are written with 9 significant digits: more than the precision of any measurement, few enough to
+        be equal on machines with another order of summation.
 
         Raises:
             ValueError: If a row lacks a column, has one that is not declared, or a cell of another type (a
@@ -122,10 +122,10 @@ class Table:
         try:
             frame = pandas.read_csv(path, keep_default_na=False, na_values={}, dtype=texts)
         except (OSError, pandas.errors.ParserError, pandas.errors.EmptyDataError, UnicodeDecodeError) as error:
-            raise HeadroomError(f"cannot read the table {path}: {error}") from error
+            raise HeadroomError(f"{path}: cannot read the table, {error}; rerun the job that writes it") from error
         missing = [name for name in self.names if name not in frame.columns]
         if missing:
-            raise HeadroomError(f"{path}: the column '{missing[0]}' is missing")
+            raise HeadroomError(f"{path}: the column '{missing[0]}' is missing; rerun the job that writes it")
         for column in self.columns:
             if column.type != "text":
                 frame[column.name] = _numbers(frame[column.name], f"{path}: the column '{column.name}'")
@@ -151,7 +151,7 @@ class Registry:
         self.by_name = {table.name: table for table in tables}
 
     def columns_of(self, name: str) -> dict[str, str]:
-        """Return the columns of a table, in order, with their types: what the bytes of a file of it depend on."""
+        """Return the columns of a table, in order, with their types, which determine the bytes of its files."""
         return {column.name: column.type for column in self.by_name[name].columns}
 
 
@@ -166,5 +166,5 @@ def _numbers(cells: "pandas.Series[Any]", where: str) -> "pandas.Series[Any]":
     found = pandas.to_numeric(cells, errors="coerce")
     bad = found.isna() & cells.notna() & (cells.astype(str) != "")
     if bad.any():
-        raise HeadroomError(f"{where} has '{cells[bad].iloc[0]}', which is no number; write the table again")
+        raise HeadroomError(f"{where} contains '{cells[bad].iloc[0]}', not a number; rerun the job that writes it")
     return found

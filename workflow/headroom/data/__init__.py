@@ -1,1 +1,1 @@
-"""Corpora: generated, downloaded or brought along."""
+"""Corpora: generated, downloaded or supplied by the user."""

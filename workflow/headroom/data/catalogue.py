@@ -1,4 +1,4 @@
-"""The catalogues of public data: what belongs to a data set or treebank, where it is and how to recognise it."""
+"""The catalogues of public data: files of data sets and treebanks, with addresses and checksums."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,21 +18,21 @@ _HERE = Path(__file__).parent
 
 
 class PublishedFile(Settings):
-    """One file that somebody publishes, and that a mirror may have too."""
+    """One published file, of which a mirror may have a copy."""
 
     path: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)+$", description="Place in a mirror: <dataset>/<file>.")
     url: str = Field(pattern=r"^https?://", description="Where it is published.")
     bytes: int = Field(gt=0, description="Size in bytes.")
-    lines: int | None = Field(None, gt=0, description="Lines; of an archive none.")
+    lines: int | None = Field(None, gt=0, description="Lines; unset for archives.")
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$", description="Checksum.")
-    licence: str = Field(description="What the text may be used for.")
+    licence: str = Field(description="Licence of the text.")
 
 
 class Entry(Settings):
     """An entry of a catalogue.
 
     Attributes:
-        noun: What it is, for messages.
+        noun: The kind of entry, for messages.
         place: The catalogue of such entries.
     """
 
@@ -61,7 +61,7 @@ def read_entries(path: Path | str, model: type[Found]) -> dict[str, Found]:
         for name, entry in yaml.safe_load(Path(path).read_text(encoding="utf-8")).items():
             entries[name] = model.model_validate(entry)
     except (OSError, yaml.YAMLError, AttributeError) as error:
-        raise HeadroomError(f"cannot read the catalogue {path}: {error}") from error
+        raise HeadroomError(f"{path}: cannot read the catalogue, {error}; correct the file") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in (name, *first["loc"]))
@@ -70,17 +70,17 @@ def read_entries(path: Path | str, model: type[Found]) -> dict[str, Found]:
 
 
 def find_entry(model: type[Found], name: str, far: Sequence[str] = (), catalogue: Path | None = None) -> Found:
-    """Return an entry of a catalogue, by default the project's, that has the far-domain sets that were asked for.
+    """Return an entry of a catalogue, by default the project's, with the requested far-domain sets.
 
     Raises:
         HeadroomError: If the catalogue is faulty, or lacks the entry or one of the far-domain sets.
     """
     entries = read_entries(catalogue or model.place, model)
     if name not in entries:
-        raise HeadroomError(f"the catalogue has no {model.noun} '{name}': it has {', '.join(sorted(entries))}")
+        raise HeadroomError(f"catalogue: unknown {model.noun} '{name}'; choose one of {', '.join(sorted(entries))}")
     known = entries[name].far
     if unknown := [wanted for wanted in far if wanted not in known]:
-        raise HeadroomError(f"{name} has no far-domain set '{unknown[0]}': it has {', '.join(known) or 'none'}")
+        raise HeadroomError(f"{name}: unknown far-domain set '{unknown[0]}'; choose from {', '.join(known) or 'none'}")
     return entries[name]
 
 
@@ -135,29 +135,29 @@ Column = Annotated[int, Field(ge=1)] | str
 
 
 class Columns(Settings):
-    """Where the sentences and the label of a table stand."""
+    """The columns of the sentences and the label in a table."""
 
     header: bool = Field(False, description="Whether the first line names the columns.")
     sentences: Annotated[tuple[Column, ...], Field(min_length=1, max_length=2)] = Field(
         description="The column of the sentence, or the two of a pair."
     )
     label: Column = Field(description="The column of the label.")
-    names: dict[str, str] = Field(description="The name of each label, by how it is written in the table.")
+    names: dict[str, str] = Field(description="The name of each label, by its value in the table.")
 
     @model_validator(mode="after")
     def _names_need_a_header(self) -> Self:
         named = [column for column in (*self.sentences, self.label) if isinstance(column, str)]
         if named and not self.header:
-            raise ValueError(f"column '{named[0]}' is given by name, but there is no header")
+            raise ValueError(f"column '{named[0]}' is given by name, but header is false")
         return self
 
 
 class Rows(Settings):
-    """Which rows are taken, counted from 1 below the header."""
+    """The selected rows, counted from 1 below the header."""
 
     first: int = Field(1, ge=1, description="The first of them.")
     last: int | None = Field(None, ge=1, description="The last of them; without it the end.")
-    only_every: int | None = Field(None, ge=2, description="10 takes rows 10, 20, 30, ... alone.")
+    only_every: int | None = Field(None, ge=2, description="10 selects only rows 10, 20, 30, ...")
     except_every: int | None = Field(None, ge=2, description="10 leaves out rows 10, 20, 30, ...")
 
 
@@ -171,7 +171,7 @@ class Identifiers(Settings):
 
 
 class LabelledSet(Settings):
-    """How the examples of one set are read from published files."""
+    """The published files and rows of the examples of one set."""
 
     files: Annotated[tuple[str, ...], Field(min_length=1)] = Field(
         description="Path of one table, or of several files aligned by line, which are its columns 1, 2, ..."
@@ -179,15 +179,15 @@ class LabelledSet(Settings):
     member: str | None = Field(
         None, pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$", description="The table's name inside of the archive."
     )
-    columns: Columns | None = Field(None, description="If they are not those of the data set.")
-    rows: Rows = Field(default_factory=Rows, description="Which rows are taken; without it all.")
-    only: Identifiers | None = Field(None, description="Take these rows alone.")
+    columns: Columns | None = Field(None, description="The columns, if they differ from those of the data set.")
+    rows: Rows = Field(default_factory=Rows, description="The selected rows; unset for all.")
+    only: Identifiers | None = Field(None, description="Select only these rows.")
     without: Identifiers | None = Field(None, description="Leave these rows out.")
-    examples: int = Field(gt=0, description="How many examples that gives.")
+    examples: int = Field(gt=0, description="The number of selected examples.")
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The paths of all files that are needed."""
+        """The paths of all required files."""
         return (*self.files, *(listed.file for listed in (self.only, self.without) if listed))
 
 
@@ -211,7 +211,7 @@ class LabelledDataset(Entry):
         known = [file.path for file in self.files]
         used = [path for wanted in self.sets.values() for path in wanted.paths]
         if strange := sorted({*known} ^ {*used}):
-            raise ValueError(f"{strange[0]} must stand under files and be used by a set")
+            raise ValueError(f"{strange[0]} must be listed under files and used by a set")
         for name in self.sets:
             if len(self.sets[name].files) > 1 and (self.columns_of(name).header or self.sets[name].member):
                 raise ValueError(f"{name}: files aligned by line have neither a header nor members")
@@ -220,7 +220,7 @@ class LabelledDataset(Entry):
         return self
 
     def columns_of(self, name: str) -> Columns:
-        """Return where sentences and labels of a set stand."""
+        """Return the columns of the sentences and labels of a set."""
         return self.sets[name].columns or self.columns
 
     def files_of(self, names: Sequence[str]) -> tuple[PublishedFile, ...]:

@@ -1,7 +1,7 @@
-"""What all corpora have in common: a request for one, halves of validation text, overlap with training, the files.
+"""Common parts of all corpora: requests, halves of validation text, overlap with training, files.
 
 A corpus is a directory with the files of its sets: train, choose, check, test and the far domains. `corpus.json` is
-written last: a corpus without it is not complete.
+written last: a corpus without it is incomplete.
 """
 
 import json
@@ -22,14 +22,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Request:
-    """What a provider may use besides the settings of its source.
+    """The arguments of a provider in addition to the settings of its source.
 
     Attributes:
-        downloads: Where fetched files stay, so that an interrupted download resumes.
+        downloads: The directory of downloaded files, so that an interrupted download resumes.
         mirror: A directory or address that is tried before downloads.
         catalogue: A catalogue other than the project's.
-        seed: Seed of the grammar, for trees that it makes.
-        relations: Relations that trees must have.
+        seed: Seed of the grammar, for generated trees.
+        relations: Relations that the trees must contain.
     """
 
     downloads: Path
@@ -46,7 +46,7 @@ class Text(Protocol):
 
     @property
     def inputs(self) -> Sequence[Hashable]:
-        """What a model reads of each example."""
+        """The model input of each example."""
 
     def every_second(self, start: int) -> Self:
         """Return the examples number start, start + 2, ... (counted from 0)."""
@@ -55,7 +55,7 @@ class Text(Protocol):
         """Return the lines of the files of a set of this name."""
 
     def beside(self, name: str) -> dict[str, list[str]]:  # noqa: ARG002
-        """Return the lines of further files that say more of the examples, e.g. trees."""
+        """Return the lines of further files about the examples, e.g. trees."""
         return {}
 
 
@@ -64,12 +64,12 @@ SomeText = TypeVar("SomeText", bound=Text)
 
 @dataclass(frozen=True)
 class CorpusSets(Generic[SomeText]):
-    """Text as a provider gives it.
+    """Text from a provider.
 
     Attributes:
         texts: Examples by set: train, then valid or its halves choose and check, then test and the far domains.
-        origin: What is known of it besides its settings, e.g. licences.
-        valid: What messages call the validation examples.
+        origin: Metadata in addition to the settings, e.g. licences.
+        valid: The name of the validation examples in messages.
     """
 
     texts: Mapping[str, SomeText]
@@ -102,7 +102,7 @@ def halved(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str, Some
             sets[key] = text
             continue
         if len(text) < 2:
-            raise HeadroomError(f"{name} has {len(text)} example: at least two are needed, one for each half")
+            raise HeadroomError(f"{name}: {len(text)} example; give at least two, one for each half")
         sets |= {"choose": text.every_second(0), "check": text.every_second(1)}
     return sets
 
@@ -110,7 +110,7 @@ def halved(texts: Mapping[str, SomeText], name: str = "valid") -> dict[str, Some
 def drawn_sets(settings: Any, draw: Callable[[str, str, int], SomeText]) -> dict[str, SomeText]:
     """Return generated sets, each drawn by its name, topic and size from a stream of random numbers of its own.
 
-    Train is drawn last: the evaluation sets stay the same when more training examples are asked for.
+    Train is drawn last: the evaluation sets do not change with the number of training examples.
     """
     topics = {"test": "near", "valid": "near", "far": "far", "train": "near"}
     drawn = {name: draw(name, topic, getattr(settings, name)) for name, topic in topics.items()}
@@ -129,12 +129,12 @@ def write_sets(
     """Write the files of all sets and then `corpus.json`, with their checksums.
 
     Args:
-        directory: Where the corpus goes.
+        directory: The directory of the corpus.
         sets: Text of train, choose, check, test and the far-domain sets, by name.
         far: The names of the far-domain sets.
-        about: What `corpus.json` says of this kind of text.
-        origin: Where the text comes from.
-        counts: What is counted of this kind of text.
+        about: The entries of `corpus.json` for this kind of text.
+        origin: The origin of the text.
+        counts: The counts for this kind of text.
     """
     directory = Path(directory)
     (directory / RECORD).unlink(missing_ok=True)
@@ -174,4 +174,6 @@ def read_corpus_record(directory: Path | str) -> dict[str, Any]:
     try:
         return json.loads("\n".join(read_lines(path)))
     except json.JSONDecodeError as error:
-        raise HeadroomError(f"{path}, line {error.lineno}: not JSON ({error.msg}); make the corpus anew") from error
+        raise HeadroomError(
+            f"{path}, line {error.lineno}: not JSON ({error.msg}); remove the file to write the corpus again"
+        ) from error

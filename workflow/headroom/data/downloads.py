@@ -1,9 +1,9 @@
-"""Published files: looked for in a mirror first, downloaded with retries that resume, never waited for without end.
+"""Resumable HTTP download of published files with mirrors, retries and timeouts.
 
-What has come lies beside the file's place. A later call resumes there if the server says that the file is still the
-same. The file itself appears whole or not at all. pooch downloads each try to a new temporary file, from the start, and
-waits for a slow server as long as a byte comes now and then: resuming after a broken connection or a killed process,
-and limits of time and size, would all have to be added to it as a downloader, which is what this module is.
+A partial download is stored next to the destination. A later call resumes it if the server confirms that the file is
+unchanged. The destination is written atomically. pooch downloads each try to a new temporary file, from the start, and
+has no limit on the total time: resuming after a broken connection or a killed process, and limits of time and size,
+would have to be added to it as a downloader, such as this module.
 """
 
 import logging
@@ -22,30 +22,30 @@ from headroom.core.files import sha256
 from headroom.data.partial import PartialFile
 
 BUSY = (408, 429, 500, 502, 503, 504)
-"""Statuses after which the same server may well answer later."""
+"""HTTP statuses of temporary failures."""
 
 CHUNK = 2**16
-"""The most bytes that are read at once; fewer where fewer have come."""
+"""The maximum number of bytes per read."""
 
 PROGRESS = 2**20
-"""Bytes after which a try counts as the first."""
+"""Progress in bytes after which the number of tries is reset."""
 
 LONGEST_PAUSE = 60
-"""Seconds that are waited at most before a try, whatever the server asks for."""
+"""Maximum pause before a try in seconds; overrides the server's request."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How long a download is waited for.
+    """Retries and timeouts of a download.
 
     Attributes:
-        tries: How often one address is tried without progress.
-        pause: Makes the pauses between tries, in seconds: none, then 2, 4, 8, ... times this.
-        timeout: Seconds without an answer or a byte after which a try has failed.
-        limit: Seconds that one address may take in all, besides those that its bytes take at the slowest speed.
-        slowest: That speed, in bytes a second.
+        tries: Number of tries without progress per address.
+        pause: Unit of the pauses between tries, in seconds: 0, then 2, 4, 8, ... times this.
+        timeout: Seconds without an answer or a byte after which a try fails.
+        limit: Total seconds per address, in addition to its size divided by `slowest`.
+        slowest: Minimum speed in bytes a second.
         report: Seconds between two lines in the log.
     """
 
@@ -61,7 +61,7 @@ PATIENCE = Patience()
 
 
 class _BrokeOffError(Exception):
-    """A try that failed, and that another may follow."""
+    """A failed try that may be repeated."""
 
     def __init__(self, reason: str, response: Any = None) -> None:
         super().__init__(reason)
@@ -69,7 +69,7 @@ class _BrokeOffError(Exception):
 
 
 class _GaveUpError(Exception):
-    """Why an address does not give the file."""
+    """The reason of a permanent failure of an address."""
 
 
 def download(
@@ -81,18 +81,18 @@ def download(
     size: int | None = None,
     patience: Patience = PATIENCE,
 ) -> None:
-    """Load a file from the first of its addresses that gives it.
+    """Download a file from the first of its addresses that succeeds.
 
     Args:
-        addresses: Where it may be had.
-        destination: Where it goes. A file that is there stays until the new one is whole.
-        place: Where a mirror would have it, for the message.
-        expected: Its SHA-256, if it is known.
-        size: Its bytes, if they are known: more are not taken.
-        patience: How long is waited.
+        addresses: Its addresses, in order.
+        destination: Its path. An existing file is kept until the new one is complete.
+        place: Its path in a mirror, for the message.
+        expected: Its SHA-256, if known.
+        size: Its size in bytes, if known; an upper limit.
+        patience: Retries and timeouts.
 
     Raises:
-        HeadroomError: If no address gives it, with the reason of each, or if it cannot be written.
+        HeadroomError: If all addresses fail, with the reason of each, or if it cannot be written.
     """
     part = PartialFile(destination)
     reasons = []
@@ -102,32 +102,31 @@ def download(
         except _GaveUpError as error:
             part.keep_if_safe()
             reasons.append(f"from {address}: {error}")
-            _log.warning("cannot download %s %s", destination.name, reasons[-1])
+            _log.warning("%s: cannot download %s", destination.name, reasons[-1])
         else:
             part.finish()
             return
     raise HeadroomError(
-        f"cannot download {destination.name} {'; '.join(reasons)};\n"
-        f"check the network, or name a mirror that has {place}"
+        f"{destination.name}: cannot download {'; '.join(reasons)};\ncheck the network, or give a mirror with {place}"
     )
 
 
 def in_mirror(mirror: Path | str | None, place: str) -> Path | None:
-    """Return where a directory that mirrors published files has one, e.g. `multi30k/train.en.gz`; None if it lacks it.
+    """Return the path of a file in a mirror directory, e.g. `multi30k/train.en.gz`; None if it is missing there.
 
     A missing mirror is only a warning: the same study runs on machines with and without it.
     """
     if mirror is None or _is_address(mirror):
         return None
     if not Path(mirror).is_dir():
-        _log.warning("the mirror %s is not a directory here", mirror)
+        _log.warning("mirror %s: not a directory on this machine; downloading instead", mirror)
         return None
     path = Path(mirror) / place
     return path if path.is_file() else None
 
 
 def addresses(mirror: Path | str | None, place: str, url: str) -> list[str]:
-    """Return where a file may be downloaded, in order: from a mirror on the network, then where it is published."""
+    """Return the addresses of a file in order: a mirror on the network, then the publisher."""
     return [f"{str(mirror).rstrip('/')}/{place}", url] if _is_address(mirror) else [url]
 
 
@@ -136,7 +135,7 @@ def _is_address(mirror: Path | str | None) -> bool:
 
 
 def _obtain(part: PartialFile, address: str, expected: str | None, size: int | None, patience: Patience) -> None:
-    """Load a file and compare it with its checksum; one made of several connections is loaded once more."""
+    """Download a file and verify its checksum; retry once if it was assembled from several connections."""
     for is_last in (False, True):
         _fill(part, address, size, patience)
         if expected is None or (found := sha256(part.path)) == expected:
@@ -144,8 +143,8 @@ def _obtain(part: PartialFile, address: str, expected: str | None, size: int | N
         came, joined = part.size, part.joined
         part.discard()
         if is_last or not joined:
-            raise _GaveUpError(f"wrong checksum, expected sha256 {expected}, found {found} ({came} bytes)")
-        _log.warning("%s: the parts of several connections do not fit: loading it anew", part.name)
+            raise _GaveUpError(f"checksum mismatch, expected sha256 {expected}, found {found} ({came} bytes)")
+        _log.warning("%s: checksum mismatch after resuming; downloading it from the start", part.name)
 
 
 def _fill(part: PartialFile, address: str, size: int | None, patience: Patience) -> None:
@@ -161,14 +160,14 @@ def _fill(part: PartialFile, address: str, size: int | None, patience: Patience)
                 left = policy if part.size - before >= PROGRESS else left
                 if not left.total:
                     raise _GaveUpError(f"{error} (tried {patience.tries} times)") from error
-                _log.info("%s: %s; trying again", address, error)
+                _log.info("%s: %s; retrying", address, error)
                 left = left.increment("GET", address, error=error)
                 left.sleep(error.response)
 
 
 def _load(session: requests.Session, part: PartialFile, address: str, clock: "_Clock") -> None:
-    """Ask once for what is missing, and add what comes."""
-    headers = {"Accept-Encoding": "identity"}  # the file's own bytes, which its checksum is of
+    """Request the missing bytes once and append the response."""
+    headers = {"Accept-Encoding": "identity"}  # the checksum is that of the unencoded file
     if version := part.version(address):
         headers |= {"Range": f"bytes={part.size}-", "If-Range": version}
     try:
@@ -180,12 +179,12 @@ def _load(session: requests.Session, part: PartialFile, address: str, clock: "_C
                     clock.see(len(data), stream.tell())
     except (requests.ConnectionError, requests.Timeout, HTTPError) as error:
         raise _BrokeOffError(_reason(error)) from error
-    except requests.RequestException as error:  # no address, or one that leads round in a circle
+    except requests.RequestException as error:  # an invalid address or a redirect loop
         raise _GaveUpError(_reason(error)) from error
 
 
 def _begin(part: PartialFile, address: str, response: requests.Response) -> None:
-    """Make ready for what a server sends: the rest of a file, or a file from its start."""
+    """Prepare for a response: the rest of a file, or a file from its start."""
     status = response.status_code
     if status in BUSY:
         raise _BrokeOffError(f"status {status}", response.raw)
@@ -193,13 +192,13 @@ def _begin(part: PartialFile, address: str, response: requests.Response) -> None
         part.begin(address, response.headers)
     elif status == 416 or (status == 206 and not part.continues(address, response.headers)):
         part.discard()
-        raise _BrokeOffError("the server does not go on where the download broke off")
+        raise _BrokeOffError("the server does not support resuming this download")
     elif status != 206:
         raise _GaveUpError(f"status {status}")
 
 
 class _Clock:
-    """The time that an address takes, and the lines of progress; `limit` is the bytes of the file, if known."""
+    """Time limit and progress log of an address; `limit` is the size of the file in bytes, if known."""
 
     def __init__(self, part: PartialFile, patience: Patience, limit: int | None) -> None:
         self.patience = patience
@@ -208,12 +207,12 @@ class _Clock:
         self._came = 0
 
     def see(self, came: int, size: int) -> None:
-        """Note bytes that have come, now and of the part: give up if they are too many or too slow; log progress."""
+        """Count received bytes, now and of the part; fail if there are too many or they are too slow; log progress."""
         now = time.monotonic()
         self._came += came
         if self._limit is not None and size > self._limit:
             self._part.discard()
-            raise _GaveUpError(f"more than the {self._limit} bytes that it should have")
+            raise _GaveUpError(f"larger than the expected {self._limit} bytes")
         if now - self._start > self.patience.limit + self._came / self.patience.slowest:
             raise _GaveUpError(f"too slow: {self._came} bytes in {now - self._start:.0f} s")
         if now - self._reported >= self.patience.report:

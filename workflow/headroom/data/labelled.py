@@ -1,10 +1,10 @@
 r"""Labelled text: sentences or sentence pairs with a label each, in the common form of all labelled corpora.
 
 A corpus is a directory with `<set>.tsv` for train, choose, check, test and the far-domain sets, and
-`corpus.json`, which is written last: a corpus without it is not complete.
+`corpus.json`, which is written last: a corpus without it is incomplete.
 
 The first line of a `.tsv` names the columns: `sentence` and `label`, or `sentence1`, `sentence2` and `label`.
-Fields stand between tabs and are taken as they are, quotation marks too; lines end at "\n" alone.
+Fields are separated by tabs and read literally, including quotation marks; lines end at "\n" only.
 """
 
 import re
@@ -55,7 +55,7 @@ class LabelledText(Text):
         return self.taken(range(start, len(self), 2))
 
     def taken(self, places: Sequence[int]) -> "LabelledText":
-        """Return the examples at these places (counted from 0), in this order."""
+        """Return the examples at these positions (counted from 0), in this order."""
         sides = ([side[place] for place in places] for side in self.sides)
         return LabelledText.of(sides, [self.labels[place] for place in places])
 
@@ -67,11 +67,11 @@ class LabelledText(Text):
 
 @dataclass(frozen=True)
 class LabelledSets(CorpusSets[LabelledText]):
-    """Labelled text as a provider gives it.
+    """Labelled text from a provider.
 
     Attributes:
         labels: All labels, in the order of a classifier's outputs.
-        metrics: How the task is judged, the main metric first.
+        metrics: The metrics of the task, the main one first.
     """
 
     labels: Sequence[str]
@@ -82,22 +82,22 @@ class LabelledSets(CorpusSets[LabelledText]):
 
 
 def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> LabelledText:
-    """Read a TSV of the common form; other columns may stand between, white space around a field is dropped.
+    """Read a TSV of the common form; other columns are ignored, white space around a field is dropped.
 
-    Without `labels` any may occur.
+    Without `labels` any label may occur.
 
     Raises:
-        HeadroomError: If the file is missing, is not UTF-8, lacks a column or has no line below their names, or
+        HeadroomError: If the file is missing, is not UTF-8, has no line below the header or a missing column, or
             if a line has another number of columns, an empty sentence or another label; names the line.
     """
     lines = read_lines(path)
     if not lines:
-        raise HeadroomError(f"{path} is empty: expected the names of the columns in line 1")
+        raise HeadroomError(f"{path}: empty file; write the names of the columns into line 1")
     header = [name.strip() for name in lines[0].removeprefix("\ufeff").split("\t")]
     names = (*(PAIR if {*PAIR} & {*header} else SINGLE), LABEL)
     if missing := [name for name in names if name not in header]:
         raise HeadroomError(
-            f"{path}, line 1: no column '{missing[0]}' among {', '.join(header)}; name the columns sentence and label, "
+            f"{path}, line 1: no column '{missing[0]}' in {', '.join(header)}; name the columns sentence and label, "
             "or sentence1, sentence2 and label, with tabs between them"
         )
     rows = split_rows(lines[1:], columns=len(header), name=path, first_line=2)
@@ -106,7 +106,7 @@ def read_labelled(path: Path | str, labels: Sequence[str] | None = None) -> Labe
 
 
 def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_line: int) -> list[list[str]]:
-    """Split the lines of a file, of which the first has a number, at tabs.
+    """Split the lines of a file at tabs; `first` is the number of the first line.
 
     Raises:
         HeadroomError: If a line has another number of columns.
@@ -114,28 +114,28 @@ def split_rows(lines: Sequence[str], *, columns: int, name: Path | str, first_li
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, first_line):
         if len(row) != columns:
-            found = "is empty" if row == [""] else f"has {len(row)} columns"
-            raise HeadroomError(f"{name}, line {number} {found}: expected {columns}, with single tabs between them")
+            found = "empty line" if row == [""] else f"{len(row)} columns"
+            raise HeadroomError(
+                f"{name}, line {number}: {found}; write {columns} columns with single tabs between them"
+            )
     return rows
 
 
 def checked(text: LabelledText, labels: Sequence[str] | None, *, name: Path | str, first_line: int = 1) -> LabelledText:
-    """Return text that was read from a file, from this line on, if it is sound; without `labels` any may occur.
+    """Return text that was read from a file, from this line on, if it is valid; without `labels` any label may occur.
 
     Raises:
         HeadroomError: If there is no example, a sentence is empty, or a label is missing or not among `labels`.
     """
     if not text.labels:
-        raise HeadroomError(f"{name} has no examples: expected one a line, below the names of the columns")
+        raise HeadroomError(f"{name}: no examples; write one a line, below the names of the columns")
     for number, (sentences, label) in enumerate(zip(text.inputs, text.labels, strict=True), first_line):
         if not all(sentence.strip() for sentence in sentences):
             raise HeadroomError(f"{name}, line {number}: a sentence is empty; remove the line or complete it")
         if not label:
             raise HeadroomError(f"{name}, line {number}: the label is empty; remove the line or complete it")
         if labels is not None and label not in labels:
-            raise HeadroomError(
-                f"{name}, line {number}: the label '{label}' is not among the declared ones: {', '.join(labels)}"
-            )
+            raise HeadroomError(f"{name}, line {number}: undeclared label '{label}'; use one of {', '.join(labels)}")
     return text
 
 
@@ -155,7 +155,7 @@ def write_labelled_corpus(
     Arguments are those of `LabelledSets` and `headroom.data.corpora.write_sets`; train may be empty.
 
     Raises:
-        HeadroomError: If a set is not sound, or has pairs of sentences where train has single ones.
+        HeadroomError: If a set is invalid, or has pairs of sentences while train has single ones.
     """
     sets = {name: _on_one_line(text) for name, text in sets.items()}
     kinds = {name: "single sentences" if text.second is None else "pairs of sentences" for name, text in sets.items()}
@@ -164,7 +164,7 @@ def write_labelled_corpus(
             checked(text, labels, name=f"{name}.tsv", first_line=2)
         if kinds[name] != kinds["train"]:
             found = f"train has {kinds['train']}, {name} has {kinds[name]}"
-            raise HeadroomError(f"{found}: give all sets the same columns")
+            raise HeadroomError(f"corpus: {found}; give all sets the same columns")
     about = {
         "labels": list(labels),
         "metrics": list(metrics),
@@ -191,5 +191,5 @@ def read_labelled_record(directory: Path | str) -> dict[str, Any]:
     """
     record = read_corpus_record(directory)
     if "labels" not in record:
-        raise HeadroomError(f"{directory} holds no labelled text: its corpus.json has no 'labels'")
+        raise HeadroomError(f"{directory}: corpus.json has no 'labels'; give the directory of a labelled corpus")
     return record

@@ -1,7 +1,7 @@
 """Parallel text: aligned lines of two languages, checked, and written in the common form of all corpora.
 
 A corpus is a directory with `<set>.source` and `<set>.target` for train, choose, check, test and the
-far-domain sets, and `corpus.json`, which is written last: a corpus without it is not complete.
+far-domain sets, and `corpus.json`, which is written last: a corpus without it is incomplete.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class ParallelText(Text):
 
 @dataclass(frozen=True)
 class ParallelSets(CorpusSets[ParallelText]):
-    """Parallel text as a provider gives it, with the names of the source and the target language."""
+    """Parallel text from a provider, with the names of the source and the target language."""
 
     languages: tuple[str, str]
 
@@ -51,11 +51,11 @@ class ParallelSets(CorpusSets[ParallelText]):
 
 
 def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
-    """Read two aligned files, one sentence a line; white space at the ends of lines and a mark in front are dropped.
+    """Read two aligned files, one sentence a line; white space at the ends of lines and a byte order mark are dropped.
 
     Raises:
-        HeadroomError: If a file is missing, empty or not UTF-8, has an empty line, or has another number
-            of lines than its partner.
+        HeadroomError: If a file is missing, empty or not UTF-8, has an empty line, or differs from its partner in
+            the number of lines.
     """
     source_lines, target_lines = read_lines(source), read_lines(target)
     for lines in (source_lines, target_lines):
@@ -65,7 +65,7 @@ def read_parallel(source: Path | str, target: Path | str) -> ParallelText:
 
 
 def checked(text: ParallelText, source_name: str, target_name: str) -> ParallelText:
-    """Return text that was read from these files if it is sound.
+    """Return text that was read from these files if it is valid.
 
     Raises:
         HeadroomError: If a side is empty or has an empty line, or if the sides differ in length.
@@ -73,16 +73,16 @@ def checked(text: ParallelText, source_name: str, target_name: str) -> ParallelT
     sides = ((text.source, source_name), (text.target, target_name))
     for lines, name in sides:
         if not lines:
-            raise HeadroomError(f"{name} is empty: expected one sentence a line")
+            raise HeadroomError(f"{name}: empty file; write one sentence a line")
     if len(text.source) != len(text.target):
         raise HeadroomError(
-            f"{source_name} has {len(text.source)} lines but {target_name} has {len(text.target)}:\n"
-            "parallel files must have one translation for every sentence, in the same order"
+            f"{source_name}: {len(text.source)} lines, but {target_name} has {len(text.target)};\n"
+            "give one translation for every sentence, in the same order"
         )
     for lines, name in sides:
         empty = next((number for number, line in enumerate(lines, 1) if not line.strip()), None)
         if empty:
-            raise HeadroomError(f"{name}, line {empty} is empty: remove the pair from both files")
+            raise HeadroomError(f"{name}, line {empty}: empty line; remove the pair from both files")
     return text
 
 
@@ -94,7 +94,7 @@ def write_corpus(
     far: Sequence[str] = (),
     origin: Mapping[str, Any],
 ) -> None:
-    """Write every set and then `corpus.json`; arguments as of `headroom.data.corpora.write_sets`."""
+    """Write every set and then `corpus.json`; arguments as in `headroom.data.corpora.write_sets`."""
     about = {"source_language": languages[0], "target_language": languages[1]}
     words = {name: sum(len(line.split()) for line in text.source) for name, text in sets.items()}
     write_sets(directory, sets, far=far, about=about, origin=origin, counts={"source_words": words})

@@ -1,4 +1,4 @@
-"""What has come of a download so far, and the note of which version of the file it is of."""
+"""Partial downloads and the metadata that identify the version of the file."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from headroom.core.files import cannot_write
 
 @dataclass(frozen=True)
 class _Note:
-    """What a part is of: its address, its version for `If-Range` ("" if unknown) and the bytes of the whole file."""
+    """Metadata of a part: address, version for `If-Range` ("" if unknown) and size of the whole file in bytes."""
 
     address: str = ""
     version: str = ""
@@ -22,12 +22,12 @@ class _Note:
 
 
 class PartialFile:
-    """A file that is being loaded: `.<name>.part` beside its place, and `.<name>.part.json`, the note.
+    """A file in download: `.<name>.part` in the directory of the destination, and its metadata `.<name>.part.json`.
 
     Attributes:
-        name: The name that the file will have.
-        path: Where the part is.
-        joined: Whether the bytes are of more than one connection, and so maybe of two versions of the file.
+        name: The name of the complete file.
+        path: The path of the part.
+        joined: Whether the bytes come from several connections, and so possibly from two versions of the file.
     """
 
     def __init__(self, destination: Path) -> None:
@@ -40,24 +40,24 @@ class PartialFile:
 
     @property
     def size(self) -> int:
-        """The bytes that have come."""
+        """The number of received bytes."""
         return self.path.stat().st_size if self.path.is_file() else 0
 
     @property
     def total(self) -> int | None:
-        """The bytes of the whole file, if the server said so."""
+        """The size of the whole file in bytes, if known."""
         return self._note.total
 
     def version(self, address: str) -> str:
-        """Return the version of an address' file that can be resumed; "" if there is none."""
+        """Return the version of the address's file that can be resumed; "" for none."""
         return self._note.version if self.size and self._note.address == address else ""
 
     def is_whole(self, address: str) -> bool:
-        """Return whether all bytes came in an earlier call."""
+        """Return whether an earlier call received all bytes."""
         return bool(self.version(address)) and self.size == self.total
 
     def begin(self, address: str, headers: Mapping[str, str]) -> None:
-        """Empty the part and note what will come.
+        """Empty the part and write the metadata of the response.
 
         Raises:
             HeadroomError: If it cannot be written.
@@ -73,7 +73,7 @@ class PartialFile:
             raise cannot_write(self.path, error) from error
 
     def continues(self, address: str, headers: Mapping[str, str]) -> bool:
-        """Return whether an answer with a part of a file is the rest of this one."""
+        """Return whether a partial response continues this part."""
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+)", headers.get("Content-Range", ""))
         known = self.version(address)
         self.joined = True
@@ -86,10 +86,10 @@ class PartialFile:
 
     @contextmanager
     def appending(self) -> Iterator[BinaryIO]:
-        """Yield a stream that adds to the part.
+        """Yield a stream that appends to the part.
 
         Raises:
-            HeadroomError: If it cannot be written, as on a full disk; then nothing of it is left.
+            HeadroomError: If it cannot be written, as on a full disk; the part is then removed.
         """
         try:
             with open(self.path, "ab") as stream:
@@ -99,10 +99,10 @@ class PartialFile:
             raise cannot_write(self.path, error) from error
 
     def finish(self) -> None:
-        """Put the whole file into its place.
+        """Move the complete file to its destination.
 
         Raises:
-            HeadroomError: If something else is there.
+            HeadroomError: If the destination cannot be replaced.
         """
         try:
             with open(self.path, "rb") as stream:
@@ -113,12 +113,12 @@ class PartialFile:
         self.discard()
 
     def keep_if_safe(self) -> None:
-        """Discard the part unless a later call can go on with it."""
+        """Discard the part unless a later call can resume it."""
         if not self.version(self._note.address):
             self.discard()
 
     def discard(self) -> None:
-        """Remove the part and its note."""
+        """Remove the part and its metadata."""
         self.path.unlink(missing_ok=True)
         self._note_path.unlink(missing_ok=True)
 
@@ -126,7 +126,7 @@ class PartialFile:
         try:
             note = json.loads(self._note_path.read_text(encoding="utf-8"))
             return _Note(str(note["address"]), str(note["version"]), note["total"])
-        except (OSError, ValueError, KeyError, TypeError):  # none, or not written to its end
+        except (OSError, ValueError, KeyError, TypeError):  # missing or incomplete
             return _Note()
 
 

@@ -17,15 +17,15 @@ _TOO_LARGE = re.compile(r"[Vv]ocabulary size.*?too high.*?<= (\d+)", re.DOTALL)
 class Subwords(Protocol):
     """Encoder and decoder of the sentences of one language.
 
-    Any white space counts as a space, U+0085 and U+2028 too, which programs that read lines or tokens of
-    encoded text would otherwise take for the end of one.
+    Any white space counts as a space, including U+0085 and U+2028, which programs that read lines or tokens
+    of encoded text would otherwise treat as separators.
     """
 
     def encode(self, sentence: str) -> list[str]:
         """Return the pieces of a sentence."""
 
     def decode(self, pieces: Sequence[str]) -> str:
-        """Return the plain text that pieces stand for."""
+        """Return the plain text of pieces."""
 
     def encode_lines(self, sentences: Sequence[str]) -> list[str]:
         """Return each sentence as pieces separated by spaces: the form that fairseq-preprocess reads."""
@@ -37,7 +37,7 @@ class Subwords(Protocol):
 
 
 class Pieces(Subwords):
-    """A SentencePiece model on disk; characters unknown to it become pieces of their own."""
+    """A SentencePiece model on disk; unknown characters become separate pieces."""
 
     def __init__(self, model: Path | str):
         """Load a model.
@@ -48,14 +48,14 @@ class Pieces(Subwords):
         try:
             self._processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
         except (OSError, RuntimeError) as error:
-            raise HeadroomError(f"cannot load the SentencePiece model {model}: run the prepare stage anew") from error
+            raise HeadroomError(f"{model}: cannot load the SentencePiece model; rerun the stage vocabulary") from error
 
     def encode(self, sentence: str) -> list[str]:
         """Return the pieces of a sentence."""
         return self._processor.encode(" ".join(sentence.split()), out_type=str)
 
     def decode(self, pieces: Sequence[str]) -> str:
-        """Return the plain text that pieces stand for."""
+        """Return the plain text of pieces."""
         return self._processor.decode(list(pieces))
 
 
@@ -80,10 +80,10 @@ def train_pieces(sentences: Sequence[str], path: Path | str, settings: Vocabular
             if disk_is_full(error) or out_of_memory(error):
                 raise
             message = str(error).strip()
-            reason = f"SentencePiece cannot make a vocabulary with vocabulary.size {settings.size}: {message}"
+            reason = f"vocabulary.size: SentencePiece cannot learn {settings.size} pieces, {message}; change the size"
             if found := _TOO_LARGE.search(message):
                 reason = (
-                    f"vocabulary.size is {settings.size}, but the training text allows at most {found[1]} pieces: "
+                    f"vocabulary.size: {settings.size} pieces, but the training text allows at most {found[1]}; "
                     f"set vocabulary.size to {found[1]} or less"
                 )
             raise HeadroomError(reason) from error

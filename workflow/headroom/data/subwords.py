@@ -1,6 +1,6 @@
-"""The subword pieces of a vocabulary, of any kind, and where they are in the plain text. No torch.
+"""The subword pieces of a vocabulary, of any kind, and their positions in the plain text. No torch.
 
-Vocabularies of released models are Moses tokens cut by byte-pair codes.
+Vocabularies of released models are Moses tokens split by byte-pair codes.
 """
 
 import html
@@ -24,9 +24,9 @@ CODES = "bpecodes"
 """The file of the codes in a vocabulary's directory."""
 
 MOSES = "moses.json"
-"""The file of the settings; a directory that has it is a vocabulary of this kind."""
+"""The file of the settings; it identifies a directory as a vocabulary of this kind."""
 
-_SPACE, _CONTINUED = "▁", "@@"  # SentencePiece's mark of a space; subword-nmt's of a word that continues
+_SPACE, _CONTINUED = "▁", "@@"  # SentencePiece's mark of a space; subword-nmt's mark of a continued word
 _VERSIONS = ("#version: 0.1", "#version: 0.2")
 
 
@@ -60,7 +60,7 @@ class MosesPieces(Subwords):
         Raises:
             HeadroomError: If the file is missing or has no byte-pair codes; names the line.
         """
-        from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer  # slow to import, seldom needed
+        from sacremoses import MosesDetokenizer, MosesPunctNormalizer, MosesTokenizer  # slow to import, rarely needed
         from subword_nmt.apply_bpe import BPE
 
         self._bpe = BPE(io.StringIO("".join(f"{line}\n" for line in _code_lines(codes))), separator=_CONTINUED)
@@ -70,7 +70,7 @@ class MosesPieces(Subwords):
         self._split_hyphens = settings.split_hyphens
 
     def encode(self, sentence: str) -> list[str]:
-        """Return the pieces of a sentence; all but the last of a token end in `@@`."""
+        """Return the pieces of a sentence; all except the last of a token end in `@@`."""
         text = " ".join(sentence.split())
         if self._normaliser is not None:
             text = _printable(self._normaliser.normalize(text))
@@ -83,7 +83,7 @@ class MosesPieces(Subwords):
 
 
 def write_moses(directory: Path | str, settings: MosesSettings) -> None:
-    """Write the settings of a vocabulary, as `read_moses` reads them."""
+    """Write the settings of a vocabulary for `read_moses`."""
     content = settings.model_dump(include=set(MosesSettings.model_fields))
     write_lines(Path(directory) / MOSES, [json.dumps(content, indent=2)])
 
@@ -98,45 +98,47 @@ def read_moses(directory: Path | str) -> MosesSettings:
     try:
         return MosesSettings.model_validate_json("\n".join(read_lines(path)))
     except ValidationError as error:
-        raise HeadroomError(f"{path} is damaged: {error.errors()[0]['msg']}; adopt the model again") from error
+        raise HeadroomError(f"{path}: damaged, {error.errors()[0]['msg']}; rerun the stage released") from error
 
 
 def _code_lines(path: Path | str) -> list[str]:
-    """Return the lines of a file of codes, checked: the library itself would end the program."""
+    """Return the validated lines of a file of codes: on invalid lines the library would exit the program."""
     lines = [line.rstrip("\r") for line in read_lines(path)]
     for number, line in enumerate(lines, 1):
         version = number == 1 and line.startswith("#version:")
         if version and line not in _VERSIONS:
-            raise HeadroomError(f"{path}, line 1: byte-pair codes of an unknown version ({line[:40]})")
+            raise HeadroomError(
+                f"{path}, line 1: byte-pair codes of an unknown version ({line[:40]}); give codes of subword-nmt"
+            )
         if not version and len(line.strip(" ").split(" ")) != 2:
             raise HeadroomError(f"{path}, line {number}: expected two subword units ({line[:40]!r}); give codes of BPE")
     if not lines:
-        raise HeadroomError(f"{path} is empty: expected byte-pair codes")
+        raise HeadroomError(f"{path}: empty file; give byte-pair codes")
     return lines
 
 
 def _printable(text: str) -> str:
-    """Return a text with spaces for control and format characters, as remove-non-printing-char.perl does."""
+    """Return a text with spaces for control and format characters, as in remove-non-printing-char.perl."""
     return "".join(" " if unicodedata.category(character).startswith("C") else character for character in text)
 
 
 _LETTER = re.compile(r"&(?:amp|quot|apos|lt|gt|#124|#91|#93);|@-@|.", re.DOTALL)
-"""A character as Moses writes it, some escaped."""
+"""A character or escape of Moses."""
 
 _LEAST_FOUND = 0.8
-"""Share of letters and digits of the pieces that must be found in the text; other signs are written in many ways."""
+"""Minimum share of the pieces' letters and digits that occur in the text; other characters have many spellings."""
 
 
 def piece_spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
-    """Return where every piece begins and ends in the text, in characters from 0.
+    """Return the start and end of every piece in the text, in characters from 0.
 
-    Works for pieces of SentencePiece and for Moses tokens cut by byte-pair codes. Letters are compared after Unicode's
-    normalisation NFKC, which SentencePiece applies; where a piece was written otherwise than the text (Moses has `"`
-    for typographical quotation marks), it gets all that stands between its neighbours. A piece that is nothing but the
-    mark of a space has no length and stands where the next piece begins.
+    For pieces of SentencePiece and for Moses tokens split by byte-pair codes. Letters are compared after Unicode's
+    normalisation NFKC, which SentencePiece applies; a piece whose spelling differs from the text (Moses has `"` for
+    typographical quotation marks) spans everything between its neighbours. A piece that consists of the mark of a
+    space has length 0 and the position of the next piece.
 
     Raises:
-        HeadroomError: If the pieces are not made of this text.
+        HeadroomError: If the pieces do not belong to this text.
     """
     written = _written(pieces)
     read = [(letter, place) for place, character in enumerate(text) for letter in _letters(character)]
@@ -156,7 +158,7 @@ def piece_spans(pieces: Sequence[str], text: str) -> list[tuple[int, int]]:
 
 
 def _aligned(written: list[str], read: list[tuple[str, int]], text: str) -> list[tuple[int, int]]:
-    """Return the piece of text that every letter written stands for."""
+    """Return the span of text of every letter of the pieces."""
     letters = [letter for letter, _ in read]
     if written == letters:
         return [(place, place + 1) for _, place in read]
@@ -164,22 +166,24 @@ def _aligned(written: list[str], read: list[tuple[str, int]], text: str) -> list
     found = [letter for block in matcher.get_matching_blocks() for letter in written[block.a : block.a + block.size]]
     in_text, of_pieces = (sum(letter.isalnum() for letter in one) for one in (found, written))
     if in_text < _LEAST_FOUND * of_pieces:
-        raise HeadroomError(f"the model's pieces cannot be brought to places in the text '{text[:60]}'")
+        raise HeadroomError(
+            f"text '{text[:60]}': cannot be aligned with the model's pieces; check that the vocabulary is the model's"
+        )
     ends = [place for _, place in read] + [len(text)]
     spans: list[tuple[int, int]] = []
     for kind, start, stop, first, last in matcher.get_opcodes():
         if kind == "equal":
             spans += [(ends[place], ends[place] + 1) for place in range(first, last)]
-        else:  # nothing is written for a deletion: start == stop
+        else:  # a deletion: start == stop
             end = ends[last - 1] + 1 if last > first else ends[first]
             spans += [(ends[first], end)] * (stop - start)
     return spans
 
 
 def _written(pieces: Sequence[str]) -> list[tuple[str, frozenset[int]]]:
-    """Return the letters of pieces without marks and escapes, each with the pieces that it belongs to.
+    """Return the letters of pieces without marks and escapes, each with its pieces.
 
-    Byte-pair codes may cut an escape of Moses: its letter then belongs to several pieces.
+    Byte-pair codes may split an escape of Moses: its letter then belongs to several pieces.
     """
     if any(_SPACE in piece for piece in pieces):
         bare = [piece.replace(_SPACE, "") for piece in pieces]
@@ -195,5 +199,5 @@ def _written(pieces: Sequence[str]) -> list[tuple[str, frozenset[int]]]:
 
 @lru_cache(maxsize=2**16)
 def _letters(text: str) -> tuple[str, ...]:
-    """Return what a text is compared by: its characters after NFKC, without white space."""
+    """Return the characters of a text after NFKC, without white space, for comparisons."""
     return tuple(letter for letter in unicodedata.normalize("NFKC", text) if not letter.isspace())

@@ -1,4 +1,4 @@
-"""Dependency trees read from CoNLL-U, each word with its place in the plain text of its sentence."""
+"""Dependency trees read from CoNLL-U, each word with its position in the plain text of its sentence."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ class Word:
     """One word of a tree.
 
     Attributes:
-        form: As it is written in the tree.
-        start: Where it begins in the text of its sentence, in characters from 0.
-        end: Where it ends there. The words of a multiword token (don't = do n't) share the span of its surface form.
-        governor: The word that it depends on, counted from 0; None for the root.
-        relation: How it depends on it.
+        form: Its form in the tree.
+        start: Its start in the text of its sentence, in characters from 0.
+        end: Its end there. The words of a multiword token (don't = do n't) share the span of its surface form.
+        governor: The index of its governor, counted from 0; None for the root.
+        relation: The relation to its governor.
     """
 
     form: str
@@ -45,16 +45,16 @@ class ParsedSentence:
 
 @dataclass(frozen=True)
 class Trees:
-    """A treebank as a provider gives it: the lines of a CoNLL-U file, and what messages call it."""
+    """A treebank from a provider: the lines of a CoNLL-U file, and its name in messages."""
 
     lines: list[str]
     place: Path | str
 
     def write(self, path: Path, _settings: object, request: Request) -> int:
-        """Check every tree, write them all and return their number.
+        """Validate every tree, write them all and return their number.
 
         Raises:
-            HeadroomError: As of `parse_trees`, and if a relation of the request is missing.
+            HeadroomError: As in `parse_trees`, and if a relation of the request is missing.
         """
         sentences = parse_trees(self.lines, self.place)
         check_relations(request.relations, sentences)
@@ -70,24 +70,24 @@ def read_trees(path: Path | str) -> list[ParsedSentence]:
 def parse_trees(lines: Sequence[str], path: Path | str) -> list[ParsedSentence]:
     """Return the sentences of the lines of a CoNLL-U file (https://universaldependencies.org/format.html).
 
-    Multiword tokens say where their words stand in the text; empty nodes (8.1) are passed over. The text is that of
-    the comment `# text =`, or else the forms with a space between them where `SpaceAfter=No` does not deny it. Lines
-    may end as on Windows, and a byte order mark may stand in front.
+    Multiword tokens determine the positions of their words; empty nodes (8.1) are ignored. The text is that of
+    the comment `# text =`, or else the forms, separated by spaces except after `SpaceAfter=No`. Windows line
+    endings and a byte order mark are accepted.
 
     Raises:
-        HeadroomError: If there is no sentence, if a sentence has no tree, a governor that it does
-            not have, or a word that is not in its text; names the file and the line.
+        HeadroomError: If there is no sentence, if a sentence is not a tree, has an unknown governor or a word that
+            is not in its text; names the file and the line.
     """
     lines = [line.removesuffix("\r") for line in lines]
     lines[:1] = [line.removeprefix("\ufeff") for line in lines[:1]]
     sentences = [_sentence(rows, path, first) for first, rows in _blocks(lines)]
     if not sentences:
-        raise HeadroomError(f"{path} has no sentence: expected trees in CoNLL-U")
+        raise HeadroomError(f"{path}: no sentences; give trees in CoNLL-U")
     return sentences
 
 
 def plain_sentence(text: str) -> ParsedSentence:
-    """Return a sentence without a tree, its words as white space separates them."""
+    """Return a sentence without a tree, split at white space."""
     words, place = [], 0
     for form in text.split():
         start = text.index(form, place)
@@ -102,11 +102,11 @@ def relations_in(sentences: Sequence[ParsedSentence]) -> list[str]:
 
 
 def check_relations(relations: Sequence[str], sentences: Sequence[ParsedSentence]) -> None:
-    """Raise HeadroomError, naming the key, if a relation is not in a treebank."""
+    """Raise HeadroomError, with the key, if a relation is not in a treebank."""
     known = relations_in(sentences)
     if unknown := [name for name in relations if name not in known]:
         raise HeadroomError(
-            f"attention_stats.relations (--relations): the treebank has no relation '{unknown[0]}'; it has "
+            f"attention_stats.relations (--relations): the treebank has no relation '{unknown[0]}'; choose from "
             f"{', '.join(known)}"
         )
 
@@ -129,10 +129,12 @@ def _sentence(rows: list[str], path: Path | str, first: int) -> ParsedSentence:
     try:
         tokens = conllu.parse("\n".join(rows))[0]
     except (ParseException, IndexError) as error:
-        raise HeadroomError(f"{path}, line {first}: no sentence in CoNLL-U ({error})") from error
+        raise HeadroomError(f"{path}, line {first}: not CoNLL-U ({error}); correct the sentence") from error
     words = [token for token in tokens if isinstance(token["id"], int)]
     if [word["id"] for word in words] != list(range(1, len(words) + 1)):
-        raise HeadroomError(f"{path}, line {first}: the words of the sentence are not numbered 1, 2, 3, ...")
+        raise HeadroomError(
+            f"{path}, line {first}: the words of the sentence are not numbered consecutively; number them 1, 2, 3, ..."
+        )
     where = [f"{path}, line {lines[str(word['id'])]}" for word in words]
     _check_tree(words, where)
     forms = _surface(tokens)
@@ -147,38 +149,42 @@ def _check_rows(rows: Sequence[str], path: Path | str, first: int) -> None:
     for number, row in enumerate(rows, first):
         if not row.startswith("#") and not _ROW.fullmatch(row):
             raise HeadroomError(
-                f"{path}, line {number}: no word in CoNLL-U: expected a number and nine more columns, none empty, "
+                f"{path}, line {number}: not a word in CoNLL-U; write a number and nine more columns, none empty, "
                 "with single tabs between them"
             )
 
 
 def _check_tree(words: Sequence[conllu.Token], where: Sequence[str]) -> None:
-    """Raise HeadroomError, naming the line, unless every word leads to one root."""
+    """Raise HeadroomError, with the line, unless all words are connected to one root."""
     governors = [word.get("head") for word in words]
     for place, governor in zip(where, governors):
         if governor is None:
-            raise HeadroomError(f"{place}: the word has no governor, so the sentence has no tree (column 7)")
+            raise HeadroomError(f"{place}: the word has no governor; fill in column 7")
         if not 0 <= governor <= len(words):
-            raise HeadroomError(f"{place}: the governor {governor} is no word of the sentence, which has {len(words)}")
+            raise HeadroomError(f"{place}: unknown governor {governor}; give a number up to {len(words)} in column 7")
     if governors.count(0) != 1:
-        raise HeadroomError(f"{where[0]}: no tree: {governors.count(0)} words of the sentence have no governor, not 1")
+        raise HeadroomError(
+            f"{where[0]}: not a tree, {governors.count(0)} words have governor 0; give it to exactly one"
+        )
     for number, place in enumerate(where, 1):
         steps, at = 0, number
         while at and steps <= len(words):
             steps, at = steps + 1, governors[at - 1]
         if at:
-            raise HeadroomError(f"{place}: no tree: the word depends on itself, through {steps - 1} others or fewer")
+            raise HeadroomError(
+                f"{place}: not a tree, the word depends on itself through at most {steps - 1} others; correct column 7"
+            )
 
 
 def _surface(tokens: conllu.TokenList) -> list[tuple[str, range, bool]]:
-    """Return what stands in the text, in order: a form, the numbers of its words, and whether a space follows."""
+    """Return the surface tokens in order: a form, the numbers of its words, and whether a space follows."""
     forms: list[tuple[str, range, bool]] = []
     covered = 0
     for token in tokens:
         number = token["id"]
         if isinstance(number, int):
             first, last = number, number
-        else:  # several words written as one (8-9), or an empty node (8.1), which stands in no text
+        else:  # several words written as one (8-9), or an empty node (8.1), which is not in the text
             first, last = number[0], number[2] if number[1] == "-" else 0
         if last > covered:
             covered = last
@@ -188,7 +194,7 @@ def _surface(tokens: conllu.TokenList) -> list[tuple[str, range, bool]]:
 
 
 def _spans(text: str, forms: Sequence[tuple[str, range, bool]], where: Sequence[str]) -> dict[int, tuple[int, int]]:
-    """Return where every word stands in the text, by its number."""
+    """Return the span of every word in the text, by its number."""
     spans, place = {}, 0
     for form, words, _ in forms:
         while place < len(text) and text[place].isspace():
@@ -196,11 +202,13 @@ def _spans(text: str, forms: Sequence[tuple[str, range, bool]], where: Sequence[
         if not text.startswith(form, place):
             found = text[place : place + 20]
             raise HeadroomError(
-                f"{where[words.start - 1]}: tree and text do not align: '{form}' is not in the text, "
-                f"where '{found}' follows"
+                f"{where[words.start - 1]}: tree and text do not align, '{form}' is not in the text, "
+                f"which continues with '{found}'; correct the comment `# text`"
             )
         spans.update(dict.fromkeys(words, (place, place + len(form))))
         place += len(form)
     if rest := text[place:].strip():
-        raise HeadroomError(f"{where[-1]}: tree and text do not align: no word of the tree is '{rest}'")
+        raise HeadroomError(
+            f"{where[-1]}: tree and text do not align, no word of the tree is '{rest}'; correct the comment `# text`"
+        )
     return spans

@@ -1,4 +1,4 @@
-"""A WordPiece vocabulary learned from text, as BERT's: lower-cased, split at spaces and punctuation. No torch."""
+"""Learning a WordPiece vocabulary as in BERT: lower-cased, split at spaces and punctuation. No torch."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's special pieces, the first of every vocabulary."""
 
 _INSIDE = "##"
-"""What a piece that does not begin a word begins with (Schuster and Nakajima 2012; Devlin et al. 2019)."""
+"""The prefix of pieces inside a word (Schuster and Nakajima 2012; Devlin et al. 2019)."""
 
 
 def learn_wordpieces(sentences: Sequence[str], size: int) -> dict[str, int]:
@@ -19,7 +19,7 @@ def learn_wordpieces(sentences: Sequence[str], size: int) -> dict[str, int]:
     The same sentences give the same numbers.
 
     Raises:
-        HeadroomError: If not even the characters of the text fit; names the smallest size that will do.
+        HeadroomError: If the characters of the text exceed the vocabulary; names the smallest sufficient size.
     """
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
@@ -34,7 +34,7 @@ def learn_wordpieces(sentences: Sequence[str], size: int) -> dict[str, int]:
     smallest = len(SPECIAL) + len(characters) + len(inside)
     if smallest > size:
         raise HeadroomError(
-            f"encoder.vocabulary is {size}, but the characters of the training text alone need {smallest} pieces: "
+            f"encoder.vocabulary: {size} pieces, but the characters of the training text need {smallest}; "
             f"set it to {smallest} or more"
         )
     # The trainer numbers characters inside words in the order of a hash map, which differs from process to

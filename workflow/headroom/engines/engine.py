@@ -1,7 +1,7 @@
-"""Engines: what loads, reads, judges, observes and times one kind of model. Stages know no more of it than this.
+"""The interface of engines, which load, read, evaluate, observe and time one kind of model; stages use only this.
 
-An engine is a folder beside this file whose `engine.py` names its class `ENGINE`. It is imported by its name, and its
-methods import its parts late, so that a command line imports no engine, and a stage only what it uses. A stage names in
+An engine is a folder next to this file whose `engine.py` names its class `ENGINE`. It is imported by its name, and its
+methods import its parts late, so that a command line imports no engine, and a stage only what it uses. A stage lists in
 `USES` the parts behind the methods that it calls: editing one of the others, or another engine, does not rerun it.
 """
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from headroom.engines.maps import MapBatch
 
 ENGINES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/engine.py")))
-"""The folders beside this file that are engines."""
+"""The folders of engines next to this file."""
 
 PARTS = ("model", "judging", "observing", "timing")
-"""The modules beside every engine's `engine.py` whose edits rerun only those stages that name them in `USES`."""
+"""The modules of every engine whose edits rerun only the stages that list them in `USES`."""
 
 Statistics = Mapping[str, "numpy.ndarray"]
-"""By metric, what each example of a set adds to it, (examples, k)."""
+"""By metric, the statistics of each example of a set, (examples, k)."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Outcome:
 
     Attributes:
         answers: The model's answer to each example: the pieces of a translation, or the index of a class.
-        sample: What each example adds to each metric.
+        sample: The statistics of each example.
         scores: By metric, the main one first.
         resampled: By metric, (samples,).
     """
@@ -56,7 +56,7 @@ class Outcome:
 
 
 class EvaluationSet(Protocol):
-    """Examples with references that models are judged on; one object serves many models. All sets inherit from it.
+    """Examples with references for the evaluation of models; one object serves many models. All sets inherit from it.
 
     Attributes:
         name: Its name.
@@ -80,15 +80,15 @@ class EvaluationSet(Protocol):
         """Return the outcome of a model under an intervention; `full` is its outcome without."""
 
     def outcome(self, answers: list[Any], sample: Sample) -> Outcome:
-        """Return answers and what they add to the metrics with the scores, also on every resample."""
+        """Return answers and their statistics with the scores, also on every resample."""
         return Outcome(answers, sample, sample.scores(), sample.resampled(self.weights))
 
     def chance(self, metric: str) -> float:  # noqa: ARG002
-        """Return the best score of a model that gives every example the same answer; 0 in translation."""
+        """Return the best score of a constant answer; 0 in translation."""
         return 0.0
 
     def signature(self, metric: str) -> str:
-        """Return what affects a number measured on this set."""
+        """Return the signature of a number measured on this set."""
 
 
 class Workload(Protocol):
@@ -100,21 +100,21 @@ class Workload(Protocol):
 
     @property
     def shape(self) -> dict[str, int]:
-        """What the time depends on, e.g. the length of the batch in pieces."""
+        """The sizes that determine the time, e.g. the length of the batch in pieces."""
 
     def action(self, model: Any, part: str) -> Callable[[], Any]:
-        """Return what is timed."""
+        """Return the timed function."""
 
     def multiply_adds(self, model: Any, part: str) -> int:
         """Count the multiply-adds of a part as run."""
 
 
 class Engine(Protocol):
-    """Models of one kind, with their data, as the command line names them. All engines inherit from it.
+    """Models of one kind, with their data, given by the command line. All engines inherit from it.
 
     Attributes:
-        loss: What the loss of an example is, for signatures.
-        training_text: The file of the corpus with what the encoder read in training.
+        loss: The definition of an example's loss, for signatures.
+        training_text: The file of the corpus with the encoder's input in training.
     """
 
     loss: str
@@ -131,15 +131,15 @@ class Engine(Protocol):
 
     @staticmethod
     def add_judging(parser: argparse.ArgumentParser, *, final: bool = False) -> None:
-        """Add the flags that affect answers and scores; `final`: also those of final scores alone."""
+        """Add the flags that affect answers and scores; `final`: also those of final scores only."""
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> HeadModel:
         """Load a model in eval mode.
 
         Args:
             checkpoint: Its file or directory.
-            fresh: A seed for weights as they are before training, instead of those of the checkpoint.
-            maps: Whether it must be able to show attention weights.
+            fresh: A seed of untrained weights, instead of those of the checkpoint.
+            maps: Whether attention weights are needed.
         """
 
     def examples(self, name: str, limit: int | None = None) -> Sized:
@@ -155,14 +155,14 @@ class Engine(Protocol):
         """Read an evaluation set, or its first examples."""
 
     def final(self, judged: Any, model: Any) -> tuple[Outcome, str, Callable[[str], str]]:
-        """Return the final outcome, how answers were found, and the signature of a metric."""
+        """Return the final outcome, the kind of search, and the signature of a metric."""
 
     def example_batches(self, model: Any, examples: Any, size: int) -> list[MapBatch]:
-        """Return examples of a set in batches that show the maps of every site, teacher-forced where there is one."""
+        """Return examples of a set in batches that show the maps of every site, teacher-forced with a decoder."""
         return self._part("observing").example_batches(model, examples, size)
 
     def sentence_batches(self, model: Any, sentences: Sequence[str], size: int) -> list[MapBatch]:
-        """Return single sentences in batches that show the maps of the encoder, with the places of their pieces.
+        """Return single sentences in batches that show the maps of the encoder, with the positions of their pieces.
 
         Raises:
             HeadroomError: If the pieces of a sentence cannot be found in it.
@@ -170,7 +170,7 @@ class Engine(Protocol):
         return self._part("observing").sentence_batches(model, sentences, size)
 
     def frequencies(self, model: Any) -> Tensor | None:
-        """Return how often each piece of the encoder's vocabulary occurs in the training text, (V,), None without."""
+        """Return the frequency of each of the encoder's pieces in the training text, (V,); None without text."""
         return self._part("observing").frequencies(model, Path(self.given.corpus) / self.training_text)
 
     def workload(self, model: Any, examples: Any, size: int) -> Workload:
@@ -189,7 +189,9 @@ class Engine(Protocol):
 def middle(lengths: Sequence[int], size: int) -> list[int]:
     """Return the positions of the `size` examples of middle lengths; raise HeadroomError if there are fewer."""
     if len(lengths) < size:
-        raise HeadroomError(f"timing.batch_sizes: {size} examples wanted, the set has {len(lengths)}")
+        raise HeadroomError(
+            f"timing.batch_sizes: {size} exceeds the {len(lengths)} examples of the set; give smaller sizes"
+        )
     order = sorted(range(len(lengths)), key=lambda place: (lengths[place], place))
     start = (len(order) - size) // 2
     return order[start : start + size]
@@ -198,14 +200,14 @@ def middle(lengths: Sequence[int], size: int) -> list[int]:
 def add_task(parser: argparse.ArgumentParser) -> None:
     """Add `--task`."""
     parser.add_argument(
-        "--task", choices=ENGINES, default="translation", help="what the model does; other flags depend on it"
+        "--task", choices=ENGINES, default="translation", help="task of the model; other flags depend on it"
     )
 
 
 def model_parser(
     stage: str, description: str | None, engine: type[Engine], *, several: bool = False
 ) -> argparse.ArgumentParser:
-    """Return the parser of a stage that loads a trained model, or one per epoch, with the flags that name it."""
+    """Return the parser of a stage that loads a trained model, or one per epoch, with the flags for it."""
     parser = stage_parser(stage, description)
     add_run(parser)
     add_task(parser)
@@ -216,14 +218,14 @@ def model_parser(
 def given_engine(
     build_parser: Callable[[type[Engine]], argparse.ArgumentParser], arguments: Sequence[str] | None
 ) -> tuple[Engine, argparse.Namespace]:
-    """Return the engine that `--task` names, and the command line parsed with the parser that is built for it."""
+    """Return the engine of `--task`, and the command line parsed with the parser built for it."""
     engine = chosen_engine(arguments)
     given = build_parser(engine).parse_args(arguments)
     return engine(given), given
 
 
 def chosen_task(arguments: Sequence[str] | None) -> str:
-    """Return what `--task` names; the rest of the command line depends on it."""
+    """Return the value of `--task`; the rest of the command line depends on it."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     add_task(parser)
     named, _ = parser.parse_known_args(sys.argv[1:] if arguments is None else arguments)
@@ -231,7 +233,7 @@ def chosen_task(arguments: Sequence[str] | None) -> str:
 
 
 def chosen_engine(arguments: Sequence[str] | None) -> type[Engine]:
-    """Return the engine that `--task` names."""
+    """Return the engine of `--task`."""
     return engine_for(chosen_task(arguments))
 
 

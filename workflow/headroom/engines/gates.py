@@ -21,7 +21,7 @@ Observer = Callable[[Site, Tensor], None]
 """Called with a site and its gated z, shape (T, B, H, d)."""
 
 StandIn = Callable[[Tensor], Tensor]
-"""From the z that a site computes, before its gate, to what is added after it; shapes as z."""
+"""From the z of a site, before its gate, to the term added after it; shapes as z."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,20 +30,20 @@ class Replacements:
 
     Attributes:
         means: By site, the mean z of each head that the site was trained with, (H, d), on the CPU in float64.
-        seed: Of the permutations of examples.
+        seed: The seed of the permutations of examples.
     """
 
     means: Mapping[Site, Tensor]
     seed: int = 0
 
     def means_of(self, live: AttentionSite) -> Tensor:
-        """Return the mean z of the heads that a site still has, (K, d); raise HeadroomError if of another model."""
+        """Return the mean z of a site's remaining heads, (K, d); raise HeadroomError if of another model."""
         if live.site not in self.means or self.means[live.site].shape[-1] != live.head_width:
-            raise HeadroomError(f"there is no mean z of site {live.site}; measure the means on the model at hand")
+            raise HeadroomError(f"site {live.site}: no mean z; measure the means on this model")
         return self.means[live.site][[index - 1 for index in live.kept]]
 
     def other_examples(self, examples: int) -> Tensor:
-        """Return for each row of a batch another row, (B,), each taken once; a row alone stands in for itself."""
+        """Return for each row of a batch another row, (B,), each taken once; a single row replaces itself."""
         order = torch.randperm(examples, generator=torch.Generator().manual_seed(self.seed))
         others = torch.empty_like(order)
         others[order] = order.roll(1)  # one cycle through all rows
@@ -54,17 +54,17 @@ def needed(replacements: Replacements | None, intervention: Intervention) -> Rep
     """Return the replacements that an intervention needs; raise HeadroomError without."""
     if replacements is None:
         raise HeadroomError(
-            f"intervention '{intervention}': what stands in for its heads is not known; measure replacements first"
+            f"intervention '{intervention}': the replacements of its heads are unknown; measure them first"
         )
     return replacements
 
 
 class Gates:
-    """Forward pre-hooks on the output projections, which multiply z by a gate per head and add what stands in for it.
+    """Forward pre-hooks on the output projections, which multiply z by a gate per head and add a replacement.
 
-    A gate of shape (H,) serves a whole batch, one of shape (B, H) has a row per example, so that one
+    A gate of shape (H,) applies to a whole batch, one of shape (B, H) has a row per example, so that one
     batch can carry several masks and one backward pass gives exact gradients per example. Without a
-    gate a site is the plain model, to the bit.
+    gate a site is identical to the plain model, bit for bit.
     """
 
     def __init__(self, *, sites: Sequence[AttentionSite], batch_first: bool) -> None:
@@ -72,7 +72,7 @@ class Gates:
         self._sites = sites
         self._batch_first = batch_first
         self._values: dict[Site, Tensor] = {}
-        self._stand_ins: dict[Site, StandIn] = {}
+        self._replacements: dict[Site, StandIn] = {}
         self._observers: list[Observer] = []
         for live in sites:
             if live.kept:
@@ -84,13 +84,13 @@ class Gates:
             if value.shape[-1] != site.heads:
                 raise ValueError(f"gate of {site}: {value.shape[-1]} heads instead of {site.heads}")
         self._values = dict(values)
-        self._stand_ins = {}
+        self._replacements = {}
 
     def apply(self, intervention: Intervention, replacements: Replacements | None = None) -> None:
         """Set the gates of an intervention (z * scale + replacement) for every example, at sites with one of its heads.
 
         Raises:
-            HeadroomError: If the model has no such head, or its replacement is not known.
+            HeadroomError: If the model has no such head, or its replacement is unknown.
         """
         check_heads(intervention.heads, site_names(self._sites))
         self.clear()
@@ -100,7 +100,7 @@ class Gates:
                 weight = next(live.output.parameters())
                 self._values[live.site] = torch.tensor(gate, dtype=weight.dtype, device=weight.device)
                 if intervention.replacement != "zero" and intervention.removed.intersection(live.kept_heads()):
-                    self._stand_ins[live.site] = self._stand_in(live, intervention, replacements)
+                    self._replacements[live.site] = self._replacement(live, intervention, replacements)
 
     def mask(self, removed: Collection[Head]) -> None:
         """Apply the plainest intervention, which removes these heads."""
@@ -109,7 +109,7 @@ class Gates:
     def clear(self) -> None:
         """Return to the plain model."""
         self._values = {}
-        self._stand_ins = {}
+        self._replacements = {}
 
     @contextmanager
     def applied(self, intervention: Intervention, replacements: Replacements | None = None) -> Iterator[None]:
@@ -142,10 +142,10 @@ class Gates:
                 return None
             z = inputs[0].unflatten(-1, (len(live.kept), -1))  # (T, B, H, d) or (B, T, H, d)
             if gate is not None:
-                stand_in = self._stand_ins.get(live.site)
+                stand_in = self._replacements.get(live.site)
                 gated = z * self._shaped(gate, live)
                 z = gated if stand_in is None else gated + stand_in(z)
-            if self._observers:  # the same tensor is passed on, so that gradients reach what they were shown
+            if self._observers:  # observers get the tensor that is passed on, so that gradients reach it
                 shown = z.transpose(0, 1) if self._batch_first else z  # (T, B, H, d)
                 for observer in self._observers:
                     observer(live.site, shown)
@@ -154,7 +154,9 @@ class Gates:
 
         return multiply
 
-    def _stand_in(self, live: AttentionSite, intervention: Intervention, replacements: Replacements | None) -> StandIn:
+    def _replacement(
+        self, live: AttentionSite, intervention: Intervention, replacements: Replacements | None
+    ) -> StandIn:
         given = needed(replacements, intervention)
         weight = next(live.output.parameters())
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
@@ -180,9 +182,9 @@ class Gates:
 
 @torch.no_grad()
 def measured(model: "HeadModel", batches: "Iterable[MapBatch]", *, seed: int = 0) -> Replacements:
-    """Return the mean z of every head over the positions of some examples that are not padding; 0 for removed heads.
+    """Return the mean z of every head over the real positions of some examples; 0 for removed heads.
 
-    `seed` is that of the permutations of examples with which z is resampled.
+    `seed` determines the permutations of examples with which z is resampled.
     """
     sums = {live.site: torch.zeros(()) for live in model.live_sites if live.kept}
     counts = dict.fromkeys(sums, 0)

@@ -1,4 +1,4 @@
-"""What every experiment asks of a trained model, whichever engine it comes from; and real removal of its heads."""
+"""The interface of trained models for all experiments and engines, and real removal of heads."""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -29,12 +29,12 @@ class HeadModel(Protocol):
 
     @property
     def device(self) -> torch.device:
-        """Where the parameters are."""
+        """The device of the parameters."""
         return next(self.model.parameters()).device
 
     @property
     def removed(self) -> str:
-        """The profile of the heads that are gone."""
+        """The profile of the sliced heads."""
         kept = {head for live in self.live_sites for head in live.kept_heads()}
         return format_profile({head for site in self.sites for head in site.head_names()} - kept)
 
@@ -42,17 +42,17 @@ class HeadModel(Protocol):
         """Return the summed negative log-likelihood (B,) in nats, and the number of targets (B,), of each example."""
 
     def logits(self, batch: Any) -> Tensor:
-        """Return what the model says before the softmax: (B, T, V) teacher-forced, or (B, classes)."""
+        """Return the logits: (B, T, V) teacher-forced, or (B, classes)."""
 
     def trainable(self, scope: str) -> list[nn.Parameter]:
-        """Return the weights that are trained further: all, or for the scope `E` those of the encoder alone."""
+        """Return the weights for further training: all, or for the scope `E` only those of the encoder."""
 
     def remove(self, removed: frozenset[Head]) -> None:
-        """Slice heads out for real, in place."""
+        """Slice heads out, in place."""
         remove_heads(self.live_sites, removed)
 
     def save(self, path: Path | str) -> None:
-        """Write the model with a descriptor of the heads removed, so that loading brings it back."""
+        """Write the model with a descriptor of the removed heads, for loading."""
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def seeded(seed: int | None) -> Iterator[None]:
 
 
 class EmptyAttention(nn.Module):
-    """A site with no head left: what remains of it is the bias of its output projection."""
+    """A site without heads, which returns the bias of its output projection."""
 
     def __init__(self, *, bias: Tensor) -> None:
         super().__init__()
@@ -78,24 +78,24 @@ class EmptyAttention(nn.Module):
         return self.bias.expand(query.shape), None
 
     def _get_input_buffer(self, _: Any) -> dict[str, Any]:
-        """Return nothing cached: fairseq's decoder layers ask every self-attention for its cache."""
+        """Return an empty cache: fairseq's decoder layers request it from every self-attention."""
         return {}
 
 
 class NoHeads(nn.Module):
-    """A site with no head left, whose output projection lies outside it: z has no columns."""
+    """A site without heads whose output projection is outside the module: z has no columns."""
 
     def forward(self, hidden_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, None]:
-        """Return an empty z (B, T, 0), also where there was one query for all of T, and no attention weights."""
+        """Return an empty z (B, T, 0), also for a single query, and no attention weights."""
         return hidden_states.new_empty(*hidden_states.shape[:-1], 0), None
 
 
 def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> None:
     """Slice heads out of a live model, in place.
 
-    Rows of the query, key and value projections (of the learned queries, where there are only these) and columns
-    of the output projection go; the output bias stays, so that the sliced model computes what the masked one does.
-    A site may lose all heads. Heads already gone are skipped.
+    Rows of the query, key and value projections (or of the learned queries) and columns of the output projection are
+    removed; the output bias is kept, so that the sliced model computes the same as the masked one. A site may lose
+    all heads. Heads that are already sliced are skipped.
 
     Raises:
         HeadroomError: If the model has no such head.
@@ -108,21 +108,21 @@ def remove_heads(sites: Sequence[AttentionSite], removed: Collection[Head]) -> N
 
 
 def realise(model: HeadModel, intervention: Intervention, replacements: Replacements | None = None) -> None:
-    """Do an intervention for real, in place: `fold` it, and slice the removed heads out."""
+    """Apply an intervention to the weights, in place: `fold` it, and slice the removed heads out."""
     fold(model.live_sites, intervention, replacements)
     model.remove(intervention.removed)
 
 
 @torch.no_grad()
 def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacements: Replacements | None = None) -> None:
-    """Fold into the output projections of a live model, in place, all of an intervention but the removal itself.
+    """Fold an intervention, except the removal, into the output projections of a live model, in place.
 
-    With W_h the columns of head h: W_h is multiplied by the head's scale, and the bias grows by W_h mean(z_h) for every
-    head that its mean stands in for. `remove_heads` then makes of the model what the intervention makes of it.
+    With W_h the columns of head h: W_h is multiplied by the head's scale, and W_h mean(z_h) is added to the bias for
+    every head that is replaced by its mean. After `remove_heads` the model computes the same as under the intervention.
 
     Raises:
-        HeadroomError: If the model has no such head, the replacement is `resample`, which is not one value that a bias
-            could hold, means are needed and not known, or a site's output projection has no bias.
+        HeadroomError: If the model has no such head, the replacement is `resample`, which is not constant, means are
+            needed and unknown, or a site's output projection has no bias.
     """
     check_heads(intervention.heads, site_names(sites))
     if intervention.replacement == "resample":
@@ -134,7 +134,7 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
         if intervention.replacement == "mean" and gone.any():
             means = needed(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
             if output.bias is None:
-                raise HeadroomError(f"site {live.site} has no output bias that could hold means; use zero")
+                raise HeadroomError(f"site {live.site}: no output bias to store means; use the replacement zero")
             output.bias += torch.einsum("mkd,kd->m", columns, means * gone[:, None])
         scale = [1.0 if lost else intervention.gate(head) for head, lost in zip(live.kept_heads(), gone.tolist())]
         if any(factor != 1 for factor in scale):
@@ -160,12 +160,12 @@ def _slice(live: AttentionSite, keep: list[int]) -> None:
 
 
 def _units(places: list[int], width: int) -> Tensor:
-    """Return the features of heads at these places, which have `width` each: (len(places) * width,)."""
+    """Return the features of heads at these positions, which have `width` each: (len(places) * width,)."""
     return torch.cat([torch.arange(place * width, (place + 1) * width) for place in places])
 
 
 def _empty(live: AttentionSite) -> None:
-    """Replace the attention module; an output projection outside it stays, reading no column of z."""
+    """Replace the attention module; an output projection outside it is kept, without columns."""
     output: Any = live.output
     if live.output_place.startswith(f"{live.attribute}."):
         setattr(live.parent, live.attribute, EmptyAttention(bias=output.bias))
@@ -185,7 +185,7 @@ def _sliced(linear: Any, units: Tensor, *, dimension: int) -> nn.Linear:
     units = units.to(linear.weight.device)
     weight = linear.weight.detach().index_select(dimension, units)
     has_bias = linear.bias is not None
-    new = nn.Linear(1, 1, bias=has_bias, device="meta")  # of no size yet: initial weights would be made for nothing
+    new = nn.Linear(1, 1, bias=has_bias, device="meta")  # meta: avoids initialising weights that are replaced
     new.out_features, new.in_features = weight.shape
     new.weight = nn.Parameter(weight)
     if has_bias:

@@ -1,4 +1,4 @@
-"""Attention maps and values as every engine shows them."""
+"""Attention maps and values of all engines."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -37,17 +37,17 @@ def hooked(
 
 @dataclass(frozen=True)
 class MapBatch:
-    """A batch whose attention maps can be looked at.
+    """A batch whose attention maps can be observed.
 
     Attributes:
         positions: Indices into the set, in the order of the rows.
         ordinary: By kind of site, which query (B, T) and which key positions (B, S) count: neither padding nor a piece
             with a special meaning (end of sentence, begin mark, CLS, SEP).
         real: By kind of site, which query (B, T) and which key positions (B, S) are not padding; only these are part of
-            an example, and all that are shape what the model says.
-        batch_first: Whether what projections of the model return is (B, T, ...) rather than (T, B, ...).
-        pieces: What the encoder reads, as indices of the vocabulary, (B, T).
-        spans: Where each of these pieces begins and ends in the plain text, in characters from 0, (B, T, 2), -1 for
+            an example, and all of them affect the output.
+        batch_first: Whether projections of the model return (B, T, ...) rather than (T, B, ...).
+        pieces: The encoder's input as indices of the vocabulary, (B, T).
+        spans: Start and end of each of these pieces in the plain text, in characters from 0, (B, T, 2), -1 for
             those that do not count; None if the examples are not single sentences.
         show: Runs the model once and shows the maps of every site that runs.
     """
@@ -69,14 +69,14 @@ def padded_spans(rows: Sequence[Sequence[tuple[int, int]]], ordinary: Tensor) ->
         ordinary: Which positions count, (B, T).
 
     Raises:
-        HeadroomError: If a row has another number of pieces that count.
+        HeadroomError: If the numbers of counting pieces differ in a row.
     """
     spans = torch.full((*ordinary.shape, 2), -1)
     for row, places in enumerate(rows):
         if len(places) != int(ordinary[row].sum()):
             raise HeadroomError(
-                f"{len(places)} pieces have a place in their sentence, but the model reads {int(ordinary[row].sum())}: "
-                "does the text contain pieces with a special meaning, such as </s>?"
+                f"text: {len(places)} aligned pieces, but the model reads {int(ordinary[row].sum())}; "
+                "remove special pieces such as </s> from the text"
             )
         spans[row, ordinary[row].cpu()] = torch.tensor(places, dtype=torch.long).reshape(-1, 2)
     return spans
@@ -87,15 +87,15 @@ ValueObserver = Callable[[Site, Tensor], None]
 
 
 def has_values(live: AttentionSite) -> bool:
-    """Return whether a site has heads and a projection that makes values for them; some average the same for all."""
+    """Return whether a site has heads and a value projection; the heads of some sites share their values."""
     return len(live.inputs) > 2 and bool(live.kept)
 
 
 @contextmanager
 def shown_values(sites: Sequence[AttentionSite], observer: ValueObserver, *, batch_first: bool) -> Iterator[None]:
-    """Show the values of every site that has some to `observer` within a block, padding included.
+    """Show the values of every site with values to `observer` within a block, padding included.
 
-    With `batch_first` the engine has (B, S, ...), else (S, B, ...).
+    With `batch_first` the shape is (B, S, ...), else (S, B, ...).
     """
 
     def hook(live: AttentionSite) -> Callable[[nn.Module, Any, Tensor], None]:

@@ -29,17 +29,17 @@ from headroom.engines.sites import pick_device
 
 Notify = Callable[[Any], None]
 Work = Callable[[Notify], None]
-"""What each process does; it is given a callback for progress."""
+"""Worker function of each process; receives a progress callback."""
 
 _LONGEST = 3000
-"""Characters of an error that are passed on: several processes write into one pipe, where up to 4 kB stay whole."""
+"""Maximum length of a reported error: several processes share a pipe, in which writes up to 4 kB are atomic."""
 
 _POLL, _GRACE = 0.1, 2.0
-"""Seconds between reads of messages, and for the others to end by themselves after one has failed."""
+"""Seconds between reads of messages, and grace period for the other processes after a failure."""
 
 
 def process_count() -> int:
-    """Return how many processes train together; 1 if this one is alone."""
+    """Return the number of training processes; 1 without parallelism."""
     return distributed.get_world_size() if distributed.is_initialized() else 1
 
 
@@ -49,12 +49,12 @@ def this_process() -> int:
 
 
 def own_seed(seed: int, process: int) -> int:
-    """Return the seed of what one process draws; they differ in the 32 bits that torch reads on the CPU."""
+    """Return the seed of one process; seeds differ in the 32 bits that torch reads on the CPU."""
     return seed + process * 1_000_000_007
 
 
 def wait_for_all() -> None:
-    """Wait until all processes are here."""
+    """Wait for all processes (barrier)."""
     if process_count() > 1:
         on_gpu = distributed.get_backend() == "nccl"
         distributed.barrier(device_ids=[torch.cuda.current_device()] if on_gpu else None)
@@ -69,37 +69,35 @@ def sum_over_processes(numbers: Tensor) -> Tensor:
 
 
 def check_replicas(weights: Iterable[Tensor]) -> None:
-    """Raise HeadroomError if the processes no longer have the same weights (float32), to the bit."""
+    """Raise HeadroomError if the weights (float32) of the processes are not bitwise identical."""
     if process_count() == 1:
         return
     own = torch.stack([weight.detach().contiguous().view(torch.int32).sum() for weight in weights])
     of_all = [torch.empty_like(own) for _ in range(process_count())]
     distributed.all_gather(of_all, own)
     if any(not torch.equal(own, other) for other in of_all):
-        raise HeadroomError(
-            "the processes of this training no longer have the same weights: train in one process, and report this"
-        )
+        raise HeadroomError("training processes: their weights diverged; train in one process, and report this error")
 
 
 def check_processes(count: int, device: str) -> None:
-    """Raise HeadroomError if a machine cannot run so many processes, each with a GPU of its own if there are GPUs."""
+    """Raise HeadroomError if a machine cannot run this many processes, with one GPU each if there are GPUs."""
     if count < 1:
-        raise HeadroomError(f"--processes {count}: give 1 or more")
+        raise HeadroomError(f"--processes {count}: not positive; give 1 or more")
     if count == 1 or pick_device(device).type == "cpu":
         return
     if count > (found := torch.cuda.device_count()):
-        raise HeadroomError(f"--processes {count}: each needs a GPU of its own, and torch sees {found}")
+        raise HeadroomError(f"--processes {count}: torch sees {found} GPUs; give at most one process per GPU")
 
 
 def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None:
-    """Do some work in several processes at once, or in this one if it is only one.
+    """Run a worker function in several processes, or in this one if the count is 1.
 
-    If one of the processes ends early, or this one ends, all of them do.
+    If one of the processes, or this one, ends early, all of them are terminated.
 
-    Work for several processes is pickled. `notify` is called here with all progress of the first one.
+    Work for several processes is pickled. `notify` is called in this process with the progress of the first one.
 
     Raises:
-        HeadroomError: If there are not as many GPUs, if one of the processes raised it, or was killed.
+        HeadroomError: If there are fewer GPUs, or if one of the processes raised it or was killed.
     """
     check_processes(count, device)
     if count == 1:
@@ -109,7 +107,9 @@ def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None
     errors: list[Exception] = []
     with tempfile.TemporaryDirectory() as place:
         shared = (work, count, device, max(1, torch.get_num_threads() // count), Path(place) / "meeting", sender)
-        together = start_processes(_take_part, shared, count, join=False, daemon=True)  # spawned: CUDA survives no fork
+        together = start_processes(
+            _take_part, shared, count, join=False, daemon=True
+        )  # spawned: CUDA does not support fork
         sender.close()
         try:
             while not together.join(_POLL, grace_period=_GRACE):
@@ -127,7 +127,7 @@ def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None
 
 
 def _receive(receiver: Connection, notify: Notify, errors: list[Exception]) -> None:
-    """Pass on the progress that has come in, and collect the errors."""
+    """Forward received progress, and collect errors."""
     with suppress(EOFError):
         while receiver.poll():
             message = receiver.recv()
@@ -135,16 +135,16 @@ def _receive(receiver: Connection, notify: Notify, errors: list[Exception]) -> N
 
 
 def _reason(errors: list[Exception], codes: list[int], failed: int) -> Exception:
-    """Return why the processes ended; one that was killed makes the others fail, with errors that do not say so."""
+    """Return the error of the processes; a killed process makes the others fail with misleading errors."""
     signalled = [number for number, code in enumerate(codes) if code < 0 and code != -signal.SIGTERM]
     first = signalled[0] if signalled else failed
-    end = f"ended with status {codes[first]}"
+    end = f"exit status {codes[first]}"
     if codes[first] < 0:
         killed = codes[first] == -signal.SIGKILL
-        end = "was killed (for want of memory?)" if killed else f"was ended by {signal.Signals(-codes[first]).name}"
+        end = "killed (out of memory?)" if killed else f"terminated by {signal.Signals(-codes[first]).name}"
     ended = HeadroomError(
-        f"process {first + 1} of {len(codes)} that train together {end}, and so all were ended; "
-        "run the same command again: it resumes after the last whole epoch"
+        f"training process {first + 1} of {len(codes)}: {end}, all were stopped; "
+        "re-run the same command, which resumes from the last complete epoch"
     )
     expected = [error for error in errors if not isinstance(error, RuntimeError)]
     return [*expected, *([ended] if codes[first] < 0 else errors), ended][0]
@@ -153,7 +153,7 @@ def _reason(errors: list[Exception], codes: list[int], failed: int) -> Exception
 def _take_part(
     number: int, work: Work, count: int, device: str, threads: int, meeting: Path, sender: Connection
 ) -> None:
-    """Be one of several processes; the last message of one that fails is its error."""
+    """Run as one of several processes; a failing process sends its error as the last message."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         _prepare(number, count, threads)
@@ -163,27 +163,27 @@ def _take_part(
         distributed.destroy_process_group()
     except Exception as error:
         sender.send(_portable(error))
-        os._exit(1)  # at once: cleaning up may wait for processes that have ended
+        os._exit(1)  # immediately: clean-up may wait for processes that have ended
 
 
 def _prepare(number: int, count: int, threads: int) -> None:
-    """Let only the first process log and warn, and give each its share of the processors."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent process ends this one
+    """Restrict logs and warnings to the first process, and set the number of threads."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the parent process terminates this one
     level = logging.INFO if number == 0 else logging.ERROR
     logging.basicConfig(level=level, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True)
     if not sys.warnoptions:
         for category in (UserWarning, DeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
     os.environ.update(RANK=str(number), LOCAL_RANK=str(number), WORLD_SIZE=str(count), LOCAL_WORLD_SIZE=str(count))
-    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # accelerate would choose a number of its own
+    os.environ.setdefault("OMP_NUM_THREADS", str(threads))  # otherwise set by accelerate
     torch.set_num_threads(threads)
 
 
 def _meet(number: int, count: int, device: str, meeting: Path) -> None:
-    """Join the group of all processes, by way of a file: no port of the machine is needed."""
+    """Join the process group through a file, without a network port."""
     on_cpu = pick_device(device).type == "cpu"
     if on_cpu and sys.platform == "linux":
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the machine's name may stand for anything in its network
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # the host name may resolve to another address
     if not on_cpu:
         torch.cuda.set_device(number)
     store = distributed.FileStore(str(meeting), count)  # type: ignore[attr-defined]
@@ -191,7 +191,7 @@ def _meet(number: int, count: int, device: str, meeting: Path) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it has ended, for any reason."""
+    """Terminate this process when its parent ends, for any reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""Attention sites inside a model: where z is, and the projections around it; and the device that it is on."""
+"""Attention sites of a model: z, the projections around it, and the device."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ class AttentionSite:
 
     Attributes:
         site: Its name and the number of heads it was trained with.
-        parent: The module that holds the attention module.
-        attribute: The name under which it holds it, e.g. `self_attn`.
+        parent: The module that contains the attention module.
+        attribute: The attribute of the parent with the attention module, e.g. `self_attn`.
         inputs: Names of the projections inside the attention module whose rows belong to heads: query, key and
-            value, in this order, and any other (DeBERTa has some for positions). A single one holds learned queries:
-            such heads attend from no token, and average the states themselves (Lin et al. 2017).
+            value, in this order, and any other (DeBERTa has some for positions). A single one contains learned queries:
+            such heads have no query token, and average the states directly (Lin et al. 2017).
         output_place: Path of the output projection from `parent`, e.g. `self_attn.out_proj` or `output.dense`.
         head_counts: Attributes of the attention module with the number of heads.
         head_widths: Attributes of the attention module with the width of all heads together.
-        kept: The heads still there, counted from 1 and in order; by default all.
+        kept: The remaining heads, counted from 1 and in order; by default all.
     """
 
     site: Site
@@ -44,18 +44,20 @@ class AttentionSite:
 
     @property
     def value(self) -> nn.Module:
-        """The value projection; its rows are the heads still there, in order and in blocks of equal size.
+        """The value projection; its rows are the remaining heads, in order and in blocks of equal size.
 
         Raises:
-            HeadroomError: If there is none.
+            HeadroomError: If the site has none.
         """
         if len(self.inputs) < 3:
-            raise HeadroomError(f"{self.site} has no value projection: its heads average the same states")
+            raise HeadroomError(
+                f"{self.site}: no value projection, its heads average the same states; leave such arms and measures out"
+            )
         return getattr(self.attention, self.inputs[2])
 
     @property
     def output(self) -> nn.Module:
-        """The output projection, whose input is z; the only place where this project intervenes."""
+        """The output projection, whose input is z; the only intervention point."""
         return self.parent.get_submodule(self.output_place)
 
     @property
@@ -67,14 +69,14 @@ class AttentionSite:
     def multiply_adds(self, length: int) -> int:
         """Count the multiply-adds of attention over one example of this length, without those of the projections.
 
-        Every query takes one product with the keys and one with the values; learned queries take only the latter,
+        Every query requires one product with the keys and one with the values; learned queries require only the latter,
         since their products with the states are a projection.
         """
         width = len(self.kept) * self.head_width if self.kept else 0
         return width * length * (2 * length if len(self.inputs) > 1 else 1)
 
     def kept_heads(self) -> list[Head]:
-        """Return the heads still there, by their original names."""
+        """Return the remaining heads, by their original names."""
         return [Head(self.site.kind, self.site.layer, index) for index in self.kept]
 
 
@@ -94,13 +96,13 @@ def gradient_norm(weights: Iterable[nn.Parameter]) -> Tensor:
 
 
 def pick_device(device: str) -> torch.device:
-    """Return the device that `auto`, `cpu` or `cuda` stands for.
+    """Return the device for `auto`, `cpu` or `cuda`.
 
     Raises:
-        HeadroomError: If CUDA is requested and there is none.
+        HeadroomError: If CUDA is requested but not available.
     """
     if device == "cuda" and not torch.cuda.is_available():
-        raise HeadroomError("device: cuda was asked for, but torch sees no CUDA device; use auto or cpu")
+        raise HeadroomError("device: cuda is not available to torch; use auto or cpu")
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "cpu"
     return torch.device(device)

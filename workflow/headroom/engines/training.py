@@ -1,4 +1,4 @@
-"""The shell of every training: it claims the working directory, resumes, hands over checkpoints, records epochs."""
+"""Common part of all trainings: working directory, resuming, export of checkpoints, records of epochs."""
 
 import hashlib
 import json
@@ -22,18 +22,18 @@ from headroom.engines.sites import pick_device
 Notify = Callable[["Progress"], None]
 
 _OURS = re.compile(r"epoch\d+(\.pt|\.json)?|state\d+\.pt|states|fingerprint|\.(epoch\d+|state\d+|fingerprint)\..*")
-"""What trainings write into their working directories, and what a kill leaves of it half-written."""
+"""Files of trainings in their working directories, including temporary files of killed trainings."""
 
 
 class Training(Protocol):
-    """What an engine trains: one run. It is pickled for processes that train together.
+    """The training of one run by an engine. It is pickled for parallel processes.
 
     Attributes:
-        training: How to train: settings with the number of `epochs`.
-        seed: Seed of fresh weights, data order and dropout.
+        training: Settings with the number of `epochs`.
+        seed: Seed of initial weights, data order and dropout.
         device: `auto`, `cpu` or `cuda`.
-        processes: Number of processes that train together and share every batch, or the batches of every update.
-        unit: What the speed counts: words or examples.
+        processes: Number of parallel processes that share every batch, or the batches of every update.
+        unit: Unit of the speed: words or examples.
     """
 
     training: Any
@@ -53,13 +53,13 @@ class Training(Protocol):
         return int(self.training.epochs)
 
     def check(self) -> None:
-        """Raise HeadroomError, before any work, if settings, data and machine do not fit each other."""
+        """Raise HeadroomError, before any work, if settings, data and machine are incompatible."""
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """Return all that determines the weights but the code, as JSON has it."""
+        """Return everything except the code that determines the weights, as JSON."""
 
     def signature(self, arm: str) -> str:
-        """Return what affects the table of epochs, for an arm's name."""
+        """Return the signature of the table of epochs, for an arm's name."""
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> Any:
         """Train up to an epoch, resuming from the newest complete state in `work`; in one of the processes."""
@@ -72,16 +72,17 @@ def check_precision(precision: str, device: str) -> bool:
     """Return whether a device is the CPU; raise HeadroomError if it cannot train with this precision."""
     on_cpu = pick_device(device).type == "cpu"
     if precision == "float16" and on_cpu:
-        raise HeadroomError("precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32")
+        raise HeadroomError("precision: float16 needs CUDA, and this run is on the CPU; use bfloat16 or float32")
     return on_cpu
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpochRecord:
-    """What one epoch cost and gained. Losses are in nats, per target piece without label smoothing or per example.
+    """Losses, speed and gradient norms of an epoch.
 
-    Norms are means over updates: of all gradients before clipping; of those of the heads' query, key and value
-    weights as the optimizer is handed them, and as the loss has them where an arm rewrites them.
+    Losses are in nats, per target piece without label smoothing or per example.
+    Norms are means over updates: of all gradients before clipping; of the gradients of the heads' query, key and value
+    weights that are passed to the optimizer, and of the loss's own gradients if an arm rewrites them.
     """
 
     epoch: int
@@ -98,18 +99,18 @@ class EpochRecord:
 
 
 def write_record(record: EpochRecord, work: Path) -> None:
-    """Leave the record of an epoch beside its model."""
+    """Write the record of an epoch next to its model."""
     with atomic_path(work / f"epoch{record.epoch}.json") as temporary:
         temporary.write_text(json.dumps(asdict(record)), "utf-8")
 
 
 def read_record(work: Path, epoch: int) -> EpochRecord:
-    """Return the record that a training left of an epoch."""
+    """Return the record of an epoch."""
     return EpochRecord(**json.loads((work / f"epoch{epoch}.json").read_text("utf-8")))
 
 
 def read_records(work: Path, epochs: int, first: int = 1) -> list[EpochRecord]:
-    """Return the records of all epochs up to one, from that which a training started with."""
+    """Return the records of all epochs from the first one of a training up to the given one."""
     return [read_record(work, epoch) for epoch in range(first, epochs + 1)]
 
 
@@ -122,43 +123,43 @@ def carry_out(
     logger: logging.Logger,
     last_only: bool = False,
 ) -> list[EpochRecord]:
-    """Train a run to its last epoch and hand over its checkpoints, or to an earlier one for another job to resume.
+    """Train a run to its last epoch and export its checkpoints, or to an earlier one for another job to resume.
 
     Args:
-        training: What to train.
-        work: Directory for resumable state, of this run alone.
-        checkpoints: Where the model of every epoch goes; None for a part of a training.
-        until: The epoch to stop after; None for the last.
-        logger: Where progress goes.
-        last_only: Hand over the model of the last epoch alone.
+        training: The training.
+        work: Directory of the resumable state of this run.
+        checkpoints: Directory of the models of all epochs; None for a part of a training.
+        until: The epoch after which to stop; None for the last.
+        logger: Logger of the progress.
+        last_only: Export only the model of the last epoch.
 
     Returns:
         One record per epoch, from the first.
 
     Raises:
-        HeadroomError: If it cannot be trained; what another training left in `work` is still there then.
+        HeadroomError: If it cannot be trained; state of another training in `work` is then unchanged.
     """
     check_processes(training.processes, training.device)
     training.check()
     last = min(until or training.epochs, training.epochs)
     if claim(work, fingerprint(training)):
-        logger.info("%s holds training of other settings, data or code: starting clean", work)
+        logger.info("%s: training state of other settings, data or code; starting from scratch", work)
     notify = progress_lines(logger, last, training.unit)
     part = partial(_take_part, training=training, epochs=last, work=work)
     run_together(part, count=training.processes, device=training.device, notify=notify)
     if checkpoints and not until:
         first = training.epochs if last_only else training.first
-        hand_over(training, work, checkpoints, range(first, training.epochs + 1))
+        export(training, work, checkpoints, range(first, training.epochs + 1))
     return read_records(work, last, training.first)
 
 
 def _take_part(notify: Notify, *, training: Training, epochs: int, work: Path) -> None:
-    """Train, in this process or as one of several, which import what the training is made of."""
+    """Train, in this process or in one of several, which import the modules of the training."""
     training.train(epochs=epochs, work=work, notify=notify)
 
 
 def fingerprint(training: Training) -> str:
-    """Return a hash of all that makes the weights: settings, data and the code that is loaded."""
+    """Return a hash of everything that determines the weights: settings, data and the loaded code."""
     parts = {**training.fingerprint(), "code": loaded_code()}
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
@@ -170,9 +171,9 @@ def loaded_code() -> list[str]:
 
 
 def claim(work: Path, expected: str) -> bool:
-    """Make a directory one training's and return whether another one's files were there, which are removed.
+    """Claim a directory for a training; remove another training's files and return whether there were any.
 
-    Half-written files are removed too, files that no training writes are not.
+    Incomplete files are removed too; files that no training writes are kept.
     """
     stamp = work / "fingerprint"
     known = stamp.is_file() and stamp.read_text("utf-8") == expected
@@ -185,8 +186,8 @@ def claim(work: Path, expected: str) -> bool:
     return bool(ours) and not known
 
 
-def hand_over(training: Training, work: Path, checkpoints: Path, epochs: Iterable[int]) -> None:
-    """Put the models of epochs into the outputs, as hard links where the file system has them."""
+def export(training: Training, work: Path, checkpoints: Path, epochs: Iterable[int]) -> None:
+    """Copy the models of epochs to the outputs, as hard links if the file system supports them."""
     for name in (name for epoch in epochs for name in training.files(epoch)):
         with atomic_path(checkpoints / name) as temporary:
             link(work / name, temporary)
@@ -194,7 +195,7 @@ def hand_over(training: Training, work: Path, checkpoints: Path, epochs: Iterabl
 
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands within an epoch; `speed` is in words or examples per second."""
+    """Progress of training within an epoch; `speed` is in words or examples per second."""
 
     epoch: int
     update: int
@@ -205,7 +206,7 @@ class Progress:
 
 
 def progress_lines(logger: logging.Logger, epochs: int, unit: str, every: float = 5.0) -> Notify:
-    """Return a function that logs progress when an epoch ends and every few seconds in between."""
+    """Return a function that logs progress at the end of an epoch and every few seconds."""
     last = time.monotonic()
 
     def notify(progress: Progress) -> None:
@@ -224,7 +225,7 @@ def progress_lines(logger: logging.Logger, epochs: int, unit: str, every: float 
 
 
 def epoch_rows(records: Iterable[EpochRecord], leading: Mapping[str, Any], signature: str) -> list[dict[str, Any]]:
-    """Return the rows of a table of epochs, one per measure: all fields of a record but those that are None."""
+    """Return the rows of a table of epochs, one per measure: all fields of a record except None."""
     return [
         {**leading, "epoch": record.epoch, "measure": measure, "value": value, "signature": signature}
         for record in records
@@ -247,11 +248,11 @@ class Regulariser(Protocol):
 
         Args:
             forward: Runs it.
-            real: Which positions of the batch count.
+            real: The real positions of the batch.
             update: Number of updates before this one.
             batch: Number of batches of this update before this one.
-            part: Which part of the batch this is, where several processes share it.
+            part: The part of the batch, if several processes share it.
 
         Returns:
-            What `forward` returned, and the term to add to the mean loss per target: a tensor (), or 0.0.
+            The result of `forward`, and the term to add to the mean loss per target: a tensor (), or 0.0.
         """

@@ -1,1 +1,1 @@
-"""Criteria, orders, repulsion, diversity: methods on models behind the adapter protocol."""
+"""Criteria, orders, repulsion, diversity: methods on models with the interface `HeadModel`."""

@@ -1,4 +1,4 @@
-"""What arms are compared by: quality, curves, concentration of importance and diversity."""
+"""Quantities for the comparison of arms: quality, curves, concentration of importance and diversity."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def gini(scores: ndarray) -> float:
     """Return the Gini coefficient of (n,) scores: sum over i, j of |x_i - x_j| / (2 n² mean(x)).
 
-    From 0 (all heads alike) to (n - 1) / n (one head has everything). Computed from the scores in rising order,
+    From 0 (all heads equal) to (n - 1) / n (one head has all importance). Computed from the scores in rising order,
     x_(1) ... x_(n): sum over i of (2 i - n - 1) x_(i) / (n sum(x)), which is the same. Negative scores count as 0; NaN
     without any score above 0.
     """
@@ -34,14 +34,14 @@ def gini(scores: ndarray) -> float:
 def entropy(scores: ndarray) -> float:
     """Return the entropy of (n,) scores as a share of the largest: -sum p_i log p_i / log n, with p = x / sum(x).
 
-    From 0 (one head has everything) to 1 (all heads alike); also called the evenness (Pielou 1966). Negative scores
+    From 0 (one head has all importance) to 1 (all heads equal); also called the evenness (Pielou 1966). Negative scores
     count as 0; NaN without any score above 0, and for fewer than two heads.
     """
     shares = _shares(scores)
     if len(shares) < 2 or numpy.isnan(shares).any():
         return float("nan")
-    present = shares[shares > 0]  # p log p goes to 0 with p
-    # the sum first: one head with everything has p log p = 0, whose negative would be written -0
+    present = shares[shares > 0]  # p log p approaches 0 with p
+    # the sum first: with a single head p log p = 0, whose negative would be written -0
     return float((present * numpy.log(1 / present)).sum() / numpy.log(len(shares)))
 
 
@@ -54,7 +54,7 @@ def _shares(scores: ndarray) -> ndarray:
 def shares_of(curve: pandas.DataFrame) -> tuple[ndarray, ndarray]:
     """Return the shares of heads removed and of the score kept along one curve, (points,) each.
 
-    NaN is kept of a full score that is not `MEASURABLE` above chance: there are no shares of it.
+    The share is NaN if the full score is not `MEASURABLE` above chance.
     """
     points = curve.sort_values("heads_removed")
     removed = (points["heads_removed"] / points["heads_total"]).to_numpy(dtype=float)
@@ -69,7 +69,7 @@ def curve_area(curve: pandas.DataFrame) -> float:
 
 
 def removable_share(curve: pandas.DataFrame) -> float:
-    """Return the share of heads that can go along one curve before the loss is noticeable; see `core.curves`."""
+    """Return the share of heads that can be removed along one curve without a noticeable loss; see `core.curves`."""
     kind = "translation" if (curve["task"] == "translation").all() else "classification"
     removed, kept = shares_of(curve)
     return float(removable(removed, kept[None], MARGINS[kind])[0])
@@ -82,10 +82,10 @@ INPUTS = {
     "diversity": tables.DIVERSITY,
     "training": tables.TRAINING,
 }
-"""The tables that quantities are made from."""
+"""The input tables of quantities."""
 
 GRADIENT_NORMS = ("head_gradient_norm", "plain_head_gradient_norm")
-"""Measures of training that are compared: as used for updates, and before the arm changed anything."""
+"""Compared measures of training: as used for updates, and before changes by the arm."""
 
 CONCENTRATIONS = {"gini": gini, "entropy": entropy}
 
@@ -100,12 +100,12 @@ class Replicates:
     """Name of its difference between arms."""
     set: str
     metric: str
-    """Evaluation set and metric, "" if it is of none."""
+    """Evaluation set and metric, "" if not applicable."""
     by_arm: Mapping[str, pandas.Series[Any]]
     """By arm (seeds,) values, indexed by seed."""
     signature: str
     within_run: Mapping[str, tuple[float, float]]
-    """By arm the interval of its value over examples, where the arm has one run."""
+    """By arm the interval of its value over examples, if the arm has a single run."""
 
 
 def all_quantities(found: Mapping[str, pandas.DataFrame], main: str) -> Iterator[Replicates]:
@@ -147,8 +147,8 @@ def removal_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicate
 
 
 def importance_quantities(table: pandas.DataFrame, main: str) -> Iterator[Replicates]:
-    """Yield how unequally the last epoch's importance is spread over all heads of the model."""
-    import pandas  # late: command lines do not wait for it
+    """Yield the inequality of the last epoch's importance over all heads of the model."""
+    import pandas  # late: slow to import
 
     rows = main_scores(table, main)
     for name, concentration in CONCENTRATIONS.items() if len(rows) else ():
@@ -167,7 +167,7 @@ def diversity_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
 
 
 def gradient_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
-    """Yield the norms of the gradient of heads, averaged over the epochs of a run; none of tables without them."""
+    """Yield the norms of the gradient of heads, averaged over the epochs of a run, for tables that contain them."""
     for (measure,), epochs in groups(table[table["measure"].isin(GRADIENT_NORMS)], "measure"):
         yield _replicates(measure, epochs, by_arm(_mean_by_seed(epochs)))
 
@@ -185,7 +185,7 @@ def _replicates(
 def _whole_curves(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return the last epoch's curves over all kinds of heads.
 
-    Left out are metrics of which less is better: a share of the full model's loss has no ceiling.
+    Metrics of which less is better are omitted: a share of the full model's loss is unbounded.
     """
     rows = last_epoch(table)
     return rows[(rows["scope"] == "all") & ~rows["metric"].isin(LOWER_IS_BETTER)]
@@ -207,7 +207,7 @@ def _mean_by_seed(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _curve_suffix(order: str, normalised: str, ranking: str, main: str) -> str:
-    """Name a curve by what differs from the main one: "" or e.g. `_gradient-token.layer.rescored`."""
+    """Name a curve by its differences from the main one: "" or e.g. `_gradient-token.layer.rescored`."""
     variants = [part for part in (normalised, ranking) if part not in ("", "raw", "fixed")]
     return "" if order == main and not variants else "_" + ".".join([order, *variants])
 

@@ -1,4 +1,4 @@
-"""Tables of many runs read as one, with the task, the arm and the seed that the name of each run tells."""
+"""Tables of many runs read as one, with columns task, arm and seed from the names of runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
     """Read tables of many runs into one, with columns `task`, `arm` and `seed`.
 
     Raises:
-        HeadroomError: If a table cannot be read, or has a run that is not named `<task>.<arm>.seed<number>`.
+        HeadroomError: If a table cannot be read, or a run is not named `<task>.<arm>.seed<number>`.
     """
     found = table.read_all(paths)
     parts = found["run"].str.extract(_RUN)
@@ -46,17 +46,19 @@ def read_runs(paths: Sequence[Path], table: Table) -> pandas.DataFrame:
     if bad.any():
         run = found["run"][bad].iloc[0]
         source = next(path for path in paths if run in set(table.read(path)["run"]))
-        raise HeadroomError(f"{source}: '{run}' is not named <task>.<arm>.seed<number>")
+        raise HeadroomError(f"{source}: malformed run '{run}'; name it <task>.<arm>.seed<number>")
     return found.assign(task=parts["task"], arm=parts["arm"], seed=parts["seed"].astype(int))
 
 
 def check_arms(table: pandas.DataFrame, arms: Mapping[str, Sequence[str]]) -> None:
-    """Raise HeadroomError, naming the first run, if a run of a table is of no arm of its task."""
+    """Raise HeadroomError for the first run of a table whose arm is unknown."""
     for _, (run, task, arm) in table[["run", "task", "arm"]].drop_duplicates().iterrows():
         if task not in arms:
-            raise HeadroomError(f"run '{run}' is of none of the tasks {', '.join(arms)}; give its arms with --arms")
+            raise HeadroomError(
+                f"run '{run}': unknown task; expected one of {', '.join(arms)}, or add the task with --arms"
+            )
         if arm not in arms[task]:
-            raise HeadroomError(f"run '{run}' is of none of the arms {', '.join(arms[task])} of {task}")
+            raise HeadroomError(f"run '{run}': unknown arm of {task}; expected one of {', '.join(arms[task])}")
 
 
 def last_epoch(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -65,7 +67,7 @@ def last_epoch(table: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def add_main(parser: argparse.ArgumentParser) -> None:
-    """Add the flag that names the main criterion of tasks."""
+    """Add the flag for the main criterion of tasks."""
     parser.add_argument(
         "--main",
         action="append",
@@ -77,7 +79,7 @@ def add_main(parser: argparse.ArgumentParser) -> None:
 
 
 def main_criteria(given: Iterable[Sequence[str]]) -> dict[str, str]:
-    """Return the main criterion of every task, from pairs such as `translation gradient-token`; others have the usual.
+    """Return the main criterion of tasks from pairs such as `translation gradient-token`; others have the default.
 
     Raises:
         HeadroomError: If a task is given twice.
@@ -89,12 +91,12 @@ def main_criteria(given: Iterable[Sequence[str]]) -> dict[str, str]:
 
 
 def main_scores(table: pandas.DataFrame, main: str | pandas.Series[str]) -> pandas.DataFrame:
-    """Return those rows of score tables by which arms are compared: raw, by the main criterion, at the last epoch."""
+    """Return the rows of score tables for comparing arms: raw, by the main criterion, at the last epoch."""
     return last_epoch(table[(table["criterion"] == main) & (table["normalised"] == "raw")])
 
 
 def groups(rows: pandas.DataFrame, *columns: str) -> Iterator[tuple[tuple[str, ...], pandas.DataFrame]]:
-    """Yield the values of the columns, as text, and the rows that have them, in order of appearance."""
+    """Yield the values of the columns, as text, and the rows with these values, in order of appearance."""
     for values, group in rows.groupby(list(columns), sort=False, dropna=False):
         yield tuple(str(value) for value in values), group
 
@@ -105,7 +107,7 @@ def by_arm(rows: pandas.DataFrame) -> dict[str, pandas.Series[Any]]:
 
 
 def joint_signature(signatures: Iterable[str]) -> str:
-    """Return one signature for a number made from several: `seed:1|n:9` and `seed:2|n:9` give `seed:1,2|n:9`."""
+    """Return the joint signature of several numbers: `seed:1|n:9` and `seed:2|n:9` give `seed:1,2|n:9`."""
     parts: dict[str, list[str]] = {}
     for part in (part for one in dict.fromkeys(signatures) for part in one.split("|")):
         key, colon, value = part.partition(":")

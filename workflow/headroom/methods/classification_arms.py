@@ -1,10 +1,10 @@
-"""Arms of fine-tunings: what each changes in transformers' Trainer."""
+"""Arms of fine-tunings: their changes to transformers' Trainer."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from headroom.engines.classification.sites import attention_maps
-from headroom.engines.classification.trainer import Changes
+from headroom.engines.classification.trainer import ArmHooks
 from headroom.engines.classification.training import FineTuning
 from headroom.engines.sites import AttentionSite, Projections
 from headroom.engines.training import Regulariser
@@ -13,16 +13,16 @@ from headroom.methods.regularisers import regulariser
 from headroom.settings.arms import Arm, BaselineArm, DisagreementPositionArm, ForwardArm, GradientArm
 
 
-def changes_of(arm: Arm, seed: int) -> Changes:
-    """Return what an arm changes in a fine-tuning."""
+def changes_of(arm: Arm, seed: int) -> ArmHooks:
+    """Return the changes of an arm to a fine-tuning."""
     given = {"num_attention_heads": arm.heads, "attention_probs_dropout_prob": arm.attention_dropout}
     configuration = {name: value for name, value in given.items() if value is not None}
     if isinstance(arm, GradientArm):
         rewriter = partial(_rewriter, arm, seed) if arm.strength > 0 else None
-        return Changes(configuration, rewriter=rewriter)
+        return ArmHooks(configuration, rewriter=rewriter)
     if isinstance(arm, BaselineArm):
-        return Changes(configuration)
-    return Changes(
+        return ArmHooks(configuration)
+    return ArmHooks(
         configuration,
         regulariser=partial(_regulariser, arm, seed),
         needs_maps=isinstance(arm, DisagreementPositionArm),
@@ -38,4 +38,4 @@ def _regulariser(arm: ForwardArm, seed: int, sites: Sequence[AttentionSite]) -> 
 
 
 training = partial(FineTuning, changes_of=changes_of)
-"""Returns the training of a run in an arm, given the rest of it."""
+"""Returns the training of a run in an arm, given its other arguments."""

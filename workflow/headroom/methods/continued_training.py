@@ -1,8 +1,8 @@
-"""Training a model further while gates decide which heads stay (Voita et al. 2019, section 6.1), and its controls.
+"""Further training of a model with learned gates on its heads (Voita et al. 2019, section 6.1), and its controls.
 
-The same loop serves learned gates, heads that are gone from the start, and plain training: so that the weights of all
-of them have the same updates, batches, dropout and learning rates, and differ in their gates alone. Gates that are
-learned before the weights are trained take updates of their own, on top.
+The same loop serves learned gates, heads that are removed from the start, and plain training: all of them have the same
+updates of the weights, batches, dropout and learning rates, and differ only in their gates. Gates that are learned
+before the weights have additional updates.
 """
 
 import logging
@@ -30,7 +30,7 @@ from headroom.settings.experiments import GateSettings, GateTrainingSettings
 
 logger = logging.getLogger(__name__)
 
-_CLIP = 1.0  # largest norm of the weights' gradient
+_CLIP = 1.0  # maximum norm of the weights' gradient
 _EVERY = 20.0  # seconds between two lines of progress
 
 
@@ -46,18 +46,18 @@ def continue_training(
 ) -> None:
     """Train a model further, in place, under gates; leaves it in eval mode and without gates.
 
-    The loss is the mean negative log-likelihood of a target in nats, plus the gates' penalty. First come the updates of
-    the gates alone, if the source has any, then `settings.updates` updates of the weights, whose learning rate falls
-    linearly to zero; that of the gates stays.
+    The loss is the mean negative log-likelihood of a target in nats, plus the gates' penalty. Updates of only the
+    gates, if the source has any, are followed by `settings.updates` updates of the weights, whose learning rate falls
+    linearly to zero; that of the gates is constant.
 
     Args:
         model: A trained model.
-        batches: Training batches, shuffled whenever all were used; for the gates alone in an order of their own.
-        source: Where the gates of each batch come from.
-        heads: The heads that have a gate, in the order of the source's values.
-        scope: `all` trains all weights, `E` those of the encoder alone.
+        batches: Training batches, reshuffled after every pass; with a separate order for updates of only the gates.
+        source: The source of the gates of each batch.
+        heads: The heads with a gate, in the order of the source's values.
+        scope: `all` trains all weights, `E` only those of the encoder.
         settings: Updates and learning rates.
-        seed: Of the order of batches and of dropout.
+        seed: The seed of the order of batches and of dropout.
 
     Raises:
         HeadroomError: If the loss is NaN.
@@ -67,7 +67,7 @@ def continue_training(
         [{"params": weights, "lr": settings.rate}, {"params": gates, "lr": settings.gate_learning_rate}],
         betas=(0.9, 0.98),
     )
-    first = alone(source, settings)
+    first = gate_only_updates(source, settings)
     total = first + settings.updates
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [falling(first, total), lambda _: 1.0])
     model.model.train().requires_grad_(False)
@@ -76,7 +76,7 @@ def continue_training(
     try:
         start = said = time.monotonic()
         for update, batch in enumerate(drawn):
-            if update == first:  # until now they had no gradient: neither they nor Adam's means of them have moved
+            if update == first:  # until now without gradient: weights and Adam's moments are unchanged
                 torch.manual_seed(seed)
                 for weight in weights:
                     weight.requires_grad_(True)
@@ -84,7 +84,7 @@ def continue_training(
             at_sites = by_site(values.to(model.device), heads, model.sites)
             loss = _step(model, batch, at_sites, source.penalty(), optimizer)
             if loss != loss:
-                raise HeadroomError(f"the loss is NaN after {update + 1} updates: lower the learning rate of the gates")
+                raise HeadroomError(f"update {update + 1}: the loss is NaN; lower gates.gate_learning_rate")
             schedule.step()
             if time.monotonic() - said > _EVERY:
                 said = time.monotonic()
@@ -95,28 +95,28 @@ def continue_training(
         model.model.eval().requires_grad_(False)
 
 
-def alone(source: GateSource, settings: GateTrainingSettings) -> int:
-    """Return the number of updates in which the gates of a source are learned before the weights are trained."""
-    return round(source.alone * settings.updates)
+def gate_only_updates(source: GateSource, settings: GateTrainingSettings) -> int:
+    """Return the number of updates of only the gates before the weights are trained."""
+    return round(source.gates_only_share * settings.updates)
 
 
 def updates_of(path: str) -> int:
-    """Return how many updates a model had by the table of its training; HeadroomError if that does not say."""
+    """Return the number of updates of a model by the table of its training; HeadroomError if it is missing."""
     table = tables.TRAINING.read(path)
     updates = table.loc[table["measure"] == "updates", "value"]
     if updates.empty:
-        raise HeadroomError(f"{path} has no row with the measure updates: give the table that headroom training wrote")
+        raise HeadroomError(f"{path}: no row with the measure updates; give the table of the stage training")
     return int(updates.max())
 
 
 def signature_of(settings: GateSettings, seed: int) -> str:
-    """Return what affects a further training."""
+    """Return the signature of a further training."""
     rates = {"lr": f"{settings.rate:g}", "gate_lr": f"{settings.gate_learning_rate:g}"}
     return signature(updates=settings.updates, batch=settings.batch_examples, **rates, seed=seed)
 
 
 def falling(first: int, total: int) -> Callable[[int], float]:
-    """Return what the weights' learning rate is multiplied by: 0 before update `first`, then from 1 down to 0."""
+    """Return the factor of the weights' learning rate: 0 before update `first`, then from 1 down to 0."""
     return lambda update: (total - update) / (total - first) if update >= first else 0.0
 
 
@@ -133,7 +133,7 @@ def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor, optimizer: 
 
 
 def _drawn(batches: Sequence[Any], updates: int, seed: str) -> Iterator[Any]:
-    """Yield as many batches as there are updates, each batch once before any comes again."""
+    """Yield one batch per update, each batch once per pass."""
     order = random.Random(seed)
     left: list[Any] = []
     for _ in range(updates):
@@ -147,26 +147,26 @@ class FurtherTraining:
     """One further training."""
 
     method: str
-    """How its gates come about."""
+    """The source of its gates."""
     setting: float
     """Lambda, or the number of heads kept."""
     draw: int
-    """Which random layout, from 1; 0 for none."""
+    """Number of its random layout, from 1; 0 for none."""
     source: GateSource
     name: str
-    """Directory of its model: the configured lambda or share."""
+    """Name of its model's directory: the configured lambda or share."""
 
 
 def kept_counts(settings: GateSettings, heads: int) -> list[tuple[str, int]]:
-    """Return the numbers of heads to keep, each with a name: those of the shares, then those named as numbers."""
+    """Return the numbers of heads to keep, each with a name: those of the shares, then those given as numbers."""
     if wrong := [count for count in settings.kept_heads if count > heads]:
-        raise HeadroomError(f"--kept-heads {wrong[0]}: there are {heads} heads in scope; keep at most so many")
+        raise HeadroomError(f"--kept-heads {wrong[0]}: out of range; give at most {heads}, the heads in scope")
     shares = [(f"{share:g}", round(share * heads)) for share in settings.kept_shares]
     return [*shares, *((f"{count}-heads", count) for count in settings.kept_heads)]
 
 
 def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Iterator[FurtherTraining]:
-    """Yield the further trainings of a way to learn gates, for a number of heads in scope."""
+    """Yield the further trainings of a method of learned gates, for a number of heads in scope."""
     for strength in settings.penalties if method == "hard-concrete" else ():
         gates = HardConcreteGates(heads=heads, strength=strength, seed=seed)
         yield FurtherTraining(method, strength, 0, gates, f"{strength:g}")
@@ -176,17 +176,17 @@ def learned(method: str, settings: GateSettings, heads: int, seed: int) -> Itera
 
 
 def continued(heads: Sequence[Head]) -> FurtherTraining:
-    """Return the control that keeps every head and trains on."""
+    """Return the control with all heads and further training."""
     return FurtherTraining("continued", len(heads), 0, FixedGates(frozenset(), heads), "all")
 
 
 def controls(
     settings: GateSettings, heads: Sequence[Head], scores: Mapping[Head, float], seed: int
 ) -> Iterator[FurtherTraining]:
-    """Yield what learned gates are compared with: all heads, the best by a criterion, random ones.
+    """Yield the controls of learned gates: all heads, the best by a criterion, random ones.
 
-    All are trained further like the learned ones, so that what differs is which heads stay (Prasanna et al. 2020
-    retrain random layouts; Voita et al. 2019 have no such control).
+    All have the same further training as learned gates, so that they differ only in the heads kept (Prasanna et al.
+    2020 retrain random layouts; Voita et al. 2019 have no such control).
     """
     yield continued(heads)
     for name, k in kept_counts(settings, len(heads)):
@@ -200,7 +200,7 @@ def controls(
 def compared(
     judged: EvaluationSet, full: Outcome, after: Outcome, about: str, resamples: Resamples
 ) -> Iterator[dict[str, Any]]:
-    """Yield, per metric, the columns from `set` to `p_sacrebleu` and the signature of a model beside the full one.
+    """Yield, per metric, the columns from `set` to `p_sacrebleu` and the signature of a model and the full one.
 
     The scores of the main metric on the set's resamples are added to `resamples`.
     """

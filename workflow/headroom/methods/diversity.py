@@ -1,8 +1,8 @@
-"""Diversity of heads: how alike those of every site are, by their weights and by what they do with text.
+"""Diversity of heads: the similarity of the heads of a site in weights and in behaviour on text.
 
 Each measure is a mean over the pairs of heads of a site; see `headroom.methods.similarity` for the formulas.
 
-    measure              heads are compared by                                      all heads the same
+    measure              compared quantity                                          value if all heads are equal
     particle_cosine      their rows of a projection, as particles: cosine           1
     particle_distance    the same: Euclidean distance                               0
     particle_kernel      the same: kernel of their repulsion                        1
@@ -12,12 +12,12 @@ Each measure is a mean over the pairs of heads of a site; see `headroom.methods.
     z_cosine             their outputs z at each token                              1
     z_cka                their outputs z at all tokens together: linear CKA         1
 
-Query, key and value projection are separate systems of particles, as in An et al. 2020, and the mean of the three is
-what a site has. `particle_step` is of one model against another: how far the weights of a site went.
+Query, key and value projection are separate systems of particles, as in An et al. 2020; the value of a site is the mean
+of the three. `particle_step` compares two models: it is the displacement of the weights of a site.
 Li et al. 2018 have `value_cosine`, `attention_product` and `z_cosine` (disagreement on subspaces, positions and
-outputs, there with a minus, and over all pairs, a head's with itself included).
+outputs, negated there, and over all pairs including each head with itself).
 
-Padding never counts. A site with one head has nothing to compare.
+Padding never counts. A site with one head has no pairs.
 """
 
 from collections import defaultdict
@@ -73,30 +73,30 @@ def particles_of(model: HeadModel) -> Particles:
     return found
 
 
-def particle_likeness(particles: Particles) -> Found:
+def particle_similarity(particles: Particles) -> Found:
     """Compare the heads of every site by their weights; the mean over its projections."""
     return {
         measure: {
-            site: fmean(likeness(system.double()[None]).item() for system in systems)
+            site: fmean(similarity(system.double()[None]).item() for system in systems)
             for site, systems in particles.items()
         }
-        for measure, likeness in OF_PARTICLES.items()
+        for measure, similarity in OF_PARTICLES.items()
     }
 
 
 def particle_steps(before: Particles, after: Particles) -> dict[Site, float]:
-    """Return the Euclidean length of the way that all weights of every site went together.
+    """Return the Euclidean displacement of all weights of every site together.
 
-    Unlike the gradient this is what training did, after the optimizer.
+    Unlike the gradient, it includes the effect of the optimizer.
 
     Raises:
-        HeadroomError: If the two are not of models of one shape.
+        HeadroomError: If the two models have different shapes.
     """
     first, second = (
         {site: [one.shape for one in systems] for site, systems in each.items()} for each in (before, after)
     )
     if first != second:
-        raise HeadroomError("these checkpoints are of models of different shapes: give those of one run")
+        raise HeadroomError("--checkpoints: models of different shapes; give those of one run")
     steps = {
         site: torch.stack([(to.double() - start.double()).norm() for start, to in zip(before[site], systems)])
         for site, systems in after.items()
@@ -105,7 +105,7 @@ def particle_steps(before: Particles, after: Particles) -> dict[Site, float]:
 
 
 class OutputMoments:
-    """Sums over tokens of the outputs of a site's heads and of their products: what CKA needs, however many tokens."""
+    """Sums over tokens of the outputs of a site's heads and of their products, which suffice for CKA."""
 
     def __init__(self) -> None:
         self._products: Any = 0  # (H * d, H * d)
@@ -125,7 +125,7 @@ class OutputMoments:
         return linear_cka(self._products.view(*self._sums.shape, *self._sums.shape), self._sums, self._count)
 
 
-class TextLikeness:
+class TextSimilarity:
     """Compares the heads of sites while a model runs, batch by batch."""
 
     def __init__(self, sites: Sequence[AttentionSite]) -> None:
@@ -133,7 +133,7 @@ class TextLikeness:
         self._seen: dict[tuple[str, Site], list[Tensor]] = defaultdict(list)
         self._moments = {live.site: OutputMoments() for live in sites}
 
-    def look(self, model: HeadModel, batch: MapBatch) -> None:
+    def observe(self, model: HeadModel, batch: MapBatch) -> None:
         """Run the model on a batch, once."""
         real = batch.real
 
@@ -169,9 +169,9 @@ class TextLikeness:
 
 
 @torch.inference_mode()
-def text_likeness(model: HeadModel, batches: Sequence[MapBatch]) -> Found:
+def text_similarity(model: HeadModel, batches: Sequence[MapBatch]) -> Found:
     """Compare the heads of every comparable site of a model that shows its maps, with one forward pass per batch."""
-    likeness = TextLikeness(comparable(model))
+    similarity = TextSimilarity(comparable(model))
     for batch in batches:
-        likeness.look(model, batch)
-    return likeness.found()
+        similarity.observe(model, batch)
+    return similarity.found()

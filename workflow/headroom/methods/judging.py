@@ -1,7 +1,8 @@
-"""Judging models on evaluation sets: every intervention once, each compared with the full model by example.
+"""Evaluation of models on sets: every intervention once, each compared with the full model by example.
 
-A sweep over interventions can be cut into shards: each job judges its share, and one more merges them into the table.
-Every intervention is judged by itself: a sweep in shards gives the table of the sweep in one job, byte for byte.
+A sweep over interventions can be split into shards: each job evaluates its share, and another merges them into the
+table. Interventions are evaluated independently: a sweep in shards gives the table of a sweep in one job, byte for
+byte.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """A model on one set: every intervention is judged once; `known` are statistics of those judged before."""
+    """A model on one set: every intervention is evaluated once; `known` are statistics from earlier evaluations."""
 
     def __init__(
         self,
@@ -65,7 +66,7 @@ class Judge:
         return self.outcome(PLAIN)
 
     def compared(self, intervention: Intervention) -> Iterator[tuple[dict[str, Any], float]]:
-        """Yield, per metric, the columns of an intervention from `set` to `p_unpaired`, and p without a floor."""
+        """Yield, per metric, the columns of an intervention from `set` to `p_unpaired`, and p without a lower bound."""
         full, other = self.full, self.outcome(intervention)
         for metric in self.set.metrics:
             columns, tail = difference(self.set, metric, full, other)
@@ -82,13 +83,13 @@ class Judge:
         known, here = self.known[intervention], self.full.sample.statistics
         if {name: array.shape for name, array in known.items()} != {name: array.shape for name, array in here.items()}:
             raise HeadroomError(
-                f"what was judged before is of other examples or metrics than {self.set.name}: judge all shards again"
+                f"{self.set.name}: the shards are of other examples or metrics; evaluate all shards again"
             )
         return known
 
 
 def difference(judged: EvaluationSet, metric: str, full: Outcome, other: Outcome) -> tuple[dict[str, Any], float]:
-    """Return a model's score beside the full model's, the columns from `set` to `p_sacrebleu`, and p without a floor.
+    """Return the columns from `set` to `p_sacrebleu` of a model and the full model, and p without a lower bound.
 
     The interval is the paired bootstrap's, p is that of approximate randomisation: centred bootstraps reject too often.
     """
@@ -123,9 +124,9 @@ def comparisons(
 ) -> list[dict[str, Any]]:
     """Compare interventions, each with the leading columns of its rows, with the full model: a row per metric.
 
-    Sampled p-values have a floor that a correction over many heads lifts above any level, so p_holm and p_bh correct
-    p-values from the standard error of exchanged differences instead, over all interventions, per metric. The scores of
-    the main metric on the set's resamples are added to `resamples`.
+    Sampled p-values have a lower bound, which a correction over many heads raises above any level; p_holm and p_bh
+    therefore correct p-values from the standard error of exchanged differences, over all interventions, per metric.
+    The scores of the main metric on the set's resamples are added to `resamples`.
     """
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
@@ -146,7 +147,7 @@ def comparisons(
 
 
 def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float | str]:
-    """Return the tests for metrics that are a share of right answers; empty cells for others."""
+    """Return the tests for metrics that are a share of correct answers; empty cells for others."""
     if metric not in RIGHT_OR_WRONG:
         return {"p_mcnemar": "", "p_unpaired": ""}
     before, after = (sample.statistics[metric][:, 0] for sample in (full, other))
@@ -157,7 +158,7 @@ def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float
 
 
 Judged = Mapping[Intervention, Mapping[str, numpy.ndarray]]
-"""By intervention, what each example of a set adds to each metric: {metric: (examples, k)}."""
+"""By intervention, the statistics of each example of a set: {metric: (examples, k)}."""
 
 
 def judges_of(
@@ -166,9 +167,9 @@ def judges_of(
     given: argparse.Namespace,
     tried: Callable[[list[Site]], list[Intervention]],
 ) -> list[Judge]:
-    """Return a judge per set, with what the shards given know; with `--shard` judge and write that share at once.
+    """Return a judge per set, with the results of given shards; with `--shard` evaluate and write that share.
 
-    `tried` returns the interventions that are judged on every set, from the sites of the model.
+    `tried` returns the interventions to evaluate on every set, from the sites of the model.
     """
     known = read_shards(given.merge)
     judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]
@@ -179,12 +180,12 @@ def judges_of(
 
 
 def judged_share(judge: Judge, interventions: Iterable[Intervention], shard: Shard) -> Judged:
-    """Judge a shard's share of the interventions. The plain model, which every job needs, is in no shard."""
+    """Evaluate a shard's share of the interventions. The plain model, which every job needs, is not part of a shard."""
     return {one: judge.outcome(one).sample.statistics for one in shard.share(filter(None, interventions))}
 
 
 def write_shard(path: Path | str, judged: Mapping[str, Judged]) -> None:
-    """Write what a shard judged, by the name of the judge (a set or an epoch), as `.npz`, whole or not at all."""
+    """Write the results of a shard, by the name of the judge (a set or an epoch), as `.npz`, atomically."""
     arrays = {}
     for name, mine in judged.items():
         arrays[f"{name}/interventions"] = numpy.array([str(intervention) for intervention in mine], dtype=str)
@@ -195,10 +196,10 @@ def write_shard(path: Path | str, judged: Mapping[str, Judged]) -> None:
 
 
 def read_shards(paths: Sequence[Path | str]) -> Mapping[str, Judged]:
-    """Read what all shards judged, by the name of the judge.
+    """Read the results of all shards, by the name of the judge.
 
     Raises:
-        HeadroomError: If a file is none that `write_shard` wrote.
+        HeadroomError: If a file was not written by `write_shard`.
     """
     known: dict[str, dict[Intervention, Statistics]] = {}
     for path in paths:
@@ -217,4 +218,4 @@ def _arrays(path: Path | str) -> dict[str, numpy.ndarray]:
         with numpy.load(path, allow_pickle=False) as stored:
             return dict(stored)
     except (OSError, EOFError, ValueError, BadZipFile) as error:
-        raise HeadroomError(f"cannot read {path} as a shard of a sweep: delete it and run its job again") from error
+        raise HeadroomError(f"{path}: cannot read the shard; delete it and rerun its job") from error

@@ -1,4 +1,4 @@
-"""Gates of heads while a model trains further: learned by hard-concrete or exact selection, or fixed."""
+"""Gates of heads in further training: learned by hard-concrete or exact selection, or fixed."""
 
 import math
 from collections.abc import Sequence
@@ -12,13 +12,14 @@ DECIDED = 0.95
 """A gate is decided if it is zero, or one, with at least this probability."""
 
 COOLING = 0.4
-"""Exact selection first makes this many updates of its gates per update of the weights, in which it draws noise and
-cools down while the weights stay as they are; then its K largest stay and the weights are trained: the "pipelined" form
-of Li et al. (2021). Random subsets of heads would undo in a few hundred updates what the weights had learned."""
+"""Exact selection first makes this many updates of its gates per update of the weights, with noise and a falling
+temperature while the weights are frozen; then its K largest gates are open and the weights are trained: the "pipelined"
+form of Li et al. (2021). Training the weights with random subsets of heads would degrade them in a few hundred
+updates."""
 
 HOTTEST, COLDEST = 1.0, 0.1
-"""Temperatures while scores are learned. Li et al. cool down to 1e-8 over 15,000 updates; below 0.1 hardly any
-gradient is left, so with hundreds of updates it is better to stop there and then to take the K largest."""
+"""Temperatures while scores are learned. Li et al. cool down to 1e-8 over 15,000 updates; below 0.1 the gradient
+nearly vanishes, so with hundreds of updates it is better to stop there and then to take the K largest."""
 
 TEMPERATURE = 0.33
 LOW, HIGH = -0.1, 1.1
@@ -26,28 +27,28 @@ LOW, HIGH = -0.1, 1.1
 
 _OPEN = 2.5  # log alpha at the start: open with a probability of 0.96, so that training starts at the trained model
 _MARGIN = 1e-6  # uniform numbers of hard-concrete samples are kept this far from 0 and 1
-_SMALLEST = torch.finfo(torch.float32).tiny  # what is left of a probability of one
+_SMALLEST = torch.finfo(torch.float32).tiny  # smallest complement of a probability
 
 
 class GateSource:
-    """Where the gates of a training batch come from. All tensors have one value per head in scope, (N,).
+    """Source of the gates of a training batch. All tensors have one value per head in scope, (N,).
 
     Attributes:
-        alone: Updates of the gates alone, before the weights are trained, per update of the weights.
+        gates_only_share: Updates of only the gates, before the weights are trained, per update of the weights.
     """
 
-    alone = 0.0
+    gates_only_share = 0.0
 
     def parameters(self) -> list[Tensor]:
-        """Return what the optimizer moves; none for fixed gates."""
+        """Return the parameters of the optimizer; empty for fixed gates."""
         return []
 
     def draw(self, progress: float) -> Tensor:  # noqa: ARG002
-        """Return the gates of a batch; `progress` is the share done of the updates of gates alone, 1 after them."""
+        """Return the gates of a batch; `progress` is the completed share of the gate-only updates, 1 after them."""
         return self.kept()
 
     def penalty(self) -> Tensor:
-        """Return what is added to the loss, a scalar."""
+        """Return the penalty on the loss, a scalar."""
         return torch.zeros(())
 
     def kept(self) -> Tensor:
@@ -55,15 +56,15 @@ class GateSource:
         raise NotImplementedError
 
     def soft(self) -> Tensor | None:
-        """Return the gates of evaluation before they are made hard; None if they are hard already."""
+        """Return the soft evaluation gates; None if they are hard."""
         return None
 
     def undecided(self) -> int:
-        """Return the number of gates that are neither zero nor one with a probability of `DECIDED`."""
+        """Return the number of gates that are neither 0 nor 1 with a probability of `DECIDED`."""
         return 0
 
     def scored(self) -> list[tuple[float, float | str, float | str]]:
-        """Return the score of every gate that is learned, with P(g = 0) and P(g = 1) if it is drawn."""
+        """Return the score of every learned gate, with P(g = 0) and P(g = 1) if it is stochastic."""
         return []
 
 
@@ -74,7 +75,7 @@ class FixedGates(GateSource):
         self._gates = torch.tensor([float(head not in removed) for head in heads])
 
     def kept(self) -> Tensor:
-        """Return 0 at the heads removed."""
+        """Return 0 for removed heads."""
         return self._gates
 
 
@@ -85,7 +86,8 @@ class HardConcreteGates(GateSource):
 
         s = sigmoid((log u - log(1 - u) + log_alpha) / TEMPERATURE),  g = clip(s * (HIGH - LOW) + LOW, 0, 1)
 
-    so that a gate is exactly 0 or exactly 1 with a probability that `log_alpha` moves, and gradients flow in between.
+    so that a gate is exactly 0 or exactly 1 with a probability that depends on `log_alpha`, and differentiable
+    otherwise.
     """
 
     def __init__(self, *, heads: int, strength: float, seed: int) -> None:
@@ -94,7 +96,7 @@ class HardConcreteGates(GateSource):
         Args:
             heads: N.
             strength: Lambda, above 0: nats per expected open gate that are added to the mean loss of a target.
-            seed: Of the noise.
+            seed: The seed of the noise.
         """
         if strength <= 0:
             raise ValueError(f"the penalty lambda must be above 0, found {strength}")
@@ -111,12 +113,12 @@ class HardConcreteGates(GateSource):
         return self.sample(torch.rand(len(self.log_alpha), generator=self._noise))
 
     def penalty(self) -> Tensor:
-        """Return lambda times the expected number of open gates."""
+        """Return lambda times the expected number of open gates, a scalar."""
         return self._strength * self.expected_open()
 
     @torch.no_grad()
     def kept(self) -> Tensor:
-        """Return 0 or 1, whichever of P(g = 0) and P(g = 1) is larger; 0 if they are equal."""
+        """Return the more probable of 0 and 1; 0 if P(g = 0) and P(g = 1) are equal."""
         return (self.opened() > self.closed()).float()
 
     def sample(self, uniform: Tensor) -> Tensor:
@@ -162,16 +164,16 @@ def _stretched(concrete: Tensor) -> Tensor:
 class ExactGates(GateSource):
     """Exactly K gates open, chosen by differentiable subset pruning (Li, Cotterell and Sachan 2021)."""
 
-    alone = COOLING
+    gates_only_share = COOLING
 
     def __init__(self, *, heads: int, k: int, straight_through: bool, seed: int) -> None:
-        """Start with equal scores of N gates, of which K stay open.
+        """Start with equal scores of N gates, of which K are kept open.
 
         Args:
             heads: N.
             k: K.
             straight_through: Hard gates forward and the soft gradient backward, instead of soft gates.
-            seed: Of the noise.
+            seed: The seed of the noise.
         """
         self.scores = torch.zeros(heads, requires_grad=True)
         self._k = k
@@ -200,7 +202,7 @@ class ExactGates(GateSource):
 
 
 def top_k(scores: Tensor, k: int) -> Tensor:
-    """Return 0/1 gates, shape (N,), that are one at exactly the K largest scores; of equal ones the first.
+    """Return 0/1 gates, shape (N,), that are one at exactly the K largest scores; ties are broken by position.
 
     Raises:
         ValueError: If K is not between 0 and N.
@@ -214,16 +216,16 @@ def top_k(scores: Tensor, k: int) -> Tensor:
 def soft_top_k(scores: Tensor, k: int, temperature: float) -> Tensor:
     """Return gates in [0, 1], shape (N,), that add up to K; differentiable in the scores.
 
-    Gumbel soft top-K (Xie and Ermon 2019): K softmaxes in a row, each with what was chosen before taken away:
+    Gumbel soft top-K (Xie and Ermon 2019): K successive softmaxes, each without the earlier choices:
     p = softmax(r / temperature), r <- r + log(1 - p). As the temperature falls their sum becomes `top_k`.
 
     Args:
         scores: Perturbed scores r = w + Gumbel noise, (N,).
-        k: How many to choose.
+        k: The number of gates to choose.
         temperature: Above zero.
     """
     rest = scores.double()
-    chosen = 0.0 * rest  # zeros that a gradient reaches, also for K = 0
+    chosen = 0.0 * rest  # zeros with a gradient, also for K = 0
     for _ in range(k):
         share = torch.softmax(rest / temperature, dim=0)
         chosen = chosen + share

@@ -15,24 +15,22 @@ if TYPE_CHECKING:
 
 
 def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:
-    """Read one criterion's scores of one epoch from a table written by `headroom scores`.
+    """Read one criterion's scores of one epoch from a table of the stage scores.
 
     Raises:
-        HeadroomError: If the table has no such scores; says which it has.
+        HeadroomError: If the table has no such scores; lists the available ones.
     """
     table = tables.SCORES.read(path)
     mine = table[(table["epoch"] == epoch) & (table["criterion"] == criterion) & (table["normalised"] == normalised)]
     if mine.empty:
         known = ", ".join(sorted(set(table["criterion"])))
         epochs = sorted(set(table["epoch"]))
-        raise HeadroomError(
-            f"{path} has no {normalised} scores by {criterion} at epoch {epoch}: it has {known}; {epochs}"
-        )
+        raise HeadroomError(f"{path}: no {normalised} scores by {criterion} at epoch {epoch}, only {known}; {epochs}")
     return by_head(mine, mine["value"])
 
 
 def by_head(table: pandas.DataFrame, values: Iterable[float]) -> dict[Head, float]:
-    """Return values by the head that the columns `kind`, `layer` and `head` name in each row."""
+    """Return values by head, which is given by the columns `kind`, `layer` and `head` of each row."""
     places = zip(table["kind"], table["layer"], table["head"])
     return {Head(kind, int(layer), int(head)): float(v) for (kind, layer, head), v in zip(places, values)}
 
@@ -45,19 +43,19 @@ def least_important_first(scores: Mapping[Head, float], heads: Sequence[Head]) -
     """
     missing = [head for head in heads if head not in scores]
     if missing:
-        raise HeadroomError(f"head {missing[0]} has no score: score the whole model first")
+        raise HeadroomError(f"head {missing[0]}: no score; score the full model first")
     return sorted(heads, key=lambda head: (scores[head], head))
 
 
 def random_order(heads: Sequence[Head], seed: int) -> list[Head]:
-    """Return heads in a random order that depends on the seed and the heads alone."""
+    """Return heads in a random order that depends only on the seed and the heads."""
     return random.Random(f"order {seed}").sample(sorted(heads), len(heads))
 
 
 def step_sizes(heads: int, step: float) -> list[int]:
-    """Return how many heads are gone at each point of a curve: 0, then about `step` of them more, to all.
+    """Return the number of removed heads at each point of a curve: from 0 in steps of about the share `step` to all.
 
-    Counts are rounded to whole heads, never twice the same, and the last is exactly `heads`.
+    Counts are rounded to whole heads and distinct, and the last is exactly `heads`.
     """
     points = round(1 / step)
     return sorted({round(heads * point / points) for point in range(points + 1)})
@@ -66,9 +64,10 @@ def step_sizes(heads: int, step: float) -> list[int]:
 def rescored_order(
     heads: Sequence[Head], sizes: Sequence[int], scores: Callable[[frozenset[Head]], Mapping[Head, float]]
 ) -> list[Head]:
-    """Return the order in which heads go when the rest is scored again after every step.
+    """Return the removal order in which the remaining heads are re-scored after every step.
 
-    `sizes` are how many are gone at each point, from `step_sizes`; `scores` scores all heads under a profile.
+    `sizes` are the numbers of removed heads at each point, from `step_sizes`; `scores` scores all heads under a
+    profile.
     """
     order: list[Head] = []
     for size in sizes[1:]:
@@ -82,8 +81,8 @@ def removed_first(order: Sequence[Head], count: int) -> frozenset[Head]:
     """Return the profile of the first `count` heads of an order.
 
     Raises:
-        HeadroomError: If more heads are asked for than there are.
+        HeadroomError: If the order has fewer heads.
     """
     if not 0 <= count <= len(order):
-        raise HeadroomError(f"cannot remove {count} heads: the model has {len(order)} in scope")
+        raise HeadroomError(f"share of heads: cannot remove {count}, the model has {len(order)} in scope; remove fewer")
     return frozenset(order[:count])

@@ -1,18 +1,18 @@
-"""Where the heads of a site lie as particles, and which way their repulsion points.
+"""Geometry of the heads of a site as particles: norms, kernel, and the direction of repulsion.
 
-Everything is of one system: a projection (query, key or value) of one site. Kernel, bandwidth and repulsion R are those
-by which arms rewrite gradients (`headroom.methods.particles`, with the median over pairs).
+All measures are of one system: a projection (query, key or value) of one site. Kernel, bandwidth and repulsion R are
+those of the training arms (`headroom.methods.particles`, with the median over pairs).
 
-    measure                what it is
+    measure                meaning
     norm                   Frobenius norm of the projection's weights
     bandwidth              h of the kernel exp(-d^2 / 2h^2), a length like the norm
-    kernel_mean            mean kernel between two heads; 1 if all are the same
-    kernel_sd              its standard deviation over the pairs of heads: 0 if repulsion sees no pair as closer
-    repulsion_from_origin  mean over heads of cos(R_i, x_i): 1 if repulsion makes each head grow and no more
+    kernel_mean            mean kernel between two heads; 1 if all are equal
+    kernel_sd              its standard deviation over the pairs of heads: 0 if all pairs are equally close
+    repulsion_from_origin  mean over heads of cos(R_i, x_i): 1 if repulsion only makes each head grow
     repulsion_from_mean    mean over heads of cos(R_i, x_i - mean of x): 1 if repulsion spreads heads about their mean
 
 A cosine with a vector of length 0 is 0. For heads that are all about equally far apart, the kernel is a constant k and
-R_i = k M (x_i - mean of x) / h^2; if their mean is small besides, repulsion is growth.
+R_i = k M (x_i - mean of x) / h^2; if their mean is also small, repulsion is growth.
 """
 
 from typing import Any
@@ -23,12 +23,12 @@ from torch import Tensor
 from headroom.methods.particles import bandwidth, directions, kernel, repulsion, squared_distances
 
 PROJECTIONS = ("query", "key", "value")
-"""The systems of a site in order; learned queries (Lin et al. 2017) are the first alone."""
+"""The systems of a site in order; learned queries (Lin et al. 2017) have only the first."""
 
 MEASURES = ("norm", "bandwidth", "kernel_mean", "kernel_sd", "repulsion_from_origin", "repulsion_from_mean")
 
 NORM_RATIO = "norm_ratio"
-"""The norm against that of the same projection at an earlier checkpoint."""
+"""The norm relative to that of the same projection at an earlier checkpoint."""
 
 
 @torch.no_grad()

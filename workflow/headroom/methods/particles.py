@@ -1,12 +1,12 @@
 """Heads as particles: the kernel between them, and the updates by which they repel each other.
 
-A *system* is a set of particles that see each other: one projection (Q, K or V) of one site, or all three. A particle
+A *system* is a set of interacting particles: one projection (Q, K or V) of one site, or all three. A particle
 is one head, i.e. its rows of the projection's weight, flattened. Functions of tensors take many systems at once, shape
 (systems, heads, parameters).
 
 Sources: Liu & Wang 2016; An et al. 2020, section 3 and their released code, which takes the median over all
-entries of the distance matrix, the zeros of its diagonal among them (`with-diagonal`). Unlike there a particle
-is a contiguous block of rows, i.e. really a head.
+entries of the distance matrix, including the zeros of its diagonal (`with-diagonal`). Unlike in that code a particle
+is a contiguous block of rows, i.e. a head.
 """
 
 import math
@@ -31,18 +31,18 @@ from headroom.settings.arms import (
 
 
 class GradientRewriter:
-    """Rewrites the gradients of projections as an arm says."""
+    """Rewrites the gradients of projections according to an arm."""
 
     def __init__(self, projections: Projections, arm: GradientArm, *, seed: int) -> None:
         """Choose the projections of the sites that the arm acts on.
 
         Args:
-            projections: Of all sites of the model.
+            projections: The projections of all sites of the model.
             arm: The method, its settings and sites.
-            seed: Noise is a function of seed and update: a resumed training sees the same, and so does every process.
+            seed: Noise is a function of seed and update: identical in resumed trainings and in every process.
 
         Raises:
-            HeadroomError: If there are no projections, weights are not float32, or cannot be cut into heads.
+            HeadroomError: If there are no projections, weights are not float32, or cannot be split into heads.
         """
         self.arm = arm
         self.seed = seed
@@ -51,9 +51,9 @@ class GradientRewriter:
 
     @torch.no_grad()
     def rewrite(self, update: int) -> None:
-        """Replace the gradients, which are those of a whole update, unscaled and not clipped yet.
+        """Replace the gradients, which are those of a whole update, unscaled and before clipping.
 
-        Projections without a gradient are skipped; joined ones, if any of the three lacks it. `update` counts from 0.
+        Projections without a gradient are skipped; joint ones if one of the three has none. `update` counts from 0.
         """
         stacks: dict[tuple[int, tuple[torch.Size, ...]], list[list[nn.Parameter]]] = defaultdict(list)
         for site, found in self.projections.items():
@@ -71,7 +71,7 @@ class GradientRewriter:
         for (heads, _), systems in stacks.items():
             gradients = _stacked([[_gradient(weight) for weight in system] for system in systems], heads)
             particles = _stacked([[weight.detach() for weight in system] for system in systems], heads)
-            _hand_back(rewritten(gradients, particles, self.arm, noise), systems)
+            _write_back(rewritten(gradients, particles, self.arm, noise), systems)
 
 
 def _stacked(systems: list[list[Tensor]], heads: int) -> Tensor:
@@ -80,7 +80,7 @@ def _stacked(systems: list[list[Tensor]], heads: int) -> Tensor:
     return flat[0] if len(flat) == 1 else torch.cat(flat, dim=-1)
 
 
-def _hand_back(update: Tensor, systems: list[list[nn.Parameter]]) -> None:
+def _write_back(update: Tensor, systems: list[list[nn.Parameter]]) -> None:
     sizes = [weight.numel() // update.shape[1] for weight in systems[0]]
     for place, part in enumerate(update.split(sizes, dim=-1)):  # (systems, heads, parameters of one projection)
         weights = [system[place] for system in systems]
@@ -96,12 +96,16 @@ def _gradient(weight: nn.Parameter) -> Tensor:
 def _check(projections: Projections) -> None:
     weights = [(site, weight) for site, found in projections.items() for weight in found]
     if not weights:
-        raise HeadroomError("there are no heads to repel: no site of the model has trainable projections")
+        raise HeadroomError("repulsion: no site of the model has trainable projections; use another method")
     for site, weight in weights:
         if weight.dtype != torch.float32:
-            raise HeadroomError(f"heads that repel need float32 weights, and those of {site} are {weight.dtype}")
+            raise HeadroomError(f"{site}: repulsion needs float32 weights, found {weight.dtype}; use precision float32")
         if site.heads > weight.shape[0] or weight.shape[0] % site.heads:
-            raise HeadroomError(f"{site}: {weight.shape[0]} rows cannot be cut into {site.heads} particles")
+            raise HeadroomError(
+                f"{site}: cannot split {weight.shape[0]} rows into {site.heads} particles; make the "
+                "width a "
+                "multiple of heads"
+            )
 
 
 Noise = Callable[[Tensor], Tensor]
@@ -110,13 +114,13 @@ Noise = Callable[[Tensor], Tensor]
 
 @torch.no_grad()
 def rewritten(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise) -> Tensor:
-    """Return what the optimizer gets: linearly between gradients and the arm's update, by its `strength`.
+    """Return the gradient for the optimizer: interpolated between gradients and the arm's update by its `strength`.
 
     Args:
         gradients: Gradients of the loss, (systems, heads, parameters).
         particles: The parameters themselves, same shape.
         arm: The method and its settings.
-        noise: Where methods with noise take it from.
+        noise: The noise generator of methods with noise.
     """
     if arm.strength == 0:
         return gradients
@@ -125,7 +129,7 @@ def rewritten(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noi
 
 
 Push = Callable[[Tensor, Tensor, Tensor], Tensor]
-"""Returns where particles are pushed, given them, their kernel and its width: `repulsion`, or `growth` in its place."""
+"""Returns the force on particles, given them, their kernel and its width: `repulsion` or `growth`."""
 
 
 def svgd(
@@ -140,7 +144,7 @@ def svgd(
     """Return the update of Stein variational gradient descent, (systems, heads, parameters).
 
     It is stepsize / heads * (K G - alpha R), with kernel K, gradients G and repulsion R (Liu & Wang 2016; An et
-    al. 2020); the optimizer goes against it. `push` stands in for the repulsion.
+    al. 2020); the optimizer subtracts it. `push` is the repulsion or its replacement.
     """
     squared = squared_distances(particles)
     width = bandwidth(squared, median)
@@ -153,7 +157,7 @@ def svgd(
 
 
 def spos(update: Tensor, gradients: Tensor, *, beta: float, stepsize: float, noise: Noise) -> Tensor:
-    """Return the update of stochastic particle optimisation sampling: that of svgd, own gradients and noise."""
+    """Return the update of stochastic particle optimisation sampling: that of svgd, each head's gradient, and noise."""
     usual = gradients.abs().flatten(1).median(dim=1).values[:, None, None]  # (systems, 1, 1)
     size = (2 * beta * stepsize) ** 0.5 * usual
     return update + stepsize * beta * gradients + noise(gradients) * size
@@ -170,14 +174,14 @@ def repulsion_only(
 
 
 def along(update: Tensor, gradients: Tensor) -> Tensor:
-    """Return the part of an update that is along the gradients of its system, (systems, heads, parameters)."""
+    """Return the component of an update along the gradients of its system, (systems, heads, parameters)."""
     length = gradients.square().sum((1, 2), keepdim=True)  # (systems, 1, 1)
     product = (update * gradients).sum((1, 2), keepdim=True)
     return torch.where(length > 0, product / torch.where(length > 0, length, 1), 0) * gradients
 
 
 def in_random_direction(update: Tensor, gradients: Tensor, noise: Noise) -> Tensor:
-    """Return an update whose part not along the gradients points anywhere, as long as it was, same shape."""
+    """Return an update whose component orthogonal to the gradients has a random direction and the same length."""
     scaled = along(update, gradients)
     direction = noise(gradients)
     lengths = [part.square().sum((1, 2), keepdim=True).sqrt() for part in (update - scaled, direction)]
@@ -201,7 +205,7 @@ def _update(gradients: Tensor, particles: Tensor, arm: GradientArm, noise: Noise
 def squared_distances(particles: Tensor) -> Tensor:
     """Return the squared Euclidean distance of every pair of particles, (systems, heads, heads).
 
-    Differences are formed before squaring: equal particles get zero and not the rounding error of their norms.
+    Differences are formed before squaring: equal particles have distance zero instead of rounding errors of norms.
     """
     return torch.cdist(particles, particles, compute_mode="donot_use_mm_for_euclid_dist").square()
 
@@ -209,13 +213,12 @@ def squared_distances(particles: Tensor) -> Tensor:
 def bandwidth(squared: Tensor, median: str = "pairs") -> Tensor:
     """Return the squared bandwidth h^2 = 0.5 * median(d^2) / log(heads + 1) by the median heuristic, (systems,).
 
-    Zero for a system of one head, when more than half of the distances are zero, or if h^2 is too small a number for
-    its inverse.
+    Zero for a system of one head, if more than half of the distances are zero, or if the inverse of h^2 overflows.
 
     Args:
         squared: Squared distances, (systems, heads, heads).
         median: `pairs`: over the off-diagonal pairs; `with-diagonal`: over all entries, as in the released code.
-            Of an even number of distances it is the mean of the two middle ones.
+            For an even number of distances it is the mean of the two middle ones.
     """
     heads = squared.shape[-1]
     if heads < 2:
@@ -232,7 +235,7 @@ def bandwidth(squared: Tensor, median: str = "pairs") -> Tensor:
 def kernel(squared: Tensor, width: Tensor) -> Tensor:
     """Return the RBF kernel exp(-d^2 / (2 h^2)), (systems, heads, heads), from d^2 and h^2, (systems,).
 
-    Where h^2 is 0 the kernel is its limit: 1 for coinciding particles and 0 for others.
+    If h^2 is 0 the kernel is its limit: 1 for coinciding particles and 0 for others.
     """
     safe = torch.where(width > 0, 2 * width, 1)[:, None, None]
     limit = (squared == 0).to(squared.dtype)
@@ -242,27 +245,27 @@ def kernel(squared: Tensor, width: Tensor) -> Tensor:
 def repulsion(particles: Tensor, weights: Tensor, width: Tensor) -> Tensor:
     """Return the sum of the kernel's gradients: for particle i, sum_j k_ij (x_i - x_j) / h^2.
 
-    This is sum_j of the gradient of k(x_j, x_i) with respect to x_j; it points away from the others. Where h^2 is 0
-    there is no direction to move in, and the result is 0.
+    This is sum_j of the gradient of k(x_j, x_i) with respect to x_j; it points away from the others. If h^2 is 0
+    no direction is defined, and the result is 0.
 
     Args:
-        particles: (systems, heads, parameters), as the result.
+        particles: (systems, heads, parameters), like the result.
         weights: The kernel, (systems, heads, heads).
         width: Squared bandwidths h^2, (systems,).
     """
-    centred = particles - particles.mean(dim=1, keepdim=True)  # keeps rounding relative to the spread
+    centred = particles - particles.mean(dim=1, keepdim=True)  # keeps rounding errors relative to the spread
     inverse = torch.where(width > 0, 1 / torch.where(width > 0, width, 1), 0)[:, None, None]
-    return (weights.sum(dim=-1, keepdim=True) * centred - weights @ centred) * inverse  # last: it may be huge
+    return (weights.sum(dim=-1, keepdim=True) * centred - weights @ centred) * inverse  # last: it may be very large
 
 
 def growth(particles: Tensor, weights: Tensor, width: Tensor) -> Tensor:
-    """Return a push of every particle away from the origin, as long as its repulsion: |R_i| x_i / |x_i|.
+    """Return a push of every particle away from the origin, of the length of its repulsion: |R_i| x_i / |x_i|.
 
-    Its direction knows nothing of the other heads. Particles are pushed from the origin and not from their mean, since
+    Its direction does not depend on the other heads. Particles are pushed from the origin instead of their mean, since
     the repulsion of heads that are about equally far apart is itself a push from their mean.
 
     Args:
-        particles: (systems, heads, parameters), as the result.
+        particles: (systems, heads, parameters), like the result.
         weights: The kernel, (systems, heads, heads).
         width: Squared bandwidths h^2, (systems,).
     """

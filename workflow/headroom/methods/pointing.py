@@ -17,7 +17,7 @@ from headroom.engines.maps import MapBatch
 
 @dataclass(frozen=True)
 class Measured:
-    """One number about where a head points; the fields are columns of the table of that name.
+    """One measured number of a head's attention; the fields are columns of the table `attention_stats`.
 
     `low` and `high` are the 95 % interval of `value` or, if there is a baseline, of `value` - `baseline`.
     """
@@ -43,17 +43,17 @@ def measured(
     resamples: int,
     baseline: ndarray | None = None,
 ) -> list[Measured]:
-    """Return what part of what was asked each head finds, on the half that the name says; none if nothing is asked.
+    """Return each head's share of correct cases, on the given half; empty without cases.
 
-    Sentences are resampled, the same ones for a head and its baseline.
+    Sentences are resampled, with the same resamples for a head and its baseline.
 
     Args:
         heads: The H heads.
         name: Measure, target, trees, half.
-        found: By sentence and head, (N, H).
-        asked: By sentence, (N,).
+        found: Correct cases by sentence and head, (N, H).
+        asked: Cases by sentence, (N,).
         resamples: Bootstrap samples.
-        baseline: What is found without a head, by sentence, (N,).
+        baseline: Correct cases of the baseline, by sentence, (N,).
     """
     rows = HALVES[name[3]]
     found, asked = found[rows], asked[rows]
@@ -75,7 +75,7 @@ def _weights(sentences: int, resamples: int) -> ndarray:
 
 
 def units(sentence: ParsedSentence) -> tuple[list[int], ndarray]:
-    """Return the unit of every word, counted from 0, and where each unit ends in the text, (U,)."""
+    """Return the unit of every word, counted from 0, and the end of each unit in the text, (U,)."""
     of_word: list[int] = []
     ends: list[int] = []
     for before, word in zip([None, *sentence.words], sentence.words):
@@ -92,7 +92,7 @@ def unit_of_pieces(spans: ndarray, ends: ndarray) -> ndarray:
 
 
 def membership(of_pieces: Sequence[ndarray], sizes: Sequence[int], length: int) -> Tensor:
-    """Return which pieces are which unit's, (B, U, T) of 0 and 1, from the unit of every piece and numbers of units."""
+    """Return the pieces of units, (B, U, T) of 0 and 1, from the unit of every piece and the numbers of units."""
     member = torch.zeros(len(of_pieces), max(sizes), length)
     for row, found in enumerate(of_pieces):
         places = numpy.flatnonzero(found >= 0)
@@ -115,27 +115,27 @@ def between_units(weights: Tensor, member: Tensor) -> Tensor:
 OFFSETS = tuple(range(-5, 6))
 RARE = ("rarest", "two-rarest")
 SELF = ("E", "D")
-"""Kinds of sites whose queries and keys are the same tokens: only there is a relative position."""
+"""Kinds of sites whose queries and keys are the same tokens, so that relative positions are defined."""
 
 SHORTEST = 3
-"""Pieces of the shortest sentence that counts for rare ones: of two, any is one of the two rarest."""
+"""Minimum length of sentences for rare pieces: of two pieces, any is one of the two rarest."""
 
 Heads = Mapping[Site, Sequence[Head]]
-"""The heads still there, by site."""
+"""The remaining heads, by site."""
 
 
 @dataclass(frozen=True)
 class RarePieces:
-    """Which pieces of a batch are rare; sentences that do not count have no query."""
+    """The rare pieces of a batch; sentences that do not count have no query."""
 
     right: Tensor
     """The rarest, and the two rarest, (2, B, T)."""
     asked: Tensor
-    """Which queries count, (B, T)."""
+    """The queries that count, (B, T)."""
 
     @classmethod
     def of(cls, batch: MapBatch, frequencies: Tensor, frequent: int) -> "RarePieces":
-        """Find them; of equally frequent pieces the first of the vocabulary is the more frequent one."""
+        """Find rare pieces; of equally frequent pieces the first in the vocabulary counts as more frequent."""
         ordinary = batch.ordinary["E"][0]  # (B, T)
         rank = torch.empty_like(frequencies)
         rank[frequencies.argsort(descending=True, stable=True)] = torch.arange(len(frequencies)).to(frequencies)
@@ -148,7 +148,7 @@ class RarePieces:
 
 
 class PieceCounts:
-    """What is counted by sentence and head, added up over batches."""
+    """Counts by sentence and head, summed over batches."""
 
     def __init__(self, *, heads: Heads, examples: int, frequencies: Tensor | None, frequent: int) -> None:
         self._frequencies = frequencies
@@ -202,8 +202,8 @@ def piece_pointing(
 
     Args:
         batches: The set, each example once.
-        heads: By site.
-        frequencies: How often each piece occurs in the training text, (V,); None leaves rare pieces out.
+        heads: The heads by site.
+        frequencies: The frequency of each piece in the training text, (V,); None omits rare pieces.
         frequent: A sentence counts for rare pieces if its rarest is not among this many most frequent ones.
         resamples: Bootstrap samples.
     """
@@ -212,7 +212,7 @@ def piece_pointing(
     for batch in batches:
         counts.add(batch)
     found: list[Measured] = []
-    for kind, tokens in counts.tokens.items():  # the heads of a kind together: one product for all their resamples
+    for kind, tokens in counts.tokens.items():  # all heads of a kind in one product with the resamples
         sites = [site for site in heads if site.kind == kind]
         names = [head for site in sites for head in heads[site]]
         largest = numpy.concatenate([counts.largest[site] for site in sites], axis=-1)
@@ -234,7 +234,7 @@ def piece_pointing(
 
 
 def _with_neighbour(queries: Tensor, keys: Tensor, offset: int) -> int:
-    """Return how many of the queries (B, T) have a key (B, T) at an offset: only these can point there."""
+    """Return the number of queries (B, T) with a key (B, T) at an offset: only these can point there."""
     length = queries.shape[-1]
     first, last = max(0, -offset), min(length, length - offset)
     if first >= last:
@@ -243,10 +243,10 @@ def _with_neighbour(queries: Tensor, keys: Tensor, offset: int) -> int:
 
 
 def _offset_counts(place: Tensor, asked: Tensor) -> Tensor:
-    """Return how many tokens asked, (B, 1, T), point to each of `OFFSETS`, (offsets, H), by `place` (B, H, T)."""
+    """Return the number of queries, (B, 1, T), that point to each of `OFFSETS`, (offsets, H), by `place` (B, H, T)."""
     heads, farthest = place.shape[1], OFFSETS[-1] + 1
     offset = place - torch.arange(place.shape[-1], device=place.device)
-    column = offset.clamp(-farthest, farthest) + farthest  # the first and the last: farther than any wanted
+    column = offset.clamp(-farthest, farthest) + farthest  # the first and the last column collect farther offsets
     width = 2 * farthest + 1
     cell = column + width * torch.arange(heads, device=place.device)[:, None]
     counts = torch.bincount(cell[asked.expand_as(cell)], minlength=heads * width)

@@ -1,7 +1,7 @@
-"""The arms that act on the forward pass: penalties on heads that are alike, and heads dropped at random.
+"""The arms that act on the forward pass: penalties on similar heads, and randomly dropped heads.
 
-Everything is computed at the sites themselves while the model runs: values and attention weights at their
-projections, outputs at z, where heads are dropped too. Nothing is added to the model.
+Terms are computed at the sites during the forward pass: values and attention weights at their projections, outputs at
+z, where heads are also dropped. The model has no additional modules.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,29 +31,33 @@ from headroom.settings.arms import (
 )
 
 Maps = Callable[[Sequence[AttentionSite], MapObserver], AbstractContextManager[None]]
-"""The engine's way to show attention weights within a block."""
+"""The engine's function that shows attention weights within a block."""
 
 
 def regulariser(
     arm: ForwardArm, sites: Sequence[AttentionSite], maps: Maps, *, seed: int, batch_first: bool
 ) -> Regulariser:
-    """Return what an arm does to the forward pass of a model with these sites; hooks are put on those that it acts on.
+    """Return the regulariser of an arm for a model with these sites, with hooks on those that it acts on.
 
     `batch_first`: whether the engine has (B, T, ...) rather than (T, B, ...).
 
     Raises:
-        HeadroomError: If no site is left to act on: penalties need at least two heads.
+        HeadroomError: If the arm has no sites: penalties need at least two heads.
     """
     least = 2 if isinstance(arm, PenaltyArm) else 1
     chosen = [live for live in sites if live.site.is_among(arm.sites) and len(live.kept) >= least]
     if not chosen:
-        raise HeadroomError(f"{arm.method}: no site of {', '.join(arm.sites)} has {least} heads or more")
+        raise HeadroomError(
+            f"{arm.method}: no site of {', '.join(arm.sites)} has {least} heads or more; choose other sites"
+        )
     without = [live.site for live in chosen if not has_values(live)]
     if isinstance(arm, DisagreementSubspaceArm) and without:
-        raise HeadroomError(f"{arm.method}: the heads of {without[0]} have no values of their own")
+        raise HeadroomError(f"{arm.method}: the heads of {without[0]} share their values; use another method")
     for live in chosen:
         if isinstance(arm, HeadMaskArm) and arm.masked >= len(live.kept):
-            raise HeadroomError(f"headmask: {arm.masked} of the {len(live.kept)} heads of {live.site} leave none")
+            raise HeadroomError(
+                f"headmask: masks {arm.masked} of the {len(live.kept)} heads of {live.site}; mask fewer"
+            )
     gates = Gates(sites=chosen, batch_first=batch_first)
     if isinstance(arm, PenaltyArm):
         return Penalty(arm, chosen, gates, maps, batch_first)
@@ -62,7 +66,7 @@ def regulariser(
 
 @dataclass(frozen=True)
 class Penalty:
-    """The mean over sites of how alike their heads are, times a weight."""
+    """The mean over sites of the similarity of their heads, times a weight."""
 
     arm: PenaltyArm
     sites: Sequence[AttentionSite]
@@ -103,7 +107,7 @@ class Penalty:
 class HeadDropping:
     """HeadMask and DropHead: gates on z that are drawn for every batch, from their own generator.
 
-    HeadMask's are those of a whole batch, whichever part of it this is; DropHead's are of each example.
+    HeadMask's gates are shared by all parts of a batch; DropHead's are drawn for each example.
     """
 
     arm: HeadMaskArm | DropHeadArm
@@ -133,7 +137,7 @@ class HeadDropping:
 
 
 def masked_heads(heads: int, masked: int, generator: torch.Generator) -> Tensor:
-    """Return a gate (heads,) that is 0 for this many heads drawn at random, 1 for the others (Sun et al. 2020)."""
+    """Return a gate (heads,) that is 0 for `masked` random heads, 1 for the others (Sun et al. 2020)."""
     gate = torch.ones(heads)
     gate[torch.randperm(heads, generator=generator)[:masked]] = 0
     return gate
@@ -142,8 +146,8 @@ def masked_heads(heads: int, masked: int, generator: torch.Generator) -> Tensor:
 def dropped_heads(examples: int, heads: int, rate: float, generator: torch.Generator) -> Tensor:
     """Return gates (examples, heads) for DropHead (Zhou et al. 2020, section 3.1).
 
-    Each head is 0 with probability `rate`, and otherwise as large as it takes for the gates of an example to sum
-    to the number of heads. An example that would lose all its heads keeps them.
+    Each gate is 0 with probability `rate`; the others are scaled so that the gates of an example sum to the number of
+    heads. An example that would lose all its heads keeps them.
     """
     kept = (torch.rand(examples, heads, generator=generator) >= rate).float()
     kept[kept.sum(1) == 0] = 1

@@ -19,14 +19,14 @@ Rule = Callable[..., Any]
 
 
 class LinearRules(TorchFunctionMode):
-    """Changes the derivatives of what is computed within a `with` block, for parameters that need no gradient.
+    """Changes the derivatives of operations within a `with` block, for parameters without gradient.
 
     Attributes:
-        inputs: After the block, everything that relevance can end in: embeddings, biases and other constants.
+        inputs: After the block, all endpoints of relevance: embeddings, biases and other constants.
     """
 
     def __init__(self, *, epsilon: float) -> None:
-        """`epsilon` is added to the size of a linear layer's outputs: what is small beside it gets no relevance."""
+        """`epsilon` is added to the magnitude of a linear layer's outputs: much smaller outputs get no relevance."""
         super().__init__()
         self.inputs: list[Tensor] = []
         self._epsilon = epsilon
@@ -35,7 +35,7 @@ class LinearRules(TorchFunctionMode):
     def __torch_function__(
         self, function: Any, types: Any, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        """Compute a function by its rule; torch calls this. No rule applies to what it calls in turn."""
+        """Compute a function by its rule; called by torch. Rules do not apply to nested calls."""
         rule = self._rules.get(function)
         given = kwargs or {}
         return function(*args, **given) if rule is None else rule(function, *args, **given)
@@ -86,7 +86,7 @@ class LinearRules(TorchFunctionMode):
         return function(query.detach(), key.detach(), value, *more, **kwargs)
 
     def _add(self, function: Any, x: Any, other: Any, **kwargs: Any) -> Tensor:
-        """Add; a summand that depends on no input is one, e.g. positions. Masks of attention end in a constant."""
+        """Add; a summand without inputs is itself an input, e.g. positions. Attention masks end in a constant."""
         if _depends(x) and _is_constant(other):
             other = self._leaf(other)
         elif _depends(other) and _is_constant(x) and function is not Tensor.add_:
@@ -94,7 +94,7 @@ class LinearRules(TorchFunctionMode):
         return function(x, other, **kwargs)
 
     def _stabilised(self, z: Tensor) -> Tensor:
-        """Let z / (z + epsilon sign(z)) of the gradient pass: the epsilon rule's denominator."""
+        """Scale the gradient by z / (z + epsilon sign(z)), the denominator of the epsilon rule."""
         if z.requires_grad:
             size = z.detach().abs()
             passed = size / (size + self._epsilon)
@@ -107,12 +107,12 @@ def _constant(function: Any, *args: Any, **kwargs: Any) -> Tensor:
 
 
 def _identity(function: Any, x: Tensor, **kwargs: Any) -> Tensor:
-    """Return f(x) as x times the constant f(x) / x: its relevance goes to x undiminished. Here f(0) = 0."""
+    """Return f(x) as x times the constant f(x) / x: all its relevance is passed to x. Here f(0) = 0."""
     y = function(x, **kwargs)
     if not x.requires_grad:
         return y
     linear = x * torch.where(x == 0, 0, y / x).detach()
-    return y.detach() + (linear - linear.detach())  # f(x) to the bit
+    return y.detach() + (linear - linear.detach())  # bitwise equal to f(x)
 
 
 def _depends(value: Any) -> bool:
@@ -133,7 +133,7 @@ class Relevances:
     Attributes:
         steps: Generation steps of each example, (N,).
         sums: By measure and site, the sum over an example's steps, (N, H): of shares of relevance within the site
-            (0 for all where no head of the site has any), and of signed relevance in units of the logit.
+            (0 for all if no head of the site has relevance), and of signed relevance in units of the logit.
         conservation_error: Largest |sum of relevances over all inputs - explained logits| / sum of |explained
             logits|, over all steps of all batches.
     """
@@ -157,7 +157,7 @@ def relevances(
 ) -> Relevances:
     """Return the relevance of all heads for the likeliest output at every step of a set.
 
-    The model is in eval mode, and its parameters need no gradient. Heads removed, masked or sliced, have no relevance.
+    The model is in eval mode, and its parameters need no gradient. Removed heads have no relevance.
     """
     found = [(batch.positions, _batch_relevance(model, batch, epsilon, removed)) for batch in batches]
     order = numpy.argsort([position for positions, _ in found for position in positions])
@@ -178,7 +178,7 @@ def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate
     """Return a measure of all heads on a half of the examples: the mean over the half's generation steps.
 
     Raises:
-        HeadroomError: If the half has no example.
+        HeadroomError: If the half is empty.
     """
     rows = HALVES[half]
     steps = found.steps[rows]
@@ -197,7 +197,7 @@ def estimates(found: Relevances, measure: str, half: str) -> dict[Head, Estimate
 def _batch_relevance(model: HeadModel, batch: Any, epsilon: float, removed: Collection[Head]) -> Relevances:
     """Return the relevances of a batch, its examples in the order of its rows.
 
-    Logits of different examples don't mix: one backward pass per step explains the step of all examples.
+    Logits of different examples are independent: one backward pass per step explains the step of all examples.
     """
     with torch.no_grad():
         steps = model.losses(batch)[1].to(model.device)  # (B,)
@@ -240,7 +240,7 @@ def _explained(
 def _propagated(explained: Tensor, seen: dict[Site, Tensor], inputs: list[Tensor]) -> tuple[dict[Site, Tensor], float]:
     """Propagate logits of some of the examples back to the heads of every site, (B, K).
 
-    Returned too is how far the relevances of all inputs are from the logits, as a share of the logits' sizes.
+    Also returns the deviation of the inputs' total relevance from the logits, relative to the logits' magnitude.
     """
     tensors = [*seen.values(), *inputs]
     gradients = torch.autograd.grad(explained.sum(), tensors, retain_graph=True, allow_unused=True)
@@ -252,7 +252,7 @@ def _propagated(explained: Tensor, seen: dict[Site, Tensor], inputs: list[Tensor
 
 
 def _product(tensor: Tensor, gradient: Tensor | None) -> Tensor:
-    """Return relevance; what the output does not depend on has none, even if it is infinite as masks are."""
+    """Return relevance; 0 for tensors that the output does not depend on, even if infinite, as in masks."""
     return (torch.zeros_like(tensor) if gradient is None else tensor * gradient).detach().double()
 
 

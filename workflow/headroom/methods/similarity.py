@@ -1,12 +1,12 @@
-"""How alike the heads of a site are, as functions of tensors; gradients flow through all of them.
+"""Similarity of the heads of a site, as differentiable functions of tensors.
 
-Each is a mean over the pairs of different heads, NaN with a single head. The degenerate value, at which all heads
-are the same, is 1 for the cosines, the kernel and CKA, and 0 for distances. Products of attention weights have no
-such value: heads that are the same have the sum of their squared weights, which is 1 if all of them look at one
-position and 1 / positions if they look evenly at all; heads that look at different positions have 0.
+Each is a mean over the pairs of different heads, NaN with a single head. The value for identical heads is 1 for the
+cosines, the kernel and CKA, and 0 for distances. Products of attention weights have no such value: identical heads have
+the sum of their squared weights, which is 1 if all of them attend to one position and 1 / positions if they attend
+uniformly to all; heads that attend to different positions have 0.
 
-Sources: Li et al. 2018 (the three disagreements, there with a minus, and over all pairs, a head's with itself
-included); Kornblith et al. 2019 (linear CKA); An et al. 2020 (the kernel).
+Sources: Li et al. 2018 (the three disagreements, negated there, and over all pairs including each head with itself);
+Kornblith et al. 2019 (linear CKA); An et al. 2020 (the kernel).
 """
 
 import torch
@@ -16,7 +16,7 @@ from torch.nn import functional
 from headroom.methods.particles import bandwidth, kernel, squared_distances
 
 _SHORTEST = 1e-8
-"""Vectors shorter than this have no direction: what dropout leaves of a head is rounding."""
+"""Vectors shorter than this have no direction: they are rounding errors of dropped heads."""
 
 
 def mean_over_pairs(square: Tensor) -> Tensor:
@@ -43,14 +43,14 @@ def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
 
 def mean_pairwise_distance(vectors: Tensor) -> Tensor:
     """Return the mean Euclidean distance over all pairs of heads, (systems, heads, features) to (systems,)."""
-    # not the root of the squares: its gradient is not finite where heads are the same
+    # not the root of the squares: its gradient is not finite for identical heads
     return mean_over_pairs(torch.cdist(vectors, vectors, compute_mode="donot_use_mm_for_euclid_dist"))
 
 
 def mean_kernel(vectors: Tensor) -> Tensor:
     """Return the mean of the kernel by which heads repel each other, (systems, heads, features) to (systems,).
 
-    The median heuristic fits its width to the heads, so that it falls to no fixed value however far they are apart;
+    The median heuristic scales its width with the distances, so that it has no fixed limit for distant heads;
     no gradient flows through the width.
     """
     squared = squared_distances(vectors)
@@ -72,8 +72,8 @@ def map_cosines(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
 
     Args:
         maps: Attention weights, (B, H, T, S).
-        queries: Which query positions are real, (B, T).
-        keys: Which key positions are real, (B, S).
+        queries: The real query positions, (B, T).
+        keys: The real key positions, (B, S).
     """
     real = (queries[:, :, None] & keys[:, None, :])[:, None]  # (B, 1, T, S)
     return mean_pairwise_cosine((maps * real).flatten(2))
@@ -82,7 +82,7 @@ def map_cosines(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
 def map_products(maps: Tensor, queries: Tensor, keys: Tensor) -> Tensor:
     """Return the mean over pairs of heads of the summed product of their attention weights, at each real query.
 
-    From 0 to 1, (queries,); arguments as of `map_cosines`.
+    From 0 to 1, (queries,); arguments as in `map_cosines`.
     """
     weights = (maps * keys[:, None, None, :]).transpose(1, 2)[queries]  # (queries, H, S)
     return mean_over_pairs(weights @ weights.transpose(1, 2))
@@ -92,9 +92,9 @@ def linear_cka(products: Tensor, sums: Tensor, count: int) -> Tensor:
     """Return the mean over pairs of heads of the linear CKA of their outputs, ().
 
     With Z_i the outputs of head i, tokens in rows and columns centred, CKA is
-    ||Z_i' Z_j||^2 / (||Z_i' Z_i|| ||Z_j' Z_j||) in Frobenius norms, from 0 to 1: invariant to rotations, reflections, a
-    common factor and a shift. The fewer tokens there are for each feature of a head, the nearer it is to 1 for any
-    heads. A head whose outputs are the same for every token is like no other.
+    ||Z_i' Z_j||^2 / (||Z_i' Z_i|| ||Z_j' Z_j||) in Frobenius norms, from 0 to 1: invariant to orthogonal
+    transforms, isotropic scaling and shifts. With few tokens per feature of a head it is biased towards 1. A head
+    with constant outputs has similarity 0 to any other.
 
     Args:
         products: Sums over tokens of the products of any two features of any two heads, (H, d, H, d), in float64.
@@ -104,6 +104,6 @@ def linear_cka(products: Tensor, sums: Tensor, count: int) -> Tensor:
     centred = products - torch.einsum("id,je->idje", sums, sums) / count  # (H, d, H, d)
     squares = centred.square().sum((1, 3))  # (H, H), squared norms
     rounding = (torch.finfo(products.dtype).eps * count) ** 2 * products.square().sum((1, 3)).diagonal()
-    varies = squares.diagonal() > rounding  # else there is nothing left but the rounding error of the sums
+    varies = squares.diagonal() > rounding  # otherwise only the rounding error of the sums remains
     norms = torch.where(varies, squares.diagonal(), 1).sqrt()  # (H,)
     return mean_over_pairs(squares / torch.outer(norms, norms) * (varies[:, None] & varies))

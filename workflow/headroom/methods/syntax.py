@@ -1,4 +1,4 @@
-"""How well heads follow dependency relations (Voita et al. 2019, Section 5.2)."""
+"""Accuracy of heads for dependency relations (Voita et al. 2019, Section 5.2)."""
 
 import random
 from collections import Counter
@@ -19,18 +19,18 @@ DIRECTIONS = ("to-dependent", "to-governor")
 SHUFFLE_SEED = 1
 
 Arcs = Mapping[int, frozenset[int]]
-"""From each unit asked to the units that are right."""
+"""From each query unit to the correct units."""
 
 
 def targets(relations: Sequence[str]) -> list[str]:
-    """Return the names of relations in both directions, as they stand in tables."""
+    """Return the names of relations in both directions, as in tables."""
     return [f"{relation}:{direction}" for relation in relations for direction in DIRECTIONS]
 
 
 def arcs_of(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[int, frozenset[int]]:
     """Return the arcs of a relation in one direction, e.g. `nsubj:to-dependent`, except those within a unit.
 
-    Units that the model has no pieces of, i.e. that are not `present`, are neither asked nor right.
+    Units without pieces in the model, i.e. that are not `present`, are neither queries nor targets.
     """
     relation, _, direction = target.rpartition(":")
     related = [(number, word.governor) for number, word in enumerate(sentence.words) if word.relation == relation]
@@ -40,25 +40,26 @@ def arcs_of(sentence: ParsedSentence, target: str, present: Set[int]) -> dict[in
         if place is not None:
             dependent, governor = of_word[number], of_word[place]
             if dependent != governor and {dependent, governor} <= present:
-                asked, right = (governor, dependent) if direction == DIRECTIONS[0] else (dependent, governor)
-                found.setdefault(asked, set()).add(right)
-    return {asked: frozenset(right) for asked, right in sorted(found.items())}
+                query, right = (governor, dependent) if direction == DIRECTIONS[0] else (dependent, governor)
+                found.setdefault(query, set()).add(right)
+    return {query: frozenset(right) for query, right in sorted(found.items())}
 
 
 def moved(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, frozenset[int]]:
-    """Return arcs at other places of their sentence, each with the distances it had.
+    """Return arcs at other positions of their sentence, with the same distances.
 
-    The control for syntax: words and order stay, and so does the distribution of relative positions, on which the
-    baseline rests; only which words are related is chance. (Trees exchanged among sentences of equal length would not
-    do for generated text, in which such sentences are often built alike.) An arc that fits nowhere else is left out.
+    The control for syntax: words, their order and the distribution of relative positions, the basis of the baseline,
+    are preserved; only the related words are random. (Exchanging trees among sentences of equal length is unsuitable
+    for generated text, in which such sentences often have the same structure.) Arcs without another position are
+    omitted.
     """
     found: dict[int, frozenset[int]] = {}
-    for asked, right in arcs.items():
-        offsets = [other - asked for other in sorted(right)]
+    for query, right in arcs.items():
+        offsets = [other - query for other in sorted(right)]
         places = [
             place
             for place in sorted(present)
-            if place != asked and place not in found and all(place + offset in present for offset in offsets)
+            if place != query and place not in found and all(place + offset in present for offset in offsets)
         ]
         if places:
             place = draw.choice(places)
@@ -67,17 +68,17 @@ def moved(arcs: Arcs, present: Set[int], draw: random.Random) -> dict[int, froze
 
 
 def best_offset(sentences: Sequence[Arcs]) -> int | None:
-    """Return the relative position at which most of the units asked find a right one; None if none is asked.
+    """Return the relative position at which most query units have a correct one; None without queries.
 
-    Of equals the nearest is taken, and to the left before to the right.
+    Ties are broken by distance, then to the left.
     """
-    counts = Counter(other - asked for arcs in sentences for asked, right in arcs.items() for other in right)
+    counts = Counter(other - query for arcs in sentences for query, right in arcs.items() for other in right)
     return min(counts, key=lambda offset: (-counts[offset], abs(offset), offset)) if counts else None
 
 
 def hits_at(arcs: Arcs, offset: int) -> int:
-    """Return how many of the units asked have a right one at a relative position."""
-    return sum(asked + offset in right for asked, right in arcs.items())
+    """Return the number of query units with a correct unit at a relative position."""
+    return sum(query + offset in right for query, right in arcs.items())
 
 
 TREES = ("gold", "shuffled")
@@ -97,7 +98,7 @@ def relation_pointing(
 ) -> list[Measured]:
     """Measure the accuracy of every encoder head for relations in both directions, on gold and on shuffled trees.
 
-    The batches have the sentences of the treebank, each once, with the spans of their pieces.
+    The batches contain the sentences of the treebank, each once, with the spans of their pieces.
     """
     of_pieces = pieces_to_units(batches, treebank)
     arcs = arc_sets(treebank, of_pieces, relations)
@@ -112,16 +113,16 @@ def relation_pointing(
         offset = best_offset(sets[HALVES["choose"]])
         if offset is None:
             continue
-        asked = numpy.array([len(one) for one in sets], dtype=float)
+        query = numpy.array([len(one) for one in sets], dtype=float)
         baseline = numpy.array([hits_at(one, offset) for one in sets], dtype=float)
         for half in ("choose", "score"):
             name = ("relation", target, trees, half)
-            found += measured(names, name, right[place], asked, resamples=resamples, baseline=baseline)
+            found += measured(names, name, right[place], query, resamples=resamples, baseline=baseline)
     return found
 
 
 def pieces_to_units(batches: Sequence[MapBatch], treebank: Sequence[ParsedSentence]) -> dict[int, ndarray]:
-    """Return the unit of every piece of every sentence, -1 for none, (T,) of its batch, by the sentence's place."""
+    """Return the unit of every piece of every sentence, -1 for none, (T,) of its batch, by the sentence's position."""
     found = {}
     for batch in batches:
         assert batch.spans is not None, "the batches are not of single sentences"
@@ -133,7 +134,7 @@ def pieces_to_units(batches: Sequence[MapBatch], treebank: Sequence[ParsedSenten
 def arc_sets(
     treebank: Sequence[ParsedSentence], of_pieces: Mapping[int, ndarray], relations: Sequence[str]
 ) -> dict[tuple[str, str], list[Arcs]]:
-    """Return the arcs of every sentence by target and trees; shuffled ones from a seed of their own."""
+    """Return the arcs of every sentence by target and trees; shuffled ones from a separate seed."""
     present = [frozenset(of_pieces[place].tolist()) - {-1} for place in range(len(treebank))]
     found: dict[tuple[str, str], list[Arcs]] = {}
     for target in targets(relations):
@@ -145,12 +146,12 @@ def arc_sets(
 
 
 def right_units(arcs: ArcSets, positions: Sequence[int], size: int) -> Tensor:
-    """Return which units are right for which, (K, B, U, U), for K sets of arcs of the sentences at these positions."""
+    """Return the correct units of each unit, (K, B, U, U), for K sets of arcs of the sentences at these positions."""
     places = [
-        (which, row, asked, other)
+        (which, row, query, other)
         for which, sets in enumerate(arcs.values())
         for row, position in enumerate(positions)
-        for asked, others in sets[position].items()
+        for query, others in sets[position].items()
         for other in others
     ]
     right = torch.zeros(len(arcs), len(positions), size, size, dtype=torch.bool)

@@ -15,7 +15,7 @@ Name = TypeVar("Name")
 def interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) -> dict[Name, list[float]]:
     """Time actions in rounds, each round running every action once, every other round backwards.
 
-    A drift of the machine's speed then falls on all of them alike, and ratios within a round hold. Returned are the
+    A drift of the machine's speed then affects all of them equally, and cancels in ratios within a round. Returns the
     seconds of each counted round, by action.
     """
     names = list(actions)
@@ -40,7 +40,7 @@ def quartiles(seconds: list[float]) -> tuple[float, float, float]:
 
 
 def _timed(action: Action) -> float:
-    import torch  # late: command lines do not wait for it
+    import torch  # late: slow to import
 
     synchronise = torch.cuda.synchronize if torch.cuda.is_available() else lambda: None
     synchronise()

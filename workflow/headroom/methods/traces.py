@@ -1,4 +1,4 @@
-"""Attention maps, between words, of a few heads that hold roles on a few sentences: to be looked at."""
+"""Attention maps, between words, of a few heads with roles on a few sentences, for inspection."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,14 +14,14 @@ from headroom.methods.pointing import between_units, membership, units
 from headroom.methods.syntax import pieces_to_units
 
 WORDS = range(6, 15)
-"""How many words a sentence has whose maps are looked at."""
+"""Numbers of words in sentences for maps."""
 
 
 def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
     """Return one encoder head of the trained model per role and target, with both, from the table of roles of one run.
 
-    For a relation it is the best head, or, if that one holds no role, the most accurate that does; for a relative
-    position and for rare words the one that points there most often.
+    For a relation it is the best head, or, if that one has no role, the most accurate head with the role; for a
+    relative position and for rare words the one that points there most often.
     """
     mine = roles[(roles["model"] == "trained") & (roles["trees"] != "shuffled") & (roles["kind"] == "E")]
     ordered = mine.sort_values(["best", "value"], ascending=False, kind="stable")
@@ -33,9 +33,9 @@ def heads_to_trace(roles: pandas.DataFrame) -> list[tuple[Head, str, str]]:
 
 
 def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
-    """Return, per relation (in its better direction), the encoder head that finds it best, and the most positional one.
+    """Return, per relation (in its better direction), the most accurate encoder head, and the most positional one.
 
-    They are chosen as roles are, on the half `choose`, but need not hold one: their role is empty.
+    They are chosen like roles, on the half `choose`, but need not satisfy a threshold: their role is empty.
     """
     mine = pointing[(pointing["model"] == "trained") & (pointing["kind"] == "E")]
     relations = mine[(mine["measure"] == "relation") & (mine["trees"] == "gold") & (mine["half"] == "choose")]
@@ -49,7 +49,7 @@ def nearest_to_roles(pointing: pandas.DataFrame) -> list[tuple[Head, str, str]]:
 
 
 def sentences_to_trace(sentences: Sequence[ParsedSentence], count: int) -> list[ParsedSentence]:
-    """Return sentences of a fitting length, at even distances: neighbours in a text are often alike."""
+    """Return sentences of suitable length, evenly spaced: neighbours in a text are often similar."""
     fitting = [sentence for sentence in sentences if len(units(sentence)[1]) in WORDS]
     return [fitting[place * len(fitting) // count] for place in range(count)] if len(fitting) > count else fitting
 
@@ -58,7 +58,7 @@ def sentences_to_trace(sentences: Sequence[ParsedSentence], count: int) -> list[
 def word_maps(
     batches: Sequence[MapBatch], sentences: Sequence[ParsedSentence], heads: Mapping[Site, Sequence[Head]]
 ) -> dict[tuple[Head, int], list[list[float]]]:
-    """Return the attention between the units of every sentence, rows are queries, by head and place of the sentence."""
+    """Return the attention between the units of every sentence, rows are queries, by head and sentence."""
     of_pieces = pieces_to_units(batches, sentences)
     found: dict[tuple[Head, int], list[list[float]]] = {}
     for batch in batches:
@@ -79,7 +79,7 @@ def word_maps(
 
 
 def entry(role: tuple[Head, str, str], number: int, sentence: ParsedSentence, weights: Any) -> dict[str, Any]:
-    """Return one map as it is written: who, what for, on which sentence, words and weights to two decimals."""
+    """Return one map in the form of the file: head, role, sentence, words and weights to two decimals."""
     head, name, target = role
     spans = dict.fromkeys((word.start, word.end) for word in sentence.words)
     words = [sentence.text[start:end] for start, end in spans]

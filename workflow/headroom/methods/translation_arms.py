@@ -1,4 +1,4 @@
-"""Arms of trainings by fairseq: its loss with terms added, and Adam with repulsion."""
+"""Arms of trainings by fairseq: its loss with additional terms, and Adam with repulsion."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -35,7 +35,7 @@ _PRECISION = "train with --amp or --precision bfloat16 instead of --fp16 or --bf
 
 
 def _read_arm(flag: str, text: str) -> Arm:
-    """Read an arm that fairseq was given."""
+    """Read an arm from fairseq's options."""
     try:
         arm: Arm = TypeAdapter(ArmSettings).validate_json(text)
     except ValidationError as error:
@@ -49,13 +49,13 @@ def _read_arm(flag: str, text: str) -> Arm:
 
 @dataclass
 class RegularisedCrossEntropyConfig(LabelSmoothedCrossEntropyCriterionConfig):
-    """Options of fairseq's criterion, and what is done to heads."""
+    """Options of fairseq's criterion, and of the arm."""
 
     regularisation: str = field(
         default='{"method": "drophead"}',
         metadata={"help": """an arm as JSON: '{"method": "drophead", "rate": 0.1, "sites": ["E"]}'"""},
     )
-    regularisation_seed: int = field(default=1, metadata={"help": "seed of heads dropped at random"})
+    regularisation_seed: int = field(default=1, metadata={"help": "seed of randomly dropped heads"})
 
 
 @register_criterion("regularised_cross_entropy", dataclass=RegularisedCrossEntropyConfig)
@@ -66,13 +66,15 @@ class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         super().__init__(task, cfg.sentence_avg, cfg.label_smoothing, cfg.ignore_prefix_size, cfg.report_accuracy)
         arm = _read_arm("--regularisation", cfg.regularisation)
         if not isinstance(arm, ForwardArm):
-            raise HeadroomError(f"--regularisation: the method {arm.method} does not act on the forward pass")
+            raise HeadroomError(
+                f"--regularisation: the method {arm.method} does not act on the forward pass; use --repulsion"
+            )
         self._arm = arm
         self._seed = cfg.regularisation_seed
         self._regulariser: Regulariser | None = None
 
     def forward(self, model: Any, sample: Any, reduce: bool = True) -> tuple[Tensor, Any, dict[str, Any]]:
-        """Return the loss of a batch, the number of targets and what is logged; see fairseq's criterion."""
+        """Return the loss of a batch, the number of targets and the logged values; see fairseq's criterion."""
         if not self.training:
             return super().forward(model, sample, reduce)
         plain = super().forward
@@ -95,7 +97,7 @@ class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
 
 @dataclass
 class RepulsiveAdamConfig(FairseqAdamConfig):
-    """Options of fairseq's Adam, and how the gradients of heads are rewritten."""
+    """Options of fairseq's Adam, and of the rewriting of the heads' gradients."""
 
     repulsion: str = field(
         default='{"method": "svgd"}',
@@ -112,7 +114,9 @@ class RepulsiveAdam(FairseqAdam):
         super().__init__(cfg, params)
         arm = _read_arm("--repulsion", cfg.repulsion)
         if not isinstance(arm, GradientArm):
-            raise HeadroomError(f"--repulsion: the method {arm.method} does not rewrite gradients")
+            raise HeadroomError(
+                f"--repulsion: the method {arm.method} does not rewrite gradients; use --regularisation"
+            )
         projections: dict[Site, list[nn.Parameter]] = defaultdict(list)
         for weight in self.params:
             if (site := site_of(weight)) is not None:
@@ -128,7 +132,7 @@ class RepulsiveAdam(FairseqAdam):
         return super().clip_grad_norm(max_norm, aggregate_norm_fn)
 
     def _updates(self) -> int:
-        """Return the number of updates made so far; Adam's state, and so every checkpoint, knows it."""
+        """Return the number of updates so far; it is part of Adam's state, and so of every checkpoint."""
         return max((int(state.get("step", 0)) for state in self.optimizer.state.values()), default=0)
 
 
@@ -140,7 +144,7 @@ def _rewriter(projections: Projections, arm: Any, seed: int) -> GradientRewriter
 
 
 def arm_arguments(arm: Arm, seed: int) -> list[str]:
-    """Return the fairseq arguments that choose optimizer and criterion of an arm; they come after all others."""
+    """Return the fairseq arguments for optimizer and criterion of an arm; they follow all others."""
     written = arm.model_dump_json(exclude={"heads", "attention_dropout"})
     if arm.method == "baseline":
         return ["--optimizer", "adam"]
@@ -154,9 +158,9 @@ def training(*, profile: Path | None = None, random_draw: int = 0, **parts: Any)
     """Return the training of a run in an arm, or of a layout of heads.
 
     Args:
-        profile: File with the names of heads that the model does not have; None for all heads.
-        random_draw: From 1: the model lacks as many heads, but of this random draw; 0 for the heads named.
-        parts: The rest of the training.
+        profile: File with the names of removed heads; None for all heads.
+        random_draw: From 1: the same number of heads, of this random draw, is removed; 0 for the named heads.
+        parts: The other arguments of the training.
     """
     removed = " ".join(read_lines(profile)) if profile else ""
     if random_draw:

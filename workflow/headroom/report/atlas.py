@@ -7,7 +7,7 @@ same places, so that atlases can be compared.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from markupsafe import Markup

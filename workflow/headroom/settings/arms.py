@@ -1,4 +1,4 @@
-"""Arms: the ways to train. Ordinary training, heads as particles that repel each other, and their controls."""
+"""Arms, i.e. training methods: ordinary training, heads as particles that repel each other, and controls."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,13 +15,13 @@ Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class AnyArm(Settings):
-    """What every arm can change besides its method."""
+    """Settings of every arm in addition to its method."""
 
     heads: PositiveInt | None = Field(
-        None, description="heads of every site in this arm alone, at the same width; unset for those of the model"
+        None, description="heads per site in this arm, at the same width; unset for those of the model"
     )
     attention_dropout: float | None = Field(
-        None, ge=0, lt=1, description="dropout on attention weights in this arm alone; unset for that of the model"
+        None, ge=0, lt=1, description="dropout on attention weights in this arm; unset for that of the model"
     )
 
 
@@ -32,7 +32,7 @@ class BaselineArm(AnyArm):
 
 
 class AtSites(AnyArm):
-    """An arm that does something to the heads of some sites."""
+    """An arm that acts on the heads of some sites."""
 
     sites: tuple[str, ...] = Field(
         ("all",),
@@ -44,9 +44,9 @@ class AtSites(AnyArm):
     @classmethod
     def _are_sites(cls, sites: tuple[str, ...]) -> tuple[str, ...]:
         if wrong := [word for word in sites if not _SITES.fullmatch(word)]:
-            raise ValueError(f"'{wrong[0]}' names no sites: write all, first, a kind (E, A, D) or a site such as E2")
+            raise ValueError(f"unknown sites '{wrong[0]}'; write all, first, a kind (E, A, D) or a site such as E2")
         if len(set(sites)) < len(sites):
-            raise ValueError("sites are named twice")
+            raise ValueError("sites are given twice; give each once")
         return sites
 
 
@@ -56,19 +56,21 @@ class ParticleArm(AtSites):
     stepsize: PositiveFloat = Field(
         0.01,
         allow_inf_nan=False,
-        description="factor on the rewritten gradient; Adam all but cancels it, gradient clipping does not",
+        description="factor of the rewritten gradient; Adam nearly cancels it, gradient clipping does not",
     )
     strength: float = Field(
-        1.0, ge=0, le=1, description="share of the rewriting: 0 is the plain gradient to the bit, 1 the full update"
+        1.0, ge=0, le=1, description="interpolation: 0 is exactly the plain gradient, 1 the full update"
     )
     particles: Literal["separate", "joined"] = Field(
         "separate",
-        description="what a particle is: a head's part of one projection (query, key and value are separate systems), "
+        description="definition of a particle: a head's part of one projection (query, key and value are separate "
+        "systems), "
         "or of all three together",
     )
     median: Literal["pairs", "with-diagonal"] = Field(
         "pairs",
-        description="distances that set the kernel's width: those of pairs, or with each head's distance 0 to itself "
+        description="distances that set the kernel's width: those of pairs, or including the distance 0 of each head "
+        "to itself "
         "as in the code released with the paper",
     )
 
@@ -91,7 +93,7 @@ class SposArm(RepellingArm):
     method: Literal["spos"] = Field("spos", description="svgd, the head's own gradient, and noise")
     beta: Weight = Field(
         0.00001,
-        description="weight of the own gradient; the noise is sqrt(2 beta stepsize) times the median of the "
+        description="weight of the head's own gradient; the noise is sqrt(2 beta stepsize) times the median of the "
         "gradient's entries",
     )
 
@@ -105,26 +107,26 @@ class SmoothingArm(ParticleArm):
 class RepulsionOnlyArm(RepellingArm):
     """Control: svgd with the identity as kernel on the gradient. Heads repel each other and share nothing."""
 
-    method: Literal["repulsion-only"] = Field("repulsion-only", description="the own gradient and repulsion")
+    method: Literal["repulsion-only"] = Field("repulsion-only", description="the head's own gradient and repulsion")
 
 
 class ScaledArm(RepellingArm):
-    """Control: the own gradient, as long as its part in the update of svgd."""
+    """Control: the head's own gradient, scaled to the length of its part in the update of svgd."""
 
     method: Literal["scaled"] = Field("scaled", description="the gradient times the factor that svgd implies")
 
 
 class NoiseArm(RepellingArm):
-    """Control: what svgd adds to the gradient is replaced by isotropic noise of the same length."""
+    """Control: the term that svgd adds to the gradient is replaced by isotropic noise of the same length."""
 
     method: Literal["noise"] = Field("noise", description="svgd's length, a random direction")
 
 
 class GrowthArm(RepellingArm):
-    """Control: svgd with a push away from the origin in place of the repulsion, of every head as long."""
+    """Control: svgd with a push away from the origin instead of repulsion, of the same length for every head."""
 
     method: Literal["growth"] = Field(
-        "growth", description="svgd that pushes every head along its own weights, as far as repulsion would push it"
+        "growth", description="svgd that pushes every head along its own weights, by the length of its repulsion"
     )
 
 
@@ -188,30 +190,32 @@ ForwardArm = DisagreementArm | DroppingArm
 
 Arm = Union[BaselineArm, GradientArm, ForwardArm]  # noqa: UP007
 ArmSettings = Annotated[Arm, Field(discriminator="method")]
-"""One entry of the section `arms`: `{method: baseline}` or `{method: svgd, alpha: 0.01, ...}`."""
+"""An entry of the section `arms`: `{method: baseline}` or `{method: svgd, alpha: 0.01, ...}`."""
 
 ARMS: Mapping[str, Any] = {arm.model_fields["method"].default: arm for arm in get_args(Arm)}
 """The model of every method."""
 
 
 def check_arm(name: str, arm: Arm, sites: Sequence[Site]) -> None:
-    """Check that the model of a task can be trained so.
+    """Check that the model of a task can be trained in an arm.
 
     Args:
         name: The arm's name.
         arm: Its settings.
-        sites: The sites of the model, with the heads that it has in this arm.
+        sites: The sites of the model, with their heads in this arm.
 
     Raises:
-        ValueError: If a site named does not exist, or has too few heads for what the arm does.
+        ValueError: If a named site does not exist, or has too few heads for the arm.
     """
     if not isinstance(arm, AtSites):
         return
     for word in arm.sites:
         if not any(site.is_among([word]) for site in sites):
-            raise ValueError(f"{name}.sites: the model has no site {word}; it has {', '.join(map(str, sites))}")
+            raise ValueError(f"{name}.sites: the model has no site {word}; choose from {', '.join(map(str, sites))}")
     chosen = [site for site in sites if site.is_among(arm.sites)]
     if not isinstance(arm, DroppingArm) and all(site.heads == 1 for site in chosen):
-        raise ValueError(f"{name}.heads: a head alone at its site has no other for {arm.method} to compare it with")
+        raise ValueError(f"{name}.heads: {arm.method} needs at least 2 heads per site; increase heads")
     if isinstance(arm, HeadMaskArm) and (small := [site for site in chosen if site.heads <= arm.masked]):
-        raise ValueError(f"{name}.masked: {arm.masked} of the {small[0].heads} heads of {small[0]} would leave none")
+        raise ValueError(
+            f"{name}.masked: {arm.masked} exceeds the heads of {small[0]}; give at most {small[0].heads - 1}"
+        )

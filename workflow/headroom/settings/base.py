@@ -1,4 +1,4 @@
-"""Bases of the sections of the configuration, the names of sets and in catalogues, and resampling."""
+"""Base classes of the configuration's sections, names of sets and of catalogue entries, and resampling."""
 
 import re
 from collections.abc import Iterable
@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 
 SPLITS = ("train", "choose", "check", "test")
-"""The sets of every corpus: training, the two that heads are chosen and checked on, test."""
+"""The sets of every corpus: training, two to choose and to check heads, test."""
 
 
 class Settings(BaseModel):
-    """A section of the configuration: unknown keys are errors, numbers are finite, values stay as checked."""
+    """A section of the configuration: unknown keys are errors, numbers are finite, values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
 
@@ -40,22 +40,22 @@ def check_far_names(names: Iterable[str]) -> None:
     """Check the names of far-domain sets.
 
     Raises:
-        ValueError: If a name is that of another set, cannot be the name of a file, or is given twice.
+        ValueError: If a name is reserved for another set, is not a valid file name, or is given twice.
     """
     names = list(names)
     if taken := [name for name in names if name in (*SPLITS, "valid") or not name.isidentifier()]:
         raise ValueError(
-            f"'{taken[0]}' cannot name a far-domain set: use letters, digits and _, and none of "
+            f"'{taken[0]}' cannot name a far-domain set; use letters, digits and _, except "
             f"{', '.join((*SPLITS, 'valid'))}"
         )
     if repeated := [name for name in names if names.count(name) > 1]:
-        raise ValueError(f"the far-domain set {repeated[0]} is given twice")
+        raise ValueError(f"the far-domain set {repeated[0]} is given twice; give it once")
 
 
 def names_in(catalogue: str) -> tuple[str, ...]:
     """Return the names of the entries of a catalogue of the package, its outermost keys.
 
-    It is not parsed, since every command line would wait for that: `headroom.data.catalogue` checks it when it is used.
+    It is not parsed, to keep command lines fast: `headroom.data.catalogue` validates it on use.
 
     Args:
         catalogue: Its file in `headroom/data/`.
@@ -71,5 +71,5 @@ class SamplingSettings(Settings):
 
 
 def fresh_seed(seed: int) -> int:
-    """Return the seed of a run's models from scratch: the run's own plus 2^31, modulo 2^32 (seeds are below 2^32)."""
+    """Return the seed of a run's models from scratch: the run's seed plus 2^31, modulo 2^32."""
     return (seed + 2**31) % 2**32

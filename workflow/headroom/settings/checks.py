@@ -1,4 +1,4 @@
-"""Checks across the sections of a configuration: each names the key that is wrong and what to do about it."""
+"""Checks across the sections of a configuration; each error names the key and the remedy."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 TRANSLATION = "translation"
 LONGEST_NAME = 60
-"""Characters of the name of an arm or a task; file names are made of both."""
+"""Pattern of the names of arms and tasks, which become part of file names."""
 
 OF_TRAINING = ("vocabulary", "model", "training", "update_cost")
-"""Sections of translation that a released model has no use for."""
+"""Sections of translation that do not apply to a released model."""
 OF_FINE_TUNING = ("encoder", "training")
-"""Sections of classification that a released classifier has no use for."""
+"""Sections of classification that do not apply to a released classifier."""
 
 
 def mistakes(study: "Study", unchecked: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a line for every mistake that shows only when sections are seen together.
+    """Yield a line for every inconsistency between sections.
 
     Args:
-        study: A study whose sections are sound by themselves.
-        unchecked: Keys that were wrong and have their defaults: what is said of their sections may not be so.
+        study: A study whose sections are valid individually.
+        unchecked: Invalid keys that were replaced by defaults; errors about their sections are suppressed.
     """
     doubtful = {".".join(key.split(".")[: 3 if key.startswith("classification") else 2]) for key in unchecked}
     if not study.tasks and not unchecked:
-        yield "configuration: a study needs a task: give the key translation, or classification, or both"
+        yield "configuration: no task; give the key translation, or classification, or both"
     for check in _checks(study):
         try:
             check()
@@ -94,25 +94,30 @@ def check_names(tasks: Iterable[str]) -> None:
 
 
 def check_seeds_differ(study: "Study") -> None:
-    """Raise ValueError if a seed is given twice, or is the one that another one's models from scratch have."""
+    """Raise ValueError if a seed is given twice, or equals the seed of another run's models from scratch."""
     if len(set(study.seeds)) < len(study.seeds):
-        raise ValueError("seeds: a seed is given twice")
+        raise ValueError("seeds: a seed is given twice; give each once")
     if both := [seed for seed in study.seeds if fresh_seed(seed) in study.seeds]:
         raise ValueError(f"seeds: {both[0]} and {fresh_seed(both[0])} are 2^31 apart; choose another for one of them")
 
 
 def check_seeds(place: str, study: "Study", task: TranslationSettings | ClassificationSettings) -> None:
-    """Raise ValueError if a task cannot have so many seeds, or so few."""
+    """Raise ValueError if a task has too many or too few seeds."""
     if task.released and len(study.seeds) > 1:
-        raise ValueError(f"seeds: the model of {place}.released is one run; give one seed")
+        raise ValueError(f"seeds: {place}.released is a single run; give one seed")
     if task.detailed_seeds > len(study.seeds):
-        raise ValueError(f"{place}.detailed_seeds: {task.detailed_seeds} is more than the {len(study.seeds)} of seeds")
+        raise ValueError(
+            f"{place}.detailed_seeds: {task.detailed_seeds} exceeds the number of seeds; give at most "
+            f"{len(study.seeds)}"
+        )
 
 
 def check_gpus(study: "Study") -> None:
-    """Raise ValueError if several GPUs are asked for and no CUDA."""
+    """Raise ValueError if several GPUs are requested without CUDA."""
     if study.gpus > 1 and study.device != "cuda":
-        raise ValueError(f"gpus: {study.gpus} of them need device: cuda, and it is {study.device}; leave gpus out")
+        raise ValueError(
+            f"gpus: {study.gpus} require device: cuda, which is {study.device}; leave gpus out or change device"
+        )
 
 
 def check_gpus_of_task(place: str, study: "Study", task: TranslationSettings | ClassificationSettings) -> None:
@@ -122,51 +127,53 @@ def check_gpus_of_task(place: str, study: "Study", task: TranslationSettings | C
     translates = isinstance(task, TranslationSettings)
     key = "update_frequency" if translates else "batch_size"
     if (size := getattr(task.training, key)) % study.gpus:
-        advice = ", and max_tokens so much smaller" if translates else ""
+        advice = ", and max_tokens smaller by the same factor" if translates else ""
         raise ValueError(
             f"{place}.training.{key}: {study.gpus} gpus cannot share {size}; make it a multiple of {study.gpus}{advice}"
         )
 
 
 def check_arm_of_translation(name: str, arm: Arm, task: TranslationSettings) -> None:
-    """Raise ValueError, naming the key, if an arm is one that the task's model cannot have."""
+    """Raise ValueError, with the key, if an arm does not apply to the task's model."""
     heads = arm.heads or task.model.heads
     check_heads_of_arm(f"translation.arms.{name}", heads, task.model.width)
     check_arm(f"translation.arms.{name}", arm, task.model.model_copy(update={"heads": heads}).sites)
 
 
 def check_kept_heads(task: TranslationSettings) -> None:
-    """Raise ValueError if gates are to keep more heads than there are."""
+    """Raise ValueError if gates are to keep more heads than exist."""
     encoder = task.model.encoder_layers * task.model.heads
     heads = {"E": encoder, "all": encoder + 2 * task.model.decoder_layers * task.model.heads}
     for scope in () if task.released else task.gates.scopes:
         if wrong := [count for count in task.gates.kept_heads if count > heads[scope]]:
             raise ValueError(
-                f"translation.gates.kept_heads: {wrong[0]} is more than the {heads[scope]} heads in scope {scope}"
+                f"translation.gates.kept_heads: {wrong[0]} exceeds scope {scope}; give at most {heads[scope]}"
             )
 
 
 def check_rewinding(task: TranslationSettings) -> None:
-    """Raise ValueError if models are to be rewound to the first epoch, and that is the last."""
+    """Raise ValueError if models are to be rewound to the first epoch, and it is the last."""
     gates = task.gates
     if gates.from_scratch and "rewound-epoch1" in gates.from_scratch_starts and task.epochs == 1 and not task.released:
         raise ValueError(
-            "translation.gates.from_scratch_starts: after epoch 1 no epoch is left for rewound-epoch1; "
+            "translation.gates.from_scratch_starts: rewound-epoch1 needs an epoch after the first; "
             "make training.epochs at least 2, or leave it out"
         )
 
 
 def check_arm_of_classifier(key: str, arm: Arm, task: ClassificationSettings) -> None:
-    """Raise ValueError, naming the key, if an arm is one that the task's encoder cannot have."""
+    """Raise ValueError, with the key, if an arm does not apply to the task's encoder."""
     if arm.heads and task.encoder.source not in ("new", "self-attentive"):
-        raise ValueError(f"{key}.heads: a pretrained encoder has the heads that it has; leave this out")
+        raise ValueError(f"{key}.heads: fixed for a pretrained encoder; leave it out")
     if arm.attention_dropout is not None and task.encoder.source != "new":
-        raise ValueError(f"{key}.attention_dropout: only encoders of source new take it; leave it out")
+        raise ValueError(f"{key}.attention_dropout: applies only to encoders of source new; leave it out")
     if isinstance(arm, AtSites) and (decoder := [word for word in arm.sites if word[0] in "AD"]):
-        raise ValueError(f"{key}.sites: an encoder has no site {decoder[0]}; its sites are of kind E")
+        raise ValueError(f"{key}.sites: an encoder has no site {decoder[0]}; choose sites of kind E")
     if task.encoder.source == "self-attentive":
         if isinstance(arm, DisagreementSubspaceArm):
-            raise ValueError(f"{key}.method: the hops of a self-attentive encoder have no values of their own")
+            raise ValueError(
+                f"{key}.method: the hops of a self-attentive encoder share their values; use another method"
+            )
         check_arm(key, arm, [Site("E", 1, arm.heads or task.encoder.hops)])
     if isinstance(task.encoder, NewEncoder):
         heads = arm.heads or task.encoder.heads
@@ -175,15 +182,15 @@ def check_arm_of_classifier(key: str, arm: Arm, task: ClassificationSettings) ->
 
 
 def check_heads_of_arm(key: str, heads: int, width: int) -> None:
-    """Raise ValueError, naming the key, if the heads of an arm do not divide the model's width."""
+    """Raise ValueError, with the key, if the heads of an arm do not divide the model's width."""
     if width % heads:
-        raise ValueError(f"{key}.heads: width {width} is not a multiple of heads {heads}")
+        raise ValueError(f"{key}.heads: {heads} does not divide the width {width}; give a divisor")
 
 
 def check_arm_name(place: str, name: str) -> None:
-    """Raise ValueError, naming the key, if this cannot name an arm."""
+    """Raise ValueError, with the key, if this is not a valid name of an arm."""
     if not is_name(name):
-        raise ValueError(f"{place}.arms: '{name}' is not a name; use letters, digits and hyphens")
+        raise ValueError(f"{place}.arms: invalid name '{name}'; use letters, digits and hyphens")
 
 
 def is_name(text: str) -> bool:
@@ -192,44 +199,41 @@ def is_name(text: str) -> bool:
 
 
 def check_one_arm(place: str, arms: Mapping[str, Arm]) -> None:
-    """Raise ValueError, naming the key, if a model that is not trained has other arms than the baseline."""
+    """Raise ValueError, with the key, if a model that is not trained has other arms than the baseline."""
     if [arm.method for arm in arms.values()] != ["baseline"]:
-        raise ValueError(
-            f"{place}.arms: a released model is not trained again; give one arm, baseline: {{method: baseline}}"
-        )
+        raise ValueError(f"{place}.arms: a released model is not trained; give one arm, baseline: {{method: baseline}}")
 
 
 def check_unused(task: Settings, name: str, sections: Sequence[str]) -> None:
-    """Raise ValueError, naming the key, if a task with a released model has sections on training one."""
+    """Raise ValueError, with the key, if a task with a released model has sections on training."""
     if unused := [section for section in sections if section in task.model_fields_set]:
         raise ValueError(
-            f"{name}.{unused[0]}: the model at {name}.released has its own and is not trained again; "
-            "leave this section out"
+            f"{name}.{unused[0]}: does not apply to the released model at {name}.released; leave this section out"
         )
 
 
 def check_training_text(name: str, corpus: Settings) -> None:
-    """Raise ValueError, naming the key, if there is no text to train a model on."""
+    """Raise ValueError, with the key, if there is no text to train a model on."""
     if isinstance(corpus, SacrebleuCorpus):
         raise ValueError(
             f"{name}.corpus.source: test sets of sacrebleu have no training text; name a model at {name}.released, or "
             "choose another source"
         )
     if getattr(corpus, "train", "unknown") is None:
-        raise ValueError(f"{name}.corpus.train: missing; only a model at {name}.released needs no training text")
+        raise ValueError(f"{name}.corpus.train: missing; give training text, or a model at {name}.released")
 
 
 def check_far_sets(task: str, ablation: AblationSettings, known: tuple[str, ...]) -> None:
-    """Raise ValueError, naming the key, if ablation wants far domains that the corpus does not have."""
+    """Raise ValueError, with the key, if ablation uses far domains that the corpus does not have."""
     if unknown := [name for name in ablation.far_sets or () if name not in known]:
         raise ValueError(
-            f"{task}.ablation.far_sets: '{unknown[0]}' is no far domain of the corpus, which has "
+            f"{task}.ablation.far_sets: '{unknown[0]}' is not a far domain of the corpus; choose from "
             f"{', '.join(known) or 'none'}"
         )
 
 
 def check_sizes(task: str, timing: TimingSettings, scores: ScoreSettings, *, test: int, valid: int) -> None:
-    """Raise ValueError, naming the key, if experiments want more examples than the corpus will have."""
+    """Raise ValueError, with the key, if experiments need more examples than the corpus will have."""
     largest = max(timing.batch_sizes, default=0)
     if largest > test:
         raise ValueError(
@@ -239,6 +243,6 @@ def check_sizes(task: str, timing: TimingSettings, scores: ScoreSettings, *, tes
     choose = (valid + 1) // 2
     if (scores.examples or 0) > choose:
         raise ValueError(
-            f"{task}.scores.examples: {scores.examples} is more than the {choose} examples of `choose`, "
-            f"which is half of {task}.corpus.valid"
+            f"{task}.scores.examples: {scores.examples} exceeds the examples of `choose`; give at most "
+            f"{choose}, half of {task}.corpus.valid"
         )

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, in a line for each mistake that names the key."""
+"""Messages on invalid configurations, a line with the key for each error."""
 
 import copy
 import re
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_PART = 60
-"""Characters of a key's part that are shown."""
+"""Maximum length of a displayed part of a key."""
 LONGEST_MESSAGE = 400
 
 _WORDS = {
@@ -20,21 +20,21 @@ _WORDS = {
     "Tuple should": "List should",
     " after validation": "",
 }
-"""What readers of a configuration call it, by pydantic's words."""
+"""Terms of the configuration in place of pydantic's terms."""
 
 _UNION = re.compile(r" or (instance of .*|object to extract fields from)")
 
 
 def explained(error: "ErrorDetails") -> str:
-    """Return `configuration, key seeds.0: ...`: what is wrong, the value found, what is expected."""
+    """Return `configuration, key seeds.0: ...` with the error, the value found and the expected value."""
     key, message = key_of(error), _message(error)
-    if not key or message.startswith(f"{key}."):  # a check of several sections: the message names the key itself
+    if not key or message.startswith(f"{key}."):  # a check across sections: the message contains the key
         return one_line(f"configuration{', key ' if key else ': '}{message}")
     return one_line(f"configuration, key {key}: {message[:1].lower()}{message[1:]} {_found(error)}".rstrip())
 
 
 def first_causes(errors: "Sequence[ErrorDetails]") -> "list[ErrorDetails]":
-    """Return errors without those that others lead to: defaults not made, lists too short for want of sound items."""
+    """Return errors without consequences of others: missing defaults, lists shortened by invalid items."""
 
     def follows(error: "ErrorDetails") -> bool:
         depth = len(error["loc"])
@@ -45,7 +45,7 @@ def first_causes(errors: "Sequence[ErrorDetails]") -> "list[ErrorDetails]":
 
 
 def without(configuration: Any, errors: Iterable["ErrorDetails"]) -> Any:
-    """Return a configuration without the keys that errors are about, so that the rest of it can be checked."""
+    """Return a configuration without the invalid keys, so that the rest of it can be validated."""
     rest = copy.deepcopy(configuration)
     for error in errors:
         section, known = rest, []
@@ -56,10 +56,10 @@ def without(configuration: Any, errors: Iterable["ErrorDetails"]) -> Any:
             known.append((section, name))
             section = section[name]
         if len(known) > 1 and error["type"].startswith("union_tag"):
-            known.pop()  # of a section of no known kind, no key can be checked
+            known.pop()  # keys of a section of unknown kind cannot be validated
         while known:
             section, name = known.pop()
-            if name in _keys(section):  # a section may be part of itself
+            if name in _keys(section):  # sections may be recursive
                 del section[name]
             if section:
                 break
@@ -76,7 +76,7 @@ def key_of(error: "ErrorDetails") -> str:
     """Return the key as it is written in the configuration: without the tag of a section's variant."""
     parts = [part for part in error["loc"] if part != "[key]"]
     if _is_no_text(error):
-        parts[-1] = error["input"]  # pydantic has other words for it, such as 0 for `no`
+        parts[-1] = error["input"]  # pydantic shows other values, such as 0 for `no`
     places = [str(part)[:LONGEST_PART] or '""' for part in parts]
     depth = 2 if places[:1] == ["classification"] else 1
     section = places[depth] if len(places) > depth else ""
@@ -96,9 +96,9 @@ def _message(error: "ErrorDetails") -> str:
         tag, known = error["ctx"]["tag"], error["ctx"]["expected_tags"]
         return f"'{tag[:LONGEST_PART]}' is unknown; choose one of {known}"
     if kind == "union_tag_not_found":
-        return "missing; see docs/configuration.md for what it can be"
+        return "missing; see docs/configuration.md for its values"
     if _is_no_text(error):
-        return "a key is text; write it in quotes"
+        return "not text; write the key in quotes"
     message = _UNION.sub("", error["msg"].removeprefix("Value error, "))
     for words, ours in _WORDS.items():
         message = message.replace(words, ours)
@@ -106,7 +106,7 @@ def _message(error: "ErrorDetails") -> str:
 
 
 def _is_no_text(error: "ErrorDetails") -> bool:
-    """Return whether what is wrong is that a key is no text."""
+    """Return whether the error is a key that is not text."""
     return error["type"] == "invalid_key" or "[key]" in error["loc"]
 
 
@@ -123,7 +123,7 @@ def one_line(text: str) -> str:
 
 
 def unusable_texts(settings: Any) -> Iterator[str]:
-    """Yield a line for every text, keys included, that cannot stand in a path and on the command line of a job."""
+    """Yield a line for every text, including keys, that cannot be part of a path and of a command line."""
     for key, text in _texts(settings, ""):
         if reason := _unusable(text):
             yield one_line(f"configuration, key {key}: {reason} (found: {text!r:.80})")
@@ -145,9 +145,9 @@ def _unusable(text: str) -> str | None:
     if not text:
         return "empty text; give a value, or leave the key out"
     if not text.isprintable():
-        return "a line break, a tab or another character that cannot be printed"
+        return "contains a line break, a tab or another control character; remove it"
     if "{" in text or "}" in text:
-        return "a brace, which Snakemake would take for a wildcard"
+        return "contains a brace, which Snakemake reads as a wildcard; remove it"
     if text.startswith("-"):
-        return "a hyphen at the start, which would be taken for a flag"
+        return "starts with a hyphen, which is read as a flag; remove it"
     return None

@@ -1,4 +1,4 @@
-"""What every experiment does, one section each."""
+"""Settings of the experiments, one section each."""
 
 from typing import Annotated, Literal, Self
 
@@ -8,7 +8,7 @@ from headroom.settings.base import Settings
 
 
 class AblationSettings(Settings):
-    """Every head removed alone."""
+    """Removal of each head on its own."""
 
     examples: PositiveInt | None = Field(
         None, description="examples of every set that single heads are removed on; unset for all"
@@ -19,7 +19,7 @@ class AblationSettings(Settings):
 
 
 class KeepOneSettings(Settings):
-    """Every head kept as the only one of its site."""
+    """Each head kept as the only one of its site."""
 
     examples: PositiveInt | None = Field(
         None, description="examples of every set that single heads are kept on; unset for all"
@@ -45,24 +45,24 @@ class RelevanceSettings(Settings):
     )
     batch_examples: PositiveInt = Field(32, description="examples in a batch; does not change the result")
     epsilon: PositiveFloat = Field(
-        1e-6, description="stabiliser of the epsilon rule: what is small beside it gets no relevance"
+        1e-6, description="stabiliser of the epsilon rule: smaller activations get no relevance"
     )
 
 
 Scope = Literal["all", "E", "A", "D"]
 CriterionName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
-"""A criterion of `headroom.methods.criteria`, which the workflow asks whether it has one of this name."""
+"""A criterion of `headroom.methods.criteria`; the workflow checks that it exists."""
 Normalised = Literal["raw", "layer"]
 
 
 class MainSettings(Settings):
-    """The criterion that the rest of the study rests on."""
+    """The main criterion of the study."""
 
     main: CriterionName = Field(
         "gradient-example",
         description="criterion among `criteria` whose raw scores, ranked once, give the main order: that of claims, of "
         "every epoch and site, of real removal, timing, the controls of gates and the comparison of arms, and the one "
-        "that `reverse` turns around",
+        "that `reverse` reverses",
     )
 
 
@@ -77,10 +77,10 @@ class PruningSettings(MainSettings):
         ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared"),
         description="criteria that give an order, gradient criteria fixed and (raw scores) re-scored after every step; "
         "others: relevance, confidence, gates, gates-exact, gates-exact-straight-through. The order by ablation is "
-        "always there",
+        "always included",
     )
     normalisations: tuple[Normalised, ...] = Field(
-        ("raw", "layer"), description="scores as they are, or divided by the l2 norm over the site's heads"
+        ("raw", "layer"), description="unscaled scores, or scores divided by the l2 norm over the site's heads"
     )
     random_draws: PositiveInt = Field(5, description="random orders, the control")
 
@@ -89,7 +89,7 @@ class ScopedPruningSettings(PruningSettings):
     """Curves of the metric against the number of heads removed, of models with several kinds of attention."""
 
     scopes: tuple[Scope, ...] = Field(
-        ("all", "E", "A", "D"), description="heads that compete: all kinds together, or one kind alone"
+        ("all", "E", "A", "D"), description="heads that compete: all kinds together, or one kind only"
     )
 
 
@@ -111,7 +111,7 @@ ScopedWay = Literal[
 
 
 USUAL_RATE = 0.001
-"""Learning rate of weights that are trained further, of models that were trained from scratch."""
+"""Learning rate of weights in further training, for models that were trained from scratch."""
 
 
 class GateTrainingSettings(Settings):
@@ -120,18 +120,19 @@ class GateTrainingSettings(Settings):
     updates: PositiveInt = Field(
         300,
         description="updates of the weights after the model was trained, the same with learned gates, in controls and "
-        "after training from scratch; exact selection makes 0.4 times as many of its gates alone before",
+        "after training from scratch; exact selection first trains only its gates for 0.4 times as many",
     )
     learning_rate: PositiveFloat | None = Field(
         None,
-        description="of the weights at the start; falls linearly to zero. Unset: that of the fine-tuning for "
+        description="initial learning rate of the weights, which falls linearly to zero. Unset: that of the "
+        "fine-tuning for "
         "pretrained encoders (training.learning_rate) and released classifiers (0.00002), 0.001 for all other models",
     )
-    gate_learning_rate: PositiveFloat = Field(0.1, description="of the gates; stays as it is")
+    gate_learning_rate: PositiveFloat = Field(0.1, description="learning rate of the gates; constant")
 
     @property
     def rate(self) -> float:
-        """The learning rate of the weights: that given, which the workflow always does, or `USUAL_RATE`."""
+        """The learning rate of the weights: the given one, always set by the workflow, or `USUAL_RATE`."""
         return self.learning_rate or USUAL_RATE
 
 
@@ -139,44 +140,45 @@ class GateSettings(GateTrainingSettings):
     """Learned gates: hard concrete by a sweep over lambda (Voita et al. 2019), exact K (Li et al. 2021), controls."""
 
     penalties: tuple[PositiveFloat, ...] = Field(
-        (0.003, 0.01, 0.03), description="lambda: nats per target that a head must be worth to stay (hard-concrete)"
+        (0.003, 0.01, 0.03), description="lambda: penalty on an open gate in nats per target (hard-concrete)"
     )
     kept_shares: tuple[float, ...] = Field(
         (0.25, 0.5, 0.75), description="shares of the heads that exact selection and the controls keep"
     )
     kept_heads: tuple[NonNegativeInt, ...] = Field(
-        (), description="numbers of heads that exact selection and the controls keep, besides those shares"
+        (), description="numbers of heads that exact selection and the controls keep, in addition to the shares"
     )
     random_draws: PositiveInt = Field(1, description="random layouts per share, trained further: the control")
     batch_examples: PositiveInt = Field(64, description="examples in a training batch")
     test_examples: PositiveInt | None = Field(
-        None, description="examples of the test set, from its start, that pruned models are judged on; unset for all"
+        None,
+        description="examples of the test set, from its start, on which pruned models are evaluated; unset for all",
     )
 
     @model_validator(mode="after")
     def _can_be_run(self) -> Self:
         for name in ("penalties", "kept_shares", "kept_heads"):
             written = [f"{value:g}" if isinstance(value, float) else str(value) for value in getattr(self, name)]
-            if len(set(written)) < len(written):  # files are named by what is written
-                raise ValueError(f"{name}: a value is given twice")
+            if len(set(written)) < len(written):  # the values become file names
+                raise ValueError(f"{name}: a value is given twice; give each once")
         if wrong := [share for share in self.kept_shares if not 0 <= share <= 1]:
-            raise ValueError(f"kept_shares: {wrong[0]} is no share of the heads; give numbers from 0 to 1")
+            raise ValueError(f"kept_shares: {wrong[0]} is out of range; give numbers from 0 to 1")
         return self
 
 
 class ChosenGateSettings(GateSettings):
-    """Learned gates, and in which ways a study learns them."""
+    """Learned gates, and the methods by which a study learns them."""
 
     ways: tuple[Way, ...] = Field(
         ("hard-concrete.all", "exact.all"),
-        description="how to learn which heads stay, `<method>.<scope>`; none for no gates and no controls",
+        description="methods that learn which heads to keep, `<method>.<scope>`; empty for no gates and no controls",
     )
 
 
 Start = Literal["scratch", "rewound-init", "rewound-epoch1"]
-"""What the weights of a learned layout are when its training starts: fresh ones; those that the trained model had
-before its first update (rewinding to iteration 0: Frankle and Carbin 2019); those that it had after its first epoch
-(late rewinding: Frankle et al. 2019). Behnke and Heafield 2020 rewind Transformers that lost heads."""
+"""Initial weights of a learned layout: new ones; those of the trained model before its first update (rewinding to
+iteration 0: Frankle and Carbin 2019); those after its first epoch (late rewinding: Frankle et al. 2019). Behnke and
+Heafield 2020 rewind pruned Transformers."""
 
 
 class ScopedGateSettings(GateSettings):
@@ -184,42 +186,45 @@ class ScopedGateSettings(GateSettings):
 
     ways: tuple[ScopedWay, ...] = Field(
         ("hard-concrete.E", "hard-concrete.all", "exact.all"),
-        description="how to learn which heads stay, `<method>.<scope>`: of all heads, or of those of the encoder (E) "
-        "with the decoder frozen; none for no gates and no controls",
+        description="methods that learn which heads to keep, `<method>.<scope>`: of all heads, or of the encoder (E) "
+        "with the decoder frozen; empty for no gates and no controls",
     )
     from_scratch: tuple[PositiveFloat, ...] = Field(
         (), description="values of lambda whose layout by hard-concrete.all is also trained from the start"
     )
     from_scratch_starts: tuple[Start, ...] = Field(
         ("scratch",),
-        description="weights that such a layout starts from, a training each: fresh ones with a seed of their own "
-        "(scratch), or the trained run's own before its first update (rewound-init) or after its first epoch "
+        description="initial weights of such a layout, one training each: new ones with a separate seed "
+        "(scratch), or the trained run's weights before its first update (rewound-init) or after its first epoch "
         "(rewound-epoch1)",
     )
     from_scratch_random_draws: NonNegativeInt = Field(
         1,
-        description="random layouts of as many heads, trained from the fresh weights of `scratch`: the control, a "
-        "training each",
+        description="random layouts with the same number of heads, trained from the new weights of `scratch`: the "
+        "control, "
+        "one training each",
     )
 
     @model_validator(mode="after")
     def _layouts_are_learned(self) -> Self:
         known = self.penalties if "hard-concrete.all" in self.ways else ()
         if unknown := [value for value in self.from_scratch if value not in known]:
-            raise ValueError(f"from_scratch: {unknown[0]} is not among the values of lambda of hard-concrete.all")
+            raise ValueError(
+                f"from_scratch: {unknown[0]} is not a lambda of hard-concrete.all; add it to penalties, or leave it out"
+            )
         starts = self.from_scratch_starts
         if twice := [start for start in starts if starts.count(start) > 1]:
-            raise ValueError(f"from_scratch_starts: {twice[0]} is given twice")
+            raise ValueError(f"from_scratch_starts: {twice[0]} is given twice; give it once")
         return self
 
     @property
     def scopes(self) -> list[str]:
-        """The scopes of the ways and, if there is any, of the controls."""
+        """The scopes of the methods and of the controls, if any."""
         return sorted({way.partition(".")[2] for way in self.ways} | ({"all"} if self.ways else set()))
 
 
 class TimingSettings(Settings):
-    """Speed of the full, the masked and the really sliced model, interleaved."""
+    """Speed of the full, the masked and the sliced model, interleaved."""
 
     shares: tuple[Annotated[float, Field(gt=0, le=1)], ...] = Field(
         (0.25, 0.5, 0.75), description="shares of all heads removed"
@@ -235,11 +240,11 @@ class UpdateCostSettings(Settings):
 
     warmup: NonNegativeInt = Field(5, description="rounds of updates before counting")
     repeats: PositiveInt = Field(30, description="counted rounds; each makes one update in every arm")
-    threads: PositiveInt = Field(1, description="threads torch may use meanwhile")
+    threads: PositiveInt = Field(1, description="threads torch may use while timing")
 
 
 class DiversitySettings(Settings):
-    """Diversity of heads at every epoch: how alike their weights, values, attention maps and outputs z are."""
+    """Diversity of heads at every epoch: similarity of their weights, values, attention maps and outputs z."""
 
     examples: PositiveInt = Field(500, description="examples of the `check` set that heads are compared on")
     batch_examples: PositiveInt = Field(100, description="examples in a batch; does not change the result")
@@ -255,7 +260,7 @@ class AttentionStatsSettings(Settings):
         ("nsubj", "obj", "amod", "advmod"),
         min_length=1,
         description="dependency relations, each measured in both directions; a subtype such as nsubj:pass is a "
-        "relation of its own and is no nsubj",
+        "separate relation from nsubj",
     )
     frequent_tokens: PositiveInt = Field(
         500,
@@ -271,15 +276,15 @@ class AttentionStatsSettings(Settings):
     @classmethod
     def _once_each(cls, relations: tuple[str, ...]) -> tuple[str, ...]:
         if repeated := [name for name in relations if relations.count(name) > 1]:
-            raise ValueError(f"the relation {repeated[0]} is given twice")
+            raise ValueError(f"the relation {repeated[0]} is given twice; give it once")
         return relations
 
 
 class RoleSettings(Settings):
-    """When a head holds a role."""
+    """Thresholds of the roles of heads."""
 
     positional_share: float = Field(
-        0.9, gt=0, le=1, description="positional: this share of the largest weights lies at one relative position"
+        0.9, gt=0, le=1, description="positional: minimum share of the largest weights at one relative position"
     )
     margin: float = Field(
         0.1, ge=0, description="syntactic: accuracy above that of the relation's most frequent relative position"
@@ -288,7 +293,7 @@ class RoleSettings(Settings):
         "points", description="whether the margin is a difference of accuracies or a share of the baseline's"
     )
     rare_share: float = Field(
-        0.5, gt=0, le=1, description="rare words: this share of the largest weights lies on one of the two rarest"
+        0.5, gt=0, le=1, description="rare words: minimum share of the largest weights on one of the two rarest pieces"
     )
 
 
@@ -312,7 +317,7 @@ class EvaluationSettings(Settings):
     """Final scores of every run."""
 
     beam: PositiveInt = Field(5, description="beam size")
-    length_penalty: float = Field(1.0, description="exponent of the length that scores are divided by")
+    length_penalty: float = Field(1.0, description="exponent of the length by which scores are divided")
 
 
 ClassificationMetric = Literal["accuracy", "f1", "matthews"]
@@ -323,5 +328,5 @@ class LabellingSettings(Settings):
 
     examples_at_once: PositiveInt = Field(64, description="examples labelled at a time, sorted by length")
     metrics: tuple[ClassificationMetric, ...] | None = Field(
-        None, description="how the task is judged, the main metric first; unset for what the corpus asks for"
+        None, description="metrics of the task, the main one first; unset for those of the corpus"
     )

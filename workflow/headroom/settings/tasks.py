@@ -1,4 +1,4 @@
-"""The tasks of a study: what is trained, and the settings of its experiments."""
+"""The tasks of a study: models, training, and the settings of the experiments."""
 
 from pydantic import Field, PositiveInt
 
@@ -46,17 +46,17 @@ def _both_arms() -> dict[str, Arm]:
 
 
 class ExperimentsSettings(Settings):
-    """The sections that both kinds of tasks have."""
+    """The sections of both kinds of tasks."""
 
     arms: dict[str, ArmSettings] = Field(
         default_factory=_one_arm,
-        description="ways to train, by name; the first is what the others are compared with",
+        description="training methods, by name; the others are compared with the first",
         min_length=1,
     )
     detailed_seeds: PositiveInt = Field(
-        1, description="seeds of the first arm that get ablation, keep-one, every order, removal and timing"
+        1, description="seeds of the first arm with ablation, keep-one, every order, removal and timing"
     )
-    ablation: AblationSettings = Field(default_factory=AblationSettings, description="every head removed alone")
+    ablation: AblationSettings = Field(default_factory=AblationSettings, description="removal of each head on its own")
     keep_one: KeepOneSettings = Field(default_factory=KeepOneSettings, description="one head kept per site")
     scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
     relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
@@ -64,7 +64,8 @@ class ExperimentsSettings(Settings):
     timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
     diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")
     attention_stats: AttentionStatsSettings = Field(
-        default_factory=AttentionStatsSettings, description="confidence of heads, and where they point"
+        default_factory=AttentionStatsSettings,
+        description="confidence of heads, and their attention to positions, relations and rare words",
     )
     roles: RoleSettings = Field(default_factory=RoleSettings, description="roles of heads")
     attention_maps: AttentionMapsSettings = Field(
@@ -77,14 +78,14 @@ class TranslationSettings(ExperimentsSettings):
 
     corpus: Corpus = Field(default_factory=GeneratedCorpus, description="the parallel text")
     released: ReleasedModel | None = Field(
-        None, description="a model that others trained, used instead of training one; unset to train"
+        None, description="a released model, used instead of training one; unset to train"
     )
     vocabulary: VocabularySettings = Field(default_factory=VocabularySettings, description="subword pieces")
     model: ModelSettings = Field(default_factory=ModelSettings, description="the model's shape")
-    training: TrainingSettings = Field(default_factory=TrainingSettings, description="how it is trained")
+    training: TrainingSettings = Field(default_factory=TrainingSettings, description="training of the model")
     arms: dict[str, ArmSettings] = Field(
         default_factory=_both_arms,
-        description="ways to train, by name; the first is what the others are compared with",
+        description="training methods, by name; the others are compared with the first",
         min_length=1,
     )
     decoding: DecodingSettings = Field(default_factory=DecodingSettings, description="translation")
@@ -96,7 +97,7 @@ class TranslationSettings(ExperimentsSettings):
     )
     treebank: Treebank = Field(
         default_factory=default_treebank,
-        description="dependency trees of the source language; of other than generated text none but those named here",
+        description="dependency trees of the source language; required for text that is not generated, or none",
     )
 
     @property
@@ -110,16 +111,16 @@ class ClassificationSettings(ExperimentsSettings):
 
     corpus: LabelledCorpus = Field(default_factory=GeneratedPairs, description="the labelled text")
     released: ReleasedClassifier | None = Field(
-        None, description="a classifier that others fine-tuned, used instead of training one; unset to train"
+        None, description="a fine-tuned classifier, used instead of training one; unset to train"
     )
-    encoder: Encoder = Field(default_factory=NewEncoder, description="the encoder to start from")
-    training: FineTuningSettings = Field(default_factory=FineTuningSettings, description="how it is trained")
+    encoder: Encoder = Field(default_factory=NewEncoder, description="the initial encoder")
+    training: FineTuningSettings = Field(default_factory=FineTuningSettings, description="training of the model")
     labelling: LabellingSettings = Field(default_factory=LabellingSettings, description="labels and metrics")
     pruning: PruningSettings = Field(default_factory=PruningSettings, description="pruning curves")
     gates: ChosenGateSettings = Field(default_factory=ChosenGateSettings, description="learned gates")
     treebank: Treebank = Field(
         default_factory=default_treebank,
-        description="dependency trees of the text's language; of other than generated text none but those named here",
+        description="dependency trees of the text's language; required for text that is not generated, or none",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""Remove each head alone and see what it costs, on every set given (Michel et al. 2019, section 3.2)."""
+"""Remove each head on its own and measure the effect, on every given set (Michel et al. 2019, section 3.2)."""
 
 from __future__ import annotations
 
@@ -59,19 +59,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def tried(sites: Sequence[Site]) -> list[Intervention]:
-    """Return the removal of each head alone."""
+    """Return the removal of each head on its own."""
     return [Intervention.without(head) for head in all_heads(sites)]
 
 
 def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:
-    """Return what removing each head alone does; corrections are over the heads, per metric."""
+    """Return the effect of removing each head on its own; corrections are over the heads, per metric."""
     from headroom.methods.judging import comparisons
 
     return comparisons(judge, [(asdict(head), Intervention.without(head)) for head in heads])
 
 
 def effects_on_halves(judge: Judge, heads: Sequence[Head]) -> Iterator[dict[str, Any]]:
-    """Yield, for each half of the judge's set, how much worse the main metric is without each head."""
+    """Yield, for each half of the judge's set, the loss in the main metric without each head."""
     import numpy
 
     from headroom.core.statistics import harm

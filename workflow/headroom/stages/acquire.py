@@ -1,4 +1,4 @@
-"""Acquire text or trees: generated, of the catalogue, of the Hugging Face Hub, of sacrebleu, or files of your own."""
+"""Acquire text or trees: generated, from the catalogue, the Hugging Face Hub or sacrebleu, or local files."""
 
 import argparse
 import logging
@@ -22,7 +22,7 @@ SECTIONS: dict[Kind, tuple[str, Any]] = {
     "labelled": ("corpus", LabelledCorpus),
     "trees": ("treebank", Treebank),
 }
-"""The section of the configuration that each kind has, and its model."""
+"""The section of the configuration of each kind, and its model."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,20 +30,20 @@ _log = logging.getLogger(__name__)
 def build_parser(kind: Kind | None = None) -> argparse.ArgumentParser:
     """Return the command line of this stage, with the settings of a kind if it is known."""
     parser = stage_parser("acquire", f"{__doc__} `--kind KIND --help` shows the settings of a kind.")
-    parser.add_argument("--kind", choices=get_args(Kind), required=True, help="what to acquire")
+    parser.add_argument("--kind", choices=get_args(Kind), required=True, help="kind of data")
     parser.add_argument("--output", type=Path, required=True, help="directory of the corpus; file of the trees")
     parser.add_argument("--mirror", help="directory or address laid out <dataset>/<file>, tried before downloads")
-    parser.add_argument("--catalogue", type=Path, help="another catalogue than the project's")
+    parser.add_argument("--catalogue", type=Path, help="catalogue to use instead of the project's")
     if kind == "trees":
-        parser.add_argument("--relations", nargs="*", default=[], help="relations that the trees must have")
-        parser.add_argument("--seed", type=int, default=1, help="seed of the grammar, as that of the corpus")
+        parser.add_argument("--relations", nargs="*", default=[], help="relations that the trees must contain")
+        parser.add_argument("--seed", type=int, default=1, help="seed of the grammar, equal to that of the corpus")
     if kind:
         add_settings(parser, **dict([SECTIONS[kind]]))
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Acquire everything, check it, and only then write it; fetched files stay in `downloads/` beside it."""
+    """Acquire and validate everything before writing; downloads are kept in `downloads/` next to the output."""
     first = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     first.add_argument("--kind", choices=get_args(Kind))
     given = build_parser(first.parse_known_args(arguments)[0].kind).parse_args(arguments)

@@ -1,4 +1,4 @@
-"""Do the same heads matter elsewhere? Agreement of single-head ablation effects between evaluation sets."""
+"""Measure the agreement of single-head ablation effects between evaluation sets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEAR_SETS = ("choose", "check", "test")
 LEFT_OUT = ("exact",)
 """Metrics whose effects of single heads are too coarse to correlate."""
 DROPPED = (0, 1, 2, 5, 10)
-"""Worst heads left out, to see whether a few heads carry the correlation."""
+"""Numbers of omitted worst heads, to test whether the correlation depends on a few heads."""
 OVERLAP_SIZES = (5, 10, 20)
 
 
@@ -44,14 +44,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def agreement_rows(ablation: pandas.DataFrame, *, source: str) -> Iterator[dict[str, Any]]:
-    """Yield the agreement of every pair of sets of an ablation table, for all kinds together and each kind alone.
+    """Yield the agreement of every pair of sets of an ablation table, for all kinds together and each kind separately.
 
     Raises:
-        HeadroomError: If no two sets can be compared, or a head has an effect on one set only.
+        HeadroomError: If no two sets are comparable, or a head has an effect on one set only.
     """
     pairs = set_pairs(list(dict.fromkeys(ablation["set"])))
     if not pairs:
-        raise HeadroomError(f"{source}: nothing to compare; ablate heads on `test` and on one other set")
+        raise HeadroomError(f"{source}: fewer than two comparable sets; ablate heads on `test` and on one other set")
     for metric in (name for name in dict.fromkeys(ablation["metric"]) if name not in LEFT_OUT):
         for first, second in pairs:
             effects = _effects(ablation, metric=metric, pair=(first, second), source=source)
@@ -86,7 +86,7 @@ def _effects(ablation: pandas.DataFrame, *, metric: str, pair: tuple[str, str], 
 
 
 def _kind_rows(effects: pandas.DataFrame) -> Iterator[dict[str, Any]]:
-    """Yield the statistics of one kind of heads, with the worst heads left out and without."""
+    """Yield the statistics of one kind of heads, with and without the worst heads."""
     first, second = effects["harm_a"].to_numpy(), effects["harm_b"].to_numpy()
     heads = len(first)
     for dropped in (count for count in DROPPED if heads - count >= ranks.FEWEST_HEADS):
@@ -101,7 +101,7 @@ def _kind_rows(effects: pandas.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _row(effects: pandas.DataFrame, found: ranks.Agreement, **values: Any) -> dict[str, Any]:
-    """Return a row; its signature is that of the first set, what is different in the second marked `b-`."""
+    """Return a row; its signature is that of the first set, with differing parts of the second marked `b-`."""
     first = effects.iloc[0]
     made = signature(interval="bootstrap-heads", bs=ranks.RESAMPLES, seed=SEED, heads=len(effects))
     known = first["signature_a"].split("|")

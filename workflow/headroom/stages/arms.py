@@ -1,4 +1,4 @@
-"""What does an arm change? Quality, prunability and head diversity of every arm against the first of its task."""
+"""Compare quality, prunability and head diversity of every arm with the first arm of its task."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def build_parser() -> argparse.ArgumentParser:
     add_main(parser)
     for table in INPUTS:
         parser.add_argument(f"--{table}", nargs="+", type=Path, default=[], help=f"{table} tables of all runs")
-    parser.add_argument("--output", required=True, type=Path, help="table that compares arms, to write")
+    parser.add_argument("--output", required=True, type=Path, help="output table")
     return parser
 
 
@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def comparison_rows(found: Replicates, arms: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the mean of every arm, then its mean difference from the first arm, paired over seeds.
 
-    Runs of which the quantity is not defined (NaN) are left out.
+    Runs with an undefined quantity (NaN) are omitted.
     """
     defined = {arm: found.by_arm[arm].dropna() for arm in arms if arm in found.by_arm}
     for arm, values in defined.items():

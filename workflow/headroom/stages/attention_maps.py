@@ -1,4 +1,4 @@
-"""Write attention maps of heads that hold roles, or come nearest to one, on a few real sentences, to be looked at."""
+"""Write attention maps of heads with roles, or nearest to a role, on a few real sentences."""
 
 import argparse
 import json
@@ -23,9 +23,9 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("attention_maps", __doc__, engine)
     parser.add_argument("--roles", required=True, help="table of the roles of this model's heads")
-    parser.add_argument("--pointing", help="table of where they point: shows who comes nearest to a role nobody holds")
-    parser.add_argument("--treebank", help="sentences in CoNLL-U; without it those of the set")
-    parser.add_argument("--set", default="check", help="evaluation set that sentences are taken from without treebank")
+    parser.add_argument("--pointing", help="table attention_stats, for the heads nearest to roles without a head")
+    parser.add_argument("--treebank", help="sentences in CoNLL-U; unset for those of the set")
+    parser.add_argument("--set", default="check", help="evaluation set with the sentences, without treebank")
     parser.add_argument("--output", required=True, help="file of maps, JSON")
     add_settings(parser, attention_maps=AttentionMapsSettings)
     return parser
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _sentences(engine: Engine, given: argparse.Namespace) -> list[ParsedSentence]:
-    """Return what sentences are taken from: the treebank, or the first sentence of each example of the set."""
+    """Return the source of sentences: the treebank, or the first sentence of each example of the set."""
     if given.treebank:
         return read_trees(given.treebank)
     return [plain_sentence(text) for text in engine.sentences(engine.examples(given.set))]

@@ -1,6 +1,6 @@
-"""Measure where every head points: how sure it is, at which positions, along which relations, at which words.
+"""Measure where every head points: confidence, relative positions, dependency relations, rare words.
 
-The trained model is measured, and as a control one of the same shape whose weights are as before training.
+The trained model is measured, and as a control an untrained one of the same shape.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ FRESH = 1
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("attention_stats", __doc__, engine)
-    parser.add_argument("--treebank", help="sentences in CoNLL-U; without it no relations are measured")
-    parser.add_argument("--models", nargs="+", choices=MODELS, default=["trained"], help="which models to measure")
+    parser.add_argument("--treebank", help="sentences in CoNLL-U; unset for no relations")
+    parser.add_argument("--models", nargs="+", choices=MODELS, default=["trained"], help="models to measure")
     parser.add_argument("--name", default="trained", help="name of the trained model in the table")
-    parser.add_argument("--set", default="check", help="evaluation set that heads are measured on")
-    parser.add_argument("--output", required=True, help="table of where heads point")
+    parser.add_argument("--set", default="check", help="evaluation set for the measurements")
+    parser.add_argument("--output", required=True, help="output table")
     add_settings(parser, attention_stats=AttentionStatsSettings)
     add_settings(parser, sampling=SamplingSettings)
     return parser
@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 @dataclass(frozen=True)
 class Pointing:
-    """What models are measured on, and how."""
+    """The data and settings of the measurements."""
 
     engine: Engine
     given: argparse.Namespace
@@ -86,7 +86,7 @@ class Pointing:
         return found
 
     def _measured(self, fresh: int | None) -> list[Measured]:
-        """Return where the heads of a model point; `fresh` is a seed of other weights than the trained ones."""
+        """Return the measurements of a model; `fresh` is a seed of untrained weights."""
         from headroom.methods.pointing import piece_pointing
         from headroom.methods.syntax import relation_pointing
 
@@ -97,14 +97,14 @@ class Pointing:
         pieces, frequent = engine.frequencies(model), settings.frequent_tokens
         found = piece_pointing(batches, heads, frequencies=pieces, frequent=frequent, resamples=resamples)
         if not any(one.measure == "rare" for one in found):
-            logger.warning("rare words are left out: no training text, or no sentence with a rare enough piece")
+            logger.warning("rare words: omitted, no training text or no sentence with a sufficiently rare piece")
         if self.treebank:
             batches = engine.sentence_batches(model, [one.text for one in self.treebank], settings.batch_examples)
             found += relation_pointing(batches, self.treebank, heads, relations=settings.relations, resamples=resamples)
         return found
 
     def _signature(self, one: Measured) -> str:
-        """Return what affects a number, except the model."""
+        """Return the signature of a number, except for the model."""
         from headroom.methods.syntax import SHUFFLE_SEED
 
         if one.measure == "relation":

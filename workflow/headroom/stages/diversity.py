@@ -1,4 +1,4 @@
-"""Measure how alike the heads of every site are, at every epoch: their weights, and what they do with text."""
+"""Measure the similarity of the heads of every site, at every epoch: of weights, and of behaviour on text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ USES = ("model", "observing")
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("diversity", __doc__, engine, several=True)
-    parser.add_argument("--set", default="check", help="evaluation set that heads are compared on")
+    parser.add_argument("--set", default="check", help="evaluation set for the comparison")
     parser.add_argument("--output", required=True, help="table of diversity per site")
     add_settings(parser, diversity=DiversitySettings)
     return parser
@@ -37,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.methods.diversity import (
         OF_PARTICLES,
         STEP,
-        particle_likeness,
+        particle_similarity,
         particle_steps,
         particles_of,
-        text_likeness,
+        text_similarity,
     )
 
     settings = settings_from(given, "diversity", DiversitySettings)
@@ -50,12 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for checkpoint in given.checkpoints:
         model = engine.load(checkpoint, maps=True)
         particles = particles_of(model)
-        found = particle_likeness(particles)
+        found = particle_similarity(particles)
         about = dict.fromkeys(OF_PARTICLES, signature(mean="pairs-of-heads", particles="separate"))
         if before:
             found[STEP] = particle_steps(before[1], particles)
             about[STEP] = signature(since=f"epoch{before[0]}")
-        found |= text_likeness(model, engine.example_batches(model, examples, settings.batch_examples))
+        found |= text_similarity(model, engine.example_batches(model, examples, settings.batch_examples))
         on_text = signature(mean="pairs-of-heads", set=given.set, examples=len(examples))
         for measure, sites in found.items():
             for site, value in sites.items():

@@ -1,4 +1,4 @@
-"""Make the encoder that classifiers of a corpus start from: one directory in the Hub's format, whatever its source."""
+"""Prepare the initial encoder of a corpus's classifiers: one directory in the Hub's format for all sources."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def starting_point(settings: Encoder, corpus: Path) -> StartingPoint:
     """Return the encoder with the labels of a corpus.
 
     Raises:
-        HeadroomError: If the corpus or the encoder is not sound.
+        HeadroomError: If the corpus or the encoder is invalid.
     """
     from headroom.engines.classification.encoder import new_encoder, pretrained_encoder, self_attentive_start
     from headroom.engines.classification.sources import locate
 
     labels = read_labelled_record(corpus)["labels"]
     if len(labels) < 2:
-        raise HeadroomError(f"{corpus / 'corpus.json'}: a classifier needs two labels or more, found {len(labels)}")
+        raise HeadroomError(f"{corpus / 'corpus.json'}: found {len(labels)} labels; give two or more")
     if not isinstance(settings, NewEncoder | SelfAttentiveEncoder):
         return pretrained_encoder(locate(settings), labels)
     text = read_labelled(corpus / "train.tsv", labels)

@@ -1,4 +1,4 @@
-"""Judge a finished run: final answers on every evaluation set, and all metrics with intervals."""
+"""Evaluate a finished run: final answers on every evaluation set, and all metrics with intervals."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Train a layout that was trained from the start further, as pruned models are, and judge it against the full model."""
+"""Train a layout from scratch further, like pruned models, and compare it with the full model."""
 
 from __future__ import annotations
 
@@ -21,22 +21,24 @@ if TYPE_CHECKING:
 USES = ("model", "judging")
 
 METHODS = {"scratch": "scratch", "rewound-init": "rewound", "rewound-epoch1": "rewound"}
-"""By what the weights of a learned layout were at the start: how such a model is called in the column `method`."""
+"""By the initial weights of a learned layout, its name in the column `method`."""
 
 RANDOM = "random-scratch"
-"""How a random layout from fresh weights is called there."""
+"""The name of a random layout from new weights there."""
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("from_scratch", __doc__, engine)
-    parser.add_argument("--other", required=True, help="the model that was trained without some heads")
-    parser.add_argument("--training", required=True, help="table that headroom training wrote of it: how many updates?")
-    parser.add_argument("--start", choices=METHODS, default="scratch", help="its weights before its training")
-    parser.add_argument("--random-draw", type=int, default=0, help="number of its random layout, from 1; 0 for learned")
-    parser.add_argument("--setting", type=float, default=0.0, help="lambda whose layout it has, a column of the table")
+    parser.add_argument("--other", required=True, help="the model trained without some heads")
+    parser.add_argument("--training", required=True, help="its table of the stage training, for its number of updates")
+    parser.add_argument("--start", choices=METHODS, default="scratch", help="its initial weights")
+    parser.add_argument(
+        "--random-draw", type=int, default=0, help="number of its random layout, from 1; 0 for a learned one"
+    )
+    parser.add_argument("--setting", type=float, default=0.0, help="lambda of its layout, a column of the table")
     parser.add_argument("--seed", type=int, default=1, help="seed of its further training: batches and dropout")
-    parser.add_argument("--judge-on", default="test", help="set that both are judged on")
+    parser.add_argument("--judge-on", default="test", help="set on which both are evaluated")
     parser.add_argument("--output", required=True, help="table of pruned models")
     add_settings(parser, gates=GateSettings)
     engine.add_judging(parser)
@@ -44,7 +46,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train the other model further, judge both on the same examples and write the table."""
+    """Train the other model further, evaluate both on the same examples and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
     from headroom.methods.continued_training import compared, continue_training, signature_of, updates_of
@@ -84,14 +86,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def removed_from(other: HeadModel, full: HeadModel) -> frozenset[Head]:
-    """Return the heads that a model lacks.
+    """Return the removed heads of a model.
 
     Raises:
-        HeadroomError: If the two were not made with the same sites.
+        HeadroomError: If the two models have different sites.
     """
     if other.sites != full.sites:
         raise HeadroomError(
-            f"--other has the sites {' '.join(map(str, other.sites))}, --checkpoint {' '.join(map(str, full.sites))}: "
-            "give two models of one shape"
+            f"--other: the sites are {' '.join(map(str, other.sites))}, of --checkpoint "
+            f"{' '.join(map(str, full.sites))}; "
+            "give models of the same shape"
         )
     return frozenset(all_heads(other.sites)) - {head for live in other.live_sites for head in live.kept_heads()}

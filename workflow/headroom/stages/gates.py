@@ -1,4 +1,4 @@
-"""Learn which heads stay while a trained model trains on, or fix them; judge what is left."""
+"""Learn which heads to keep in further training, or fix them; evaluate the pruned models."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ logger = logging.getLogger("headroom.stages.gates")
 USES = ("model", "judging")
 
 METHODS = ("hard-concrete", "exact", "exact-straight-through")
-"""Ways to learn which heads stay."""
+"""Methods that learn which heads to keep."""
 
 CONTROLS = "controls"
 FALLING = 0.02
-"""A model is still improving if its last epoch took more than this share off the validation loss."""
+"""A model has not converged if its last epoch reduced the validation loss by more than this share."""
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -43,16 +43,16 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
         "--method",
         choices=[*METHODS, CONTROLS],
         default="hard-concrete",
-        help="gates that are learned, or the controls: continued, gradient and random",
+        help="learned gates, or the controls: continued, gradient and random",
     )
     parser.add_argument("--scope", default="all", help="heads with gates: all, or E with the decoder frozen")
     parser.add_argument("--seed", type=int, default=1, help="seed of noise, order of batches, dropout, random layouts")
-    parser.add_argument("--scores", help="table written by headroom scores, for the control `gradient`")
-    help_ = "table written by headroom training: was the model converged, and how many updates did it have?"
+    parser.add_argument("--scores", help="table of the stage scores, for the control `gradient`")
+    help_ = "table of the stage training, for the convergence and the number of updates of the model"
     parser.add_argument("--training", help=help_)
-    parser.add_argument("--judge-on", default="test", help="set that pruned models are judged on")
+    parser.add_argument("--judge-on", default="test", help="set on which pruned models are evaluated")
     parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
-    parser.add_argument("--save", nargs="+", help="names of the models that go there; unset for all")
+    parser.add_argument("--save", nargs="+", help="names of the models to write there; unset for all")
     parser.add_argument("--learned", help="table of gates; unset for none")
     parser.add_argument("--output", required=True, help="table of pruned models")
     add_settings(parser, gates=GateSettings, pruning=MainSettings)
@@ -64,7 +64,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train under each setting from the same trained model, and write the tables."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
-    from headroom.methods.continued_training import alone, compared, continue_training, signature_of, updates_of
+    from headroom.methods.continued_training import (
+        compared,
+        continue_training,
+        gate_only_updates,
+        signature_of,
+        updates_of,
+    )
     from headroom.methods.learned_gates import by_site, profile_of
 
     settings = settings_from(given, "gates", GateSettings)
@@ -87,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         way = {"heads": heads, "scope": given.scope, "settings": settings, "seed": given.seed}
         continue_training(model, batches=batches, source=source, **way)
         removed = profile_of(source.kept(), heads)
-        tell(training, len(heads) - len(removed), len(heads), start)
+        log_result(training, len(heads) - len(removed), len(heads), start)
         named = {"method": training.method, "scope": given.scope, "setting": training.setting}
         leading = leading_columns(given) | named
         state = leading | {
@@ -98,7 +104,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "start": start,
             "removed": format_profile(removed),
             "updates": settings.updates,
-            "gate_updates": alone(source, settings),
+            "gate_updates": gate_only_updates(source, settings),
             "total_updates": "" if before is None else before + settings.updates,
         }
         soft = source.soft()
@@ -125,7 +131,7 @@ def start_of(path: str | None) -> str:
     mine = table[table["measure"] == "valid_loss"]
     losses = [float(value) for _, value in sorted(zip(mine["epoch"], mine["value"]))]
     if len(losses) < 2:
-        return "falling"  # nothing says that one epoch was enough
+        return "falling"  # convergence cannot be assessed after one epoch
     return "falling" if losses[-1] < losses[-2] * (1 - FALLING) else "converged"
 
 
@@ -140,28 +146,28 @@ def planned(given: argparse.Namespace, settings: GateSettings, heads: Sequence[H
     if given.method != CONTROLS:
         return list(learned(given.method, settings, len(heads), given.seed))
     if given.scores is None:
-        raise HeadroomError("the control `gradient` needs scores: give --scores, the table that headroom scores wrote")
+        raise HeadroomError("--scores: missing; give the table of the stage scores for the control `gradient`")
     main = settings_from(given, "pruning", MainSettings).main
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
     return list(controls(settings, heads, scores, given.seed))
 
 
-def tell(training: FurtherTraining, kept: int, heads: int, start: str) -> None:
-    """Log what came out, and warn of what makes it doubtful."""
-    logger.info("%s %g: %d of %d heads stay", training.method, training.setting, kept, heads)
+def log_result(training: FurtherTraining, kept: int, heads: int, start: str) -> None:
+    """Log the result, with warnings if gates or model have not converged."""
+    logger.info("%s %g: %d of %d heads kept", training.method, training.setting, kept, heads)
     if undecided := training.source.undecided():
         logger.warning(
-            "%d gates are neither 0 nor 1 yet: more updates, or a higher gate-learning-rate, would decide them",
+            "%d gates are neither 0 nor 1; train longer, or raise gates.gate_learning_rate",
             undecided,
         )
     if start == "falling":
-        logger.warning("the model was still improving when its training ended: gates should start from a converged one")
+        logger.warning("the model had not converged when its training ended; start gates from a converged model")
 
 
 def outcomes(
     model: HeadModel, judged: EvaluationSet, removed: frozenset[Head], soft: dict[str, Any]
 ) -> Iterator[tuple[str, Outcome]]:
-    """Yield how the model does without the heads removed and, by their name, under softer gates by site."""
+    """Yield the outcome without the removed heads and, by name, under softer gates by site."""
     with model.gates.masked(removed):
         yield "hard", judged.judge(model)
     for form, gates in soft.items():
@@ -173,13 +179,13 @@ def outcomes(
 
 
 def save(fresh: HeadModel, trained: HeadModel, removed: frozenset[Head], place: Path) -> None:
-    """Write a model without its removed heads, and their names beside it, in `profile.txt`.
+    """Write a model without its removed heads, and their names in `profile.txt` in the same directory.
 
     Args:
         fresh: The model before further training, which is sliced here.
         trained: The model with the weights to save, all heads in place.
-        removed: The heads that go.
-        place: Where the model goes, in a directory of its own.
+        removed: The removed heads.
+        place: The directory of the model.
     """
     fresh.model.load_state_dict(trained.model.state_dict())
     fresh.remove(removed)

@@ -1,4 +1,4 @@
-"""Keep one head per site: chosen on one set or another, judged on one (Michel et al. 2019, Tables 2, 3, 5 and 6)."""
+"""Keep one head per site, chosen and evaluated on the same or two sets (Michel et al. 2019, Tables 2, 3, 5, 6)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("keep_one", __doc__, engine)
     parser.add_argument(
-        "--sets", nargs="+", default=["choose", "test"], help="sets that every head is tried on and that choose"
+        "--sets", nargs="+", default=["choose", "test"], help="sets on which every head is tested and chosen"
     )
     parser.add_argument("--output", required=True, help="table of effects")
     add_shards(parser)
@@ -38,7 +38,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Try every head as its site's only one on every set, find which was best where, write the table."""
+    """Evaluate every head as its site's only one on every set, find the best ones, write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.methods.judging import judges_of
 
@@ -67,7 +67,7 @@ def all_but(head: Head, site: Site) -> Intervention:
 
 
 def best_head(judge: Judge, site: Site) -> Head:
-    """Return the head that, alone in its site, keeps the main metric highest; ties go to the lower loss."""
+    """Return the head with the highest main metric as the only one of its site; ties are broken by the loss."""
     main = judge.set.metrics[0]
 
     def quality(head: Head) -> tuple[float, float]:
@@ -78,12 +78,12 @@ def best_head(judge: Judge, site: Site) -> Head:
 
 
 def effects(judge: Judge, sites: Sequence[Site], chosen: dict[str, list[Head]]) -> list[dict[str, Any]]:
-    """Return what keeping each head alone in its site does; corrections are over all heads, per metric.
+    """Return the effect of keeping each head as the only one of its site; corrections are over all heads, per metric.
 
     Args:
         judge: The model on a set.
         sites: The model's sites.
-        chosen: The best head of every site, by the set that chose.
+        chosen: The best head of every site, by the set that chooses.
     """
     from headroom.methods.judging import comparisons
 

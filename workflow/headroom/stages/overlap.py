@@ -1,4 +1,4 @@
-"""Do two runs find the same heads important? Common heads among the most important ones, between seeds and arms."""
+"""Measure the overlap of the most important heads between seeds and between arms."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def pairs(runs: Sequence[Ranked]) -> Iterator[tuple[Ranked, Ranked]]:
 
 
 def overlap_rows(first: Ranked, second: Ranked) -> Iterator[dict[str, Any]]:
-    """Yield what part of their most important heads two runs have in common, for every share of `SHARES`."""
+    """Yield the overlap of the most important heads of two runs, for every share of `SHARES`."""
     heads = len(first.order)
     for share in SHARES:
         kept = max(1, round(share * heads))

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def counts(model: HeadModel) -> Iterator[dict[str, Any]]:
-    """Yield the counts of every site that has heads left."""
+    """Yield the counts of every site with heads."""
     import torch
 
     whole = sum(parameter.numel() for parameter in model.model.parameters())
@@ -51,7 +51,7 @@ def counts(model: HeadModel) -> Iterator[dict[str, Any]]:
 
 
 def head_parameters(live: AttentionSite) -> int:
-    """Return what goes with one head: its rows of Q, K and V with their biases, its columns of the output."""
+    """Return the parameters of one head: its rows of Q, K and V with their biases, its columns of the output."""
     *inputs, output = projections(live)
     rows = sum(int(p.numel()) for layer in inputs for p in layer.parameters())
     return (rows + int(output.weight.numel())) // len(live.kept)

@@ -1,4 +1,4 @@
-"""Describe the heads of every site as particles, at every epoch: their norm, their kernel, where repulsion points."""
+"""Measure the heads of every site as particles, at every epoch: norm, kernel, direction of repulsion."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Describe the heads of each checkpoint, the run's first epoch first, and write the table."""
+    """Measure the heads of each checkpoint, the run's first epoch first, and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.methods.particle_geometry import NORM_RATIO
 
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for measure, value in {**values, NORM_RATIO: values["norm"] / start if start else None}.items():
                 row = {**place, "measure": measure, "value": value, "signature": about.get(measure, usual)}
                 rows.append(leading_columns(given, checkpoint) | row)
-        logger.info("described the heads of %s", checkpoint)
+        logger.info("measured the heads of %s", checkpoint)
     tables.PARTICLES.write(given.output, rows)
 
 
@@ -71,4 +71,4 @@ def measured(model: HeadModel) -> Measured:
 def check_alike(found: Measured, first: Measured) -> None:
     """Raise HeadroomError if two checkpoints have different sites."""
     if found.keys() != first.keys():
-        raise HeadroomError("these checkpoints are of models of different shapes: give those of one run")
+        raise HeadroomError("--checkpoints: models of different shapes; give those of one run")

@@ -54,13 +54,13 @@ class Order:
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("pruning", __doc__, engine, several=True)
-    parser.add_argument("--scores", required=True, help="table written by headroom scores")
+    parser.add_argument("--scores", required=True, help="table of the stage scores")
     for table in dict.fromkeys(one.table for one in criteria().values() if one.table != SCORES):
         names = ", ".join(name for name, one in criteria().items() if one.table == table)
         help_ = f"{table} tables of this run, for the orders {names}"
         parser.add_argument(f"--{table.replace('_', '-')}", nargs="*", default=[], help=help_)
-    parser.add_argument("--score-on", default="choose", help="set for re-scoring and of the ablation order")
-    parser.add_argument("--judge-on", default="test", help="set that curves are measured on")
+    parser.add_argument("--score-on", default="choose", help="set for re-scoring and for the ablation order")
+    parser.add_argument("--judge-on", default="test", help="set for the curves")
     parser.add_argument(
         "--scopes",
         nargs="+",
@@ -74,7 +74,9 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
         default="false",
         help="only the fixed raw order of the main criterion, without controls (for curves at every epoch)",
     )
-    parser.add_argument("--output", required=True, help="table of curves; their resampled scores go beside it, as .npz")
+    parser.add_argument(
+        "--output", required=True, help="table of curves; resampled scores are written next to it as .npz"
+    )
     add_shards(parser)
     add_settings(parser, pruning=PruningSettings)
     add_settings(parser, scores=ScoreSettings)
@@ -100,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         epoch = epoch_of(checkpoint)
         judge = Judge(model, judged, known.get(f"epoch {epoch}"))
         rescore = rescorer(engine, given, scoring, model)
-        found = {  # all of them first, so that mistakes in tables show before anything is judged
+        found = {  # all of them first, so that errors in tables are reported before any evaluation
             scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
             for name in given.scopes
             for scope in (map(str, model.sites) if name == "sites" else [name])
@@ -122,10 +124,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def check_criteria(pruning: PruningSettings) -> None:
-    """Raise HeadroomError, naming the flag, if there is no such criterion: before text is read or a model loaded."""
+    """Raise HeadroomError, with the flag, for an unknown criterion, before reading text or loading a model."""
     for flag, names in (("--criteria", pruning.criteria), ("--main", (pruning.main,))):
         if unknown := [name for name in names if name not in criteria()]:
-            raise HeadroomError(f"{flag}: there is no criterion '{unknown[0]}'; use one of {', '.join(criteria())}")
+            raise HeadroomError(f"{flag}: unknown criterion '{unknown[0]}'; use one of {', '.join(criteria())}")
 
 
 def orders(
@@ -173,7 +175,7 @@ def curve(judge: Judge, order: Order, step: float, resamples: Resamples) -> list
 def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:
     """Return a function that, for a criterion, gives a function from a profile to the raw scores under it.
 
-    One call gives all criteria, so scores are kept by profile: criteria that agree share them.
+    One call gives all criteria, so scores are cached by profile.
     """
     batches = cache(
         lambda: engine.batches(model, engine.examples(given.score_on, settings.examples), settings.batch_examples)

@@ -1,4 +1,4 @@
-"""Do the ways to score heads agree? Rank correlations between criteria of one run, beside what noise leaves room for.
+"""Rank correlations between the criteria of one run, with noise ceilings.
 
 Noise ceiling: no correlation of two noisy scores is expected above sqrt(r_1 r_2), with r the reliability of each. It is
 estimated from scores on two halves of the examples, whose correlation r_half is that of half a set; of the whole set it
@@ -44,9 +44,9 @@ class Scored(NamedTuple):
     """Scores on the two halves of the examples, if they are known."""
     signature: str
     source: str
-    """The file that the scores come from."""
+    """The file of the scores."""
     place: tuple[str, int]
-    """Run and epoch that they are of."""
+    """Their run and epoch."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -57,14 +57,14 @@ def build_parser() -> argparse.ArgumentParser:
     for table, names in compared_by_table().items():
         flag, help_ = f"--{table.replace('_', '-')}", f"{table} tables of this run: {', '.join(names)}"
         parser.add_argument(flag, type=Path, nargs="*", default=[], help=help_)
-    help_ = "tables of scores on halves, from headroom scores and ablate"
+    help_ = "tables of scores on halves, of the stages scores and ablation"
     parser.add_argument("--halves", type=Path, nargs="*", default=[], help=help_)
-    parser.add_argument("--output", required=True, type=Path, help="table of agreement to write")
+    parser.add_argument("--output", required=True, type=Path, help="output table")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Read the tables of one run and write how their criteria agree."""
+    """Read the tables of one run and write the correlations of their criteria."""
     given = build_parser().parse_args(arguments)
     found = read_criteria(given)
     named = {"study": given.study, "run": given.run}
@@ -75,7 +75,7 @@ def read_criteria(given: argparse.Namespace) -> list[Scored]:
     """Return the criteria of all tables given, in the order of the table to write.
 
     Raises:
-        HeadroomError: If a table cannot be read, is of several runs, or has no score by a criterion it should have.
+        HeadroomError: If a table cannot be read, is of several runs, or has no score by an expected criterion.
     """
     main = settings_from(given, "pruning", MainSettings).main
     found = [
@@ -92,10 +92,10 @@ def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
     """Yield the agreement of every pair of criteria over all heads, the heads of each kind and of each site.
 
     Raises:
-        HeadroomError: If there is nothing to compare, or criteria are of other runs or heads than the first.
+        HeadroomError: If there are fewer than two criteria, or they are of different runs or heads.
     """
     if len(found) < 2:
-        raise HeadroomError("nothing to compare; give tables with two criteria or more, e.g. --scores and --ablation")
+        raise HeadroomError("tables: fewer than two criteria; give more tables, e.g. --scores and --ablation")
     _check_same(found)
     heads = sorted(found[0].scores)
     sites = {head: f"{head.kind}{head.layer}" for head in heads}
@@ -107,7 +107,7 @@ def agreement_rows(found: Sequence[Scored]) -> Iterator[dict[str, Any]]:
 
 
 def reliability(scored: Scored, heads: Sequence[Head]) -> float:
-    """Return how well a criterion's ranks of heads would repeat on other examples, 0 to 1; NaN if that is unknown."""
+    """Return the reliability of a criterion's ranks of heads on other examples, 0 to 1; NaN if unknown."""
     if scored.halves is None:
         return math.nan
     half = ranks.correlation(STATISTIC, *(_values(scores, heads) for scores in scored.halves)).value
@@ -135,25 +135,25 @@ def _check_same(found: Sequence[Scored]) -> None:
     first = found[0]
     for other in found[1:]:
         if other.place != first.place:
-            places = (f"{one.source} is of the run {one.place[0]}, epoch {one.place[1]}" for one in (first, other))
-            raise HeadroomError(f"{'; '.join(places)}: give tables of one run and epoch")
+            places = (f"{one.source}: of the run {one.place[0]}, epoch {one.place[1]}" for one in (first, other))
+            raise HeadroomError(f"{', '.join(places)}; give tables of one run and epoch")
         if odd := sorted(set(first.scores) ^ set(other.scores)):
             has, lacks = (first, other) if odd[0] in first.scores else (other, first)
             raise HeadroomError(
-                f"{has.source} has a score of head {odd[0]} by {has.name}, {lacks.source} has none by {lacks.name}: "
+                f"{lacks.source}: no score of head {odd[0]} by {lacks.name}, but {has.source} has one by {has.name}; "
                 "give tables of one model"
             )
 
 
 def compared_by_table(main: str = "") -> dict[str, list[str]]:
-    """Return the criteria that are compared by the experiment whose table has their scores, the main one first."""
+    """Return the compared criteria by the experiment whose table contains their scores, the main one first."""
     compared = sorted((name for name, one in criteria().items() if one.compared), key=lambda name: name != main)
     named = dict.fromkeys([*ORDER, *(criterion(name).table for name in compared)])
     return {table: [name for name in compared if criterion(name).table == table] for table in named}
 
 
 def _scored_in(path: Path, names: Sequence[str]) -> Iterator[Scored]:
-    """Yield the heads by each criterion of a table; gates are learned in some ways only, and on some heads."""
+    """Yield the heads by each criterion of a table; gates exist for some methods and heads only."""
     for name in names:
         rows = criterion(name).read(path)
         if rows.empty and criterion(name).needs == "training":
@@ -165,7 +165,7 @@ def _halves(path: Path) -> dict[str, tuple[dict[Head, float], dict[Head, float]]
     """Return, by criterion, the scores on the two halves of the examples."""
     table = tables.SCORES_HALVES.read(path)
     if table.empty:
-        raise HeadroomError(f"{path}: the table has no row; write it again")
+        raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
     table = table[table["epoch"] == table["epoch"].max()]
     return {str(name): _both(rows) for name, rows in table.groupby("criterion", sort=False)}
 
@@ -178,12 +178,12 @@ def _both(rows: pandas.DataFrame) -> tuple[dict[Head, float], dict[Head, float]]
 def _scored(name: str, found: pandas.DataFrame, path: Path) -> Scored:
     rows, halves = found[found["half"] == "all"], _both(found)
     if rows.empty:
-        raise HeadroomError(f"{path}: no score by {name}; write this table again")
+        raise HeadroomError(f"{path}: no score by {name}; rerun the job that writes it")
     places = sorted(set(zip(rows["run"], rows["epoch"])))
     if len(places) > 1:
         raise HeadroomError(f"{path}: scores of several runs or epochs, e.g. {places[0]} and {places[1]}; give one")
     scores = by_head(rows, rows["value"])
     if len(scores) < len(rows):
-        raise HeadroomError(f"{path}: a head has several scores by {name}; write this table again")
+        raise HeadroomError(f"{path}: a head has several scores by {name}; rerun the job that writes it")
     known = halves if set(halves[0]) == set(halves[1]) == set(scores) else None
     return Scored(name, scores, known, str(rows["signature"].iloc[0]), str(path), (places[0][0], int(places[0][1])))

@@ -1,4 +1,4 @@
-"""Take a model that others trained and write a run of it: a translation model with its vocabulary, or a classifier."""
+"""Import a released model as a run: a translation model with its vocabulary, or a classifier."""
 
 import argparse
 import logging
@@ -20,7 +20,7 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     """Return the command line for a task."""
     parser = stage_parser("released", __doc__)
     add_task(parser)
-    parser.add_argument("--checkpoint", type=Path, required=True, help="where the model goes: epoch1.pt or epoch1/")
+    parser.add_argument("--checkpoint", type=Path, required=True, help="output path of the model: epoch1.pt or epoch1/")
     if task == "translation":
         parser.add_argument(
             "--vocabulary", type=Path, required=True, help="directory for dictionaries, byte-pair codes and moses.json"
@@ -33,7 +33,7 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Take the model, by the engine of its task: no other engine is imported."""
+    """Import the model with the engine of its task; no other engine is loaded."""
     given = build_parser(chosen_task(arguments)).parse_args(arguments)
     if given.task == "translation":
         from headroom.engines.translation.released import take

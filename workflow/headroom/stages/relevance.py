@@ -1,4 +1,4 @@
-"""Relevance of every head for what a model says, by layer-wise relevance propagation (Voita et al. 2019, section 4)."""
+"""Compute the relevance of heads for the output by layer-wise relevance propagation (Voita et al. 2019, section 4)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger("headroom.stages.relevance")
 USES = ("model",)
 
 CONSERVED = 1e-3
-"""Relative error from which relevance is not conserved: an operation leaks it."""
+"""Maximum relative error of the conservation of relevance; larger errors indicate an unsupported operation."""
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     found = relevances(model, batches, epsilon=settings.epsilon)
     if not found.conservation_error <= CONSERVED:
         logger.warning(
-            "warning: relevance is not conserved: over all inputs it differs from the logit by %.2g of it; the model "
-            "has an operation that the rules of relevance don't know, and its relevances are not to be trusted",
+            "warning: relevance is not conserved, the relative error is %.2g; the model contains an operation that the "
+            "rules do not cover, do not rely on these relevances",
             found.conservation_error,
         )
     about = signature(lrp="epsilon", epsilon=settings.epsilon, logit="top-1", set=given.set, examples=len(examples))
@@ -66,6 +66,6 @@ def _rows(found: Relevances) -> Iterator[dict[str, Any]]:
             for head, estimate in sorted(estimates(found, measure, half).items()):
                 found_here = dict(zip(("value", "low", "high", "count"), estimate))
                 yield {**asdict(head), "measure": measure, "half": half, **found_here}
-    nowhere = {"kind": "", "layer": "", "head": "", "low": math.nan, "high": math.nan}
+    blank = {"kind": "", "layer": "", "head": "", "low": math.nan, "high": math.nan}
     error = {"measure": "conservation-error", "half": "all", "value": found.conservation_error}
-    yield nowhere | error | {"count": int(found.steps.sum())}
+    yield blank | error | {"count": int(found.steps.sum())}

@@ -1,4 +1,4 @@
-"""Remove heads for real: slice them out of a checkpoint, save, reload, and check against the masked model."""
+"""Slice heads out of a checkpoint, save, reload, and check against the masked model."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ USES = ("model", "judging")
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("removal", __doc__, engine)
-    parser.add_argument("--scores", help="table written by headroom scores, which says what goes first")
+    parser.add_argument("--scores", help="table of the stage scores, which determines the order")
     parser.add_argument("--heads", help="instead: the heads to remove, e.g. 'E1:2 A3:4'")
     parser.add_argument("--set", default="test", help="set on which sliced and masked model are compared")
-    parser.add_argument("--sliced", required=True, help="where the sliced checkpoint goes")
+    parser.add_argument("--sliced", required=True, help="output path of the sliced checkpoint")
     parser.add_argument("--output", required=True, help="table of checks")
     add_settings(parser, removal=RemovalSettings, pruning=MainSettings)
     engine.add_judging(parser)
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> frozenset[Head]:
-    """Return the heads named, or the least important share of all by the score table.
+    """Return the named heads, or the least important share of all by the score table.
 
     Raises:
         HeadroomError: If neither heads nor a table is given, or a head does not exist.
@@ -68,7 +68,7 @@ def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> f
     if given.heads is not None:
         return parse_profile(given.heads, model.sites)
     if given.scores is None:
-        raise HeadroomError("say what to remove: --scores TABLE or --heads 'E1:2 A3:4'")
+        raise HeadroomError("heads to remove: not given; give --scores TABLE or --heads 'E1:2 A3:4'")
     main = settings_from(given, "pruning", MainSettings).main
     scores = read_scores(given.scores, epoch=epoch_of(given.checkpoint), criterion=main)
     heads = all_heads(model.sites)

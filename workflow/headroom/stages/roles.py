@@ -1,4 +1,4 @@
-"""Find the roles of heads by where they point (Voita et al. 2019, section 5): positional, syntactic, rare words."""
+"""Assign roles to heads by where they point (Voita et al. 2019, section 5): positional, syntactic, rare words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TAKEN = (
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("roles", __doc__)
-    parser.add_argument("--pointing", nargs="+", type=Path, required=True, help="tables of where heads point")
+    parser.add_argument("--pointing", nargs="+", type=Path, required=True, help="tables attention_stats")
     parser.add_argument("--output", required=True, help="table of roles")
     add_settings(parser, roles=RoleSettings)
     return parser
@@ -61,7 +61,7 @@ _HEAD = ["kind", "layer", "head"]
 
 @dataclass(frozen=True)
 class Role:
-    """One role of one head: a row of the pointing table that says so, and whether it is the best head for it."""
+    """One role of one head: its row of the table attention_stats, and whether it is the best head for it."""
 
     role: str
     row: pandas.Series[Any]
@@ -73,7 +73,7 @@ def find_roles(pointing: pandas.DataFrame, rule: RoleSettings) -> list[Role]:
 
     Args:
         pointing: Rows of the table `attention_stats`.
-        rule: When a head holds a role.
+        rule: The thresholds of roles.
     """
     return [
         role
@@ -112,7 +112,7 @@ def rare(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
 
 
 def exceeds(rows: pandas.DataFrame, rule: RoleSettings) -> pandas.Series[bool]:
-    """Return which accuracies exceed their baselines by the margin."""
+    """Return whether accuracies exceed their baselines by the margin."""
     least = rule.margin if rule.margin_unit == "points" else rule.margin * rows["baseline"]
     beyond = rows["value"] - rows["baseline"]
-    return (beyond >= least - 1e-9) & (beyond > 0)  # a difference of decimal fractions is rarely a decimal fraction
+    return (beyond >= least - 1e-9) & (beyond > 0)  # tolerance for rounding of decimal fractions

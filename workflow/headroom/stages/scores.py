@@ -1,4 +1,4 @@
-"""Score the heads of every epoch by every criterion that a pass over examples gives, e.g. gradient importance."""
+"""Score the heads of every epoch by the criteria of one pass over examples, e.g. gradient importance."""
 
 import argparse
 import logging
@@ -22,7 +22,7 @@ USES = ("model",)
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("scores", __doc__, engine, several=True)
-    parser.add_argument("--set", default="choose", help="evaluation set that heads are scored on")
+    parser.add_argument("--set", default="choose", help="evaluation set for the scores")
     parser.add_argument("--output", required=True, help="table of scores")
     parser.add_argument("--halves", help="table of the last checkpoint's scores on halves of the set; unset for none")
     add_settings(parser, scores=ScoreSettings)

@@ -1,4 +1,4 @@
-"""When do important heads settle? Agreement of every epoch's head scores with those of the last epoch."""
+"""Measure the agreement of every epoch's head scores with those of the last epoch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def settling_rows(scores: pandas.DataFrame, *, source: str) -> Iterator[dict[str
     """Yield the agreement of every epoch before the last with the last, for every criterion and kind.
 
     Raises:
-        HeadroomError: If there are no scores, or epochs differ in the heads they score.
+        HeadroomError: If there are no scores, or epochs differ in their heads.
     """
     if scores.empty:
         raise HeadroomError(f"{source}: no scores; score at least one epoch")

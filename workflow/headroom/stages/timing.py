@@ -1,4 +1,4 @@
-"""Time the full, the masked and the really sliced model (Michel et al. 2019, Table 4)."""
+"""Time the full, the masked and the sliced model (Michel et al. 2019, Table 4)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ FULL = ("full", 0.0)
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
     parser = model_parser("timing", __doc__, engine)
-    parser.add_argument("--scores", required=True, help="table written by headroom scores: what goes first")
-    parser.add_argument("--set", default="test", help="set that examples are taken from")
+    parser.add_argument("--scores", required=True, help="table of the stage scores, which determines the order")
+    parser.add_argument("--set", default="test", help="set with the timed examples")
     parser.add_argument("--output", required=True, help="table of medians and speed-ups")
     parser.add_argument("--samples", required=True, help="table of all raw timings")
     add_settings(parser, timing=TimingSettings, pruning=MainSettings)

@@ -36,33 +36,33 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
     for name, needed, text in _inputs(task):
         parser.add_argument(f"--{name}", type=Path, required=needed, help=text)
     if task == "translation":
-        help_ = "from 1: the model lacks as many heads as --profile names, of this random draw; 0 for those named"
+        help_ = "from 1: remove as many heads as --profile names, of this random draw; 0 for the named ones"
         parser.add_argument("--random-draw", type=int, default=0, help=help_)
-    parser.add_argument("--work", type=Path, required=True, help="directory for resumable state, of this run alone")
+    parser.add_argument("--work", type=Path, required=True, help="directory of the resumable state of this run")
     parser.add_argument(
-        "--checkpoints", type=Path, help="directory for one checkpoint per epoch; needed without --until"
+        "--checkpoints", type=Path, help="directory for one checkpoint per epoch; required without --until"
     )
-    parser.add_argument("--last-only", action="store_true", help="of these the last epoch's checkpoint alone")
+    parser.add_argument("--last-only", action="store_true", help="write only the last epoch's checkpoint")
     parser.add_argument("--output", required=True, help="table of losses and speed per epoch")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
-    help_ = "processes that share the work of every update, on CUDA each on a GPU of its own"
+    help_ = "processes that share the batches of every update, on CUDA with one GPU each"
     parser.add_argument("--processes", type=int, default=1, help=help_)
     add_until(parser)
-    parser.add_argument("--arm", help="name of the way to train, which the table shows; its method unless given")
+    parser.add_argument("--arm", help="name of the arm in the table; default: its method")
     add_settings(parser, **_SECTIONS[task], arm=ArmSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Train, then hand over checkpoints and table."""
+    """Train, then write checkpoints and table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
     from headroom.engines.training import carry_out, epoch_rows
 
     training = training_of(given)
     if not given.until and not given.checkpoints:
-        raise HeadroomError("--checkpoints: give the directory that they go to, or --until the epoch to end at")
+        raise HeadroomError("--checkpoints: missing; give their directory, or --until the epoch at which to stop")
     places = {"work": given.work, "checkpoints": given.checkpoints, "last_only": given.last_only}
     records = carry_out(training, until=given.until, logger=logger, **places)
     leading = {"study": given.study, "run": given.run}
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def training_of(given: argparse.Namespace) -> Training:
-    """Return the training of the command line, by the engine of its task: no other engine is imported."""
+    """Return the training of the command line, with the engine of its task; no other engine is loaded."""
     if given.task == "translation":
         from headroom.methods.translation_arms import training as prepared
     else:
@@ -86,14 +86,14 @@ def training_of(given: argparse.Namespace) -> Training:
 
 
 def _inputs(task: str) -> list[tuple[str, bool, str]]:
-    """Return the flags that say what is read: name, whether it is needed, help."""
+    """Return the flags of the inputs: name, whether it is required, help."""
     if task == "translation":
         return [
-            ("data", True, "directory written by headroom vocabulary"),
-            ("profile", False, "file with names of heads that the model shall not have; unset for all heads"),
-            ("rewound", False, "checkpoint of epoch 1 of the whole model, to train on from; unset for fresh weights"),
+            ("data", True, "output directory of the stage vocabulary"),
+            ("profile", False, "file with the names of heads to remove before training; unset for all heads"),
+            ("rewound", False, "checkpoint of epoch 1 of the full model as initial weights; unset for new weights"),
         ]
     return [
         ("corpus", True, "directory of the labelled corpus"),
-        ("encoder", True, "directory written by headroom encoder"),
+        ("encoder", True, "output directory of the stage encoder"),
     ]

@@ -30,7 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parser = stage_parser("update_cost", __doc__)
     parser.add_argument("--study", default="study", help="name of the study, a column of the table")
-    parser.add_argument("--data", required=True, help="directory written by headroom vocabulary")
+    parser.add_argument("--data", required=True, help="output directory of the stage vocabulary")
     parser.add_argument("--seed", type=int, default=1, help="seed of weights, data order and dropout")
     parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto", help="where to train")
     parser.add_argument("--output", required=True, help="table of seconds per update")
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, "update_cost", UpdateCostSettings)
     arms = arms_from(given)
     if not Path(given.data, "dict.source.txt").is_file():
-        raise HeadroomError(f"no training data in {given.data}: give the directory that headroom vocabulary wrote")
+        raise HeadroomError(f"{given.data}: no training data; give the output directory of the stage vocabulary")
     import torch
 
     torch.set_num_threads(settings.threads)
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
-    """Return the arms of the section `arms` of `--settings`, by name; the first is what the others are divided by."""
+    """Return the arms of the section `arms` of `--settings`, by name; ratios are relative to the first."""
     arms = given.settings.get("arms")
     if not arms:
         raise HeadroomError('--settings: no arms; give e.g. {"arms": {"plain": {"method": "baseline"}}}')
@@ -74,9 +74,9 @@ def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
 def prepare_updates(
     given: argparse.Namespace, arms: Mapping[str, Arm]
 ) -> tuple[dict[str, Callable[[], Any]], dict[str, Any]]:
-    """Build a trainer per arm, all of equal weights, and take one update's batches for all of them.
+    """Build a trainer per arm, all with equal weights, and use the batches of one update for all of them.
 
-    Returned are a function per arm that makes one whole update, and what the timing depends on.
+    Returns a function per arm that makes one complete update, and the signature of the timing.
     """
     import torch
 

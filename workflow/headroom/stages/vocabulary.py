@@ -1,4 +1,4 @@
-"""Make the joint vocabulary of a corpus and binarise its training and validation pairs for fairseq."""
+"""Learn the joint vocabulary of a corpus and binarise its training and validation pairs for fairseq."""
 
 import argparse
 import json
@@ -25,7 +25,7 @@ BINARISED = tuple(
     f"{split}.source-target.{side}.{kind}" for split in ("train", "valid") for side in SIDES for kind in ("bin", "idx")
 )
 FILES = ("sentencepiece.model", "dict.source.txt", "dict.target.txt", *BINARISED, "prepared.json")
-"""Everything that this stage writes."""
+"""The output files of this stage."""
 
 _log = logging.getLogger(__name__)
 
@@ -40,7 +40,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the files named in `FILES`; `prepared.json` comes last."""
+    """Write the files named in `FILES`; `prepared.json` is written last."""
     given = build_parser().parse_args(arguments)
     settings = settings_from(given, "vocabulary", VocabularySettings)
     read_corpus_record(given.corpus)
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _clear(output: Path) -> None:
-    """Make the output directory; the record of an earlier set goes before its files do, and what a kill left."""
+    """Create the output directory; remove the record of an earlier set first, then its files and temporary files."""
     try:
         output.mkdir(parents=True, exist_ok=True)
         (output / "prepared.json").unlink(missing_ok=True)
@@ -78,7 +78,7 @@ def _read(corpus: Path) -> dict[str, ParallelText]:
 
 
 def _binarise(texts: dict[str, ParallelText], directory: Path, settings: VocabularySettings) -> dict[str, object]:
-    """Encode, run fairseq-preprocess inside `directory`, and return what `prepared.json` says."""
+    """Encode, run fairseq-preprocess inside `directory`, and return the content of `prepared.json`."""
     pieces = Pieces(directory / "sentencepiece.model")
     counts: dict[str, object] = {}
     for split, text in texts.items():
@@ -105,10 +105,10 @@ def _preprocess(directory: Path) -> str:
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     if done.returncode < 0:
-        raise HeadroomError(f"fairseq-preprocess was killed by signal {-done.returncode}: was there too little memory?")
+        raise HeadroomError(f"fairseq-preprocess: killed by signal {-done.returncode}; give the job more memory")
     if done.returncode != 0:
         last = (done.stderr or done.stdout).strip().split("\n")[-1]
-        failure = RuntimeError(f"fairseq-preprocess ended with status {done.returncode}: {last}")
+        failure = RuntimeError(f"fairseq-preprocess: exit status {done.returncode}, {last}")
         if disk_is_full(failure):
             raise cannot_write(directory.parent, failure) from failure
         raise HeadroomError(str(failure))
@@ -116,6 +116,6 @@ def _preprocess(directory: Path) -> str:
 
 
 def _unknown_shares(output: str) -> dict[str, float]:
-    """Return the share of unknown pieces per split and side, as fairseq-preprocess reports it."""
+    """Return the share of unknown pieces per split and side, reported by fairseq-preprocess."""
     found = re.findall(r"/(train|valid)\.(source|target): .*?, ([\d.]+)% replaced", output)
     return {f"{split}.{side}": float(percent) / 100 for split, side, percent in found}

@@ -1,6 +1,6 @@
-"""Every table of a study, and of several: where it is, what writes it, its columns, what they mean. Declarations only.
+"""Every table of a study, or of several: its path, its writer, its columns and their meanings. Declarations only.
 
-A change here reruns what it changes by value, through the columns in a rule's params: stages do not list it as source.
+Changed columns rerun the jobs that write them through the params of rules; stages do not list this package as source.
 """
 
 from headroom.core.table import Registry

@@ -1,4 +1,4 @@
-"""Tables of a study's answer: verdicts on claims, and the numbers that sentences say."""
+"""Tables of a study's results: verdicts on claims, and the numbers in sentences of the report."""
 
 from headroom.core.table import Column, Table
 from headroom.core.tables.columns import SIGNATURE, STUDY, VALUE
@@ -7,14 +7,15 @@ _TASK = Column("task", "text", "name of the task; empty if the study has no task
 _RUN = Column(
     "run",
     "text",
-    "name of the run that is judged alone, or `pooled`: all runs of the task together, the mean with an interval that"
+    "name of the run, if runs are judged separately, or `pooled`: all runs of the task together, the mean "
+    "with an interval that"
     " spans theirs",
 )
 _PART = Column(
     "part",
     "text",
-    "what of the run or of the task the row is about, where there are several: a far set, a kind of attention, a timed"
-    " part of the model, an effect; else empty",
+    "distinguishes several rows of a run or task: a far set, a kind of attention, a timed part of the model, an effect;"
+    " else empty",
 )
 _VALUE = (
     VALUE,
@@ -36,11 +37,12 @@ CLAIMS = Table(
         _PART,
         *_VALUE,
         Column("verdict", "text", "`holds`, `does not hold`, `undecided at this scale` or `not run`"),
-        Column("needed", "text", "what would decide an undecided claim; empty where that is not known"),
+        Column("needed", "text", "an estimate of the sample that would decide an undecided claim; empty if unknown"),
         Column("rule", "text", "function of `headroom.claims` that decided, `<module>.<function>`"),
         SIGNATURE.means("thresholds of the rule as `name:value`, joined by bars; some by `task=value`"),
     ),
-    about="The verdict on every claim of the papers, per task: a row for every run that is judged alone, and the row"
+    about="The verdict on every claim of the papers, per task: a row for every run that is judged separately, "
+    "and the row"
     " `pooled` with the verdict of the task. The value is the main number behind it.",
 )
 
@@ -58,8 +60,8 @@ NUMBERS = Table(
         Column("name", "text", "short name of the number, within the claim or the answer"),
         *_VALUE,
         Column("signed", "integer", "1 if it is written with a plus sign, as differences are; else 0"),
-        Column("words", "text", "words that it is written in, `{}` where the number goes; empty for the answer"),
+        Column("words", "text", "template of the text, with `{}` in place of the number; empty for the answer"),
     ),
-    about="Every number that a sentence of the report says: those behind the verdicts, the main one of a claim first,"
+    about="Every number in a sentence of the report: those behind the verdicts, the main one of a claim first,"
     " and those of the answer.",
 )

@@ -16,7 +16,7 @@ RUN = (
         "passes over the training data, counted from 1; the checkpoint that the row is about",
     ),
 )
-"""The columns that open every table about a run."""
+"""The leading columns of every table about a run."""
 
 STUDY = RUN[0]
 
@@ -24,7 +24,7 @@ KIND = Column(
     "kind",
     "text",
     "kind of attention site: `E` encoder self-attention, `A` encoder-decoder attention, `D` decoder self-attention (a"
-    " classifier has `E` alone)",
+    " classifier has only `E`)",
 )
 KIND_OR_ALL = KIND.means(f"{KIND.meaning}, or `all`, the heads of every kind together")
 LAYER = Column("layer", "integer", "layer of the site, counted from 1")
@@ -46,10 +46,11 @@ METRIC = Column(
     "metric",
     "text",
     "of translation `bleu`: sacrebleu's corpus BLEU (0-100); `chrf`: chrF2 (0-100); `exact`: share of sentences"
-    " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled rightly, in"
+    " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled correctly, in"
     " %; `f1`: F1 of the second of two classes (of more: the mean over classes), in %; `matthews`: Matthews correlation"
-    " times 100; of all these more is better. `loss`: teacher-forced negative log-likelihood, nats per target piece,"
-    " without label smoothing, or of the label, nats per example (less is better). The first metric of a task is its"
+    " times 100; higher values of these are better. `loss`: teacher-forced negative log-likelihood, nats "
+    "per target piece,"
+    " without label smoothing, or of the label, nats per example (lower is better). The first metric of a task is its"
     " main one: heads are chosen by it",
 )
 VALUE = Column("value", "number", "the number that the row is about")
@@ -71,8 +72,8 @@ DIFFERENCE = (
     Column(
         "chance",
         "number",
-        "the best score of giving every example of the set the same answer, from which shares of a score begin: 0 in"
-        " translation and for losses",
+        "the best score of a constant answer on the set, which is the zero point of shares of a score: 0 in translation"
+        " and for losses",
     ),
     Column("delta", "number", "`value` - `full`: negative BLEU and positive loss mean harm"),
     *INTERVAL,
@@ -83,34 +84,34 @@ DIFFERENCE = (
     Column(
         "p_sacrebleu",
         "number",
-        "what sacrebleu's paired bootstrap would call p; under the null it rejects about twice as often as it says",
+        "p of sacrebleu's paired bootstrap; under the null it rejects about twice as often as its nominal level",
     ),
 )
-"""The columns of a model judged against another on the same examples."""
+"""The columns of a model compared with another on the same examples."""
 
 COMPARISON = (
     *DIFFERENCE,
     Column(
         "p_holm",
         "number",
-        "p from the standard error of exchanged differences (which has no such floor), corrected by Holm over the rows"
+        "p from the standard error of exchanged differences (which has no lower bound), corrected by Holm over the rows"
         " of one set and metric: all heads, or all steps of one curve",
     ),
     Column("p_bh", "number", "the same p, corrected by Benjamini and Hochberg over the same rows"),
     Column(
         "p_mcnemar",
         "number",
-        "exact p of McNemar's test: examples that only one of the two models has right. For `accuracy` and `exact`;"
+        "exact p of McNemar's test: examples that only one of the two models has correct. For `accuracy` and `exact`;"
         " else empty",
     ),
     Column(
         "p_unpaired",
         "number",
-        "p of the two-sample t-test that takes the two models' answers for independent samples, as the paper seems to"
-        " do. For `accuracy` and `exact`; else empty",
+        "p of the two-sample t-test that treats the two models' answers as independent samples, as the paper apparently"
+        " does. For `accuracy` and `exact`; else empty",
     ),
 )
-"""The columns of a profile of removed heads judged against the full model."""
+"""The columns of a profile of removed heads compared with the full model."""
 
 CRITERION = Column(
     "criterion",
@@ -120,13 +121,13 @@ CRITERION = Column(
 NORMALISED = Column(
     "normalised",
     "text",
-    "`raw`: scores as they are; `layer`: divided by their l2 norm over the heads of the site; empty: does not apply",
+    "`raw`: unscaled scores; `layer`: divided by their l2 norm over the heads of the site; empty: does not apply",
 )
 REMOVED = Column(
     "removed", "text", "profile: names of the removed heads in table order, separated by spaces; empty for none"
 )
 HEADS_REMOVED = Column("heads_removed", "integer", "number of heads in the profile")
-CHANCE = Column("chance", "number", "what unrelated scores would give: 0 for correlations, k / heads for overlaps")
+CHANCE = Column("chance", "number", "expected value for unrelated scores: 0 for correlations, k / heads for overlaps")
 TOP = Column("k", "integer", "length of the top lists, for `overlap`; else empty", "heads")
 SIGNATURE = Column(
     "signature",

@@ -1,4 +1,4 @@
-"""Tables of which heads matter and what they do."""
+"""Tables of the importance of heads."""
 
 from headroom.core.table import Column, Table
 from headroom.core.tables.columns import (
@@ -25,8 +25,8 @@ SCORES = Table(
     key=(*_PLACE, "criterion", "normalised"),
     columns=(*RUN, *HEAD, CRITERION, NORMALISED, VALUE, SIGNATURE),
     about="""
-Gradient importance of every head at every epoch (Michel et al. 2019, Eq. 2), on the set `choose`: how much the loss
-would move if the head's gate moved. With ⟨z, ∂L/∂z⟩ the product of a head's output and its gradient at one position,
+Gradient importance of every head at every epoch (Michel et al. 2019, Eq. 2), on the set `choose`: the sensitivity of
+the loss to the head's gate. With ⟨z, ∂L/∂z⟩ the product of a head's output and its gradient at one position,
 L the summed loss of a sentence:
 
 | criterion | the absolute value is taken of | averaged over |
@@ -34,7 +34,8 @@ L the summed loss of a sentence:
 | `gradient-token` | every position's product | positions |
 | `gradient-example` | the sum over a sentence's positions: Eq. 2 as printed | sentences |
 | `gradient-batch` | the sum over a batch | batches |
-| `gradient-squared` | nothing: the sum over a sentence is squared (the diagonal of the Fisher matrix) | sentences |
+| `gradient-squared` | no absolute value: the sum over a sentence is squared (the diagonal of the Fisher matrix) | \
+sentences |
 """,
 )
 
@@ -47,7 +48,7 @@ SCORES_HALVES = Table(
     runs="",
     key=_ON_HALVES,
     columns=(*RUN, *HEAD, CRITERION, _HALF, VALUE, SIGNATURE),
-    about="Raw [scores](#scores) of the last epoch on the two halves of the examples: how well they repeat.",
+    about="Raw [scores](#scores) of the last epoch on the two halves of the examples, to measure their reliability.",
 )
 
 ABLATION = Table(
@@ -55,7 +56,7 @@ ABLATION = Table(
     writers=("ablation",),
     key=(*_PLACE, "set", "metric"),
     columns=(*RUN, *HEAD, *COMPARISON, SIGNATURE),
-    about="What removing one head alone does, for every head (Michel et al. 2019, Section 3.2), at the last epoch.",
+    about="The effect of removing a single head, for every head (Michel et al. 2019, Section 3.2), at the last epoch.",
 )
 
 ABLATION_HALVES = Table(
@@ -64,8 +65,8 @@ ABLATION_HALVES = Table(
     runs="",
     key=_ON_HALVES,
     columns=(*RUN, *HEAD, CRITERION.means("`ablation`"), _HALF, VALUE, SIGNATURE),
-    about="What removing one head alone costs of the main metric (positive is worse) on the two halves of the set"
-    " `choose`: how well [ablation](#ablation) repeats.",
+    about="The loss in the main metric from removing a single head (positive is worse) on the two halves of the set"
+    " `choose`, to measure the reliability of [ablation](#ablation).",
 )
 
 KEEP_ONE = Table(
@@ -79,14 +80,16 @@ KEEP_ONE = Table(
         Column(
             "chosen_on",
             "text",
-            "the sets, separated by spaces, on which this head is the best of its site: it keeps the main metric"
-            " highest (of equals the one with less loss); empty for none. Rows of `test` chosen on `choose` judge a"
-            " head on other data than chose it",
+            "the sets, separated by spaces, on which this head is the best of its site: the one with the highest main"
+            " metric (of equals the one with less loss); empty for none. Rows of `test` for heads chosen "
+            "on `choose` are"
+            " evaluations on held-out data",
         ),
         SIGNATURE,
     ),
-    about="What removing all heads of a site but one does (Michel et al. 2019, Tables 2, 3, 5 and 6). The head named is"
-    " the one *kept*. Every head is tried on `choose` and on `test`.",
+    about="The effect of removing all heads of a site except one (Michel et al. 2019, Tables 2, 3, 5 and 6). The "
+    "head in a row is"
+    " the one *kept*. Every head is tested on `choose` and on `test`.",
 )
 
 AGREEMENT = Table(
@@ -108,7 +111,8 @@ AGREEMENT = Table(
         Column(
             "dropped",
             "integer",
-            "the worst heads on `set_a` left out, to see whether a few heads carry the correlation: 0, 1, 2, 5, 10",
+            "number of the most harmful heads on `set_a` left out, to test whether the correlation depends "
+            "on them: 0, 1, 2, 5, 10",
             "heads",
         ),
         TOP.means("length of the top lists, for `overlap`: 5, 10, 20; else empty"),
@@ -143,7 +147,7 @@ SETTLING = Table(
         CHANCE,
         SIGNATURE,
     ),
-    about="When do the important heads settle? The scores of every epoch before the last against those of the last.",
+    about="When does head importance stabilise? The scores of every earlier epoch against those of the last.",
 )
 
 RANK_CORRELATION = Table(
@@ -156,10 +160,12 @@ RANK_CORRELATION = Table(
         Column(
             "first",
             "text",
-            "one criterion: `gradient-example`, `gradient-token`: raw, see [scores](#scores); `ablation`: what removing"
-            " the head alone costs of the main metric on `choose`; `confidence`: see"
+            "one criterion: `gradient-example`, `gradient-token`: raw, see [scores](#scores); `ablation`: "
+            "the loss in the"
+            " main metric on `choose` without the head; `confidence`: see"
             " [attention_stats](#attention_stats); `relevance`: see [relevance](#relevance), a share within a site,"
-            " which says less between sites; `gates`: share of the values of lambda at which the head's hard-concrete"
+            " which is less comparable between sites; `gates`: share of the values of lambda at which the "
+            "head's hard-concrete"
             " gate stays open (scope `all`); `gates-exact`, `gates-exact-straight-through`: the same share over K. Of"
             " all these more is more important",
         ),
@@ -170,15 +176,16 @@ RANK_CORRELATION = Table(
         Column(
             "ceiling",
             "number",
-            "what noise leaves room for: √(r₁ r₂), with r the reliability of each, 2 h / (1 + h) from the rank"
+            "the highest correlation that noise permits: √(r₁ r₂), with r the reliability of each, 2 h / "
+            "(1 + h) from the rank"
             " correlation h of its scores on two halves of the examples (Spearman-Brown; 0 if h is negative). Empty if"
-            " one of the two has no scores on halves: the gates have none. Those of gradient scores and ablation are in"
+            " one of the two has no scores on halves, as the gates. Those of gradient scores and ablation are in"
             " [scores_halves](#scores_halves) and [ablation_halves](#ablation_halves)",
         ),
         Column("heads", "integer", "heads compared"),
         SIGNATURE,
     ),
-    about="Do the ways to score heads rank them alike? Every pair of them, for detailed runs at the last epoch.",
+    about="Rank correlation of every pair of criteria, for detailed runs at the last epoch.",
 )
 
 RELEVANCE = Table(
@@ -192,11 +199,12 @@ RELEVANCE = Table(
         Column(
             "measure",
             "text",
-            "`relevance`: a head's share of the relevance in its site, each head's taken by size (it has a sign, and a"
-            " site's sum may vanish), mean over generation steps; 1 / heads if all are equal, 0 for a head that is"
-            " gone. `signed`: mean relevance with its sign, in units of the logit. `conservation-error`, one row"
+            "`relevance`: a head's share of the relevance in its site, in absolute values (relevance is signed, and a"
+            " site's sum may vanish), mean over generation steps; 1 / heads if all are equal, 0 for a removed"
+            " head. `signed`: mean relevance with its sign, in units of the logit. `conservation-error`, one row"
             " without a head: the largest |sum of the inputs' relevances - explained logits| / sum of |explained"
-            " logits| over all batches and steps; above 0.001 the model has an operation that the rules don't know",
+            " logits| over all batches and steps; above 0.001 the model contains an operation that the "
+            "rules do not cover",
         ),
         Column(
             "half",
@@ -209,10 +217,10 @@ RELEVANCE = Table(
         SIGNATURE,
     ),
     about="""
-Relevance of every head for what the model says, by layer-wise relevance propagation with the epsilon rule (Voita et al.
-2019, Section 4), on the first examples of `check`, at the last epoch. What is explained is the logit of the most
+Relevance of every head for the model's output, by layer-wise relevance propagation with the epsilon rule (Voita et al.
+2019, Section 4), on the first examples of `check`, at the last epoch. The explained quantity is the logit of the most
 probable piece at every generation step, along the reference, or of the most probable class. Attention weights and the
-standard deviations of layer norms are constants, non-linearities are passed through as they are, and biases, embeddings
-and positions are inputs: over all of these, relevances sum to the logit.
+standard deviations of layer norms are treated as constants, non-linearities as the identity, and biases, embeddings
+and positions as inputs, over which relevances sum to the logit.
 """,
 )

@@ -1,4 +1,4 @@
-"""Tables of models without many of their heads, and of what arms change about that."""
+"""Tables of pruned models, and of the effect of arms on pruning."""
 
 from headroom.core.table import Column, Table
 from headroom.core.tables.columns import (
@@ -32,17 +32,17 @@ _CURVE = (
     Column(
         "order",
         "text",
-        "what goes first: `gradient-token`, `gradient-example`, `gradient-batch`, `gradient-squared` (least important"
-        " first by that criterion), `ablation` (the head whose removal alone costs least of the main metric on"
-        " `choose`), where configured `relevance`, `confidence`, `gates`, `gates-exact` and"
+        "the removal order: `gradient-token`, `gradient-example`, `gradient-batch`, `gradient-squared` (least important"
+        " first by that criterion), `ablation` (first the head whose removal costs least of the main metric on"
+        " `choose`), if configured `relevance`, `confidence`, `gates`, `gates-exact` and"
         " `gates-exact-straight-through` (as in `rank_correlation`), `random`, `reverse` (most important first by the"
-        " raw main criterion: the control that should be worst)",
+        " raw main criterion: the control with the worst expected result)",
     ),
     NORMALISED,
     Column(
         "ranking",
         "text",
-        "`fixed`: scored once, on the whole model; `rescored`: the remaining heads are scored again after every step"
+        "`fixed`: scored once, on the full model; `rescored`: the remaining heads are scored again after every step"
         " (raw scores only)",
     ),
     Column("draw", "integer", "number of the random order, counted from 0; 0 for all other orders"),
@@ -63,9 +63,9 @@ PRUNING = Table(
     columns=_CURVE,
     about="""
 The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
-on `choose` and judged on the first examples of `test` (`pruning.test_examples` of the configuration; the signature has
-the number). One file per run and scope, of the detailed runs (`detailed_seeds`). Beside every file lies `.npz`: the
-main metric of every row on the resamples of the examples, by which claims pair curves.
+on `choose` and evaluated on the first examples of `test` (`pruning.test_examples` of the configuration; the signature
+has the number). One file per run and scope, of the detailed runs (`detailed_seeds`). Every file has an `.npz` file
+with the main metric of every row on the resamples of the examples, for paired comparisons of curves.
 """,
 )
 
@@ -78,8 +78,8 @@ PRUNING_EPOCHS = Table(
     columns=_CURVE,
     about="""
 As [pruning](#pruning), for every epoch, over all kinds together, by the fixed raw order of the main criterion of that
-epoch. `value` / `full` is the share of that epoch's own unpruned score. Runs that are not detailed have their last
-epoch only: arms are compared by it.
+epoch. `value` / `full` is the share of that epoch's own unpruned score. Other than detailed runs have only
+their last epoch, for the comparison of arms.
 """,
 )
 
@@ -95,7 +95,7 @@ _WAY = (
         "setting",
         "number",
         "of `hard-concrete` lambda, the nats per target that an open gate costs; of the others K, the number of heads"
-        " that stay",
+        " kept",
     ),
 )
 
@@ -111,11 +111,11 @@ GATES = Table(
         Column(
             "score",
             "number",
-            "what was learned: log alpha of a hard-concrete gate, the score w of exact selection",
+            "the learned parameter: log alpha of a hard-concrete gate, the score w of exact selection",
         ),
         Column("p_closed", "number", "probability that the gate is exactly 0; empty for exact selection"),
         Column("p_open", "number", "probability that the gate is exactly 1; empty for exact selection"),
-        Column("kept", "integer", "1 if the head stays: P(g = 1) > P(g = 0), or one of the K largest scores; else 0"),
+        Column("kept", "integer", "1 if the head is kept: P(g = 1) > P(g = 0), or one of the K largest scores; else 0"),
         SIGNATURE,
     ),
     about="Learned gates after further training: one row per head and setting. One file per run and way,"
@@ -131,32 +131,33 @@ PRUNED_MODELS = Table(
     columns=(
         *RUN,
         _WAY[0].means(
-            "as in [gates](#gates); further `continued`: no head removed, trained further alike; `gradient`: the K best"
-            " heads by the main criterion stay; `random`: K random heads stay; `scratch`: the layout that"
-            " `hard-concrete` left at this lambda, trained from fresh weights; `rewound`: the same from the trained"
-            " run's own early weights (see `start`); `random-scratch`: as many heads at random, trained from fresh"
+            "as in [gates](#gates); further `continued`: no head removed, the same further training; "
+            "`gradient`: the K best"
+            " heads by the main criterion are kept; `random`: K random heads are kept; `scratch`: the layout of"
+            " `hard-concrete` at this lambda, trained from new weights; `rewound`: the same from the trained"
+            " run's early weights (see `start`); `random-scratch`: the same number of random heads, trained from new"
             " weights"
         ),
         *_WAY[1:],
         Column("draw", "integer", "number of the random layout, from 1; else 0"),
-        Column("kept", "integer", "heads that stay"),
+        Column("kept", "integer", "heads kept"),
         Column("heads", "integer", "heads in scope"),
         Column(
             "undecided",
             "integer",
-            "gates that are neither 0 nor 1 with a probability of 0.95; empty where nothing was learned by probability",
+            "gates that are neither 0 nor 1 with a probability of 0.95; empty without gate probabilities",
         ),
         Column(
             "start",
             "text",
-            "the weights it started from. Those of the trained model: `converged`; `falling`: its last epoch still took"
-            " more than 2 % off the validation loss; `unknown`: trained elsewhere. Or earlier ones, which got the run's"
-            " training before the further one: `scratch`: fresh weights with a seed of their own (that of the run plus"
-            " 2^31, modulo 2^32), also for the order of batches and dropout; `rewound-init`: the run's own before its"
-            " first update, with its batches; `rewound-epoch1`: the run's own after its first epoch, with the batches"
-            " that followed and fresh moments of Adam",
+            "the initial weights. Those of the trained model: `converged`; `falling`: its last epoch still reduced the"
+            " validation loss by more than 2 %; `unknown`: trained elsewhere. Or earlier ones, followed by the run's"
+            " training and then the further training: `scratch`: new weights with a separate seed (that of the run plus"
+            " 2^31, modulo 2^32), also for the order of batches and dropout; `rewound-init`: the run's weights before"
+            " its first update, with its batches; `rewound-epoch1`: the run's weights after its first epoch, with the"
+            " following batches and new moments of Adam",
         ),
-        Column("gates", "text", "`hard`: heads are gone; `soft`: gates as learned, without noise"),
+        Column("gates", "text", "`hard`: heads are removed; `soft`: gates as learned, without noise"),
         *(
             FULL.means("the metric of the model before further training, with all heads") if column == FULL else column
             for column in DIFFERENCE
@@ -166,19 +167,19 @@ PRUNED_MODELS = Table(
         Column(
             "gate_updates",
             "integer",
-            "updates of further training before these, of the gates alone: those of exact selection",
+            "earlier updates of further training, of the gates only: those of exact selection",
         ),
         Column(
             "total_updates",
             "integer",
-            "updates of the weights in all, those of the training before among them: the same for pruned models,"
-            " controls and models trained from the start; empty for a model that was trained elsewhere",
+            "all updates of the weights, including the original training: the same for pruned models, controls and"
+            " models trained from the start; empty for a model that was trained elsewhere",
         ),
         SIGNATURE,
     ),
     about="""
-Models that lost heads and were trained further, compared with the model before on the same examples. Layouts that
-were trained from the start (`scratch`, `rewound`, `random-scratch`) get the run's epochs and then the same further
+Pruned models after further training, compared with the original model on the same examples. Layouts that
+are trained from the start (`scratch`, `rewound`, `random-scratch`) get the run's epochs and then the same further
 training. One file per run and way, `pruned_models/<run>.<method>.<scope>.csv`, per scope of the controls,
 `pruned_models/<run>.controls.<scope>.csv`, and per model trained from the start,
 `pruned_models/<run>.<start>-<lambda>.csv` (random layouts: `<run>.random<draw>-<lambda>.csv`).
@@ -201,37 +202,38 @@ ARMS = Table(
         VALUE,
         INTERVAL[0].means(
             "lower end of a 95 % t-interval over seeds; with one seed that of its evaluation, if there is one"
-            " (`interval:` in the signature says which)"
+            " (`interval:` in the signature states which)"
         ),
         INTERVAL[1].means("upper end of the same interval"),
         P.means("of a difference: paired t-test over seeds; empty for means and with one seed"),
-        Column("seeds", "text", "the seeds, separated by spaces. Runs in which the number is not defined are left out"),
-        SIGNATURE.means("as elsewhere; what differs between the runs is listed with commas, e.g. `seed:1,2`"),
+        Column("seeds", "text", "the seeds, separated by spaces. Runs without a defined number are left out"),
+        SIGNATURE.means("as elsewhere; parts that differ between the runs are listed with commas, e.g. `seed:1,2`"),
     ),
     about="""
-What an arm changes, over seeds: means per arm, and differences from the first arm of the task, paired by seed. One file
-for the study, with the tasks that have more than one arm.
+The effect of an arm, over seeds: means per arm, and differences from the first arm of the task, paired by seed. One
+file for the study, with the tasks that have more than one arm.
 
 | `statistic` | one number per run |
 |---|---|
 | `metric_mean`, `metric_difference` | a metric of `evaluation` |
 | `curve_area`, `curve_area_difference` | area under the pruning curve of `pruning_epochs` at the last epoch, over all \
 heads by the main order: the metric as a share of the full model's over the share of heads removed (1: \
-nothing is lost until the end), of classifiers above `chance`; followed \
-by `_<order>` and what else differs, e.g. `_gradient-token.layer.rescored`, for the other curves. Of metrics of which \
-more is better; not defined where the full score (above chance) is below 1 |
-| `removable_share_mean`, `removable_share_difference` | the share of heads that can go along the same curve, made \
-monotone, before it falls below 98 % of the run's own full score (classifiers: 97 % of what it scores above `chance`); \
-not defined where that is below 1 |
+no loss until all heads are removed), of classifiers above `chance`; followed \
+by `_<order>` and other properties, e.g. `_gradient-token.layer.rescored`, for the other curves. Only for metrics of \
+which more is better; not defined if the full score (above chance) is below 1 |
+| `removable_share_mean`, `removable_share_difference` | the share of heads that can be removed along the same curve, \
+made \
+monotone, before it falls below 98 % of the run's full score (classifiers: 97 % of its score above `chance`); \
+not defined if that is below 1 |
 | `importance_gini_mean`, `importance_gini_difference` | Gini coefficient of the n raw main scores x of \
-all heads at the last epoch, Σᵢⱼ \\|xᵢ - xⱼ\\| / (2 n² x̄): 0 if all heads are alike, (n - 1) / n if one has \
-everything. Negative scores would count as 0 |
+all heads at the last epoch, Σᵢⱼ \\|xᵢ - xⱼ\\| / (2 n² x̄): 0 if all heads are equal, (n - 1) / n if one head has \
+all importance. Negative scores count as 0 |
 | `importance_entropy_mean`, `importance_entropy_difference` | entropy of the same scores as shares p of their sum, \
-over the largest there is: -Σ pᵢ log pᵢ / log n. 1 if all heads are alike, 0 if one has everything |
+relative to its maximum: -Σ pᵢ log pᵢ / log n. 1 if all heads are equal, 0 if one head has all importance |
 | `diversity_mean_<measure>`, `diversity_difference_<measure>` | a measure of `diversity` at the last epoch, averaged \
 over sites |
 | `head_gradient_norm_mean`, `head_gradient_norm_difference`, `plain_head_gradient_norm_mean`, \
-`plain_head_gradient_norm_difference` | a measure of `training`, averaged over epochs; only for arms that have it |
+`plain_head_gradient_norm_difference` | a measure of `training`, averaged over epochs; only for arms with this measure |
 """,
 )
 
@@ -248,8 +250,7 @@ OVERLAP = Table(
         Column(
             "kept",
             "integer",
-            "number of heads kept, the most important ones; of equal ones those that pruning keeps, the last in table"
-            " order",
+            "number of heads kept, the most important ones; of ties those that pruning keeps, the last in table order",
         ),
         RUN[1],
         Column("other", "text", "the other run"),
@@ -260,12 +261,12 @@ OVERLAP = Table(
             "the arm of `other`. Between seeds: `arm` and `other_arm` are the same. Between arms: the seed is the same",
         ),
         VALUE.means("heads that both keep / `kept`"),
-        CHANCE.means("what unrelated runs would have in common: `kept` / all heads"),
+        CHANCE.means("expected value for unrelated runs: `kept` / all heads"),
         SIGNATURE,
     ),
     about="""
-Do other seeds and other arms find the same heads important? Every two runs of a task that differ either in seed or in
-arm, and have the same heads: raw scores at the last epoch. One file for the study, with the tasks that have more than
-one arm.
+The agreement of seeds and of arms on the important heads: every two runs of a task that differ either in seed or in
+arm, and have the same heads, by raw scores at the last epoch. One file for the study, with the tasks that have more
+than one arm.
 """,
 )

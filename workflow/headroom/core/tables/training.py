@@ -1,4 +1,4 @@
-"""Tables of how runs were trained, what they can do, and how large and fast they are."""
+"""Tables of the training, quality, size and speed of runs."""
 
 from headroom.core.table import Column, Table
 from headroom.core.tables.columns import (
@@ -30,12 +30,13 @@ TRAINING = Table(
             " trained on per second (translation); `examples_per_second`: of classification; `valid_accuracy`: %"
             " (classification); `updates`: updates of the weights since training began; `gradient_norm`: mean norm of"
             " the gradient before clipping; `head_gradient_norm`: mean norm of the gradient of the heads' projections"
-            " as used for updates; `plain_head_gradient_norm`: the same before the arm changed it, of arms that do",
+            " as used for updates; `plain_head_gradient_norm`: the same before the arm changed the "
+            "gradient, if it does",
         ),
         VALUE,
         SIGNATURE,
     ),
-    about="What every epoch of training cost and gained.",
+    about="Losses, quality, time and gradient norms of every epoch of training.",
 )
 
 EVALUATION = Table(
@@ -52,7 +53,8 @@ EVALUATION = Table(
         Column("decoding", "text", "`beam5`: beam search with that many hypotheses; `argmax`: the most probable label"),
         SIGNATURE,
     ),
-    about="Final quality of every run: its last epoch, on every set. The only table whose translations are not decoded"
+    about="Final quality of every run: its last epoch, on every set. The only table with translations that are "
+    "not decoded"
     " greedily.",
 )
 
@@ -68,14 +70,14 @@ PARAMETERS = Table(
         Column(
             "head_parameters",
             "integer",
-            "what goes when one head goes: its rows of the query, key and value projections with their biases, its"
+            "removed with one head: its rows of the query, key and value projections with their biases, its"
             " columns of the output projection",
         ),
         Column("attention_parameters", "integer", "of the four projections of the site"),
         Column("model_parameters", "integer", "of the whole model; shared ones are counted once"),
         SIGNATURE,
     ),
-    about="How many parameters there are in a head, in its attention site and in the whole model, one row per site.",
+    about="Numbers of parameters of a head, of its attention site and of the whole model, one row per site.",
 )
 
 REMOVAL = Table(
@@ -89,14 +91,15 @@ REMOVAL = Table(
         Column(
             "check",
             "text",
-            "`identical_outputs`: 1 if all translations or labels are the same, else 0; `differing_outputs`: how many"
-            " are not; `largest_logit_difference`: largest absolute difference of any logit; `parameters_full`,"
+            "`identical_outputs`: 1 if all translations or labels are the same, else 0; `differing_outputs`: the number"
+            " of different ones; `largest_logit_difference`: largest absolute difference of any logit; "
+            "`parameters_full`,"
             " `parameters_sliced`: numbers of parameters; `examples`: examples compared",
         ),
         VALUE,
         SIGNATURE,
     ),
-    about="Heads really sliced out of a checkpoint, which is saved, loaded again and compared with the masked model.",
+    about="Heads sliced out of a checkpoint, which is saved, loaded again and compared with the masked model.",
 )
 
 _SHARE = Column("share_removed", "number", "share of all heads removed, least important first; 0 for the full model")
@@ -104,8 +107,8 @@ _TIMED = (
     Column(
         "model",
         "text",
-        "`full`; `masked`: heads gated to zero, the negative control, which should not be faster; `sliced`: heads"
-        " really gone",
+        "`full`; `masked`: heads gated to zero, the negative control, which should not be faster; `sliced`: weights of"
+        " the heads removed",
     ),
     Column(
         "part",
@@ -139,7 +142,7 @@ TIMING = Table(
         Column(
             "expected_speedup",
             "number",
-            "the full model's multiply-adds / this model's: what a machine would give that did nothing else",
+            "the full model's multiply-adds / this model's: the speed-up if time were proportional to them",
         ),
         Column("multiply_adds", "integer", "of all linear layers and both attention products, as run"),
         Column("parameters", "integer", "of the whole model"),
@@ -147,7 +150,7 @@ TIMING = Table(
         Column("device", "text", "`cpu` or `cuda`"),
         SIGNATURE,
     ),
-    about="How long models take, timed side by side: in every round each model runs once, and a speed-up is a ratio"
+    about="Run times of models, interleaved: in every round each model runs once, and a speed-up is a ratio"
     " within a round.",
 )
 
@@ -183,5 +186,5 @@ UPDATE_COST = Table(
         ),
         SIGNATURE,
     ),
-    about="What an arm costs per update: updates of all arms in turn, on the same batches. One file for the study.",
+    about="Time of an update by arm: updates of all arms in turn, on the same batches. One file for the study.",
 )

@@ -1,6 +1,6 @@
-"""Known edits that say something else: what cannot be true together with a sentence, and what is left open by it.
+"""Known edits that change the meaning of a sentence: to contradictory and to neutral sentences.
 
-Two sentences speak of the same things at the same time: a definite noun phrase with the same noun stands for the
+Two sentences are about the same things at the same time: a definite noun phrase with the same noun refers to the
 same thing in both. Sentences about things that need not be the same ("a dog snores", "a dog never snores") do not
 contradict each other.
 """
@@ -8,19 +8,19 @@ contradict each other.
 from dataclasses import replace
 
 from headroom.data.grammar import logic
+from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import Change, Edit, fixed
 from headroom.data.grammar.lexicon import OF_NOUNS, OF_VERBS, Noun, Plain, Preposition, Verb
-from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Name, Nominal, NounPhrase, PrepositionalPhrase, Sentence, ends_in_clause
 
 
 def exclusions(sentence: Sentence) -> list[Edit]:
-    """Return the edits that put a word for one which it excludes."""
+    """Return the edits that replace a word by a mutually exclusive one."""
     return [*_attributes(sentence), *_accompaniments(sentence), *_events(sentence)]
 
 
 def denials(sentence: Sentence) -> list[Edit]:
-    """Return the edits that deny what is said, or say what was denied."""
+    """Return the edits that negate a statement, or remove a negation."""
     match logic.negation(sentence):
         case "":
             return [*_with_never(sentence), *_with_no(sentence)]
@@ -45,13 +45,13 @@ def changes(sentence: Sentence) -> list[Edit]:
 
 
 def _is_known(sentence: Sentence) -> bool:
-    """Return whether the subject stands for the same in both sentences: a definite one, or all of a kind."""
+    """Return whether the subject has the same reference in both sentences: a definite one, or all of a kind."""
     subject = sentence.clause.subject
     return logic.is_definite(subject) or (isinstance(subject, NounPhrase) and subject.determiner is logic.EVERY)
 
 
 def _has_one_event(sentence: Sentence) -> bool:
-    """Return whether a sentence reports one event of known things: nothing that is possible or happens often."""
+    """Return whether a sentence reports one event of known things, without modality or repetition."""
     clause = sentence.clause
     possible = clause.modal is not None and clause.modal.word == "can"
     return _is_known(sentence) and not possible and clause.adverb is None and not isinstance(sentence.fronted, Plain)
@@ -109,7 +109,7 @@ def _accompaniments(sentence: Sentence) -> list[Edit]:
 
 
 def _events(sentence: Sentence) -> list[Edit]:
-    """Return the edits that tell of known things what cannot be true of them at the same time."""
+    """Return the edits that state an incompatible event about known things."""
     clause = sentence.clause
     if not _has_one_event(sentence) or logic.negation(sentence):
         return []
@@ -151,7 +151,7 @@ def _other_nouns(sentence: Sentence) -> list[Edit]:
     return [Edit("exchange", "noun", change(role, one.noun)) for role, one in found if one.relative is None]
 
 
-def _unrelated_noun(noun: Noun, parts: SpareParts) -> Noun:
+def _unrelated_noun(noun: Noun, parts: DonorPhrases) -> Noun:
     while not logic.unrelated(noun.word, (other := parts.noun(logic.noun_kind(noun))).word):
         pass
     return other
@@ -159,10 +159,10 @@ def _unrelated_noun(noun: Noun, parts: SpareParts) -> Noun:
 
 def _other_verb(sentence: Sentence) -> list[Edit]:
     old = sentence.clause.verb
-    if logic.verb_kind(old) not in ("transitive", "intransitive"):  # whoever tosses something passes it, and so on
+    if logic.verb_kind(old) not in ("transitive", "intransitive"):  # tossing entails passing, etc.
         return []
 
-    def other(parts: SpareParts) -> Verb:
+    def other(parts: DonorPhrases) -> Verb:
         while not logic.unrelated(old.word, (new := parts.verb(logic.verb_kind(old))).word):
             pass
         return new
@@ -184,7 +184,7 @@ def _other_adjectives(sentence: Sentence) -> list[Edit]:
     return [Edit("exchange", "adjective", one) for one in found]
 
 
-def _unrelated_adjective(present: tuple[Plain, ...], parts: SpareParts) -> Plain:
+def _unrelated_adjective(present: tuple[Plain, ...], parts: DonorPhrases) -> Plain:
     """Return an adjective that neither follows from one of those present nor excludes it."""
     while not all(logic.unrelated(one.word, (new := parts.adjective()).word) for one in present):
         pass
@@ -192,7 +192,7 @@ def _unrelated_adjective(present: tuple[Plain, ...], parts: SpareParts) -> Plain
 
 
 def _moved_adjectives(sentence: Sentence) -> list[Edit]:
-    """Return the edits that move an adjective to another noun, from where its loss makes the sentence weaker."""
+    """Return the edits that move an adjective to another noun, where its removal makes the sentence weaker."""
     found = []
     for role, phrase in logic.phrases(sentence).items():
         for other, target in logic.phrases(sentence).items():
@@ -223,7 +223,7 @@ def _swapped_roles(sentence: Sentence) -> list[Edit]:
 
 
 def _reported(sentence: Sentence) -> list[Edit]:
-    """Return the edit that makes the sentence what somebody says or believes."""
+    """Return the edit that embeds the sentence as a statement or belief of someone."""
     clause = sentence.clause
     if sentence.fronted is not None or sentence.trailing is not None or clause.content is not None:
         return []

@@ -1,16 +1,16 @@
-"""Known edits of a sentence that make it say more or less.
+"""Known edits that make a sentence logically stronger or weaker.
 
 An edit changes the structure, never the string. `stronger` and `weaker` are each other's reverse: a sentence
 follows from every stronger one, and none of its weaker ones entails it. Relative clauses, content clauses and
-coordinations stay as they are inside.
+coordinations are not modified internally.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from headroom.data.grammar import logic
+from headroom.data.grammar.donor_phrases import FACTIVE, DonorPhrases
 from headroom.data.grammar.lexicon import Plain
-from headroom.data.grammar.spare_parts import FACTIVE, SpareParts
 from headroom.data.grammar.tree import (
     Coordination,
     Name,
@@ -21,15 +21,15 @@ from headroom.data.grammar.tree import (
     ends_in_clause,
 )
 
-Change = Callable[[SpareParts], Sentence]
+Change = Callable[[DonorPhrases], Sentence]
 
 
 @dataclass(frozen=True)
 class Edit:
     """A change of a sentence.
 
-    `part` says what is changed, `how` whether that part is added, dropped or exchanged; `apply` returns the new
-    sentence, with parts from the store if it needs any.
+    `part` is the changed part, `how` whether it is added, dropped or exchanged; `apply` returns the new
+    sentence, with parts from the store if needed.
     """
 
     how: str
@@ -53,7 +53,7 @@ def weaker(sentence: Sentence) -> list[Edit]:
 
 
 def _steps(sentence: Sentence, wanted: int) -> list[Edit]:
-    """Return edits that add where adding works in the wanted direction, and drop where it works in the other."""
+    """Return edits that add where adding has the wanted direction, and drop where it has the opposite one."""
     found = _adverb_steps(sentence, wanted) + _oblique_steps(sentence, wanted)
     found += _clause_steps(sentence) if wanted > 0 else []
     for role in logic.phrases(sentence):
@@ -83,7 +83,7 @@ def _additions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
 def _omissions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     """Return the edits that take one modifier from the noun phrase in this role.
 
-    Under a negation that makes the sentence stronger, if the modifier itself takes nothing for granted.
+    Under a negation that makes the sentence stronger, if the modifier has no presupposition.
     """
     phrase = logic.phrases(sentence)[role]
     smaller = [
@@ -97,8 +97,8 @@ def _omissions(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
     return [fixed("drop", part, logic.with_nominal(sentence, role, rest)) for part, rest in smaller]
 
 
-def _described(sentence: Sentence, role: logic.Role, parts: SpareParts) -> Sentence:
-    """Return the sentence with one adjective more that excludes none of its phrase's and not the predicate."""
+def _described(sentence: Sentence, role: logic.Role, parts: DonorPhrases) -> Sentence:
+    """Return the sentence with an additional adjective, compatible with those of its phrase and the predicate."""
     present = logic.descriptions(sentence, role)
     while (adjective := parts.adjective()) in present or any(
         adjective.word in logic.exclusive(one.word) for one in present
@@ -108,7 +108,7 @@ def _described(sentence: Sentence, role: logic.Role, parts: SpareParts) -> Sente
 
 
 def _determiners(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
-    """Return the edits between `a` and determiners that say more, where nothing is denied."""
+    """Return the edits between `a` and stronger determiners, without negation."""
     phrase = logic.phrases(sentence)[role]
     if logic.negation(sentence) or logic.direction(sentence, role) <= 0:
         return []
@@ -129,7 +129,7 @@ def _conjuncts(sentence: Sentence, role: logic.Role, wanted: int) -> list[Edit]:
         return [fixed("drop", "conjunct", logic.with_nominal(sentence, role, rest)) for rest in rests]
     if wanted > 0 and isinstance(nominal, NounPhrase | Name) and logic.is_simple(nominal) and _is_bare(nominal):
 
-        def joined(parts: SpareParts) -> Sentence:
+        def joined(parts: DonorPhrases) -> Sentence:
             other = parts.conjunct()
             both = (nominal, other) if parts.random.random() < 0.5 else (other, nominal)
             return logic.with_nominal(sentence, role, Coordination(*both))
@@ -184,20 +184,20 @@ def _clause_steps(sentence: Sentence) -> list[Edit]:
 
 
 def _may_end_in_clause(sentence: Sentence, role: logic.Role) -> bool:
-    """Return whether a relative clause on this noun phrase could not be taken to own what follows it."""
+    """Return whether a relative clause on this noun phrase does not make the attachment of later phrases ambiguous."""
     clause = sentence.clause
     return role == "subject" or (role == "object" and not (clause.oblique or clause.recipient or sentence.trailing))
 
 
 def _drawn(draw: Callable[[], PrepositionalPhrase], wanted: int) -> PrepositionalPhrase:
-    """Return a new phrase; where it is to make a sentence weaker, under a negation, it takes nothing for granted."""
+    """Return a new phrase; one that makes a sentence weaker, under a negation, has no presupposition."""
     while _presupposes(phrase := draw()) and wanted < 0:
         pass
     return phrase
 
 
 def _presupposes(phrase: PrepositionalPhrase) -> bool:
-    """Return whether a phrase takes for granted how something is: `in the old house`, but not `in an old house`."""
+    """Return whether a phrase presupposes a property: `in the old house`, but not `in an old house`."""
     nominal = phrase.nominal
     if not isinstance(nominal, NounPhrase):
         return False

@@ -17,7 +17,7 @@ _PLURAL = {"m": "en", "f": "as", "n": "ur"}
 _FINITE = {("present", False): "it", ("present", True): "int", ("past", False): "ov", ("past", True): "oven"}
 
 # One row per (gender or plural), one column per case. As in German, endings repeat across the table,
-# so that an ending alone does not tell the case.
+# so that an ending does not determine the case.
 _CASES = ("nom", "acc", "dat")
 _DETERMINER = {
     "m": ("er", "en", "em"),
@@ -97,7 +97,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class Determiner:
-    """A determiner: source words for singular and plural (None where there is none) and the target stem."""
+    """A determiner: source words for singular and plural (None if missing) and the target stem."""
 
     singular: str | None
     plural: str | None
@@ -106,7 +106,7 @@ class Determiner:
     universal: str = "DET"
 
     def source(self, plural: bool) -> str | None:
-        """Return the source word, or None where the determiner lacks that number."""
+        """Return the source word, or None if the determiner has no such form."""
         return self.plural if plural else self.singular
 
     def target(self, agreement: str, case: str) -> str:
@@ -142,7 +142,7 @@ DETERMINERS = (
     Determiner("no", "no", "nil"),
 )
 
-# A preposition says by itself what its phrase belongs to: there is no attachment ambiguity.
+# The preposition determines the attachment of its phrase, which is therefore unambiguous.
 OF_NOUNS = (
     Preposition("of", "de", "dat"),
     Preposition("from", "ab", "dat"),
@@ -235,7 +235,7 @@ def names(kind: str) -> tuple[str, ...]:
 
 
 def transliterate(name: str) -> str:
-    """Return a name as the target language spells it: `Thewick` becomes `Tevik`.
+    """Return a name in the target language's spelling: `Thewick` becomes `Tevik`.
 
     Two-letter groups are replaced before single letters, from left to right.
     """

@@ -1,9 +1,9 @@
-"""What entails what: words that exclude each other, and where more words make a sentence stronger or weaker.
+"""Entailment: mutually exclusive words, and positions in which more words make a sentence stronger or weaker.
 
-A position works upwards (+1) if more words there say more ("a hungry dog barks" entails "a dog barks"), downwards
-(-1) if more words say less ("no dog barks" entails "no hungry dog barks"), and 0 where the sentence has several
-readings. This is the monotonicity of natural logic (MacCartney and Manning 2009, "An extended model of natural
-logic"). Scope is read from left to right; definite noun phrases take no part in it.
+A position is upward monotone (+1) if more words strengthen the sentence ("a hungry dog barks" entails "a dog barks"),
+downward monotone (-1) if they weaken it ("no dog barks" entails "no hungry dog barks"), and 0 if the sentence has
+several readings. This is the monotonicity of natural logic (MacCartney and Manning 2009, "An extended model of natural
+logic"). Scope is read from left to right; definite noun phrases have no scope.
 """
 
 from dataclasses import replace
@@ -38,12 +38,12 @@ _VERB_KINDS = ("transitive", "intransitive", "ditransitive", "clausal")
 
 
 def exclusive(word: str) -> tuple[str, ...]:
-    """Return the words of which none can be true together with this one, of the same thing at the same time."""
+    """Return the words that are incompatible with this one, for the same thing at the same time."""
     return _partners(_EXCLUSIVE).get(word, ())
 
 
 def unrelated(word: str, other: str) -> bool:
-    """Return whether one word says nothing about the other: they may hold together, neither follows from the other."""
+    """Return whether two words are logically independent: compatible, without entailment."""
     return word != other and other not in exclusive(word) and other not in _partners(_RELATED).get(word, ())
 
 
@@ -84,7 +84,7 @@ def _partners(groups: str) -> dict[str, tuple[str, ...]]:
 
 
 def nominal_at(sentence: Sentence, role: Role) -> Nominal | None:
-    """Return the nominal of the main clause in this role; that of `oblique` stands after its preposition."""
+    """Return the nominal of the main clause in this role; that of `oblique` follows its preposition."""
     found: Any = getattr(sentence.clause, role)
     return found.nominal if isinstance(found, PrepositionalPhrase) else found
 
@@ -121,7 +121,7 @@ def with_phrase(sentence: Sentence, role: Role, **parts: Any) -> Sentence:
 
 
 def is_definite(nominal: Nominal | None) -> bool:
-    """Return whether a nominal stands for known persons or things: a name, or a phrase with `the` or `this`."""
+    """Return whether a nominal refers to known persons or things: a name, or a phrase with `the` or `this`."""
     match nominal:
         case Name():
             return True
@@ -133,7 +133,7 @@ def is_definite(nominal: Nominal | None) -> bool:
 
 
 def negation(sentence: Sentence) -> Negation:
-    """Return what denies the main clause: `never`, or `no` before its subject or object."""
+    """Return the negations of the main clause: `never`, or `no` before its subject or object."""
     if sentence.clause.adverb == NEVER:
         return "never"
     for role, phrase in phrases(sentence).items():
@@ -143,19 +143,19 @@ def negation(sentence: Sentence) -> Negation:
 
 
 def direction(sentence: Sentence, role: Role) -> int:
-    """Return how the noun phrase in this role works on the sentence: +1, -1 or 0."""
+    """Return the monotonicity of the noun phrase in this role: +1, -1 or 0."""
     determiner = phrases(sentence)[role].determiner
     scope = 1 if role == "subject" else _scope_after_subject(sentence, role)
     if determiner in DEFINITE:
-        return max(scope, 0)  # what a definite phrase presupposes under a negation is left alone
+        return max(scope, 0)  # presuppositions of definite phrases under a negation are preserved
     if determiner is EVERY:
-        return 0  # "every hungry dog" is more than "every dog" too: that there is one
+        return 0  # "every hungry dog" also presupposes that there is one
     return -scope if determiner is NO else scope
 
 
 def event_direction(sentence: Sentence, part: str) -> int:
-    """Return how an added `adverb` or `oblique` works on the sentence: +1, -1 or 0."""
-    if part == "adverb":  # "often pulls no cart" is not denied by "often pulls a cart"
+    """Return the monotonicity of an added `adverb` or `oblique`: +1, -1 or 0."""
+    if part == "adverb":  # "often pulls no cart" does not contradict "often pulls a cart"
         return {"": 1, "subject": -1, "never": 0, "object": 0}[negation(sentence)]
     return -1 if negation(sentence) else 1
 
@@ -188,7 +188,7 @@ def _scope_after_subject(sentence: Sentence, role: Role) -> int:
 
 
 def _inner(sentence: Sentence) -> list[Nominal | None]:
-    """Return the nominals that may have neither `no` nor `every`: all but the phrases of subject and object."""
+    """Return the nominals that may have neither `no` nor `every`: all except the phrases of subject and object."""
     outer = (sentence.clause.subject, sentence.clause.object)
     inner: list[Nominal | None] = [nominal for nominal in outer if isinstance(nominal, Coordination)]
     inner += [one.modifier.nominal for one in outer if isinstance(one, NounPhrase) and one.modifier is not None]

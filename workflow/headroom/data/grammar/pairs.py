@@ -1,9 +1,9 @@
 """Pairs of sentences for three-way entailment, made by known edits: premise, hypothesis and label.
 
-A hypothesis is drawn first, without regard to the label, and only such that any label is possible. Then the
-premise is made from it: contradicted, changed or left as it is, according to the label, and made stronger by a
-few edits. What is stronger entails what it was made from, so the label follows from the edits, and a hypothesis
-alone tells nothing of its label. Read from the premise, the strengthening edits drop what they added.
+A hypothesis is drawn first, independent of the label, such that any label is possible. The premise is derived from
+it: contradicted, changed or kept, according to the label, and strengthened by a few edits. A stronger sentence
+entails its origin, so the label follows from the edits, and a hypothesis carries no information on its label. From the
+perspective of the premise, the strengthening edits are removals.
 """
 
 import random
@@ -14,10 +14,10 @@ from typing import Any
 
 from headroom.data.grammar import source
 from headroom.data.grammar.changes import changes, denials, exclusions
+from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import Edit, stronger, weaker
 from headroom.data.grammar.logic import descriptions, exclusive, is_plain, negation, phrases, unrelated
 from headroom.data.grammar.sample import FAR, NEAR, Domain, Sampler
-from headroom.data.grammar.spare_parts import SpareParts
 from headroom.data.grammar.tree import Sentence
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -26,12 +26,12 @@ _CONTENT = ("NOUN", "PROPN", "VERB", "ADJ", "ADV")
 
 @dataclass(frozen=True)
 class PairDomain:
-    """How the pairs of a domain look.
+    """Parameters of the pairs of a domain.
 
     Attributes:
-        domain: What hypotheses use, and how often; `longest` counts their words.
-        longest_premise: Words of the longest premise.
-        most: How many edits make a premise stronger, at most.
+        domain: The probabilities of hypotheses; `longest` is their maximum number of words.
+        longest_premise: Maximum number of words of premises.
+        most: Maximum number of strengthening edits.
     """
 
     domain: Domain
@@ -39,17 +39,17 @@ class PairDomain:
     most: int
 
 
-# hypotheses are short, premises get clauses of their own
+# hypotheses are short, premises get additional clauses
 _SHORT: dict[str, Any] = {"relative": 0.0, "fronted_clause": 0.0, "trailing_clause": 0.0}
 PAIR_DOMAINS = {
     "near": PairDomain(replace(NEAR, **_SHORT, name=0.0, adjective=0.2, oblique=0.2, longest=7), 11, most=1),
     "far": PairDomain(replace(FAR, **_SHORT, name=0.02, adjective=0.30, oblique=0.30, longest=10), 16, most=2),
 }
 _WEIGHTS = {("report", "clause"): 0.25, ("contradict", "verb"): 0.5, ("exchange", "noun"): 2.0}
-"""How often a kind of edit is taken; 1 for all others. The rare ones leave words in the premise that tell its label."""
+"""Weights of kinds of edits; 1 for all others. The rare ones leave words in the premise that reveal its label."""
 
 _DENIED = 0.25
-"""Share of hypotheses with a negation, and of contradictions that add one: so a negation alone tells no label."""
+"""Share of hypotheses with a negation, and of contradictions that add one: a negation does not reveal the label."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ class PairMaker:
     def __init__(self, *, domain: PairDomain, seed: str):
         self._domain = domain
         self._sentences = Sampler(domain=domain.domain, seed=seed).sentences()
-        self._parts = SpareParts(domain=domain.domain, seed=seed)
+        self._parts = DonorPhrases(domain=domain.domain, seed=seed)
         self._random = random.Random(f"{seed} pairs")
 
     def pairs(self) -> Iterator[SentencePair]:
-        """Yield pairs without end; of three in a row each has another label."""
+        """Yield pairs indefinitely; of three in a row each has another label."""
         while True:
             labels = list(LABELS)
             self._random.shuffle(labels)
@@ -94,10 +94,10 @@ class PairMaker:
             contraries = denials(sentence) if by_denial else exclusions(sentence)
             if contraries and (changes(sentence) or weaker(sentence)) and self._is_fit(sentence):
                 return sentence, contraries
-        raise AssertionError("a sampler does not end")
+        raise AssertionError("samplers are infinite")
 
     def _pair(self, label: str) -> SentencePair | None:
-        """Return a pair with this label, or None if chance gave none that is clear."""
+        """Return a pair with this label, or None if no unambiguous one was drawn."""
         hypothesis, contraries = self._hypothesis()
         core, done = hypothesis, []
         if label != "entailment":
@@ -139,20 +139,20 @@ def _is_clear(sentence: Sentence) -> bool:
 
 
 def _loss(core: Sentence, hypothesis: Sentence) -> int:
-    """Return 1 for a core shorter than the hypothesis, -1 for a longer one: so that all premises are as long."""
+    """Return 1 for a core shorter than the hypothesis, -1 for a longer one, to equalise the length of premises."""
     lengths = len(_words(core)), len(_words(hypothesis))
     return (lengths[0] < lengths[1]) - (lengths[0] > lengths[1])
 
 
 def _is_new(premise: Sentence, core: Sentence, hypothesis: Sentence) -> bool:
-    """Return whether the words that made the premise stronger than its core have nothing to do with the rest."""
+    """Return whether the strengthening words of the premise are unrelated to the other words."""
     old = {*_content(core), *_content(hypothesis)}
     new = set(_content(premise)) - set(_content(core))
     return all(unrelated(word, other) for word in new for other in old)
 
 
 def _from_premise(edit: Edit) -> str:
-    """Return the name of an edit as seen from the premise: what was added to it is dropped in the hypothesis."""
+    """Return the name of an edit seen from the premise: additions to it are removals in the hypothesis."""
     how = {"add": "drop", "drop": "add"}.get(edit.how, edit.how)
     return f"{how}-{edit.part}"
 

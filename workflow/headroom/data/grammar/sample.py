@@ -1,4 +1,4 @@
-"""Sentences at random: a domain and a seed give the same sentences in the same order, always."""
+"""Random sentences: a domain and a seed always give the same sentences in the same order."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,7 @@ from headroom.data.grammar import lexicon, tree
 
 @dataclass(frozen=True)
 class Domain:
-    """How often a domain uses what. All fields but the last are probabilities.
+    """The probabilities of a domain; the last field is the maximum length.
 
     `own` and `other` are the shares of words of the domain's own topic and of the other domain's topic; the
     rest are shared words. So the words of the far domain are known from training, but rare there.
@@ -65,7 +65,7 @@ class Sampler:
         self._random = random.Random(seed)
 
     def sentences(self) -> Iterator[tree.Sentence]:
-        """Yield sentences without end."""
+        """Yield sentences indefinitely."""
         while True:
             yield self._sentence()
 
@@ -126,7 +126,7 @@ class Sampler:
         return self._noun_phrase(kinds, relative=relative)
 
     def _simple(self, kinds: Sequence[str]) -> tree.NounPhrase | tree.Name:
-        """Return a name or a noun phrase that nothing follows."""
+        """Return a name or a noun phrase without postmodifiers."""
         if kinds[0] == "persons" and self._chance(self._domain.name):
             return self._name("person")
         return self._bare(kinds)
@@ -159,7 +159,7 @@ class Sampler:
         return tree.PrepositionalPhrase(preposition, self._simple(("persons", "animals", "things")))
 
     def _relative(self, phrase: tree.NounPhrase) -> tree.Relative:
-        """Return a relative clause about a noun phrase, with the gap that its pronoun fills."""
+        """Return a relative clause on a noun phrase, with the gap for its pronoun."""
         if self._chance(0.5):
             verb = self._verb("transitive")
             subject = self._nominal(_PEOPLE, relative=False)

@@ -1,6 +1,6 @@
-"""The source language: words in English order, with their Universal Dependencies, and these as CoNLL-U.
+"""The source language: words in English order, with Universal Dependencies, in the form of CoNLL-U.
 
-Every tree is projective: no fronting leaves its clause and no modifier is moved away from its noun.
+Every tree is projective: fronting stays within the clause, and modifiers are adjacent to their nouns.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from headroom.data.grammar.lexicon import AND, BE, THAT, TO, Plain
 
 @dataclass(eq=False)
 class Token:
-    """One word of a sentence with what CoNLL-U says of it; `governor` is None for the root."""
+    """One word of a sentence with its CoNLL-U fields; `governor` is None for the root."""
 
     form: str
     lemma: str
@@ -27,7 +27,7 @@ class Token:
 
 @dataclass(frozen=True)
 class _Phrase:
-    """Words in order and the one among them that the others depend on."""
+    """Words in order, and their head."""
 
     tokens: list[Token]
     head: Token

@@ -44,7 +44,7 @@ def _fronted(sentence: tree.Sentence) -> list[str]:
 
 
 def _verb(clause: tree.Clause) -> tuple[str, list[str]]:
-    """Return the finite verb and what closes the verb bracket: predicate and infinitive."""
+    """Return the finite verb and the right verb bracket: predicate and infinitive."""
     plural = clause.agreement == "plural"
     predicate = []
     if clause.predicate is not None:

@@ -1,8 +1,8 @@
-"""What a sentence says, before any word order: the common ground of both languages.
+"""The content of a sentence without word order, shared by both languages.
 
 The two realisations (`source`, `target`) read the same tree, so a sentence and its translation agree by
-construction. A tree is unambiguous by its parts: prepositions belong to nouns or to verbs, adverbs stand
-before their verb or open the sentence, and an oblique never follows a relative clause.
+construction. A tree is unambiguous by its parts: prepositions belong to nouns or to verbs, adverbs precede
+their verb or open the sentence, and an oblique never follows a relative clause.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Name:
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A noun with its determiner and what modifies it."""
+    """A noun with its determiner and modifiers."""
 
     noun: Noun
     determiner: Determiner
@@ -53,8 +53,8 @@ class Clause:
     """A verb with its arguments.
 
     `object`, `recipient`, `predicate` (with the copula) and `content` (with verbs of saying) depend on the
-    verb. In a relative clause the argument that the pronoun stands for is None; where that is the subject,
-    `gap` holds the noun phrase's agreement: a gender (m, f, n) or `plural`.
+    verb. In a relative clause the argument of the pronoun is None; if it is the subject,
+    `gap` is the noun phrase's agreement: a gender (m, f, n) or `plural`.
     """
 
     verb: Verb
@@ -71,7 +71,7 @@ class Clause:
 
     @property
     def agreement(self) -> str:
-        """What the verb and the predicate agree with: the subject's gender, or `plural`."""
+        """The agreement of the verb and the predicate: the subject's gender, or `plural`."""
         return self.gap if self.subject is None else agreement(self.subject)
 
 
@@ -93,7 +93,7 @@ class Subordinate:
 
 @dataclass(frozen=True)
 class Sentence:
-    """A main clause, what is fronted, and an adverbial clause after it."""
+    """A main clause, its fronted part, and an adverbial clause after it."""
 
     clause: Clause
     fronted: Plain | PrepositionalPhrase | Subordinate | None = None
@@ -101,7 +101,7 @@ class Sentence:
 
 
 def agreement(nominal: Nominal) -> str:
-    """Return what other words agree with: the gender of a singular (m, f, n), or `plural`."""
+    """Return the agreement of other words: the gender of a singular (m, f, n), or `plural`."""
     match nominal:
         case Coordination():
             return "plural"
@@ -112,5 +112,5 @@ def agreement(nominal: Nominal) -> str:
 
 
 def ends_in_clause(nominal: Nominal | None) -> bool:
-    """Return whether the last words of a nominal are a relative clause, the owner of what follows."""
+    """Return whether a nominal ends in a relative clause, to which later words would attach."""
     return isinstance(nominal, NounPhrase) and nominal.relative is not None

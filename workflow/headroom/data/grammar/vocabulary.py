@@ -1,9 +1,9 @@
 """The words of the invented language pair, as a table: kind, topic, and entries, the most frequent first (Zipf).
 
-One entry is `english=stem`, and after a dot what the translation needs to know besides: the gender of a
-noun (m, f, n) or the case that a transitive verb governs (acc, dat). The stems are made up; nothing in the
-English word gives its stem, gender or government. Persons are subjects of any verb, animals not of verbs of saying
-(clausal); things are seen, given and described; places are where things happen.
+One entry is `english=stem`, and after a dot additional information for the translation: the gender of a
+noun (m, f, n) or the case that a transitive verb governs (acc, dat). The stems are invented; the English word
+does not determine its stem, gender or government. Persons are subjects of any verb, animals not of verbs of saying
+(clausal); things are seen, given and described; places are locations.
 """
 
 import re

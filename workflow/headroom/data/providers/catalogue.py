@@ -1,4 +1,4 @@
-"""Public data of the catalogues: fetched from a mirror or by download, checked, and read as it was published."""
+"""Public data of the catalogues: fetched from a mirror or by download, verified, and read in the published format."""
 
 import gzip
 import logging
@@ -45,7 +45,7 @@ def parallel(settings: CatalogueCorpus, request: Request) -> ParallelSets:
 
 
 def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSets:
-    """Return a labelled data set of the catalogue after fetching the files that are needed."""
+    """Return a labelled data set of the catalogue after fetching the required files."""
     dataset = find_entry(LabelledDataset, settings.dataset, settings.far, request.catalogue)
     names = (*REQUIRED, *settings.far)
     files = dataset.files_of(names)
@@ -68,14 +68,14 @@ def trees(settings: CatalogueTreebank, request: Request) -> Trees:
 def fetch(
     file: PublishedFile, directory: Path | str, *, mirror: Path | str | None = None, patience: Patience = PATIENCE
 ) -> Path:
-    """Return the path of a catalogued file below `directory`, fetching it unless it is there already.
+    """Return the path of a catalogued file below `directory`, fetching it unless it exists.
 
-    The mirror is tried first: a directory, or the address of one, in which the file lies at `file.path`. A file in
-    a directory that is not the catalogued one is an error, so that a broken mirror does not go unnoticed.
+    The mirror is tried first: a directory, or the address of one, with the file at `file.path`. A file in a mirror
+    directory with another checksum is an error, so that a broken mirror does not go unnoticed.
 
     Raises:
-        HeadroomError: If the file cannot be had or its checksum is wrong; then nothing is left behind but what a
-            later call can go on from.
+        HeadroomError: If the file cannot be fetched or its checksum is wrong; then only a part that a later call can
+            resume is kept.
     """
     destination = Path(directory) / file.path
     if destination.is_file() and sha256(destination) == file.sha256:
@@ -93,15 +93,15 @@ def unpacked_lines(path: Path, file: PublishedFile) -> list[str]:
     r"""Return the lines of a fetched file, split at "\n" alone, unpacked if its name ends in .gz.
 
     Raises:
-        HeadroomError: If it cannot be unpacked, is not UTF-8, or has not the catalogued number of lines.
+        HeadroomError: If it cannot be unpacked, is not UTF-8, or differs from the catalogued number of lines.
     """
     try:
         with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as stream:
             lines = read_all(path, stream).decode("utf-8").removesuffix("\n").split("\n")
     except (*FAULTS, UnicodeDecodeError) as error:
-        raise HeadroomError(f"cannot unpack {path}: {error}") from error
+        raise HeadroomError(f"{path}: cannot unpack, {error}; remove the file to fetch it again") from error
     if file.lines is not None and len(lines) != file.lines:
-        raise HeadroomError(f"{path} has {len(lines)} lines, expected {file.lines}")
+        raise HeadroomError(f"{path}: {len(lines)} lines, expected {file.lines}; remove the file to fetch it again")
     return lines
 
 
@@ -110,11 +110,11 @@ def _copy(original: Path, file: PublishedFile, destination: Path) -> None:
         try:
             shutil.copyfile(original, temporary)
         except OSError as error:
-            raise HeadroomError(f"cannot read {original}: {error.strerror}") from error
+            raise HeadroomError(f"{original}: cannot read, {error.strerror}; check its permissions") from error
         found, size = sha256(temporary), temporary.stat().st_size
         if found != file.sha256:
             raise HeadroomError(
-                f"{original}: wrong checksum, expected sha256 {file.sha256} ({file.bytes} bytes), "
+                f"{original}: checksum mismatch, expected sha256 {file.sha256} ({file.bytes} bytes), "
                 f"found {found} ({size} bytes);\nreplace the file in the mirror, or remove it to download it"
             )
 
@@ -146,10 +146,17 @@ class Table:
             HeadroomError: If there is no such column.
         """
         if isinstance(wanted, str) and wanted not in self.header:
-            raise HeadroomError(f"{self.name}, line 1: no column '{wanted}' among {', '.join(self.header)}")
+            raise HeadroomError(
+                f"{self.name}, line 1: no column '{wanted}' in {', '.join(self.header)}; correct the catalogue"
+            )
         place = self.header.index(wanted) if isinstance(wanted, str) else wanted - 1
         if self.rows and place >= len(self.rows[0]):
-            raise HeadroomError(f"{self.name}, line {self.first_line}: {len(self.rows[0])} columns, no column {wanted}")
+            raise HeadroomError(
+                f"{self.name}, line {self.first_line}: {len(self.rows[0])} columns, no column "
+                f"{wanted}; "
+                "correct "
+                "the catalogue"
+            )
         return [row[place].strip() for row in self.rows]
 
 
@@ -157,7 +164,7 @@ def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -
     """Return the examples of one set of a catalogued data set, from fetched files by their path in the catalogue.
 
     Raises:
-        HeadroomError: If a file is not as the catalogue says; names the file, and the line if there is one.
+        HeadroomError: If a file differs from the catalogue entry; names the file, and the line if known.
     """
     wanted, columns = dataset.sets[name], dataset.columns_of(name)
     files = [(file, fetched[file.path]) for path in wanted.files for file in dataset.files if file.path == path]
@@ -170,12 +177,14 @@ def read_set(dataset: LabelledDataset, name: str, fetched: Mapping[str, Path]) -
             among = _listed(table, listed, dataset, fetched)
             taken = [place for place in taken if among[place] is keeps]
     if len(taken) != wanted.examples:
-        raise HeadroomError(f"{table.name}: {len(taken)} examples for {name}, expected {wanted.examples}")
+        raise HeadroomError(
+            f"{table.name}: {len(taken)} examples for {name}, expected {wanted.examples}; correct the catalogue"
+        )
     return text.taken(taken)
 
 
 def chosen_rows(count: int, rows: Rows) -> list[int]:
-    """Return which of `count` rows are taken, counted from 0, in order."""
+    """Return the indices of the selected rows, counted from 0, in order."""
     last = count if rows.last is None else min(rows.last, count)
     return [
         number - 1
@@ -186,12 +195,12 @@ def chosen_rows(count: int, rows: Rows) -> list[int]:
 
 
 def raw_lines(path: Path, file: PublishedFile, member: str | None = None) -> list[str]:
-    r"""Return the lines of a fetched file or of a member of an archive, split at "\n" alone, without a mark in front.
+    r"""Return the lines of a fetched file or of a member of an archive, split at "\n" only, without byte order mark.
 
-    A member is read and never written, so its name cannot lead anywhere.
+    A member is read in memory and never extracted, so its name cannot cause a path traversal.
 
     Raises:
-        HeadroomError: If the archive lacks the member, or the text is damaged, not UTF-8 or not as long as catalogued.
+        HeadroomError: If the member is missing, or the text is damaged, not UTF-8 or not of the catalogued length.
     """
     lines = unpacked_lines(path, file) if member is None else _member_lines(path, member)
     return [lines[0].removeprefix("\ufeff"), *lines[1:]]
@@ -202,9 +211,9 @@ def _member_lines(path: Path, member: str) -> list[str]:
         with zipfile.ZipFile(path) as archive, archive.open(member) as stream:
             text = read_all(path, stream).decode("utf-8")
     except KeyError as error:
-        raise HeadroomError(f"{path} has no member '{member}'") from error
-    except (zipfile.BadZipFile, *FAULTS, UnicodeDecodeError, RuntimeError) as error:  # the last for locked members
-        raise HeadroomError(f"cannot unpack '{member}' of {path}: {error}") from error
+        raise HeadroomError(f"{path}: no member '{member}'; correct the catalogue") from error
+    except (zipfile.BadZipFile, *FAULTS, UnicodeDecodeError, RuntimeError) as error:  # the last for encrypted members
+        raise HeadroomError(f"{path}: cannot unpack '{member}', {error}; remove the file to fetch it again") from error
     return text.removesuffix("\n").split("\n")
 
 
@@ -217,11 +226,16 @@ def _table(file: PublishedFile, path: Path, *, member: str | None = None, header
 
 
 def _aligned(files: Sequence[tuple[PublishedFile, Path]]) -> Table:
-    """Return files as the columns of one table; a tab inside a line stays where it is."""
+    """Return files as the columns of one table; tabs inside a line are kept."""
     columns = [raw_lines(path, file) for file, path in files]
     for (_, path), lines in zip(files, columns, strict=True):
         if len(lines) != len(columns[0]):
-            raise HeadroomError(f"{files[0][1]} has {len(columns[0])} lines but {path} has {len(lines)}")
+            raise HeadroomError(
+                f"{files[0][1]}: {len(columns[0])} lines, but {path} has {len(lines)}; remove the "
+                "files "
+                "to "
+                "fetch them again"
+            )
     return Table(" + ".join(str(path) for _, path in files), [], [list(row) for row in zip(*columns, strict=True)])
 
 
@@ -232,7 +246,7 @@ def _examples(table: Table, columns: Columns) -> LabelledText:
 
 
 def _listed(table: Table, listed: Identifiers, dataset: LabelledDataset, fetched: Mapping[str, Path]) -> list[bool]:
-    """Return of each row whether its identifiers are in the list."""
+    """Return for each row whether its identifiers are in the list."""
     file = next(file for file in dataset.files if file.path == listed.file)
     names = {tuple(field.strip() for field in row) for row in _table(file, fetched[file.path]).rows}
     return [key in names for key in zip(*(table.column(column) for column in listed.columns), strict=True)]

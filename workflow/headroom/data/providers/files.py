@@ -1,4 +1,4 @@
-"""Text and trees of one's own: files that are checked and taken as they are."""
+"""Text and trees of the user: local files, validated and copied unchanged."""
 
 from headroom.core.files import read_lines
 from headroom.data.corpora import Request

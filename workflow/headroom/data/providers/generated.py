@@ -14,7 +14,7 @@ LANGUAGES = ("generated English", "invented language")
 
 @dataclass(frozen=True)
 class TreebankPair(ParallelText):
-    """Pairs, and the dependency trees of their source sentences, which are written to a `.conllu` of the set."""
+    """Pairs, and the dependency trees of their source sentences, which are written to `<set>.conllu`."""
 
     trees: list[list[source.Token]]
 
@@ -39,7 +39,7 @@ def generate_sets(settings: GeneratedCorpus) -> dict[str, TreebankPair]:
 
 
 def _draw(seed: str, topic: str, count: int, seen: set[str]) -> TreebankPair:
-    """Draw sentences that are new and not too long, and add them to those seen."""
+    """Draw new sentences within the length limit, and add them to `seen`."""
     domain = DOMAINS[topic]
     found = TreebankPair([], [], [])
     for sentence in Sampler(domain=domain, seed=seed).sentences():

@@ -12,7 +12,7 @@ from headroom.settings.labelled import GeneratedPairs, GeneratedTreebank
 
 @dataclass(frozen=True)
 class PairSet(LabelledText):
-    """Pairs, and the edits of each, separated by spaces: a line each in the `.edits` of the set."""
+    """Pairs, and the edits of each, which are written to `<set>.edits`, a line each, separated by spaces."""
 
     edits: list[str]
 
@@ -32,7 +32,7 @@ def labelled(settings: GeneratedPairs, _request: Request) -> LabelledSets:
 
 
 def trees(settings: GeneratedTreebank, request: Request) -> Trees:
-    """Return trees of new premises of the training domain, none twice, from a stream of random numbers of their own."""
+    """Return trees of new premises of the training domain, none twice, from a separate stream of random numbers."""
     found: dict[str, list[source.Token]] = {}
     for pair in PairMaker(domain=PAIR_DOMAINS["near"], seed=f"{request.seed} treebank pairs").pairs():
         if len(found) == settings.sentences:
@@ -49,7 +49,7 @@ def generate_pair_sets(settings: GeneratedPairs) -> dict[str, PairSet]:
 
 
 def _draw(seed: str, topic: str, count: int, seen: set[str]) -> PairSet:
-    """Draw pairs whose premises are new, of three in a row one of each label, and add these to those seen."""
+    """Draw pairs with new premises, of three in a row one of each label, and add the premises to `seen`."""
     wanted = set(LABELS)
     found = PairSet([], second := [], [], [])
     for pair in PairMaker(domain=PAIR_DOMAINS[topic], seed=seed).pairs():

@@ -1,4 +1,4 @@
-"""Data sets of the Hugging Face Hub, by the library `datasets`, told not to wait for a Hub that does not answer."""
+"""Data sets of the Hugging Face Hub, by the library `datasets`, offline if the Hub is unreachable."""
 
 import importlib
 import logging
@@ -17,13 +17,13 @@ from headroom.settings.labelled import HubCorpus, check_task
 from headroom.settings.parallel import ParallelHubCorpus
 
 TIMEOUT = 10.0
-"""Seconds without an answer after which the Hub is out of reach."""
+"""Seconds without an answer after which the Hub counts as unreachable."""
 
 _log = logging.getLogger(__name__)
 
 
 def parallel(settings: ParallelHubCorpus, _request: Request) -> ParallelSets:
-    """Load every set. Pairs with an empty side are left out, and a warning counts them.
+    """Load every set. Pairs with an empty side are skipped, and a warning counts them.
 
     Raises:
         HeadroomError: If the library, the network, the data set, a split, the column or a language is missing;
@@ -36,7 +36,7 @@ def parallel(settings: ParallelHubCorpus, _request: Request) -> ParallelSets:
 
 
 def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
-    """Load every set. Examples without a label or with an empty sentence are left out, and a warning counts them.
+    """Load every set. Examples without a label or with an empty sentence are skipped, and a warning counts them.
 
     Raises:
         HeadroomError: If the library, the network, the data set, a split or a column is missing, or if labels and
@@ -50,7 +50,7 @@ def labelled(settings: HubCorpus, _request: Request) -> LabelledSets:
 
 
 def _tables(settings: ParallelHubCorpus | HubCorpus, way_out: str) -> dict[str, Any]:
-    """Return every set as the library gives it; `way_out` is what else a user can do, for messages."""
+    """Return every set in the library's form; `way_out` is the alternative for users, for messages."""
     library = _library(settings.dataset, way_out)
     tables = {}
     for name, split in settings.splits.items():
@@ -58,11 +58,11 @@ def _tables(settings: ParallelHubCorpus | HubCorpus, way_out: str) -> dict[str, 
             tables[name] = library.load_dataset(
                 settings.dataset, settings.name, revision=settings.revision, split=split
             )
-        except Exception as error:  # of many kinds: network, cache, name, configuration, split, format
+        except Exception as error:  # of many types: network, cache, name, configuration, split, format
             full_name = settings.dataset if settings.name is None else f"{settings.dataset} ({settings.name})"
             reason = " ".join(str(error).split())[:200] or type(error).__name__
             raise HeadroomError(
-                f"key dataset: cannot load {full_name}, split {split}, from the Hugging Face Hub: {reason}; {way_out}"
+                f"key dataset: cannot load {full_name}, split {split}, from the Hugging Face Hub, {reason}; {way_out}"
             ) from error
     return tables
 
@@ -72,21 +72,21 @@ def _licence(tables: dict[str, Any]) -> str:
 
 
 def _library(dataset: str, way_out: str) -> Any:
-    """Return the library, set to read only its cache if the Hub does not answer.
+    """Return the library, restricted to its cache if the Hub does not answer.
 
-    By itself it would try again for minutes where a network swallows what is sent.
+    Without the restriction it would retry for minutes on networks that drop packets.
 
     Raises:
         HeadroomError: If the library is not installed.
     """
     if not hub_answers():
-        _log.warning("the Hugging Face Hub does not answer: looking for %s in the cache", dataset)
+        _log.warning("Hugging Face Hub: no answer; reading %s from the cache", dataset)
         os.environ["HF_HUB_OFFLINE"] = "1"  # read when the library is imported; this process only
     try:
         return importlib.import_module("datasets")  # optional, and slow to import
     except ImportError as error:
         raise HeadroomError(
-            f"key dataset: {dataset} needs the library 'datasets' ({error}): install it, or {way_out}"
+            f"key dataset: {dataset} needs the library 'datasets' ({error}); install it, or {way_out}"
         ) from error
 
 
@@ -101,7 +101,9 @@ def hub_answers() -> bool:
 
 def _column(table: Any, column: str, key: str, dataset: str) -> list[Any]:
     if column not in table.column_names:
-        raise HeadroomError(f"key {key}: {dataset} has no column '{column}', but {', '.join(table.column_names)}")
+        raise HeadroomError(
+            f"key {key}: {dataset} has no column '{column}'; choose one of {', '.join(table.column_names)}"
+        )
     return list(table[column])
 
 
@@ -114,13 +116,13 @@ def _pairs(settings: ParallelHubCorpus, name: str, table: Any) -> ParallelText:
     for key, language in zip(("source_language", "target_language"), languages, strict=True):
         if language not in known:
             raise HeadroomError(
-                f"key {key}: column '{settings.column}' of {dataset} has no text in '{language}', "
-                f"but {', '.join(known) or 'none'}"
+                f"key {key}: column '{settings.column}' of {dataset} has no text in '{language}'; "
+                f"choose one of {', '.join(known) or 'none'}"
             )
     pairs = [tuple(_plain(row[side]) for side in languages) for row in rows]
     whole = [pair for pair in pairs if all(pair)]
     if len(whole) < len(pairs):
-        _log.warning("left out %d of %d pairs of %s: a side is empty", len(pairs) - len(whole), len(pairs), name)
+        _log.warning("skipped %d of %d pairs of %s: a side is empty", len(pairs) - len(whole), len(pairs), name)
     text = ParallelText([source for source, _ in whole], [target for _, target in whole])
     return checked(text, f"{name}.source", f"{name}.target")
 
@@ -138,7 +140,9 @@ def _labels(settings: HubCorpus, table: Any) -> tuple[str, ...]:
     if not labels:
         raise HeadroomError(f"key labels: {settings.dataset} does not name its labels; list them in this key")
     if own and len(labels) != len(own):
-        raise HeadroomError(f"key labels: {len(labels)} names, but {settings.dataset} has {len(own)}: {', '.join(own)}")
+        raise HeadroomError(
+            f"key labels: {len(labels)} names for {len(own)} labels of {settings.dataset}; name {', '.join(own)}"
+        )
     try:
         check_task(labels, settings.metrics)
     except ValueError as error:
@@ -160,7 +164,7 @@ def _text(settings: HubCorpus, name: str, table: Any, labels: Sequence[str]) -> 
             f"key {name}: split {settings.splits[name]} of {settings.dataset} has no labels; name another split"
         )
     if len(whole) < len(names):
-        _log.warning("left out %d of %d examples of %s: no label or no text", len(names) - len(whole), len(names), name)
+        _log.warning("skipped %d of %d examples of %s: no label or no text", len(names) - len(whole), len(names), name)
     return LabelledText.of(([str(side[n]) for n in whole] for side in sides), [str(names[n]) for n in whole])
 
 
@@ -172,4 +176,6 @@ def _label(value: Any, labels: Sequence[str], place: str) -> str | None:
         return labels[value]
     if value in labels:
         return str(value)
-    raise HeadroomError(f"key labels: {place}: the label '{value}' is not among {', '.join(labels)}")
+    raise HeadroomError(
+        f"key labels: {place} contains the label '{value}'; the declared labels are {', '.join(labels)}"
+    )

@@ -16,7 +16,7 @@ from headroom.data.parallel import ParallelSets, ParallelText, checked
 from headroom.settings.parallel import SacrebleuCorpus
 
 TIMEOUT = 30.0
-"""Seconds without an answer after which a download has failed; the library would wait for ever."""
+"""Timeout of a download in seconds; the library has none."""
 
 _log = logging.getLogger(__name__)
 
@@ -32,10 +32,10 @@ def parallel(settings: SacrebleuCorpus, _request: Request) -> ParallelSets:
 def load_test_sets(settings: SacrebleuCorpus) -> dict[str, ParallelText]:
     """Return every set by its name in a corpus: choose, check, test, far domains.
 
-    Pairs with an empty side are left out, and a warning counts them.
+    Pairs with an empty side are skipped, and a warning counts them.
 
     Raises:
-        HeadroomError: If sacrebleu does not know a set or the pair, or if a set cannot be downloaded; names the key.
+        HeadroomError: If sacrebleu has no such set or pair, or if a set cannot be downloaded; names the key.
     """
     for key, name in settings.named_sets.items():
         if name not in sacrebleu.DATASETS:
@@ -43,7 +43,9 @@ def load_test_sets(settings: SacrebleuCorpus) -> dict[str, ParallelText]:
                 f"key {key}: sacrebleu {sacrebleu.__version__} has no test set '{name}'; `sacrebleu --list` shows all"
             )
         if settings.pair not in (pairs := sacrebleu.get_langpairs_for_testset(name)):
-            raise HeadroomError(f"key pair: the test set {name} has no {settings.pair}, but {', '.join(sorted(pairs))}")
+            raise HeadroomError(
+                f"key pair: the test set {name} has no {settings.pair}; choose one of {', '.join(sorted(pairs))}"
+            )
     return {key.removeprefix("far."): _read(key, name, settings.pair) for key, name in settings.named_sets.items()}
 
 
@@ -51,7 +53,7 @@ def _read(key: str, name: str, pair: str) -> ParallelText:
     place = Path(sacrebleu.SACREBLEU_DIR) / name
     files = _files(key, name, pair, place)
     if len(files) != 2:
-        raise HeadroomError(f"key {key}: {name} has {len(files) - 1} references; choose a set that has one")
+        raise HeadroomError(f"key {key}: {name} has {len(files) - 1} references; choose a set with one")
     source, target = ([line.strip() for line in read_lines(file)] for file in files)
     if len(source) != len(target):
         raise HeadroomError(
@@ -60,28 +62,28 @@ def _read(key: str, name: str, pair: str) -> ParallelText:
         )
     pairs = [both for both in zip(source, target) if all(both)]
     if len(pairs) < len(source):
-        _log.warning("left out %d of %d pairs of %s: a side is empty", len(source) - len(pairs), len(source), name)
+        _log.warning("skipped %d of %d pairs of %s: a side is empty", len(source) - len(pairs), len(source), name)
     text = ParallelText([first for first, _ in pairs], [second for _, second in pairs])
     return checked(text, *map(str, files))
 
 
 def _files(key: str, name: str, pair: str, place: Path) -> list[str]:
-    """Return the files of a set, the source first, downloaded if need be.
+    """Return the files of a set, the source first, downloaded if necessary.
 
-    What a download that failed or was killed leaves behind is removed: the library would take it for whole.
+    Remains of failed or killed downloads are removed: the library would treat them as complete.
     """
     left_over = (place / "raw").exists()
     try:
         with _timeout():
             return [sacrebleu.get_source_file(name, pair), *sacrebleu.get_reference_files(name, pair)]
-    except (Exception, SystemExit) as error:  # of many libraries; and it exits when a checksum is wrong
+    except (Exception, SystemExit) as error:  # of many libraries; sacrebleu exits on a checksum mismatch
         shutil.rmtree(place / "raw", ignore_errors=True)
         if left_over and not (place / "raw").exists():
             return _files(key, name, pair, place)
-        reason = "wrong checksum" if isinstance(error, SystemExit) else " ".join(str(error).split())[-160:]
+        reason = "checksum mismatch" if isinstance(error, SystemExit) else " ".join(str(error).split())[-160:]
         raise HeadroomError(
-            f"key {key}: sacrebleu cannot download {name} ({pair}): {reason or type(error).__name__};\n"
-            f"check the network, or copy {place} from a machine that has it (the variable SACREBLEU moves it)"
+            f"key {key}: sacrebleu cannot download {name} ({pair}), {reason or type(error).__name__};\n"
+            f"check the network, or copy {place} from another machine (the variable SACREBLEU sets its location)"
         ) from error
 
 

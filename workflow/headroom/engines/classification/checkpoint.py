@@ -1,7 +1,7 @@
-"""Directories in the Hub's format: read as data, never as code, and written whole.
+"""Directories in the Hub's format: read without executing code, and written atomically.
 
-A directory holds `config.json`, `model.safetensors` and a tokenizer. A sliced model has a descriptor besides,
-`headroom.json`, that says which heads are gone: {"removed": "E1:3 E2:1"}.
+A directory holds `config.json`, `model.safetensors` and a tokenizer. A sliced model also has a descriptor,
+`headroom.json`, of the removed heads: {"removed": "E1:3 E2:1"}.
 """
 
 import glob
@@ -31,16 +31,16 @@ DESCRIPTOR = "headroom.json"
 _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 _UNUSED = re.compile(r"(.*\.)?(pooler\..*|position_ids|token_type_ids)|(cls|lm_head|qa_outputs)\..*")
-"""Tensors of pretraining, which classifiers do not use and the Hub's checkpoints often carry along."""
+"""Tensors of pretraining, which classifiers do not use but the Hub's checkpoints often contain."""
 
 
 def build_classifier(directory: Path | str, attention: str) -> Any:
     """Return the classifier that a directory's `config.json` describes, in float32, with weights not yet loaded.
 
-    `attention` is `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
+    `attention` is `sdpa` or `eager`; a model without `sdpa` uses `eager`.
 
     Raises:
-        HeadroomError: If there is no such file, or it does not describe a classifier that transformers has.
+        HeadroomError: If there is no such file, or it does not describe a classifier of transformers.
     """
     configuration = read_configuration(Path(directory))
     path = Path(directory) / CONFIGURATION
@@ -49,8 +49,8 @@ def build_classifier(directory: Path | str, attention: str) -> Any:
         raise HeadroomError(f"{path}: {', '.join(named)} is not a sequence classifier; fine-tune it first")
     if configuration.num_labels < 2 or configuration.problem_type not in (None, "single_label_classification"):
         raise HeadroomError(
-            f"{path}: not a classifier into one of several classes "
-            f"(num_labels {configuration.num_labels}, problem_type {configuration.problem_type})"
+            f"{path}: not a single-label classifier (num_labels {configuration.num_labels}, "
+            f"problem_type {configuration.problem_type}); fine-tune one with at least two labels"
         )
     architecture: Any = MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING[type(configuration)]
     backend = attention if architecture._supports_sdpa else "eager"
@@ -58,46 +58,46 @@ def build_classifier(directory: Path | str, attention: str) -> Any:
         return transformers.AutoModelForSequenceClassification.from_config(
             configuration, dtype=torch.float32, attn_implementation=backend
         )
-    except Exception as error:  # configurations are checked in many places
-        raise HeadroomError(f"{path} does not describe a model that can be built ({first_line(error)})") from error
+    except Exception as error:  # configurations are validated in many places
+        raise HeadroomError(f"{path}: cannot build the model ({first_line(error)}); correct the file") from error
 
 
 def read_tokenizer(directory: Path | str) -> Any:
-    """Return the tokenizer of a directory, without settings of earlier calls: cutting and padding are the caller's.
+    """Return the tokenizer of a directory, without truncation and padding settings of earlier calls.
 
     Raises:
-        HeadroomError: If there is none or it cannot be read.
+        HeadroomError: If it is missing or cannot be read.
     """
     directory = Path(directory)
     if not any(path for pattern in _TOKENIZERS for path in directory.glob(pattern)):
-        raise HeadroomError(f"no tokenizer in {directory}: expected one of {', '.join(_TOKENIZERS)}")
+        raise HeadroomError(f"{directory}: no tokenizer; add one of {', '.join(_TOKENIZERS)}")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(
             directory, local_files_only=True, trust_remote_code=False
         )
     except Exception as error:  # tokenizers raise many types for damaged files
-        raise HeadroomError(f"the tokenizer in {directory} cannot be read ({first_line(error)})") from error
+        raise HeadroomError(f"{directory}: cannot read the tokenizer ({first_line(error)}); copy it again") from error
     return plain(tokenizer)
 
 
 def read_removed(directory: Path | str) -> str:
-    """Return the profile of the heads that a directory's model has lost; HeadroomError if that is damaged."""
+    """Return the profile of the removed heads of a directory's model; HeadroomError if the descriptor is damaged."""
     path = Path(directory) / DESCRIPTOR
     if not path.exists():
         return ""
     try:
         removed = json.loads(path.read_bytes())["removed"]
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HeadroomError(f'{path} is damaged: expected {{"removed": "E1:3 E2:1"}}') from error
+        raise HeadroomError(f'{path}: damaged; write e.g. {{"removed": "E1:3 E2:1"}}') from error
     return str(removed)
 
 
 def load_weights(model: Any, directory: Path | str) -> None:
-    """Fill a model with a directory's weights: all of its tensors, each in its shape.
+    """Load a directory's weights into a model: all tensors, each of matching shape.
 
     Raises:
-        HeadroomError: If the file is missing or damaged, lacks the classification head or another tensor, or has
-            tensors that the model lacks.
+        HeadroomError: If the file is missing or damaged, has no classification head, or its tensors differ from
+            those of the model.
     """
     path = Path(directory) / WEIGHTS
     state = {_modern(name): tensor for name, tensor in _read_weights(path).items()}
@@ -106,44 +106,51 @@ def load_weights(model: Any, directory: Path | str) -> None:
     extra = [name for name in state if name not in wanted and not _UNUSED.fullmatch(name)]
     encoder = f"{model.base_model_prefix}."
     if missing and all(not name.startswith(encoder) or name.removeprefix(encoder) in state for name in missing):
-        raise HeadroomError(
-            f"{path} has no classification head ({missing[-1]} is missing): fine-tune the encoder first"
-        )
+        raise HeadroomError(f"{path}: no classification head ({missing[-1]} is missing); fine-tune the encoder first")
     if missing:
-        raise HeadroomError(f"{path} lacks {len(missing)} tensors of the model in {CONFIGURATION}, e.g. {missing[0]}")
+        raise HeadroomError(
+            f"{path}: {len(missing)} tensors of {CONFIGURATION} are missing, e.g. {missing[0]}; copy the model again"
+        )
     if extra:
-        raise HeadroomError(f"{path} has {len(extra)} tensors that {CONFIGURATION} does not know of, e.g. {extra[0]}")
+        raise HeadroomError(
+            f"{path}: {len(extra)} tensors are not in {CONFIGURATION}, e.g. {extra[0]}; copy the model again"
+        )
     for name, tensor in wanted.items():
         if state[name].shape != tensor.shape:
             shapes = f"{list(state[name].shape)} instead of {list(tensor.shape)}"
-            raise HeadroomError(f"{path} does not fit {CONFIGURATION} and {DESCRIPTOR}: {name} has the shape {shapes}")
+            raise HeadroomError(
+                f"{path}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape "
+                f"{shapes}; "
+                "copy "
+                "the model again"
+            )
     model.load_state_dict({name: state[name] for name in wanted})
 
 
 def save_classifier(directory: Path | str, *, model: Any, tokenizer: Any, removed: str) -> None:
-    """Write a model, its tokenizer and what was removed; equal models give equal bytes. See `atomic_directory`."""
+    """Write a model, its tokenizer and its removed heads; equal models give equal bytes. See `atomic_directory`."""
     state = {name: tensor.detach().cpu().contiguous() for name, tensor in model.state_dict().items()}
     with atomic_directory(directory) as temporary:
         model.config.save_pretrained(temporary)
         plain(tokenizer).save_pretrained(temporary)
         save_file(state, temporary / WEIGHTS, metadata={"format": "pt"})
-        shutil.copymode(temporary / CONFIGURATION, temporary / WEIGHTS)  # otherwise no one else could read it
+        shutil.copymode(temporary / CONFIGURATION, temporary / WEIGHTS)  # otherwise readable by its owner only
         write_lines(temporary / DESCRIPTOR, [json.dumps({"removed": removed})])
 
 
 @contextmanager
 def atomic_directory(path: Path | str) -> Iterator[Path]:
-    """Yield a temporary directory beside `path` that takes its place when the block ends without an error.
+    """Yield a temporary sibling directory that replaces `path` when the block ends without an error.
 
-    It replaces an empty directory and one written by `save_classifier`; for others, and where it cannot be written,
-    HeadroomError is raised. What a killed process left beside it is removed.
+    It replaces an empty directory and one written by `save_classifier`; for others, and if it cannot be written,
+    HeadroomError is raised. Temporary directories of killed processes are removed.
     """
     path = Path(path)
     temporary = None
     try:
         with writing(path):
             if path.exists() and not (path.is_dir() and ((path / DESCRIPTOR).is_file() or not any(path.iterdir()))):
-                raise HeadroomError(f"{path} exists and is no model written by this project; choose another directory")
+                raise HeadroomError(f"{path}: exists and was not written by this project; choose another directory")
             path.parent.mkdir(parents=True, exist_ok=True)
             for left in path.parent.glob(f".{glob.escape(path.name)}.????????"):
                 shutil.rmtree(left)
@@ -163,34 +170,34 @@ def atomic_directory(path: Path | str) -> Iterator[Path]:
 
 
 def read_configuration(directory: Path) -> Any:
-    """Return the configuration in a directory; raise HeadroomError if there is none, or none of a classifier."""
+    """Return the configuration in a directory; raise HeadroomError if it is missing or not one of a classifier."""
     if not directory.is_dir():
-        raise HeadroomError(f"no model at {directory}: expected a directory with {CONFIGURATION} and {WEIGHTS}")
+        raise HeadroomError(f"{directory}: no model; give a directory with {CONFIGURATION} and {WEIGHTS}")
     path = directory / CONFIGURATION
     if not path.is_file():
-        raise HeadroomError(f"no {CONFIGURATION} in {directory}: expected a model in the Hub's directory format")
+        raise HeadroomError(f"{directory}: no {CONFIGURATION}; give a model in the Hub's directory format")
     try:
         found = transformers.AutoConfig.from_pretrained(directory, local_files_only=True, trust_remote_code=False)
     except Exception as error:  # OSError, ValueError, KeyError, and those of the configurations themselves
         raise HeadroomError(
-            f"{path} is damaged or of a type that transformers does not know ({first_line(error)})"
+            f"{path}: damaged, or of a type unknown to transformers ({first_line(error)}); copy it again"
         ) from error
     if type(found) not in MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING:
-        raise HeadroomError(f"{path}: transformers has no sequence classifier for model type '{found.model_type}'")
+        raise HeadroomError(
+            f"{path}: transformers has no sequence classifier of type '{found.model_type}'; give another model"
+        )
     return found
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
     if not path.is_file():
-        raise HeadroomError(
-            f"no {path.name} in {path.parent}: pickled or split weights are not read; save them as safetensors"
-        )
+        raise HeadroomError(f"{path.parent}: no {path.name}; save pickled or split weights as one safetensors file")
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
-        raise HeadroomError(f"{path} is truncated or not in safetensors' format; copy it again") from error
+        raise HeadroomError(f"{path}: truncated, or not in safetensors' format; copy it again") from error
 
 
 def _modern(name: str) -> str:
-    """Return a tensor's name, with the names that layer normalisation had in the first BERT checkpoints replaced."""
+    """Return a tensor's name, with the layer normalisation names of the first BERT checkpoints replaced."""
     return name.replace("LayerNorm.gamma", "LayerNorm.weight").replace("LayerNorm.beta", "LayerNorm.bias")

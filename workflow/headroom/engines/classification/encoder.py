@@ -1,4 +1,4 @@
-"""The encoder that a classifier starts from: one directory in the Hub's format, whatever its source."""
+"""The initial encoder of a classifier: one directory in the Hub's format for all sources."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ from headroom.engines.classification.sites import (
 from headroom.settings.models import NewEncoder, SelfAttentiveEncoder
 
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json")
-_LEAST_COVERED = 0.9  # share of the embedding's rows that have a piece; all known encoders have more than 0.99
+_LEAST_COVERED = 0.9  # share of embedding rows with a piece; all known encoders have more than 0.99
 
 
 @dataclass(frozen=True)
@@ -48,15 +48,15 @@ class StartingPoint:
     """An encoder before fine-tuning."""
 
     config: PreTrainedConfig  # with the task's labels
-    tokenizer: PreTrainedTokenizerBase  # its `model_max_length` is the longest input that the encoder can read
-    weights: Mapping[str, Tensor] | None  # of the encoder without any head, by name; None if they are to be fresh
+    tokenizer: PreTrainedTokenizerBase  # its `model_max_length` is the maximum input length of the encoder
+    weights: Mapping[str, Tensor] | None  # of the encoder without any head, by name; None for new weights
 
 
 def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence[str]) -> StartingPoint:
-    """Return a BERT to be trained from fresh weights, with a vocabulary learned from sentences.
+    """Return a BERT with new weights and a vocabulary learned from sentences.
 
     Raises:
-        HeadroomError: If the vocabulary has no room for the characters of the text.
+        HeadroomError: If the vocabulary is smaller than the set of characters of the text.
     """
     pieces = learn_wordpieces(sentences, settings.vocabulary)
     tokenizer = BertTokenizer(vocab=pieces, model_max_length=POSITIONS)
@@ -76,11 +76,11 @@ def new_encoder(settings: NewEncoder, sentences: Sequence[str], labels: Sequence
 
 
 def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
-    """Return the encoder in a directory, without the head that it may have.
+    """Return the encoder in a directory, without any classification head.
 
     Raises:
-        HeadroomError: If the directory lacks a file, its parts do not belong together, or its attention is not
-            one that this project knows.
+        HeadroomError: If a file is missing, the files do not belong together, or the kind of attention is not
+            supported.
     """
     config = with_labels(read_configuration(directory), labels)
     _check_files(directory)
@@ -90,8 +90,8 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
     if not tokenizer.is_fast:
         raise HeadroomError(f"{directory}: the tokenizer has no fast form; make a tokenizer.json of it")
     check_tokenizer(tokenizer, model, directory, covered=_LEAST_COVERED)
-    find_sites(model)  # refuses attention that it does not know
-    tokenizer.model_max_length = min(tokenizer.model_max_length, longest_input(model))  # some say 10^30
+    find_sites(model)  # raises for unsupported attention
+    tokenizer.model_max_length = min(tokenizer.model_max_length, longest_input(model))  # some have 10^30
     model.config.architectures = [type(model).__name__]
     absent = {*report["missing_keys"]}
     weights = {name: value for name, value in _encoder_state(model).items() if name not in absent}
@@ -99,7 +99,7 @@ def pretrained_encoder(directory: Path, labels: Sequence[str]) -> StartingPoint:
 
 
 def write_encoder(start: StartingPoint, output: Path) -> None:
-    """Write the files of an encoder; `config.json` comes last, and without it the directory is no model."""
+    """Write the files of an encoder; `config.json` is written last and marks the directory as complete."""
     with writing(output):
         output.mkdir(parents=True, exist_ok=True)
         for name in MODEL_FILES:
@@ -118,7 +118,7 @@ def write_encoder(start: StartingPoint, output: Path) -> None:
 
 
 def with_labels(config: PreTrainedConfig, labels: Sequence[str]) -> PreTrainedConfig:
-    """Return the configuration, made one of a classifier of these labels."""
+    """Return the configuration, changed to that of a classifier of these labels."""
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: index for index, label in enumerate(labels)}
     config.problem_type = "single_label_classification"
@@ -131,14 +131,14 @@ def _check_files(directory: Path) -> None:
     pickled = [name for name in _PICKLES if (directory / name).is_file()]
     if pickled:
         raise HeadroomError(
-            f"{directory} has its weights only as a pickle ({pickled[0]}), which can run code when it is read\n"
-            f"load it where you trust it and call model.save_pretrained(...), which writes {WEIGHTS}"
+            f"{directory}: the weights are a pickle ({pickled[0]}), which can execute code;\n"
+            f"load it in a trusted environment and call model.save_pretrained(...), which writes {WEIGHTS}"
         )
-    raise HeadroomError(f"{directory} has no weights: {WEIGHTS} is missing")
+    raise HeadroomError(f"{directory}: no weights; add {WEIGHTS}")
 
 
 def _load_model(directory: Path, config: PreTrainedConfig) -> tuple[PreTrainedModel, dict[str, Any]]:
-    """Return a classifier in float32, and which of its weights the directory had."""
+    """Return a classifier in float32, and the names of the weights in the directory."""
     try:
         return AutoModelForSequenceClassification.from_pretrained(
             directory,
@@ -151,24 +151,28 @@ def _load_model(directory: Path, config: PreTrainedConfig) -> tuple[PreTrainedMo
             output_loading_info=True,
         )
     except Exception as error:  # transformers raises many types for damaged files
-        raise HeadroomError(f"{directory}: transformers cannot load the model ({first_line(error)})") from error
+        raise HeadroomError(
+            f"{directory}: transformers cannot load the model ({first_line(error)}); copy it again"
+        ) from error
 
 
 def _check_weights(directory: Path, model: PreTrainedModel, report: Mapping[str, Any]) -> None:
-    """Refuse weights that do not belong to the configuration. Heads may differ, and the pooler may be missing."""
+    """Raise for weights that do not match the configuration. Heads may differ, and the pooler may be missing."""
     mine, prefix = _encoder_state(model), model.base_model_prefix + "."
     parts = {name for name, _ in model.base_model.named_children()}
-    fault = f"{directory}: {WEIGHTS} does not belong to {CONFIGURATION}"
+    fault = f"{directory}: {WEIGHTS} does not match {CONFIGURATION}"
     for name, found, expected in sorted(report["mismatched_keys"]):
         if name in mine:
-            raise HeadroomError(f"{fault}: {name} is {tuple(found)}, expected {tuple(expected)}")
+            raise HeadroomError(
+                f"{fault}, {name} is {tuple(found)}, expected {tuple(expected)}; copy the encoder again"
+            )
     for name in sorted(report["missing_keys"]):
         if name in mine and ".pooler." not in name:
-            raise HeadroomError(f"{fault}: it has no {name}")
+            raise HeadroomError(f"{fault}, {name} is missing; copy the encoder again")
     for name in sorted(report["unexpected_keys"]):
         short = name.removeprefix(prefix)
         if short.split(".")[0] in parts and not short.endswith("position_ids"):
-            raise HeadroomError(f"{fault}: it has {name}, and the model has no place for it")
+            raise HeadroomError(f"{fault}, {name} is not part of the model; copy the encoder again")
 
 
 def _encoder_state(model: PreTrainedModel) -> dict[str, Tensor]:
@@ -179,10 +183,10 @@ def _encoder_state(model: PreTrainedModel) -> dict[str, Tensor]:
 def self_attentive_start(
     settings: SelfAttentiveEncoder, sentences: Sequence[str], labels: Sequence[str]
 ) -> StartingPoint:
-    """Return a model to be trained from fresh weights, with BERT's special pieces and a vocabulary of sentences.
+    """Return a self-attentive model with new weights, BERT's special pieces and a vocabulary learned from sentences.
 
     Raises:
-        HeadroomError: If the vocabulary has no room for the characters of the text.
+        HeadroomError: If the vocabulary is smaller than the set of characters of the text.
     """
     pieces = learn_wordpieces(sentences, settings.vocabulary)
     config = SelfAttentiveConfig(

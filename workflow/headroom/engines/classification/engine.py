@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class ClassificationEngine(Engine):
     """Classifiers on labelled text."""
 
-    loss = "cross-entropy"  # of an example's one label
+    loss = "cross-entropy"  # of an example's label
     training_text = "train.tsv"
 
     @staticmethod
@@ -46,7 +46,7 @@ class ClassificationEngine(Engine):
         return ClassificationModel.load(checkpoint, self.given.device, attention, fresh=fresh)
 
     def examples(self, name: str, limit: int | None = None) -> LabelledText:
-        """Read a set's examples; labels that neither the corpus nor the model declares are refused."""
+        """Read a set's examples; raise for labels that neither the corpus nor the model declares."""
         text = read_labelled(Path(self.given.corpus) / f"{name}.tsv", self._declared())
         return text.taken(range(min(limit, len(text)))) if limit else text
 
@@ -59,7 +59,7 @@ class ClassificationEngine(Engine):
         return model.batches(examples, examples=size)
 
     def judged_set(self, name: str, limit: int | None = None) -> LabelledSet:
-        """Read a set's examples, judged by the metrics given, or by those of the corpus, or by accuracy."""
+        """Read a set's examples, evaluated by the given metrics, or those of the corpus, or accuracy."""
         from headroom.engines.classification.judging import LabelledSet
 
         settings = settings_from(self.given, "labelling", LabellingSettings)
@@ -77,7 +77,7 @@ class ClassificationEngine(Engine):
         return judged.judge(model), "argmax", judged.signature
 
     def _record(self) -> dict[str, list[str]] | None:
-        """Return what the corpus says of its labels and metrics; None for a directory with TSV files alone."""
+        """Return labels and metrics of the corpus; None for a directory with only TSV files."""
         corpus = Path(self.given.corpus)
         return read_labelled_record(corpus) if (corpus / "corpus.json").is_file() else None
 
@@ -89,7 +89,7 @@ class ClassificationEngine(Engine):
         try:
             return list(json.loads(Path(checkpoint, "config.json").read_bytes())["id2label"].values())
         except (OSError, ValueError, KeyError, AttributeError):
-            return None  # loading the model reports what is wrong
+            return None  # loading the model reports the error
 
 
 ENGINE = ClassificationEngine

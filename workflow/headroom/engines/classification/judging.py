@@ -16,7 +16,7 @@ from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.gates import Replacements
 
 POSITIVE = 1
-"""Index of the class that F1 is about."""
+"""Index of the positive class of F1."""
 
 
 def f1_from_statistics(statistics: ndarray) -> ndarray:
@@ -26,7 +26,7 @@ def f1_from_statistics(statistics: ndarray) -> ndarray:
         statistics: (..., C * C) summed over examples: examples of gold class i labelled j, at i * C + j.
 
     Returns:
-        (...); with two classes F1 of the second, with more the mean over classes; 0 for a class never met.
+        (...); with two classes F1 of the second, with more the mean over classes; 0 for an absent class.
     """
     confusion = _matrix(statistics)  # (..., C, C)
     right = numpy.diagonal(confusion, axis1=-2, axis2=-1)  # (..., C)
@@ -39,7 +39,7 @@ def matthews_from_statistics(statistics: ndarray) -> ndarray:
     """Return Matthews correlation times 100, from confusion counts (..., C * C) as for F1.
 
     For more than two classes it is the generalisation of Gorodkin 2004 (R_K), as in scikit-learn; 0
-    where it is not defined, because only one class is met or labelled.
+    if it is not defined, because only one class occurs or is predicted.
     """
     confusion = _matrix(statistics)
     gold, labelled = confusion.sum(axis=-1), confusion.sum(axis=-2)  # (..., C)
@@ -59,7 +59,7 @@ METRICS: dict[str, Metric] = {
 
 
 class LabelSet:
-    """The gold labels of an evaluation set, as indices of classes, ready to score predictions; adds the loss."""
+    """The gold labels of an evaluation set, as indices of classes, for scoring predictions; adds the loss."""
 
     def __init__(self, gold: Sequence[int], *, classes: int, metrics: Sequence[str]) -> None:
         self.gold = numpy.array(gold, dtype=numpy.int64)
@@ -80,14 +80,14 @@ class LabelSet:
         return Sample({name: statistics[name] for name in self.metrics}, self.metrics)
 
     def chance(self, metric: str) -> float:
-        """Return the best score of giving every example the same label: of accuracy the share of the largest class."""
+        """Return the best score of a constant label: for accuracy the share of the largest class."""
         nats = numpy.zeros(len(self.gold))
         same = (numpy.full(len(self.gold), label) for label in range(self.classes))
         return max(self.sample(labels, nats).scores()[metric] for labels in same)
 
 
 def metric_signature(metric: str, classes: int) -> str:
-    """Return what affects a metric."""
+    """Return the signature of a metric."""
     if metric == "loss":
         return signature(unit="nats per example")
     if metric == "f1":
@@ -106,7 +106,7 @@ class LabelledSet(EvaluationSet):
     def __init__(
         self, *, name: str, text: LabelledText, metrics: Sequence[str], examples_at_once: int, resamples: int
     ) -> None:
-        """Take examples, whose labels are those of the models judged, and metrics, to which the loss is added."""
+        """Store examples, whose labels are those of the models, and metrics, to which the loss is added."""
         self.name = name
         self.text = text
         self.metrics = (*metrics, "loss")
@@ -125,7 +125,7 @@ class LabelledSet(EvaluationSet):
         return self._batches
 
     def chance(self, metric: str) -> float:
-        """Return the best score of giving every example the same label; 0 for the loss, whose shares mean nothing."""
+        """Return the best score of a constant label; 0 for the loss, which has no shares."""
         return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
 
     @torch.inference_mode()
@@ -152,7 +152,7 @@ class LabelledSet(EvaluationSet):
             return self.judge(model)
 
     def signature(self, metric: str) -> str:
-        """Return what affects a number measured on this set."""
+        """Return the signature of a number measured on this set."""
         return signature(
             metric=metric_signature(metric, self._labels.classes if self._labels else 0).replace("|", ","),
             set=self.name,

@@ -26,42 +26,42 @@ from headroom.engines.head_model import HeadModel, remove_heads, seeded
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 
 _SHARE = 0.01
-"""Sliced and masked logits may differ by this share of what masking changes; a wrong slice differs by about all."""
+"""Tolerance between sliced and masked logits, as a share of the effect of masking; a wrong slice differs by about 1."""
 
 _ROUNDING = 1e-5
-"""And by this share of the largest logit."""
+"""Tolerance as a share of the largest logit."""
 
 
 @torch.no_grad()
 def check_interventions(model: Any, inputs: Mapping[str, Tensor]) -> None:
-    """Check that gates and removal do to this model what they should.
+    """Check the effect of gates and removal on this model.
 
-    The model is in eval mode, with at least one head, and is left as it is. Inputs are a small batch with padding.
+    The model is in eval mode, with at least one head, and is not modified. Inputs are a small batch with padding.
 
     Raises:
-        HeadroomError: If the logits are not finite, if a gate does not reach its site exactly once in a pass, or if
-            the model cannot run with heads sliced out, or does not compute then what it computes with them masked.
+        HeadroomError: If the logits are not finite, if a gate does not act on its site exactly once in a pass, or if
+            the sliced model fails or differs from the masked one.
     """
     name = type(model).__name__
     heads = [head for site in site_names(find_sites(model)) for head in site.head_names()]
     plain, _ = _masked(model, inputs, frozenset())
     if not plain.isfinite().all():
-        raise HeadroomError(f"{name} cannot be used: its logits are not finite; did its training diverge?")
+        raise HeadroomError(f"{name}: its logits are not finite; check whether its training diverged")
     for removed in (frozenset(head for head in heads if head.head % 2), frozenset(heads)):
         masked, reached = _masked(model, inputs, removed)
         for site, times in reached.items():
             if times != 1:
                 raise HeadroomError(
-                    f"{name} cannot be used: its attention module {site.layer} runs {times} times in one pass, "
-                    "so its heads do not belong to one layer"
+                    f"{name}: its attention module {site.layer} runs {times} times in one pass, "
+                    "its heads do not belong to one layer; give another model"
                 )
         difference = (_sliced(model, inputs, removed) - masked).abs().max()
         if not difference <= _SHARE * (masked - plain).abs().max() + _ROUNDING * masked.abs().max():
-            raise HeadroomError(f"{name} cannot be used: with heads sliced out it differs from the masked model")
+            raise HeadroomError(f"{name}: the sliced model differs from the masked model; give another model")
 
 
 def _masked(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) -> tuple[Tensor, dict[Site, int]]:
-    """Return the logits (B, classes) of the masked model, and how often a pass came by each site."""
+    """Return the logits (B, classes) of the masked model, and the number of passes through each site."""
     twin = _twin(model)
     sites = find_sites(twin)
     gates = Gates(sites=sites, batch_first=True)
@@ -77,26 +77,26 @@ def _sliced(model: Any, inputs: Mapping[str, Tensor], removed: frozenset[Head]) 
     try:
         remove_heads(find_sites(twin), removed)
         return twin(**inputs)[0]
-    except Exception as error:  # any that code written for a fixed number of heads may raise
+    except Exception as error:  # any error of code written for a fixed number of heads
         reason = str(error).strip().split("\n")[0][:120]
         raise HeadroomError(
-            f"{type(model).__name__} cannot be used: it fails with heads sliced out ({reason})"
+            f"{type(model).__name__}: fails with heads sliced out ({reason}); give another model"
         ) from error
 
 
 def _twin(model: Any) -> Any:
-    """Return a copy of the modules with the same tensors in them: nothing is done to the model itself."""
+    """Return a copy of the modules that shares the tensors, so that the model is not modified."""
     tensors = [*model.parameters(), *model.buffers()]
     return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Examples padded to one length, and where they stood in the evaluation set.
+    """Examples padded to one length, with their positions in the evaluation set.
 
     Attributes:
         positions: Indices into the set, in the order of the rows.
-        inputs: What the forward pass takes, `input_ids`, `attention_mask`, ...: (B, T) each.
+        inputs: The inputs of the forward pass, `input_ids`, `attention_mask`, ...: (B, T) each.
         labels: Indices of the classes, (B,).
     """
 
@@ -110,7 +110,7 @@ class ClassificationModel(HeadModel):
 
     Attributes:
         labels: The names of the classes, by index.
-        longest: The longest input in pieces, special pieces included; what is longer is cut.
+        longest: The maximum input length in pieces, special pieces included; longer inputs are truncated.
     """
 
     def __init__(self, *, model: Any, sites: list[AttentionSite], tokenizer: Any) -> None:
@@ -129,13 +129,13 @@ class ClassificationModel(HeadModel):
 
         Args:
             directory: A directory in the Hub's format with `config.json`, `model.safetensors` and a tokenizer, and
-                `headroom.json` if heads are gone.
+                `headroom.json` if heads are sliced.
             device: `auto`, `cpu` or `cuda`.
-            attention: `sdpa` or `eager`; a model that has no `sdpa` gets `eager`.
-            fresh: A seed for weights as they are before any training, instead of the directory's; None for these.
+            attention: `sdpa` or `eager`; a model without `sdpa` uses `eager`.
+            fresh: A seed of untrained weights, instead of the directory's; None for the directory's.
 
         Raises:
-            HeadroomError: If a file is missing or damaged, model and tokenizer do not fit, or the model is not a
+            HeadroomError: If a file is missing or damaged, model and tokenizer do not match, or the model is not a
                 classifier whose heads can be removed.
         """
         place = pick_device(device)
@@ -155,15 +155,15 @@ class ClassificationModel(HeadModel):
         return loaded
 
     def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
-        """Return all weights: a classifier has no decoder to leave as it is."""
+        """Return all weights: a classifier has no decoder to freeze."""
         return list(self.model.parameters())
 
     def save(self, path: Path | str) -> None:
-        """Write the model as a directory, with a descriptor of the heads removed, so that `load` brings it back."""
+        """Write the model as a directory, with a descriptor of the removed heads, for `load`."""
         save_classifier(path, model=self.model, tokenizer=self.tokenizer, removed=self.removed)
 
     def batches(self, text: LabelledText, *, examples: int) -> list[Batch]:
-        """Cut examples into batches of similar length, of at most so many; refuse labels that the model lacks."""
+        """Return examples in batches of similar length and limited size; raise for labels unknown to the model."""
         labels = [self._index(label) for label in text.labels]
         encoded = self.tokenizer(text.first, text.second, truncation=True, max_length=self.longest)
         rows = {name: encoded[name] for name in accepted_inputs(self.model, encoded)}
@@ -173,7 +173,7 @@ class ClassificationModel(HeadModel):
         return [self._batch(chunk, rows, labels) for chunk in chunks]
 
     def logits(self, batch: Batch) -> Tensor:
-        """Return what the model says before the softmax, (B, classes), in float32 or better."""
+        """Return the logits, (B, classes), in float32 or better."""
         logits: Tensor = self.model(**batch.inputs)[0]
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
@@ -185,7 +185,8 @@ class ClassificationModel(HeadModel):
     def _index(self, label: str) -> int:
         if label not in self.labels:
             raise HeadroomError(
-                f"the model has no label '{label}': it knows {', '.join(self.labels)} (id2label in its config.json)"
+                f"label '{label}': unknown to the model; use one of {', '.join(self.labels)} (id2label in "
+                "its config.json)"
             )
         return self.labels.index(label)
 

@@ -1,4 +1,4 @@
-"""Attention maps of a BERT-like classifier: on labelled examples, or on sentences alone."""
+"""Attention maps of a BERT-like classifier: on labelled examples, or on single sentences."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from headroom.engines.classification.sites import attention_maps, real_positions
 from headroom.engines.maps import MapBatch, MapObserver, padded_spans
 
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
-"""Pieces with a special meaning; the one for what is unknown stands for a word."""
+"""Special pieces, except the one for unknown words."""
 
 
 def example_batches(model: ClassificationModel, examples: LabelledText, size: int) -> list[MapBatch]:
@@ -23,7 +23,7 @@ def example_batches(model: ClassificationModel, examples: LabelledText, size: in
 
 
 def sentence_batches(model: ClassificationModel, sentences: Sequence[str], size: int) -> list[MapBatch]:
-    """Return sentences in batches; their labels do not matter. What is too long for the model is cut."""
+    """Return sentences in batches; their labels are arbitrary. Inputs that are too long for the model are truncated."""
     text = LabelledText(list(sentences), None, [model.labels[0]] * len(sentences))
     encoded = model.tokenizer(
         text.first, truncation=True, max_length=model.longest, return_offsets_mapping=True, add_special_tokens=True
@@ -40,7 +40,7 @@ def sentence_batches(model: ClassificationModel, sentences: Sequence[str], size:
 
 
 def frequencies(model: ClassificationModel, text: Path) -> Tensor | None:
-    """Return how often each piece occurs in labelled text, (V,); None if there is none."""
+    """Return the frequency of each piece in labelled text, (V,); None without text."""
     if not text.is_file() or len(read_lines(text)) < 2:
         return None
     embedding: Any = model.model.get_input_embeddings()  # type: ignore[operator]

@@ -1,11 +1,11 @@
-"""The progress that a fine-tuning reports, and what it leaves in its working directory to be resumed from.
+"""Progress of a fine-tuning, and its resumable state in the working directory.
 
 epoch1/ epoch1.json  epoch2/ epoch2.json ...   the model and the record of every epoch
 states/checkpoint-<updates>/                   written by the Trainer: model, optimizer, schedule, generators
-states/checkpoint-<updates>/complete.json      our mark, written last: the epoch, and SHA-256 of every file
+states/checkpoint-<updates>/complete.json      written last: the epoch, and SHA-256 of every file
 """
 
-# ruff: noqa: ARG002, D102 (the Trainer calls every callback with all of these, when its name says)
+# ruff: noqa: ARG002, D102 (the Trainer calls every callback with all of these arguments)
 
 import json
 import math
@@ -39,7 +39,7 @@ def last_whole_epoch(work: Path) -> tuple[int, Path | None]:
 
 
 def discard_after(work: Path, epoch: int) -> None:
-    """Remove what is newer than an epoch, and states that are not whole."""
+    """Remove files newer than an epoch, and incomplete states."""
     for state in (work / "states").glob("checkpoint-*"):
         if not 0 < _marked_epoch(state) <= epoch:
             shutil.rmtree(state)
@@ -50,7 +50,7 @@ def discard_after(work: Path, epoch: int) -> None:
 
 
 def keep_model(state: Path, work: Path, epoch: int) -> None:
-    """Put the model of a state into `epoch<e>/`: the state will be removed, the model stays."""
+    """Copy the model of a state to `epoch<e>/`: the state will be removed, the model is kept."""
     place = Path(tempfile.mkdtemp(dir=work, prefix=f".epoch{epoch}."))
     for name in MODEL_FILES:
         link(state / name, place / name)
@@ -85,7 +85,7 @@ def _marked_epoch(state: Path) -> int:
 
 
 def _is_whole(state: Path) -> bool:
-    """Return whether every file is what it was when the state was marked."""
+    """Return whether every file is unchanged since the state was marked."""
     expected = json.loads((state / MARK).read_text("utf-8"))["sha256"]
     try:
         return all(sha256(state / name) == value for name, value in expected.items())
@@ -94,15 +94,15 @@ def _is_whole(state: Path) -> bool:
 
 
 class HeadGradients(TrainerCallback):
-    """Rewrites the gradients of the heads before each update where an arm does, and measures them."""
+    """Rewrites the gradients of the heads before each update, if the arm does, and measures them."""
 
     def __init__(
         self, weights: Sequence[nn.Parameter], rewrite: Callable[[int], None] | None, clip_norm: float
     ) -> None:
-        """Take the query, key and value weights of all sites.
+        """Store the query, key and value weights of all sites.
 
-        `rewrite` rewrites their gradients, given the number of updates made. `clip_norm` is the largest norm of all
-        gradients afterwards (0 does not clip); without `rewrite` the Trainer has clipped already.
+        `rewrite` rewrites their gradients, given the number of updates. `clip_norm` is the maximum norm of all
+        gradients afterwards (0 does not clip); without `rewrite` the Trainer has already clipped.
         """
         self.weights = weights
         self.rewrite = rewrite
@@ -125,7 +125,7 @@ class HeadGradients(TrainerCallback):
 
 
 class Recorder(TrainerCallback):
-    """Reports progress, and turns what the Trainer wrote after an epoch into model, record and whole state."""
+    """Reports progress, and converts the Trainer's output of an epoch into model, record and complete state."""
 
     def __init__(self, work: Path, *, examples: int, gradients: HeadGradients, notify: Notify):
         self.work = work
@@ -141,12 +141,12 @@ class Recorder(TrainerCallback):
         self.start = time.perf_counter()
 
     def on_log(self, args: TrainingArguments, state: Any, control: Any, logs: Any = None, **kwargs: Any) -> None:
-        """Take the loss of one update: logs come after each."""
+        """Record the loss of an update: the Trainer logs after each."""
         if "loss" not in logs:
             return
         if not math.isfinite(logs["loss"]):
             raise HeadroomError(
-                f"the loss of update {state.global_step} (epoch {self.epoch}) is {logs['loss']}: "
+                f"update {state.global_step} (epoch {self.epoch}): the loss is {logs['loss']}; "
                 "lower training.learning_rate, or use precision float32"
             )
         size = min(args.train_batch_size * args.world_size, self.examples - self.seen)
@@ -182,12 +182,12 @@ class Recorder(TrainerCallback):
         )
 
     def on_save(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
-        """Let the first process finish the state, to which each has added its generators."""
+        """Complete the state in the first process; each process has added its generators."""
         wait_for_all()
         if this_process() > 0:
             return
         directory = self.work / "states" / f"checkpoint-{state.global_step}"
-        (directory / "training_args.bin").unlink()  # a pickle that nobody reads
+        (directory / "training_args.bin").unlink()  # an unused pickle
         write_record(self.record, self.work)
         keep_model(directory, self.work, self.epoch)
         mark_whole(directory, self.epoch)

@@ -1,4 +1,4 @@
-"""Classifiers that are fine-tuned already, as a run of one epoch."""
+"""Fine-tuned classifiers, imported as a run of one epoch."""
 
 import re
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from headroom.engines.classification.sources import locate
 from headroom.settings.models import DirectoryEncoder, HubEncoder, ReleasedClassifier
 
 _UNNAMED = re.compile(r"LABEL_[0-9]+")
-"""What transformers calls labels that nobody named."""
+"""transformers' default names of labels."""
 
 
 def take(settings: ReleasedClassifier, *, checkpoint: Path, corpus: Path) -> str:
-    """Load a classifier, which checks that its heads can be gated, name its labels, write it, and describe it.
+    """Load a classifier, which checks its gates, name its labels, write it, and return a description.
 
     Raises:
-        HeadroomError: If there is none, it cannot be used, or its labels are not those of the corpus.
+        HeadroomError: If it is missing, unsupported, or its labels are not those of the corpus.
     """
     labels = read_labelled_record(corpus)["labels"]
     directory = locate(
@@ -36,7 +36,7 @@ def take(settings: ReleasedClassifier, *, checkpoint: Path, corpus: Path) -> str
 
 
 def name_labels(classifier: ClassificationModel, labels: Sequence[str], directory: Path) -> None:
-    """Give a classifier's outputs the labels of a corpus if they have no names; else check that they are the same.
+    """Name a classifier's outputs by the labels of a corpus if they are unnamed; else check that they are equal.
 
     Raises:
         HeadroomError: If the classifier has other labels than the corpus.
@@ -49,6 +49,6 @@ def name_labels(classifier: ClassificationModel, labels: Sequence[str], director
         config.label2id = {label: index for index, label in enumerate(labels)}
     elif set(known) != set(labels):
         raise HeadroomError(
-            f"the classifier in {directory} has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "
-            "write the same names into corpus.labels and the files"
+            f"{directory}: the classifier has the labels {', '.join(known)}, the corpus {', '.join(labels)}; "
+            "use the classifier's names in corpus.labels and the files"
         )

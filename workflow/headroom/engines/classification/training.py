@@ -19,7 +19,7 @@ from headroom.data.labelled import LabelledText, read_labelled, read_labelled_re
 from headroom.engines.classification.records import HeadGradients, Recorder, discard_after, last_whole_epoch
 from headroom.engines.classification.self_attentive import SelfAttentiveConfig, trains_in_bfloat16
 from headroom.engines.classification.sites import CONFIGURATION, MODEL_FILES, TOKENIZER, find_sites, writing
-from headroom.engines.classification.trainer import NO_CHANGES, Changes, StopAfter, Task, build_trainer, load_tokenizer
+from headroom.engines.classification.trainer import NO_CHANGES, ArmHooks, StopAfter, Task, build_trainer, load_tokenizer
 from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
 from headroom.engines.sites import pick_device
 from headroom.engines.training import EpochRecord, Notify, Training, check_precision, read_records
@@ -37,17 +37,17 @@ class FineTuning(Training):
 
     Attributes:
         corpus: The directory of the labelled corpus.
-        encoder: The directory that `headroom encoder` wrote.
-        training: How to train.
-        arm: The way to train.
-        changes_of: What an arm changes, given the seed.
+        encoder: The output directory of the stage encoder.
+        training: The settings of the training.
+        arm: The arm.
+        changes_of: The changes of an arm, given the seed.
     """
 
     corpus: Path
     encoder: Path
     training: FineTuningSettings
     arm: Arm
-    changes_of: Callable[[Arm, int], Changes]
+    changes_of: Callable[[Arm, int], ArmHooks]
     seed: int
     device: str
     processes: int = 1
@@ -56,17 +56,17 @@ class FineTuning(Training):
 
     @cached_property
     def task(self) -> Task:
-        """Encoder and data; errors as of `read_task`."""
+        """Encoder and data; errors as in `read_task`."""
         return read_task(self.corpus, self.encoder)
 
     def check(self) -> None:
-        """Raise HeadroomError if settings, data, encoder and machine do not fit each other."""
+        """Raise HeadroomError if settings, data, encoder and machine are incompatible."""
         encoder = self.task.encoder
         check_training(self.training, encoder=encoder, seed=self.seed, device=self.device, processes=self.processes)
         load_tokenizer(encoder, self.training.max_length)
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """Return all that makes the weights; the number of epochs too: the rate falls to zero at the last one."""
+        """Return everything that determines the weights, including the number of epochs for the learning rate."""
         files = [self.corpus / f"{name}.tsv" for name in _SETS]
         files += [self.encoder / name for name in MODEL_FILES if (self.encoder / name).is_file()]
         return {
@@ -80,7 +80,7 @@ class FineTuning(Training):
         }
 
     def signature(self, arm: str) -> str:
-        """Return what affects the table of epochs."""
+        """Return the signature of the table of epochs."""
         return signature(
             seed=self.seed,
             arm=arm,
@@ -119,30 +119,29 @@ def fine_tune(
     work: Path,
     notify: Notify,
     until: int | None = None,
-    changes: Changes = NO_CHANGES,
+    changes: ArmHooks = NO_CHANGES,
     callbacks: Sequence[TrainerCallback] = (),
 ) -> list[EpochRecord]:
-    """Train to the last epoch, or to an earlier one (`until`), resuming from the newest whole state in `work`.
+    """Train to the last epoch, or to an earlier one (`until`), resuming from the newest complete state in `work`.
 
     After each epoch `work` gets `epoch<e>/` (the model in the Hub's format), `epoch<e>.json` (the record) and a
     state; the two newest states are kept. Killed at any moment, a rerun repeats at most one epoch and, on the
     CPU, ends with the same bits: the order of the data is a function of seed and epoch, the rest is in the state.
-    Of processes that train together (`headroom.engines.processes`) each has a part of every batch, and the first one
-    writes.
+    Each parallel process (`headroom.engines.processes`) has a part of every batch, and the first one writes.
 
     Returns:
         One record per epoch, from the first.
 
     Raises:
-        HeadroomError: If encoder and data do not fit each other, or the loss is not finite.
+        HeadroomError: If encoder and data are incompatible, or the loss is not finite.
     """
     arguments = training_arguments(settings, encoder=task.encoder, seed=seed, device=device, work=work)
     last, state = last_whole_epoch(work)
-    wait_for_all()  # each has to see what there is before the first one removes files
+    wait_for_all()  # all processes read the state before the first one removes files
     if this_process() == 0:
         discard_after(work, last)
     if last:
-        logger.info("going on after epoch %d", last)
+        logger.info("resuming after epoch %d", last)
     until = min(until or settings.epochs, settings.epochs)
     if last < until:
         trainer = build_trainer(task, settings, arguments, changes)
@@ -159,7 +158,7 @@ def fine_tune(
 def training_arguments(
     settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, work: Path
 ) -> TrainingArguments:
-    """Return the Trainer's arguments, for one of the processes that train together; errors as of `check_training`."""
+    """Return the Trainer's arguments for one of the parallel processes; errors as in `check_training`."""
     check_training(settings, encoder=encoder, seed=seed, device=device, processes=process_count())
     on_cpu = pick_device(device).type == "cpu"
     arguments = TrainingArguments(
@@ -193,27 +192,26 @@ def training_arguments(
 
 
 def check_training(settings: FineTuningSettings, *, encoder: Path, seed: int, device: str, processes: int) -> None:
-    """Raise HeadroomError if the seed is out of range, or device or processes cannot do what settings say."""
+    """Raise HeadroomError if the seed is out of range, or device or processes do not support the settings."""
     on_cpu = check_precision(settings.precision, device)
     if settings.precision == "bfloat16" and not on_cpu and not torch.cuda.is_bf16_supported():
-        raise HeadroomError("precision bfloat16: this GPU cannot compute with it; use float16 or float32")
+        raise HeadroomError("precision: this GPU does not support bfloat16; use float16 or float32")
     if settings.precision == "bfloat16" and on_cpu:
         config = AutoConfig.from_pretrained(encoder, local_files_only=True, trust_remote_code=False)
         if isinstance(config, SelfAttentiveConfig) and not trains_in_bfloat16(config):
             raise HeadroomError(
-                "precision bfloat16: this processor cannot run the LSTM of the self-attentive encoder in it; "
-                "use float32"
+                "precision: this processor cannot run the LSTM of the self-attentive encoder in bfloat16; use float32"
             )
     if not 0 <= seed < 2**32:
-        raise HeadroomError(f"--seed {seed}: must be from 0 to {2**32 - 1}")
+        raise HeadroomError(f"--seed {seed}: out of range; give a number from 0 to {2**32 - 1}")
     if settings.batch_size % processes:
         raise HeadroomError(
-            f"{processes} processes cannot share a batch of {settings.batch_size}: make batch_size a multiple of "
+            f"batch_size: {processes} processes cannot share {settings.batch_size} examples; make it a multiple of "
             f"{processes}"
         )
 
 
-def head_gradients(model: Any, changes: Changes, clip_norm: float) -> HeadGradients:
+def head_gradients(model: Any, changes: ArmHooks, clip_norm: float) -> HeadGradients:
     """Return the callback that rewrites and measures the gradients of the heads of a model."""
     projections = {
         live.site: [getattr(live.attention, name).weight for name in live.inputs[:3]]  # none of relative positions
@@ -224,25 +222,27 @@ def head_gradients(model: Any, changes: Changes, clip_norm: float) -> HeadGradie
 
 
 def _train(trainer: Trainer, state: Path | None, work: Path) -> None:
-    """Let the Trainer train, with errors that a user can act on."""
+    """Run the Trainer, with errors that a user can act on."""
     try:
         with writing(work):
             trainer.train(resume_from_checkpoint=None if state is None else str(state))
     except torch.OutOfMemoryError as error:
-        raise HeadroomError("out of GPU memory: lower training.batch_size or training.max_length") from error
+        raise HeadroomError(
+            "out of GPU memory: the batch does not fit; lower training.batch_size or training.max_length"
+        ) from error
 
 
 def read_task(corpus: Path, encoder: Path) -> Task:
-    """Return encoder and data; every epoch is judged on both halves of the validation set.
+    """Return encoder and data; every epoch is evaluated on both halves of the validation set.
 
     Raises:
-        HeadroomError: If a set is not sound, or `headroom encoder` did not prepare the encoder for these labels.
+        HeadroomError: If a set is invalid, or the encoder was prepared for other labels.
     """
     labels, known = read_labelled_record(corpus)["labels"], _labels(encoder)
     if known != labels:
         raise HeadroomError(
-            f"{encoder} was prepared for the labels {', '.join(known)}, and {corpus} has {', '.join(labels)}: "
-            "run headroom encoder again"
+            f"{encoder}: prepared for the labels {', '.join(known)}, but {corpus} has {', '.join(labels)}; "
+            "rerun the stage encoder"
         )
     train, choose, check = (read_labelled(corpus / f"{name}.tsv", labels) for name in _SETS)
     second = None if choose.second is None or check.second is None else choose.second + check.second
@@ -250,12 +250,12 @@ def read_task(corpus: Path, encoder: Path) -> Task:
 
 
 def _labels(directory: Path) -> list[str]:
-    """Return the labels that an encoder was prepared for, in the order of the classifier's outputs."""
+    """Return the labels of a prepared encoder, in the order of the classifier's outputs."""
     missing = [name for name in (CONFIGURATION, *TOKENIZER) if not (directory / name).is_file()]
     if missing:
-        raise HeadroomError(f"{directory} has no {missing[0]}: give the directory that headroom encoder wrote")
+        raise HeadroomError(f"{directory}: no {missing[0]}; give the output directory of the stage encoder")
     try:
         named = json.loads((directory / CONFIGURATION).read_text("utf-8"))["id2label"]
         return [named[str(index)] for index in range(len(named))]
     except (ValueError, KeyError) as error:
-        raise HeadroomError(f"{directory / CONFIGURATION} names no labels: run headroom encoder again") from error
+        raise HeadroomError(f"{directory / CONFIGURATION} names no labels; rerun the stage encoder") from error

@@ -1,4 +1,4 @@
-"""Sentences as fairseq reads and writes them: dictionaries, subword pieces, batches, and greedy decoding."""
+"""Sentences in fairseq's form: dictionaries, subword pieces, batches, and greedy decoding."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ class Language:
     """One language of a model.
 
     Attributes:
-        dictionary: fairseq's numbers of the pieces.
-        pieces: What cuts sentences into pieces and joins them.
+        dictionary: fairseq's indices of the pieces.
+        pieces: The encoder and decoder of subword pieces.
     """
 
     def __init__(self, dictionary: Dictionary, pieces: Subwords) -> None:
         self.dictionary = dictionary
         self.pieces = pieces
-        self._joined = lru_cache(maxsize=2**16)(self._join)  # most sentences are translated alike many times
+        self._joined = lru_cache(maxsize=2**16)(self._join)  # most translations recur many times
 
     def numbers(self, text: str) -> Tensor:
-        """Return the numbers of a sentence's pieces and of its end, (L,)."""
+        """Return the indices of a sentence's pieces and of its end mark, (L,)."""
         line = " ".join(self.pieces.encode(text))
         return self.dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
 
     def text(self, numbers: Iterable[int]) -> str:
-        """Return the plain text of pieces, given by number and without an end."""
+        """Return the plain text of pieces, given by index, excluding the end mark."""
         return self._joined(tuple(numbers))
 
     def _join(self, numbers: tuple[int, ...]) -> str:
@@ -46,7 +46,7 @@ class Language:
 
 
 def load_languages(vocabulary: Path | str) -> tuple[Language, Language]:
-    """Return the source and the target language of a directory that `headroom vocabulary` wrote.
+    """Return the source and the target language of an output directory of the stage vocabulary.
 
     Raises:
         HeadroomError: If a file is missing or damaged.
@@ -60,13 +60,13 @@ def _load_dictionary(path: Path) -> Dictionary:
     from headroom.engines.translation.fairseq import Dictionary
 
     if not path.is_file():
-        raise HeadroomError(f"no dictionary at {path}: give the directory that `headroom vocabulary` wrote")
+        raise HeadroomError(f"{path}: no dictionary; give the output directory of the stage vocabulary")
     return Dictionary.load(str(path))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences padded to one length, and where they stood in the evaluation set.
+    """Sentences padded to one length, with their positions in the evaluation set.
 
     Attributes:
         positions: Indices into the set, in the order of the rows.
@@ -74,7 +74,7 @@ class Batch:
         lengths: Source lengths, (B,).
         previous: Decoder input for teacher forcing, (B, T); None without references.
         target: Reference pieces, right-padded, (B, T); None without references.
-        encoded: The encoder's output, if it is known already; see `TranslationModel.encoded`.
+        encoded: The encoder's output, if known; see `TranslationModel.encoded`.
     """
 
     positions: list[int]
@@ -97,9 +97,9 @@ def cut(
     dictionary: Dictionary,
     device: torch.device,
 ) -> list[Batch]:
-    """Cut sentences, pieces by position in the set, into batches of similar length; `targets` may be empty.
+    """Return sentences, pieces by position in the set, in batches of similar length; `targets` may be empty.
 
-    Of the dictionary the numbers of padding and of the end are used, which both languages share.
+    Of the dictionary only the indices of padding and end mark are used, which both languages share.
     """
     order = sorted(sources, key=lambda position: (len(sources[position]), position))
     chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
@@ -129,7 +129,7 @@ def _padded(
 
 @dataclass(frozen=True)
 class Marks:
-    """The pieces with a meaning for decoding: where it begins and ends, and those never produced."""
+    """The special pieces of decoding: begin and end marks, and pieces that are never produced."""
 
     begin: int
     end: int
@@ -140,7 +140,7 @@ class Marks:
 def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks: Marks, encoded: Any = None) -> Tensor:
     """Translate a batch by taking the best piece at each position.
 
-    It gives what fairseq's `SequenceGenerator` gives with a beam of 1 and keeps one row per sentence
+    It is equivalent to fairseq's `SequenceGenerator` with a beam of 1 and keeps one row per sentence
     from start to end, so that gates of shape (batch, heads) stay aligned with it.
 
     Args:
@@ -149,7 +149,7 @@ def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks
         lengths: Source lengths in pieces, shape (B,).
         limits: Largest number of pieces of each translation, without the end mark, shape (B,).
         marks: Begin and end marks, pieces never produced.
-        encoded: The encoder's output for this batch, if it is known already.
+        encoded: The encoder's output for this batch, if known.
 
     Returns:
         Translations, shape (B, T): pieces, then the end mark until T.
@@ -174,12 +174,11 @@ def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks
 
 @torch.inference_mode()
 def wrong_guesses(model: Any, *, encoded: Any, marks: Marks, guess: Tensor) -> list[int]:
-    """Return the rows in which `greedy` would not say what a guess says.
+    """Return the rows in which the output of `greedy` differs from a guess.
 
-    A model without one head translates most sentences as the full model does. One parallel pass over the
-    guess shows which: if at every position the best piece after the guess so far is the next piece of the
-    guess, greedy decoding would have produced it. A guess that was cut at its limit, and does not end by
-    itself, counts as wrong.
+    A model without one head translates most sentences like the full model. One parallel pass verifies the
+    guesses: if at every position the best piece after the prefix is the next piece of the guess, greedy decoding
+    would have produced it. A guess that was truncated at its limit, i.e. has no end mark, counts as wrong.
 
     Guesses are translations, each followed by at least one end mark, (B, T); see `greedy` for the others.
     """

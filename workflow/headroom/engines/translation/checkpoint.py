@@ -1,4 +1,4 @@
-"""Checkpoints of fairseq, whole or without some heads, read as data and written in fairseq's form."""
+"""Checkpoints of fairseq, full or sliced, read without executing code and written in fairseq's form."""
 
 import argparse
 import zipfile
@@ -11,51 +11,53 @@ from headroom.core.errors import HeadroomError, out_of_memory
 from headroom.core.files import atomic_path
 
 DESCRIPTOR = "headroom"
-"""Key under which a sliced checkpoint says what was removed: {"removed": profile}."""
+"""Key of the removed heads in a sliced checkpoint: {"removed": profile}."""
 
 # fairseq keeps a model's arguments as a Namespace: data, allowed under `weights_only`.
 torch.serialization.add_safe_globals([argparse.Namespace])
 
 
 def load_state(path: Path | str) -> dict[str, Any]:
-    """Read a checkpoint onto the CPU as data.
+    """Read a checkpoint onto the CPU without executing code.
 
     Raises:
-        HeadroomError: If the file is missing, truncated or is not a fairseq checkpoint.
+        HeadroomError: If the file is missing, truncated or not a fairseq checkpoint.
     """
     state = read_data(path, "truncated or not a checkpoint ({reason}); train or copy it again")
     if not isinstance(state, dict) or "model" not in state or not state.get("cfg"):
-        raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks the keys 'model' and 'cfg'")
+        raise HeadroomError(
+            f"{path}: not a fairseq checkpoint, the keys 'model' and 'cfg' are missing; give another file"
+        )
     return state
 
 
 def read_data(path: Path | str, otherwise: str) -> Any:
-    """Read a file of torch onto the CPU as data: no code in it is run (`weights_only`).
+    """Read a file of torch onto the CPU without executing code (`weights_only`).
 
     Args:
         path: The file.
-        otherwise: The message for any other file, after its name, with `{reason}`.
+        otherwise: The message for invalid files, after the name, with `{reason}`.
 
     Raises:
-        HeadroomError: If the file is missing or is none of torch's.
+        HeadroomError: If the file is missing or not one of torch's.
     """
     try:
         refuse_packed(path)
         return torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
-        raise HeadroomError(f"no checkpoint at {path}") from error
+        raise HeadroomError(f"{path}: no such checkpoint; correct the path") from error
     except Exception as error:  # torch raises many types for damaged files, and for code
-        if out_of_memory(error):  # the file may be whole: a training must not start over
+        if out_of_memory(error):  # the file may be valid: a training must not restart
             raise
         reason = " ".join(str(error).split("WeightsUnpickler error:")[-1].split())[:160]
-        raise HeadroomError(f"{path} is {otherwise.format(reason=reason)}") from error
+        raise HeadroomError(f"{path}: {otherwise.format(reason=reason)}") from error
 
 
 def refuse_packed(path: Path | str) -> None:
-    """Refuse a checkpoint that takes more memory than its file is large: torch writes its parts as they are.
+    """Raise for a checkpoint that needs more memory than its file size: torch stores its parts uncompressed.
 
     Raises:
-        ValueError: If parts are compressed, or lie upon each other.
+        ValueError: If parts are compressed or overlap.
     """
     if not zipfile.is_zipfile(path):  # the form of old versions of torch, which has no parts
         return
@@ -63,7 +65,7 @@ def refuse_packed(path: Path | str) -> None:
         parts = archive.infolist()
     stored = all(part.compress_type == zipfile.ZIP_STORED for part in parts)
     if not stored or sum(part.file_size for part in parts) > Path(path).stat().st_size:
-        raise ValueError("it is packed, as torch does not write it")
+        raise ValueError("it is compressed, which torch never does")
 
 
 def is_whole(path: Path) -> bool:
@@ -78,11 +80,10 @@ def is_whole(path: Path) -> bool:
 def save_model(state: dict[str, Any], path: Path | str) -> None:
     """Write the model and its configuration without optimizer, clocks and meters.
 
-    What is left is a function of the run alone: equal models give equal bytes. fairseq's own tools
-    still load it.
+    The result depends only on the run: equal models give equal bytes. fairseq's tools can load it.
     """
     kept = {key: state[key] for key in ("args", "model", DESCRIPTOR) if key in state}
-    if state.get("optimizer_history"):  # it grows, and forgets the best loss, when training is resumed
+    if state.get("optimizer_history"):  # it grows, and loses the best loss, when training is resumed
         kept["optimizer_history"] = [{**state["optimizer_history"][-1], "lr_scheduler_state": {}}]
     kept["cfg"] = {name: state["cfg"][name] for name in ("_name", "model", "task") if name in state["cfg"]}
     kept["extra_state"] = {"train_iterator": state["extra_state"]["train_iterator"]}

@@ -82,15 +82,17 @@ def read_pairs(corpus: Path | str, name: str, limit: int | None = None) -> Paral
     Args:
         corpus: The directory with `<name>.source` and `<name>.target`.
         name: The set, e.g. `test`.
-        limit: Only the first so many sentences; None for all.
+        limit: Number of sentences from the start; None for all.
 
     Raises:
-        HeadroomError: If a file is missing, the two differ in length, or there is no sentence.
+        HeadroomError: If a file is missing or empty, or the two differ in length.
     """
     paths = [Path(corpus) / f"{name}.{side}" for side in ("source", "target")]
     sources, references = (read_lines(path) for path in paths)
     if len(sources) != len(references):
-        raise HeadroomError(f"{paths[0]} has {len(sources)} lines, {paths[1]} has {len(references)}")
+        raise HeadroomError(
+            f"{paths[0]}: {len(sources)} lines, but {paths[1]} has {len(references)}; give aligned files"
+        )
     if not sources:
-        raise HeadroomError(f"{paths[0]} is empty")
+        raise HeadroomError(f"{paths[0]}: empty file; write one sentence a line")
     return ParallelText(sources[:limit], references[:limit])

@@ -1,7 +1,7 @@
-"""fairseq, imported quietly; whatever uses it imports this module first.
+"""Import of fairseq without messages; modules that use fairseq import this one first.
 
-fairseq loads all its tasks, scikit-learn and scipy with them: seconds of a processor, which is why the engine of
-translation imports it late, when it loads a model.
+fairseq imports all its tasks, scikit-learn and scipy, which takes seconds; therefore the engine of translation imports
+it late, when it loads a model.
 """
 
 import logging
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Import without messages about what is not installed, and leave the root logger as it was."""
+    """Import without messages about missing packages, and restore the root logger."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     logging.disable(logging.CRITICAL)

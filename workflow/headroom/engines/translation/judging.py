@@ -25,7 +25,7 @@ BETA_SQUARED = 4.0
 
 
 def bleu_from_statistics(statistics: ndarray) -> ndarray:
-    """Return corpus BLEU (0-100) as sacrebleu computes it: exponential smoothing, all four orders count.
+    """Return corpus BLEU (0-100) as in sacrebleu: exponential smoothing, all four orders count.
 
     Args:
         statistics: (..., 10) summed over sentences: system length, reference length, correct n-grams of
@@ -46,7 +46,7 @@ def bleu_from_statistics(statistics: ndarray) -> ndarray:
 
 
 def chrf_from_statistics(statistics: ndarray) -> ndarray:
-    """Return corpus chrF2 (0-100) as sacrebleu computes it: character orders 1-6, no words, beta 2.
+    """Return corpus chrF2 (0-100) as in sacrebleu: character orders 1-6, no words, beta 2.
 
     Args:
         statistics: (..., 18) summed over sentences: for each order the number of character n-grams of
@@ -76,10 +76,9 @@ METRICS: Mapping[str, Metric] = {
 
 
 class ReferenceSet:
-    """The references of an evaluation set, ready to score hypotheses against.
+    """The references of an evaluation set, for scoring hypotheses.
 
-    A model without one head translates most sentences as the full model does: what a sentence adds is
-    remembered by its hypothesis and computed once.
+    A model without one head translates most sentences like the full model: statistics are cached by hypothesis.
     """
 
     def __init__(self, references: Sequence[str]) -> None:
@@ -110,14 +109,14 @@ class ReferenceSet:
             return
         texts = [text for _, text in new]
         references = [[self.references[position] for position, _ in new]]
-        # sacrebleu sums these over the set; it has no public name for the terms of the sum
+        # sacrebleu sums these over the set; the terms of the sum have no public function
         bleu = BLEU()._extract_corpus_statistics(texts, references)
         chrf = CHRF()._extract_corpus_statistics(texts, references)
         self._seen.update(zip(new, zip(bleu, chrf)))
 
 
 def metric_signature(metric: str) -> str:
-    """Return what affects a metric, as sacrebleu writes it where the metric is sacrebleu's."""
+    """Return the signature of a metric, in sacrebleu's form for its metrics."""
     if metric in ("bleu", "chrf"):
         computed = BLEU() if metric == "bleu" else CHRF()
         computed.corpus_score(["a"], [["a"]])
@@ -137,7 +136,7 @@ class TranslatedSet(EvaluationSet):
     metrics = tuple(METRICS)
 
     def __init__(self, *, name: str, pairs: ParallelText, settings: DecodingSettings, resamples: int) -> None:
-        """Take sources and references, how sweeps decode them, and the number of bootstrap samples."""
+        """Store sources and references, the decoding settings of sweeps, and the number of bootstrap samples."""
         self.name = name
         self.sources = pairs.source
         self.references = ReferenceSet(pairs.target)
@@ -163,8 +162,8 @@ class TranslatedSet(EvaluationSet):
 
         Args:
             model: The model.
-            batches: The set in batches, if these are at hand already encoded.
-            search: `beam`, `length_penalty` or `guesses`, as `TranslationModel.translate_pieces` takes them.
+            batches: The set in encoded batches, if available.
+            search: `beam`, `length_penalty` or `guesses`, as in `TranslationModel.translate_pieces`.
         """
         encoded = [model.encoded(batch) for batch in batches or self.batches(model)]
         pieces = model.translate_pieces(encoded, self.settings, **search)
@@ -178,7 +177,7 @@ class TranslatedSet(EvaluationSet):
     def judge_with_beam(
         self, model: TranslationModel, settings: EvaluationSettings
     ) -> tuple[Outcome, str, Callable[[str], str]]:
-        """Return the outcome with beam search, how translations were found, and the signature of a metric."""
+        """Return the outcome with beam search, the kind of search, and the signature of a metric."""
         outcome = self.judge(model, beam=settings.beam, length_penalty=settings.length_penalty)
         signature = partial(self.signature, beam=settings.beam, lenpen=settings.length_penalty)
         return outcome, f"beam{settings.beam}", signature
@@ -186,18 +185,18 @@ class TranslatedSet(EvaluationSet):
     def judge_under(
         self, model: TranslationModel, intervention: Intervention, full: Outcome, replacements: Replacements | None
     ) -> Outcome:
-        """Judge under an intervention, trying the full model's translations first (exact, and faster).
+        """Evaluate under an intervention, verifying the full model's translations first (exact, and faster).
 
-        Resampled heads depend on the batch, which decoding changes: there is nothing to try first.
+        Resampled heads depend on the batch, which decoding changes: there are no guesses to verify.
         """
-        # with the heads of the encoder as they are, the encoder says what it says in the full model
+        # without an intervention in the encoder its output is that of the full model
         batches = None if any(head.kind == "E" for head in intervention.heads) else self._encoded_in_full(model)
         guesses = None if intervention.replacement == "resample" else full.answers
         with model.gates.applied(intervention, replacements):
             return self.judge(model, batches, guesses=guesses)
 
     def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
-        """Return what affects a number measured on this set."""
+        """Return the signature of a number measured on this set."""
         return signature(
             metric=metric_signature(metric).replace("|", ","),
             set=self.name,

@@ -56,12 +56,12 @@ class TranslationModel(HeadModel):
 
         Args:
             checkpoint: A fairseq checkpoint of a `transformer` model.
-            vocabulary: A directory that `load_languages` reads.
+            vocabulary: A directory for `load_languages`.
             device: `auto`, `cpu` or `cuda`.
-            fresh: A seed for weights as they are before training, instead of those of the checkpoint; None for these.
+            fresh: A seed of untrained weights, instead of those of the checkpoint; None for those of the checkpoint.
 
         Raises:
-            HeadroomError: If a file is missing or damaged, or model and vocabulary do not fit.
+            HeadroomError: If a file is missing or damaged, or model and vocabulary do not match.
         """
         from omegaconf import OmegaConf
 
@@ -77,14 +77,18 @@ class TranslationModel(HeadModel):
                 )
             sites = find_sites(model)
         except (AttributeError, KeyError, TypeError) as error:
-            raise HeadroomError(f"{checkpoint} is not a model of fairseq's architecture `transformer`") from error
+            raise HeadroomError(
+                f"{checkpoint}: not of fairseq's architecture `transformer`; give another model"
+            ) from error
         removed = parse_profile(state.get(DESCRIPTOR, {}).get("removed", ""), site_names(sites))
         remove_heads(sites, removed)
         try:
             if fresh is None:
                 model.load_state_dict(state["model"])
         except RuntimeError as error:
-            raise HeadroomError(f"{checkpoint} does not fit the vocabulary in {vocabulary}") from error
+            raise HeadroomError(
+                f"{checkpoint}: does not match the vocabulary in {vocabulary}; give the model's own vocabulary"
+            ) from error
         loaded = cls(model=model, sites=sites, languages=(source, target), state=state)
         loaded.model.eval().requires_grad_(False).to(pick_device(device))
         return loaded
@@ -97,18 +101,18 @@ class TranslationModel(HeadModel):
         return [weight for weight in self.model.encoder.parameters() if id(weight) not in frozen]
 
     def save(self, path: Path | str) -> None:
-        """Write the model, with a descriptor of the heads removed, so that `load` brings it back."""
+        """Write the model, with a descriptor of the removed heads, for `load`."""
         state = {"model": self.model.state_dict(), DESCRIPTOR: {"removed": self.removed}}
         save_model({**self._state, **state}, path)
 
     def batches(self, sources: Sequence[str], targets: Sequence[str] | None = None, *, sentences: int) -> list[Batch]:
-        """Cut sentences, with their references or without, into batches of similar length, of at most so many."""
+        """Return sentences, with or without references, in batches of similar length and limited size."""
         numbered = dict(enumerate(map(self.source.numbers, sources)))
         references = dict(enumerate(map(self.target.numbers, targets or [])))
         return self._cut(numbered, references, sentences)
 
     def encoded(self, batch: Batch) -> Batch:
-        """Return the batch with the encoder's output under the present gates, for whatever uses it several times."""
+        """Return the batch with the encoder's output under the present gates, for repeated use."""
         if batch.encoded is not None:
             return batch
         return replace(batch, encoded=self.model.encoder(batch.source, src_lengths=batch.lengths))
@@ -131,7 +135,7 @@ class TranslationModel(HeadModel):
         return self.model(batch.source, batch.lengths, batch.previous)[0]
 
     def translate(self, batches: Sequence[Batch], settings: DecodingSettings, **search: Any) -> list[str]:
-        """Translate batches into plain text; arguments as for `translate_pieces`."""
+        """Translate batches into plain text; arguments as in `translate_pieces`."""
         return self.texts(self.translate_pieces(batches, settings, **search))
 
     def texts(self, translations: Sequence[list[int]]) -> list[str]:
@@ -154,7 +158,7 @@ class TranslationModel(HeadModel):
             settings: Limits of length.
             beam: 1 decodes greedily.
             length_penalty: For a beam; see `EvaluationSettings`.
-            guesses: With a beam of 1: translations by a similar model, which make it faster and change nothing.
+            guesses: With a beam of 1: translations by a similar model, which accelerate decoding without changing it.
 
         Returns:
             The pieces of each translation, in the order of the evaluation set.
@@ -171,7 +175,7 @@ class TranslationModel(HeadModel):
                 wrong = self._wrong(batch, guesses)
                 changed.update((batch.positions[row], batch.unpadded(row)) for row in wrong)
                 if len(wrong) > len(batch.positions) / 2:
-                    guesses = None  # looking at a guess costs a quarter of decoding it
+                    guesses = None  # verifying a guess costs a quarter of decoding it
         for again in self._cut(changed, {}, settings.sentences_at_once):
             found.update(zip(again.positions, self._greedy(again, settings)))
         return [found[position] for position in range(len(found))]
@@ -215,7 +219,7 @@ class TranslationModel(HeadModel):
         for live in self.live_sites:
             attention: Any = live.attention
             if live.kept:
-                attention.set_beam_size(1)  # the generator leaves its beam size behind in every site
+                attention.set_beam_size(1)  # the generator sets its beam size in every site
         end = self.target.dictionary.eos()
         return [pieces_until_end(found[0]["tokens"].tolist(), end) for found in hypotheses]
 

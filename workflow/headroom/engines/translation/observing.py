@@ -1,4 +1,4 @@
-"""Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on sentences alone."""
+"""Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on single sentences."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ def sentence_batches(model: TranslationModel, sentences: Sequence[str], size: in
 
 
 def frequencies(model: TranslationModel, text: Path) -> Tensor | None:
-    """Return how often each source piece occurs in a text, (V,); None if there is none."""
+    """Return the frequency of each source piece in a text, (V,); None without text."""
     lines = read_lines(text) if text.is_file() else []
     if not lines:
         return None
@@ -39,7 +39,7 @@ def frequencies(model: TranslationModel, text: Path) -> Tensor | None:
     dictionary = model.source.dictionary
     counts = torch.zeros(len(dictionary), dtype=torch.long)
     for piece, count in pieces.items():
-        counts[dictionary.index(piece)] += count  # unknown pieces are one
+        counts[dictionary.index(piece)] += count  # all unknown pieces have the same index
     return counts
 
 
@@ -66,7 +66,7 @@ def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int
 def _by_kind(
     model: TranslationModel, batch: Batch, counts: Callable[[Tensor, Any], Tensor]
 ) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return which query (B, T) and key positions (B, S) count, by those kinds of site that run."""
+    """Return the counting query (B, T) and key positions (B, S), by the kinds of site that run."""
     source = counts(batch.source, model.source.dictionary)
     kinds = {"E": (source, source)}
     if batch.previous is not None:  # it begins with the end mark
@@ -76,10 +76,10 @@ def _by_kind(
 
 
 def _real(tokens: Tensor, dictionary: Any) -> Tensor:
-    """Return which positions are not padding, (B, T)."""
+    """Return whether positions are not padding, (B, T)."""
     return tokens.ne(dictionary.pad())
 
 
 def _ordinary(tokens: Tensor, dictionary: Any) -> Tensor:
-    """Return which positions are neither padding nor the end mark, (B, T)."""
+    """Return whether positions are neither padding nor the end mark, (B, T)."""
     return _real(tokens, dictionary) & tokens.ne(dictionary.eos())

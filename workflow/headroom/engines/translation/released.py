@@ -1,7 +1,7 @@
-"""Released checkpoints of fairseq, of any age, brought into the form that this project's own have.
+"""Released checkpoints of fairseq, of any version, converted to the form of this project's checkpoints.
 
 Checkpoints from before 2020 keep their settings as `args` and have no `cfg`; the query, key and value
-projections of a site are one matrix, `in_proj_weight`. fairseq's own code upgrades both.
+projections of a site are one matrix, `in_proj_weight`. fairseq's code upgrades both.
 """
 
 import shutil
@@ -24,11 +24,11 @@ from headroom.settings.models import ReleasedModel
 from fairseq import checkpoint_utils  # isort: skip
 
 FILES = ("dict.source.txt", "dict.target.txt", CODES, MOSES)
-"""What a vocabulary's directory gets; the last comes last."""
+"""Files of a vocabulary's directory; the last one is written last."""
 
 
 class _Meter:
-    """Stands for a running mean of the training, which old checkpoints carry along: data, and not looked at."""
+    """Placeholder for the running means of training in old checkpoints, which are not used."""
 
 
 _METERS = [
@@ -39,13 +39,13 @@ _METERS = [
 
 
 def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror: str | None) -> str:
-    """Fetch what was released, bring the model into this project's form, and only then write the vocabulary.
+    """Fetch a release, convert the model to this project's form, and only then write the vocabulary.
 
-    A downloaded archive stays in `downloads/` of the vocabulary's directory. A mirror is a directory or address with
+    A downloaded archive is kept in `downloads/` of the vocabulary's directory. A mirror is a directory or address with
     released/<archive>, tried before the network.
 
     Returns:
-        What the model is, in words.
+        A description of the model.
 
     Raises:
         HeadroomError: If there is no such release, it is damaged, or cannot be written.
@@ -53,7 +53,7 @@ def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror:
     try:
         vocabulary.mkdir(parents=True, exist_ok=True)
         (vocabulary / MOSES).unlink(missing_ok=True)
-        for left in vocabulary.glob(".adopt.*"):  # by a kill
+        for left in vocabulary.glob(".adopt.*"):  # of a killed process
             shutil.rmtree(left)
     except OSError as error:
         raise cannot_write(vocabulary, error) from error
@@ -62,7 +62,7 @@ def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror:
         source, target = (files[name] for name in settings.dictionaries)
         codes = files[settings.codes_file]
         for language in (settings.source_language, settings.target_language):
-            MosesPieces(codes, language, settings)  # refuses what are no codes
+            MosesPieces(codes, language, settings)  # raises for invalid codes
         about = adopt(files[settings.checkpoint_file], checkpoint, source=source, target=target)
         for original, wanted in zip((source, target, codes), FILES):
             with atomic_path(vocabulary / wanted) as temporary:
@@ -72,40 +72,40 @@ def take(settings: ReleasedModel, *, checkpoint: Path, vocabulary: Path, mirror:
 
 
 def _released_files(settings: ReleasedModel, place: Path, downloads: Path, mirror: str | None) -> dict[str, Path]:
-    """Return where every file of the release is, by its name: in a directory, or extracted into `place`."""
+    """Return the path of every file of the release by name: in a directory, or extracted into `place`."""
     names = (settings.checkpoint_file, *settings.dictionaries, settings.codes_file)
     directory = Path(settings.path or "")
     if settings.path and directory.is_dir():
         if missing := [name for name in names if not (directory / name).is_file()]:
-            raise HeadroomError(f"key path: the directory {directory} has no file {missing[0]}")
+            raise HeadroomError(f"key path: the directory {directory} has no file {missing[0]}; add it")
         if settings.sha256:
-            raise HeadroomError(f"key sha256: {directory} is a directory; a checksum is of an archive, leave it out")
+            raise HeadroomError(f"key sha256: {directory} is a directory; give an archive, or leave the checksum out")
         return {name: directory / name for name in names}
     if settings.url:
         archive = fetch_archive(settings.url, downloads, expected=settings.sha256, mirror=mirror)
     elif directory.is_file():
         archive = checked_archive(directory, settings.sha256)
     else:
-        raise HeadroomError(f"key path: there is no directory or archive {directory} in {Path.cwd()}")
+        raise HeadroomError(f"key path: no directory or archive {directory} in {Path.cwd()}; correct the path")
     files = {name: place / f"{number}.{Path(name).name}" for number, name in enumerate(names)}
     try:
         extract(archive, files)
     except DamagedArchiveError:
         if archive.parent == downloads:
-            archive.unlink()  # or it would be taken for whole the next time
+            archive.unlink()  # otherwise it would be treated as complete the next time
         raise
     return files
 
 
 def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> dict[str, int]:
-    """Write a released checkpoint in this project's form: weights in float32, settings, nothing else.
+    """Write a released checkpoint in this project's form: only weights in float32 and settings.
 
     Returns:
-        What the model is: number of `parameters`, `heads` in all, `types` of the target dictionary.
+        The numbers of `parameters`, of `heads`, and of `types` in the target dictionary.
 
     Raises:
-        HeadroomError: If the checkpoint is damaged, contains code, is of no Transformer for translation, or does
-            not fit the dictionaries.
+        HeadroomError: If the checkpoint is damaged, contains code, is not a Transformer for translation, or does
+            not match the dictionaries.
     """
     dictionaries = read_dictionary(source), read_dictionary(target)
     state = _upgraded(_read(released), released)
@@ -114,7 +114,9 @@ def adopt(released: Path, checkpoint: Path, *, source: Path, target: Path) -> di
         model.load_state_dict(state["model"])  # splits the projections, too
     except RuntimeError as error:
         reason = " ".join(str(error).split("\n", 1)[-1].split())[:160]
-        raise HeadroomError(f"{released} does not fit {source.name} and {target.name}: {reason}") from error
+        raise HeadroomError(
+            f"{released}: does not match {source.name} and {target.name}, {reason}; give the model's own dictionaries"
+        ) from error
     state["model"] = model.state_dict()
     state["cfg"] = OmegaConf.to_container(state["cfg"], resolve=True, enum_to_str=True)
     del state["args"]
@@ -131,21 +133,25 @@ def read_dictionary(path: Path) -> Dictionary:
     try:
         return Dictionary.load(str(path))
     except FileNotFoundError as error:
-        raise HeadroomError(f"no dictionary at {path}") from error
-    except Exception as error:  # fairseq raises many types, Exception itself among them
-        raise HeadroomError(f"{path} is not a dictionary of fairseq: {' '.join(str(error).split())[:160]}") from error
+        raise HeadroomError(f"{path}: no dictionary; add it") from error
+    except Exception as error:  # fairseq raises many types, including Exception
+        raise HeadroomError(
+            f"{path}: not a dictionary of fairseq, {' '.join(str(error).split())[:160]}; copy it again"
+        ) from error
 
 
 def _read(path: Path) -> dict[str, Any]:
-    with torch.serialization.safe_globals(list(_METERS)):  # besides those that `checkpoint` always allows
+    with torch.serialization.safe_globals(list(_METERS)):  # in addition to those in `checkpoint`
         state = read_data(path, "truncated, or not a checkpoint of data alone ({reason})")
     if not isinstance(state, dict) or "model" not in state or not (state.get("args") or state.get("cfg")):
-        raise HeadroomError(f"{path} is not a fairseq checkpoint: it lacks 'model', or both 'args' and 'cfg'")
+        raise HeadroomError(
+            f"{path}: not a fairseq checkpoint, 'model' or both 'args' and 'cfg' are missing; give another file"
+        )
     return state
 
 
 def _upgraded(state: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return the state as fairseq writes it today, with languages and place of the data as in this project."""
+    """Return the state in fairseq's current form, with this project's languages and data directory."""
     state = {"args": None, **state}
     try:
         if state["args"] is None:
@@ -153,22 +159,24 @@ def _upgraded(state: dict[str, Any], path: Path) -> dict[str, Any]:
         state = checkpoint_utils._upgrade_state_dict(state)
         OmegaConf.set_struct(state["cfg"], False)
         state["cfg"].task.update({"data": "", "source_lang": "source", "target_lang": "target"})
-    except Exception as error:  # settings of every age, composed by hydra
+    except Exception as error:  # settings of any version, composed by hydra
         reason = " ".join(str(error).split())[:160]
-        raise HeadroomError(f"{path}: its settings are not those of a translation by fairseq ({reason})") from error
+        raise HeadroomError(
+            f"{path}: not the settings of a fairseq translation model ({reason}); give another model"
+        ) from error
     return state
 
 
 def _built(state: dict[str, Any], dictionaries: tuple[Dictionary, Dictionary], path: Path) -> Any:
-    """Return the model that the settings describe, its weights not yet loaded."""
+    """Return the model of the settings, without loading its weights."""
     try:
         model = TranslationTask(state["cfg"].task, *dictionaries).build_model(state["cfg"].model)
         sites = find_sites(model)
-    except Exception as error:  # fairseq raises ValueError for dictionaries; other architectures lack anything
+    except Exception as error:  # fairseq raises ValueError for dictionaries; other architectures have various errors
         reason = " ".join(str(error).split())[:160]
         raise HeadroomError(
-            f"{path} is not a model of fairseq's architecture `transformer`, or not of these dictionaries ({reason})"
+            f"{path}: not of fairseq's architecture `transformer`, or not of these dictionaries ({reason}); give others"
         ) from error
     if not all(hasattr(live.attention, name) for live in sites for name in live.inputs):
-        raise HeadroomError(f"{path}: its attention has no query, key and value projections of its own")
+        raise HeadroomError(f"{path}: no separate query, key and value projections; give another model")
     return model

@@ -43,7 +43,7 @@ def open_sites(model: nn.Module) -> None:
     """Make every site of a fairseq Transformer call its output projection, and tag its weights.
 
     Raises:
-        HeadroomError: If a site fuses its projections, so that its heads have no rows of their own.
+        HeadroomError: If a site fuses its projections, so that its heads have no separate rows.
     """
     for live in find_sites(model):
         attention: Any = live.attention
@@ -52,7 +52,7 @@ def open_sites(model: nn.Module) -> None:
             weight = getattr(getattr(attention, projection, None), "weight", None)
             if not isinstance(weight, nn.Parameter):
                 raise HeadroomError(
-                    f"site {live.site} has no {projection}.weight: fused projections are not supported; "
+                    f"site {live.site}: no {projection}.weight, fused projections are not supported; "
                     "use an architecture with separate query, key and value projections"
                 )
             setattr(weight, _TAG, live.site)
@@ -69,8 +69,8 @@ def site_of(parameter: Tensor) -> Site | None:
 def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> AbstractContextManager[None]:
     """Show the attention weights of every forward pass within a block to `observer`, once per site.
 
-    The weights are those that the model itself multiplies with the values (before dropout, of which there is none in
-    eval mode); its outputs do not change. Positions of padding are included. Sites without heads are skipped.
+    The weights are those that the model multiplies with the values (before dropout, which is inactive in eval mode);
+    its outputs do not change. Positions of padding are included. Sites without heads are skipped.
     """
     return hooked(sites, _ask_for_heads, lambda site: _shown(site, observer))
 
@@ -83,6 +83,6 @@ def _shown(site: Site, observer: MapObserver) -> Callable[[nn.Module, Any, Any],
     def show(_: nn.Module, __: Any, output: Any) -> tuple[Tensor, Tensor]:
         attended, weights = output  # (T, B, width), (H, B, T, S)
         observer(site, weights.transpose(0, 1))
-        return attended, weights.mean(dim=0)  # what fairseq's layers expect: averaged over heads
+        return attended, weights.mean(dim=0)  # fairseq's layers expect the average over heads
 
     return show

@@ -1,4 +1,4 @@
-"""The three workloads that are timed, and the multiply-adds each takes."""
+"""The three timed workloads, and their multiply-adds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ class TranslationWorkload:
         return {"source": self.batch.source.shape[1], "steps": self.steps}
 
     def action(self, model: TranslationModel, part: str) -> Callable[[], Any]:
-        """Return what is timed: encoding, teacher-forced decoding, or greedy generation.
+        """Return the timed function: encoding, teacher-forced decoding, or greedy generation.
 
-        Generation runs a fixed number of steps, so that all models do the same work whatever they say.
+        Generation runs a fixed number of steps, so that the amount of work does not depend on the output.
         """
         batch = self.batch
         encoded = model.model.encoder(batch.source, src_lengths=batch.lengths)
@@ -77,7 +77,7 @@ class TranslationWorkload:
 
 
 def workload(model: TranslationModel, examples: ParallelText, size: int) -> TranslationWorkload:
-    """Return a batch of sentences of the set's middle lengths; errors as of `middle`."""
+    """Return a batch of sentences of the set's middle lengths; errors as in `middle`."""
     chosen = middle([len(source) for source in examples.source], size)
     sources, references = ([side[i] for i in chosen] for side in (examples.source, examples.target))
     (batch,) = model.batches(sources, references, sentences=size)

@@ -1,4 +1,4 @@
-"""fairseq as this project trains with it: the command line, the task, and the Trainer."""
+"""Training with fairseq in this project: the command line, the task, and the Trainer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -29,14 +29,14 @@ from fairseq.tasks.translation import TranslationConfig, TranslationTask  # isor
 from fairseq.trainer import Trainer  # isort: skip
 
 PLAIN_NORM = "plain_head_gnorm"
-"""Under this name an optimizer that rewrites the gradients of heads logs their norm before."""
+"""Name under which an optimizer that rewrites the gradients of heads logs their original norm."""
 
 
 def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
     """Return the shape of a model in an arm; raise HeadroomError if the arm's heads do not divide the width."""
     changed = {name: getattr(arm, name) for name in AnyArm.model_fields if getattr(arm, name) is not None}
     if arm.heads and model.width % arm.heads:
-        raise HeadroomError(f"--arm-heads {arm.heads}: width {model.width} is not a multiple of it")
+        raise HeadroomError(f"--arm-heads {arm.heads}: does not divide the width {model.width}; give a divisor")
     return ModelSettings.model_validate({**model.model_dump(), **changed})
 
 
@@ -50,23 +50,25 @@ def fairseq_arguments(
     arm: list[str],
     processes: int = 1,
 ) -> list[str]:
-    """Return the command line that `fairseq-train` would be given for a run.
+    """Return the command line of `fairseq-train` for a run.
 
-    Several processes share the batches of an update, each having as many: an update then sees the same batches,
-    however many there are. `arm` are the arm's own arguments: optimizer, criterion and their flags.
+    Several processes share the batches of an update equally, so that an update has the same batches for any number of
+    processes. `arm` are the arm's arguments: optimizer, criterion and their flags.
 
     Raises:
-        HeadroomError: If CUDA is needed and there is none, or processes cannot share an update.
+        HeadroomError: If CUDA is required but missing, or processes cannot share an update.
     """
     on_cpu = check_precision(training.precision, device)
     if training.update_frequency % processes:
         raise HeadroomError(
-            f"{processes} processes cannot share the {training.update_frequency} batches of an update: make "
-            f"update_frequency a multiple of {processes}, and max_tokens so much smaller"
+            f"update_frequency: {processes} processes cannot share {training.update_frequency} batches; make "
+            f"it a multiple of {processes}, and max_tokens smaller by the same factor"
         )
     flags = {"seed": seed, **_model_flags(model), **_training_flags(training)}
     flags |= {"distributed-world-size": processes, "update-freq": training.update_frequency // processes}
-    flags["ddp-backend"] = "legacy_ddp"  # sums gradients after the backward passes, also on the CPU and where some lack
+    flags["ddp-backend"] = (
+        "legacy_ddp"  # sums gradients after the backward passes, also on the CPU and for missing gradients
+    )
     switches = ["no-progress-bar", *(["cpu"] if on_cpu else []), *(["amp"] if training.precision == "float16" else [])]
     switches += ["encoder-normalize-before", "decoder-normalize-before"] if model.pre_norm else []
     switches += ["share-all-embeddings"] if model.share_embeddings else []
@@ -105,8 +107,8 @@ def _training_flags(training: TrainingSettings) -> dict[str, Any]:
         "warmup-updates": training.warmup_updates,
         "warmup-init-lr": 1e-7,
         "max-tokens": training.max_tokens,
-        # Cut each epoch into batches by seed and epoch alone: fairseq keeps the cut of the epoch that a
-        # process began with, so that a resumed training would see other batches than an uninterrupted one.
+        # Form the batches of each epoch from seed and epoch only: fairseq keeps the batches of the epoch in which a
+        # process started, so that a resumed training would have other batches than an uninterrupted one.
         "update-epoch-batch-itr": True,
         "num-workers": 0,
         "log-format": "none",
@@ -129,7 +131,7 @@ class HeadroomTranslationTask(TranslationTask):
 
     Attributes:
         update: Number of updates before the one in progress.
-        batch: Number of batches of that update before the one in progress, those of other processes among them.
+        batch: Number of batches of that update before the one in progress, including those of other processes.
     """
 
     update, batch = -1, -1
@@ -191,10 +193,10 @@ def configuration(arguments: list[str]) -> Any:
 
 
 def build_trainer(cfg: Any, profile: str = "", weights: Mapping[str, Tensor] | None = None) -> Trainer:
-    """Return fairseq's Trainer with task, model and criterion, seeded as `fairseq-train` does.
+    """Return fairseq's Trainer with task, model and criterion, seeded as in `fairseq-train`.
 
-    The heads of a profile are sliced out before the model sees a sentence; HeadroomError if it has no such head.
-    `weights` are those of the whole model to start from; None for fresh ones.
+    The heads of a profile are sliced out before training; HeadroomError if the model has no such head.
+    `weights` are the initial weights of the full model; None for new ones.
     """
     utils.import_user_module(cfg.common)
     metrics.reset()
@@ -211,7 +213,7 @@ def build_trainer(cfg: Any, profile: str = "", weights: Mapping[str, Tensor] | N
 
 
 class _Trainer(Trainer):
-    """fairseq's Trainer, but that processes draw their own dropout, and that it says why gradients end a training."""
+    """fairseq's Trainer with separate dropout per process and an error message for non-finite gradients."""
 
     def _set_seed(self) -> None:
         utils.set_torch_seed(own_seed(self.cfg.common.seed + self.get_num_updates(), this_process()))
@@ -219,12 +221,12 @@ class _Trainer(Trainer):
     def clip_grad_norm(self, clip_norm: float) -> Tensor:
         try:
             norm: Tensor = super().clip_grad_norm(clip_norm)
-            finite = bool(torch.isfinite(norm)) or self.cfg.common.amp  # which makes its loss scale smaller
-        except FloatingPointError:  # until it cannot
+            finite = bool(torch.isfinite(norm)) or self.cfg.common.amp  # AMP reduces its loss scale
+        except FloatingPointError:  # at its minimum
             finite = False
-        if not finite:  # fairseq's own search for the reason fails on the way
+        if not finite:  # fairseq's own diagnosis fails
             raise HeadroomError(
-                f"the gradients of update {self.get_num_updates() + 1} are not finite: lower training.learning_rate, "
+                f"update {self.get_num_updates() + 1}: the gradients are not finite; lower training.learning_rate, "
                 "or use precision float32"
             )
         return norm
@@ -236,4 +238,4 @@ def _slice(model: Any, profile: str) -> None:
     for live in sites:
         if live.kept:
             attention: Any = live.attention
-            attention.skip_embed_dim_check = True  # its heads are narrower together than the model
+            attention.skip_embed_dim_check = True  # its heads together are narrower than the model

@@ -38,13 +38,13 @@ class TranslationTraining(Training):
     """The training of one translation model.
 
     Attributes:
-        data: The directory that `headroom vocabulary` wrote.
-        model: The model's shape, of which the arm may change some.
-        training: How to train.
-        arm: The way to train.
-        arm_arguments: The fairseq arguments of an arm, given the seed; its module registers what they name.
-        removed: The names of the heads that the model does not have.
-        rewound: The checkpoint of the whole model after its first epoch, to start from; None for fresh weights.
+        data: The output directory of the stage vocabulary.
+        model: The model's shape, which the arm may change.
+        training: The settings of the training.
+        arm: The arm.
+        arm_arguments: The fairseq arguments of an arm, given the seed; its module registers their classes.
+        removed: The names of the removed heads.
+        rewound: The checkpoint of the full model after its first epoch, as initial weights; None for new weights.
     """
 
     data: Path
@@ -67,7 +67,7 @@ class TranslationTraining(Training):
 
     @property
     def arguments(self) -> list[str]:
-        """The command line that `fairseq-train` would be given; errors as of `fairseq_arguments`."""
+        """The command line of `fairseq-train`; errors as in `fairseq_arguments`."""
         return fairseq_arguments(
             data=self.data,
             model=shaped(self.model, self.arm),
@@ -79,15 +79,15 @@ class TranslationTraining(Training):
         )
 
     def check(self) -> None:
-        """Raise HeadroomError if settings and machine do not fit, or the data are not prepared."""
+        """Raise HeadroomError if settings and machine are incompatible, or the data are not prepared."""
         _ = self.arguments
         if self.first > self.epochs:
-            raise HeadroomError("--rewound: no epoch is left after the first; give more --epochs")
+            raise HeadroomError("--rewound: training ends with the first epoch; increase --epochs")
         if missing := [name for name in _NEEDED if not (self.data / name).is_file()]:
-            raise HeadroomError(f"{self.data} has no {missing[0]}: give the directory that headroom vocabulary wrote")
+            raise HeadroomError(f"{self.data}: no {missing[0]}; give the output directory of the stage vocabulary")
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """Return all that makes the weights; not the number of epochs, so that more epochs resume a training."""
+        """Return everything that determines the weights, without the number of epochs, which can be increased."""
         files = sorted(path for path in self.data.iterdir() if path.is_file())
         return {
             "command": self.arguments[1:],
@@ -98,7 +98,7 @@ class TranslationTraining(Training):
         }
 
     def signature(self, arm: str) -> str:
-        """Return what affects the table of epochs."""
+        """Return the signature of the table of epochs."""
         several = {"processes": self.processes} if self.processes > 1 else {}
         tokens = self.training.max_tokens
         return signature(seed=self.seed, arm=arm, max_tokens=tokens, **several, torch=torch.__version__)
@@ -128,15 +128,15 @@ def train(
     profile: str = "",
     rewound: Path | None = None,
 ) -> list[EpochRecord]:
-    """Train a model without the heads of `profile` up to an epoch, resuming from the newest whole state in `work`.
+    """Train a model without the heads of `profile` up to an epoch, resuming from the newest complete state in `work`.
 
-    With `rewound`, the whole model's checkpoint after epoch 1, training starts from its weights at epoch 2: with the
-    updates counted, the learning rate and the order of batches that follow epoch 1, and fresh moments of Adam.
+    With `rewound`, the full model's checkpoint after epoch 1, training starts from its weights at epoch 2: with the
+    number of updates, the learning rate and the order of batches after epoch 1, and new moments of Adam.
 
     After each epoch `work` gets `epoch<e>.json` (the record), `epoch<e>.pt` (the model) and `state<e>.pt` (all that is
-    needed to resume), in this order and each whole or absent; the two newest states are kept. Killed at any moment, a
+    needed to resume), in this order and each atomically; the two newest states are kept. Killed at any moment, a
     rerun repeats at most one epoch and ends with the same bits, because fairseq reseeds from the seed and the number of
-    updates and restores the data order. Of processes that train together (`headroom.engines.processes`) the first one
+    updates and restores the data order. Of parallel processes (`headroom.engines.processes`) the first one
     writes.
 
     Returns:
@@ -153,7 +153,7 @@ def train(
     trainer = build_trainer(cfg, profile, start and start["model"])
     last = last_whole_epoch(work, first)
     if last:
-        logger.info("going on after epoch %d", last)
+        logger.info("resuming after epoch %d", last)
     cfg.checkpoint.restore_file = str(work / (f"state{last}.pt" if last else "none.pt"))
     cfg.checkpoint.save_dir = str(work)
     cfg.checkpoint.load_checkpoint_on_all_dp_ranks = True
@@ -173,7 +173,7 @@ def train(
 
 
 def last_whole_epoch(work: Path, first: int = 1) -> int:
-    """Return the newest epoch from which training can go on, 0 if there is none; `first` is that of the training."""
+    """Return the newest epoch from which training can resume, 0 for none; `first` is that of the training."""
     states = sorted((int(path.stem.removeprefix("state")) for path in work.glob("state*.pt")), reverse=True)
     for epoch in states:
         models_there = all((work / f"epoch{e}.pt").is_file() for e in range(first, epoch + 1))
@@ -193,7 +193,7 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
     with metrics.aggregate(new_root=True) as meters:
         for update, samples in enumerate(groups, start=1):
             _update(trainer, samples)
-            norms.append(gradient_norm(heads))  # gradients stay until the next update
+            norms.append(gradient_norm(heads))  # gradients are kept until the next update
             words = float(meters["wpb"].sum)  # of all processes
             seconds = time.perf_counter() - start
             left = seconds / update * (len(groups) * (epochs - epoch + 1) - update)
@@ -214,14 +214,15 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
 
 
 def _update(trainer: Trainer, samples: list[dict[str, Any]]) -> None:
-    # A process without a batch where others still have one gets an empty one. fairseq lets the last batch decide
-    # whether all of this process's count, so only one that is alone may be empty.
+    # A process without a batch gets an empty one while others still have one. fairseq decides by the last batch
+    # whether all batches of the process count, so an empty batch must be the only one.
     samples = [sample for sample in samples if sample] or samples[:1]
     try:
         trainer.train_step(samples, raise_oom=True)
     except torch.OutOfMemoryError as error:
         raise HeadroomError(
-            "out of GPU memory: make training.max_tokens smaller, and update_frequency larger by as much"
+            "out of GPU memory: the batch does not fit; lower training.max_tokens, and raise "
+            "update_frequency by the same factor"
         ) from error
 
 
@@ -234,7 +235,7 @@ def _valid_loss(trainer: Trainer) -> float:
 
 
 def _nats(meters: Any) -> float:
-    """Return the mean loss in nats: fairseq keeps it in bits."""
+    """Return the mean loss in nats: fairseq stores it in bits."""
     return float(meters["nll_loss"].avg) * math.log(2)
 
 

@@ -1,8 +1,8 @@
-"""Criteria: ways to score heads, more is more important. A module of this package is a family of them.
+"""Criteria score heads; higher scores are more important. Each module of this package is a family of criteria.
 
-A new criterion is a module here with a tuple `CRITERIA`: that makes it a setting, rows of the table of scores, and an
-order. Names are checked where a configuration is read, without torch and pandas: modules import these, and
-whatever imports them, in their functions.
+A new criterion is a module here with a tuple `CRITERIA`: it is then a setting, rows of the table of scores, and an
+order. Configurations are validated without torch and pandas: modules import these, and modules that import them, in
+their functions.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ if TYPE_CHECKING:
 Scores = Mapping[Head, float]
 
 Score = Callable[..., Mapping[str, Scores]]
-"""From a model, batches, heads removed meanwhile and `half` (0, 1 or None for all) to scores by criterion."""
+"""From a model, batches, removed heads and `half` (0, 1 or None for all) to scores by criterion."""
 
 SCORES = "scores"
 """The table of the criteria that the stage of this name computes, at every epoch of every run."""
 
 
 NORMALISATIONS = ("raw", "layer")
-"""Scores as they are, or divided by the l2 norm over the heads of their site."""
+"""Unscaled scores, or scores divided by the l2 norm over the heads of their site."""
 
 
 @dataclass(frozen=True)
 class Criterion:
-    """One way to score heads."""
+    """A method of scoring heads."""
 
     name: str
     needs: Literal["forward", "backward", "sweep", "training"]
-    """What it costs: forward passes, backward passes too, a sweep over heads, or further training."""
+    """Its cost: forward passes, also backward passes, a sweep over heads, or further training."""
     labels: bool
     """Whether it needs references."""
     source: str
-    """Where it is defined."""
+    """The source of its definition."""
     table: str = SCORES
     """The experiment whose table its scores are in."""
     rows: Callable[[pandas.DataFrame, str], pandas.DataFrame] | None = None
-    """From that table, and the name of the set that heads are chosen on, to rows with the columns run, epoch, kind,
-    layer, head, half (`all`, and `choose` and `score` where they are known), value, signature and, of a criterion that
+    """From that table, and the name of the set that chooses heads, to rows with the columns run, epoch, kind,
+    layer, head, half (`all`, and if known `choose` and `score`), value, signature and, for a criterion that
     breaks ties, tie; None for criteria of the table `scores`, whose raw scores are read."""
     score: Score | None = None
-    """What computes it, for criteria of the table `scores`; one function may serve several criteria."""
+    """The function that computes it, for criteria of the table `scores`; it may serve several criteria."""
     compared: bool = True
     """Whether its ranks are compared with those of other criteria."""
 
@@ -64,11 +64,11 @@ class Criterion:
         """Return this criterion's rows of its experiment's table, as `rows` does.
 
         Raises:
-            HeadroomError: If the table is not one of that experiment, or has no row.
+            HeadroomError: If the table is not one of that experiment, or is empty.
         """
         table = tables.ALL.by_name[self.table].read(path)
         if table.empty:
-            raise HeadroomError(f"{path}: the table has no row; write it again")
+            raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
         if self.rows:
             return self.rows(table, chosen_on)
         mine = table[(table["criterion"] == self.name) & (table["normalised"] == "raw")]
@@ -83,9 +83,9 @@ def criteria() -> dict[str, Criterion]:
 
 
 def criterion(name: str) -> Criterion:
-    """Return the criterion of this name; raise HeadroomError if there is none."""
+    """Return the criterion of this name; raise HeadroomError if it is unknown."""
     if name not in criteria():
-        raise HeadroomError(f"there is no criterion '{name}'; use one of {', '.join(criteria())}")
+        raise HeadroomError(f"criterion '{name}': unknown; use one of {', '.join(criteria())}")
     return criteria()[name]
 
 
@@ -110,7 +110,7 @@ def criterion_scores(
 ) -> dict[Head, float]:
     """Return one criterion's scores of one epoch, from the first of its experiment's tables that has them.
 
-    Of a criterion that breaks ties they are the ranks of the heads, from 0.
+    For a criterion that breaks ties they are the ranks of the heads, from 0.
     """
     one = criterion(name)
     if not paths:
@@ -121,7 +121,9 @@ def criterion_scores(
         if len(rows):
             return by_head(rows, _ranked(rows) if "tie" in rows else rows["value"])
     named = ", ".join(map(str, paths))
-    raise HeadroomError(f"{named} has no scores by {name} at epoch {epoch}, chosen on {chosen_on}; write it again")
+    raise HeadroomError(
+        f"{named}: no scores by {name} at epoch {epoch}, chosen on {chosen_on}; rerun the job that writes it"
+    )
 
 
 def _ranked(rows: pandas.DataFrame) -> list[float]:
@@ -132,13 +134,13 @@ def _ranked(rows: pandas.DataFrame) -> list[float]:
 
 
 def check(place: str, named: Sequence[str], main: str) -> list[str]:
-    """Return what is wrong with the criteria of a task's settings, a line for each mistake with its key."""
+    """Return the errors in the criteria of a task's settings, a line with the key for each."""
     key, known = f"configuration, key {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
     unknown = [name for name in named if name not in known]
-    mistakes = [f"{key}.criteria: there is no criterion '{name}'; use {', '.join(known)}" for name in unknown]
+    mistakes = [f"{key}.criteria: unknown criterion '{name}'; use {', '.join(known)}" for name in unknown]
     if main not in computed:
         mistakes.append(f"{key}.main: '{main}' is not scored at every epoch; use {', '.join(computed)}")
     elif main not in named:
-        mistakes.append(f"{key}.main: '{main}' is not among pruning.criteria; add it there")
+        mistakes.append(f"{key}.main: '{main}' is not in pruning.criteria; add it there")
     return mistakes

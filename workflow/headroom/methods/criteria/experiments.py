@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def ablation(table: pandas.DataFrame, chosen_on: str) -> pandas.DataFrame:
-    """Return the harm to the main metric, the table's first, that removing a head does on the set that chooses.
+    """Return the loss in the main metric, the table's first, without a head, on the set that chooses heads.
 
-    On a few hundred right or wrong answers many heads do the same harm: the rise of the loss, `tie`, orders these.
+    With a few hundred correct or wrong answers many heads are equal: the increase of the loss, `tie`, orders these.
     """
-    from headroom.core.statistics import harm  # late: names are known without numpy
+    from headroom.core.statistics import harm  # late: names are available without numpy
 
     metric = table["metric"].iloc[0]
     own = table[table["set"] == chosen_on]
@@ -40,7 +40,7 @@ def relevance(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
 
 
 def survival(method: str) -> Callable[[pandas.DataFrame, str], pandas.DataFrame]:
-    """Return how the share of settings of a method at which a head stays is read; no scores of gates on some kinds."""
+    """Return a reader of the share of settings of a method that keep a head; no scores for gates on some kinds."""
 
     def rows(table: pandas.DataFrame, _: str) -> pandas.DataFrame:
         mine = table[(table["method"] == method) & (table["scope"] == "all")]

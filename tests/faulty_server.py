@@ -1,4 +1,4 @@
-"""A server on this machine that answers as badly as it is told to."""
+"""A local HTTP server with configurable faults."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,14 @@ class Answer:
 
     Attributes:
         body: The whole file.
-        status: The status, unless a part of the file was asked for and is given.
+        status: The status, except for partial content.
         headers: More headers.
         wait: Seconds before the answer.
         cut: Bytes after which the connection is closed, although more were announced.
         drip: Bytes that are sent at once, one hundredth of a second apart.
         announced: Whether the length of the body is.
-        ranged: Whether a part of the file is given where one is asked for and `If-Range` names this file's tag.
-        careless: Whether `If-Range` is not looked at.
+        ranged: Whether range requests are answered by partial content if `If-Range` has this file's tag.
+        careless: Whether `If-Range` is ignored.
     """
 
     body: bytes = b""
@@ -46,7 +46,7 @@ class Asked:
 
 
 @dataclass
-class BadServer:
+class FaultyServer:
     """A running server: gives its answers in turn, the last one again and again, and notes what it was asked."""
 
     address: str
@@ -60,15 +60,15 @@ class BadServer:
 
     @property
     def ranges(self) -> list[str]:
-        """What part of the file each request asked for, "" for all of it."""
+        """The range of each request, "" for the whole file."""
         return [asked.headers.get("Range", "") for asked in self.asked]
 
 
 @contextmanager
-def bad_server() -> Iterator[BadServer]:
+def faulty_server() -> Iterator[FaultyServer]:
     """Run a server for the time of a block."""
     over = threading.Event()
-    state = BadServer("")
+    state = FaultyServer("")
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -107,7 +107,7 @@ def bad_server() -> Iterator[BadServer]:
 
 
 def _part(answer: Answer, headers: Mapping[str, str]) -> tuple[int, bytes, dict[str, str]]:
-    """Return status, body and headers: of a part of the file, if one is asked for and may be given."""
+    """Return status, body and headers: partial content if requested and allowed."""
     wanted, known = headers.get("Range", ""), headers.get("If-Range")
     tags = (answer.headers.get("ETag"), answer.headers.get("Last-Modified"))
     if not wanted or not answer.ranged or (known not in tags and not answer.careless):

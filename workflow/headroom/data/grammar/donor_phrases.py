@@ -1,4 +1,4 @@
-"""Parts of other sentences of a domain, to be built into a sentence: so they are as frequent as in the domain."""
+"""Donor phrases: parts of other sentences of a domain, for insertion with the domain's frequencies."""
 
 import random
 from collections import defaultdict, deque
@@ -17,10 +17,10 @@ FACTIVE = tuple(word for word in CONJUNCTIONS if word.word in ("because", "altho
 _NOT_VERIDICAL = ("never", "rarely")
 
 
-class SpareParts:
-    """A store of parts, filled by taking sentences to pieces.
+class DonorPhrases:
+    """A store of parts of decomposed sentences.
 
-    The same domain and seed give the same parts, if they are asked for in the same order.
+    The same domain and seed give the same parts, if they are requested in the same order.
     """
 
     def __init__(self, *, domain: Domain, seed: str):
@@ -36,11 +36,11 @@ class SpareParts:
         return self._next("adjective")
 
     def adverb(self) -> Plain:
-        """Return an adverb that leaves true what is said without it: neither `never` nor `rarely`."""
+        """Return an adverb that preserves the truth of the sentence without it: neither `never` nor `rarely`."""
         return self._next("adverb")
 
     def oblique(self) -> tree.PrepositionalPhrase:
-        """Return a phrase that says where a clause happens, without `no` and `every`."""
+        """Return a phrase with the location of a clause, without `no` and `every`."""
         return self._next("oblique")
 
     def modifier(self) -> tree.PrepositionalPhrase:
@@ -80,7 +80,7 @@ class SpareParts:
         return replace(nominal, modifier=None) if isinstance(nominal, tree.NounPhrase) else nominal
 
     def _next(self, kind: str) -> Any:
-        """Return the oldest part of a kind, after taking to pieces as many sentences as needed."""
+        """Return the oldest part of a kind, after decomposing sentences as needed."""
         while not self._store[kind]:
             for found, part in _parts(next(self._rich)):
                 self._store[found].append(part)
