@@ -92,7 +92,7 @@ def test_written_files_have_the_usual_permissions(tmp_path: Path) -> None:
 
 def test_a_directory_that_cannot_be_made_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(HeadroomError, match=r"cannot write .*file/below.txt"):
+    with pytest.raises(HeadroomError, match=r"file/below.txt: cannot write"):
         write_lines(tmp_path / "file" / "below.txt", ["a"])
 
 
@@ -116,7 +116,7 @@ def test_the_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_file_is_a_clear_error(tmp_path: Path) -> None:
-    with pytest.raises(HeadroomError, match=r"cannot read .*absent: No such file"):
+    with pytest.raises(HeadroomError, match=r"absent: cannot read, No such file"):
         read_lines(tmp_path / "absent")
 
 

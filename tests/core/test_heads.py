@@ -45,8 +45,8 @@ def test_a_head_named_twice_is_a_clear_error() -> None:
     ("profile", "message"),
     [
         ("E1:5", "head E1:5: does not exist; site E1 has 4 heads"),
-        ("E2:3", "head E2:3 does not exist: site E2 has 2 heads"),
-        ("D2:1", "head D2:1 does not exist: the model's sites are E1 E2 A1 D1"),
+        ("E2:3", "head E2:3: does not exist; site E2 has 2 heads"),
+        ("D2:1", "head D2:1: does not exist; the model's sites are E1 E2 A1 D1"),
     ],
 )
 def test_a_head_out_of_range_is_a_clear_error(profile: str, message: str) -> None:

@@ -208,7 +208,7 @@ def test_a_sample_scores_all_its_metrics() -> None:
 
 
 def test_an_empty_set_is_a_clear_error() -> None:
-    with pytest.raises(HeadroomError, match="without sentences"):
+    with pytest.raises(HeadroomError, match="contains no sentences"):
         statistics.resampled_indices(0)
 
 

@@ -97,10 +97,10 @@ def test_whole_numbers_of_every_kind_are_integers(tmp_path: Path, value: float) 
 
 
 def test_files_that_are_no_such_table_are_clear_errors(tmp_path: Path) -> None:
-    with pytest.raises(HeadroomError, match=r"cannot read the table .*absent.csv"):
+    with pytest.raises(HeadroomError, match=r"absent\.csv: cannot read the table"):
         TABLE.read(tmp_path / "absent.csv")
     for text, message in (
-        ("", r"cannot read the table .*t.csv"),
+        ("", r"t.csv: cannot read the table"),
         ("run,removed,heads\na,,1\n", r"t.csv: the column 'value' is missing"),
         ("run,removed,heads,value\na,,1,much\n", r"t.csv: the column 'value' contains 'much', not a number"),
     ):

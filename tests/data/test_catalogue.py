@@ -136,7 +136,7 @@ LABELLED = [
     ("snli", put(["metrics"], ["f1"]), r"key snli: the metric f1 needs two labels"),
     ("sst2", put(["labels"], ["negative", "good"]), r"train names a label 'positive', which is not among"),
     ("sst2", put(["labels"], ["negative", "negative"]), r"'negative' is given twice"),
-    ("sst2", put(["columns", "label"], "gold"), r"key sst2\.columns: .*'gold' is given by name, but .* no header"),
+    ("sst2", put(["columns", "label"], "gold"), r"key sst2\.columns: .*'gold' is given by name, but .*header is false"),
     ("sst2", put(["columns", "label"], 0), r"key sst2\.columns\.label"),
     ("sst2", put(["sets", "test", "files"], ["sst2/SST2/gone.tsv"]), r"sst2/SST2/\w+\.tsv must be listed under files"),
     ("sst2", put(["sets", "choose"], {"files": ["sst2/SST2/dev.tsv"], "examples": 1}), "'choose' cannot name"),

@@ -148,7 +148,7 @@ def test_lines_of_pieces_have_no_line_break_of_any_kind(codes, model, kind):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "bpecodes is empty"),
+        ("", "bpecodes: empty file"),
         ("#version: 0.2\na b\nc\n", r"bpecodes, line 3: expected two subword units \('c'\)"),
         ("a b 12\n", r"bpecodes, line 1: expected two subword units"),
         ("#version: 9.1\na b\n", r"bpecodes, line 1: byte-pair codes of an unknown version"),
@@ -171,7 +171,7 @@ def test_a_vocabulary_is_of_the_kind_of_its_files(codes, tmp_path):
     assert tokens(source.encode("l'a")) == "l ' a".replace("'", "&apos;")
     assert tokens(target.encode("l'a")) == "l&apos; a"
     (tmp_path / "moses.json").write_text('{"source_language": 3}')
-    with pytest.raises(HeadroomError, match=r"moses\.json is damaged"):
+    with pytest.raises(HeadroomError, match=r"moses\.json: damaged"):
         load_subwords(tmp_path)
 
 

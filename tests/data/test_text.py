@@ -47,10 +47,10 @@ class TestReadingParallel:
         ("source", "target", "message"),
         [
             (b"a\nb\nc\n", b"1\n2\n", r"mine\.en: 3 lines, but .*mine\.xx has 2"),
-            (b"a\n\nc\n", b"1\n2\n3\n", r"mine\.en, line 2 is empty"),
-            (b"a\nb\nc\n", b"1\n2\n \t\n", r"mine\.xx, line 3 is empty"),
-            (b"", b"1\n", r"mine\.en is empty"),
-            (b"a\n", b"", r"mine\.xx is empty"),
+            (b"a\n\nc\n", b"1\n2\n3\n", r"mine\.en, line 2: empty line"),
+            (b"a\nb\nc\n", b"1\n2\n \t\n", r"mine\.xx, line 3: empty line"),
+            (b"", b"1\n", r"mine\.en: empty file"),
+            (b"a\n", b"", r"mine\.xx: empty file"),
             (b"a\nb\n", b"1\n\xff\n", r"mine\.xx, line 2: not UTF-8"),
         ],
     )
@@ -83,13 +83,13 @@ class TestReadingLabelled:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (b"", r"mine\.tsv is empty"),
+            (b"", r"mine\.tsv: empty file"),
             (SINGLE, r"mine\.tsv: no examples"),
-            (b"good film\tgood\n", r"mine\.tsv, line 1: no column 'sentence' among good film, good"),
-            (b"sentence,label\na,good\n", r"line 1: no column 'sentence' among sentence,label"),
+            (b"good film\tgood\n", r"mine\.tsv, line 1: no column 'sentence' in good film, good"),
+            (b"sentence,label\na,good\n", r"line 1: no column 'sentence' in sentence,label"),
             (b"sentence1\tlabel\na\tgood\n", r"line 1: no column 'sentence2'"),
             (b"sentence2\tlabel\na\tgood\n", r"line 1: no column 'sentence1'"),
-            (b"sentence\tgold\na\tgood\n", r"line 1: no column 'label' among sentence, gold"),
+            (b"sentence\tgold\na\tgood\n", r"line 1: no column 'label' in sentence, gold"),
             (SINGLE + b"a\tgood\nb\n", r"mine\.tsv, line 3: 1 columns; write 2"),
             (SINGLE + b"a\tgood\nb\tc\tbad\n", r"mine\.tsv, line 3: 3 columns; write 2"),
             (SINGLE + b"a\tgood\n\nb\tbad\n", r"mine\.tsv, line 3: empty line; write 2"),

@@ -83,7 +83,7 @@ def test_what_is_wrong_is_told_with_file_and_line(changed, place, message, tmp_p
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([row(1, "a", 2, "x"), row(2, "b", 1, "x"), row(3, "c", 0, "root")], "line 1: no tree"),
+        ([row(1, "a", 2, "x"), row(2, "b", 1, "x"), row(3, "c", 0, "root")], "line 1: not a tree"),
         (["# nothing"], "no sentences"),
     ],
 )

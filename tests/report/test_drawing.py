@@ -175,7 +175,7 @@ def test_a_map_is_read(tmp_path: Path) -> None:
         ({"weights": [[0.3, 0.7], [float("inf"), 0.1]]}, "a weight per key, all numbers"),
         ({"weights": [[0.3, 0.7], [float("nan"), 0.1]]}, "a weight per key, all numbers"),
         ({"sentence": float("inf")}, "has no attention maps as headroom attention_maps writes them"),
-        ({"head": "X1"}, "'X1' is not a head"),
+        ({"head": "X1"}, "head 'X1': malformed"),
         ({"queries": None}, "has no attention maps as headroom attention_maps writes them"),
     ],
 )

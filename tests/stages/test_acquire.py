@@ -276,7 +276,7 @@ class TestTrees:
         (tmp_path / "mine.conllu").write_text(TREE)
         acquire("trees", tmp_path / "a.conllu", settings)
         assert (tmp_path / "a.conllu").read_text() == TREE
-        with pytest.raises(HeadroomError, match=r"no relation 'vocative'; it has punct"):
+        with pytest.raises(HeadroomError, match=r"no relation 'vocative'; choose from punct"):
             acquire("trees", tmp_path / "b.conllu", settings, "--relations", "punct", "vocative")
         (tmp_path / "mine.conllu").write_text(TREE + TREE.replace("\t1\tpunct", "\t7\tpunct"))
         with pytest.raises(HeadroomError, match=r"mine\.conllu, line 5: unknown governor 7"):

@@ -273,7 +273,7 @@ class TestMistakes:
             training.main(arguments("translation", made, tmp_path))
         assert not list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize(("name", "message"), [("encoder", "missing has no config.json: give"), ("corpus", "nowh")])
+    @pytest.mark.parametrize(("name", "message"), [("encoder", "missing: no config.json; give"), ("corpus", "missing")])
     def test_a_directory_that_is_no_encoder_or_corpus(self, name, message, made, tmp_path, capsys):
         made = {"classification": made["classification"] | {name: tmp_path / "missing"}}
         assert message in self.refused("classification", made, tmp_path, capsys)

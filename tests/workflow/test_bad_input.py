@@ -159,7 +159,7 @@ class TestOwnText:
                 {"test_source": SENTENCES.replace("sentence number 0 of some text", "")},
                 ("text/test.source, line 1: empty line", "remove the pair"),
             ),
-            ({"valid_target": ""}, ("text/valid.target is empty", "one sentence a line")),
+            ({"valid_target": ""}, ("text/valid.target: empty file", "one sentence a line")),
         ],
         ids=["unaligned", "empty line", "empty file"],
     )
@@ -192,7 +192,7 @@ class TestOwnClassifier:
         ("lines", "message"),
         [
             ("the dog sings\tmaybe", ("own/train.tsv, line 4: undeclared label 'maybe'", "good, bad")),
-            ("the dog sings", ("own/train.tsv, line 4 has 1 columns", "expected 2")),
+            ("the dog sings", ("own/train.tsv, line 4: 1 columns", "write 2")),
             ("\tgood", ("own/train.tsv, line 4: a sentence is empty",)),
         ],
         ids=["unknown label", "missing column", "empty sentence"],
@@ -243,7 +243,7 @@ def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
 def test_relation_that_the_trees_lack(project: Project) -> None:
     study = project.configure({"translation.attention_stats.relations": ["nsubj", "vocative"]})
     ended = project.snakemake("results/tiny/translation/treebank.conllu", study=study)
-    says(ended, "attention_stats.relations", "the treebank has no relation 'vocative'; it has")
+    says(ended, "attention_stats.relations", "the treebank has no relation 'vocative'; choose")
 
 
 def test_trees_that_do_not_fit_their_text(project: Project) -> None:

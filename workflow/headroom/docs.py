@@ -94,7 +94,7 @@ def _table_section(table: Table, recurring: Sequence[Column], place: str) -> Ite
 def _columns(columns: Sequence[Column], known: Sequence[Column] = ()) -> Iterator[str]:
     yield from ["| column | type | unit | meaning |", "|---|---|---|---|"]
     for one in columns:
-        meaning = "see [above](#columns-that-recur)" if one in known else one.meaning.replace("|", "\\|")
+        meaning = "see [above](#recurring-columns)" if one in known else one.meaning.replace("|", "\\|")
         yield f"| `{one.name}` | {one.type} | {one.unit} | {meaning} |"
 
 
