@@ -1,4 +1,4 @@
-"""Claims about classifiers: shares above chance, other tests beside the main one, and claims of their own."""
+"""Claims about classifiers: shares above chance, other tests than the main one, and claims of their own."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ LOSING_LATE = [100, 99.8, 99.6, 99.4, 99.2, 95, 80, 70, 60, 55, 50]
     ("kept", "width", "verdict", "ours"),
     [
         (LOSING_LATE, 0.5, HOLDS, "42 [40, 43] % of heads removable; 98 [97, 99] % of the score above chance kept"),
-        # 98.5 % is all but 3 % of 50 points: at 0.1 + 0.1 * 1.1 / 2.6
+        # 98.5 % is 100 % less 3 % of 50 points: at 0.1 + 0.1 * 1.1 / 2.6
         ([100, 99.6, 97, 95, 94, 93, 80, 70, 60, 55, 50], 0.5, FAILS, "14 [12, 17] %"),
         (LOSING_LATE, 2.0, UNDECIDED, "42 [6, 47] %"),
     ],

@@ -34,7 +34,7 @@ def rules() -> set[str]:
 
 
 def _asks_for_tables_alone(function: Callable[..., object]) -> bool:
-    """Return whether all but the tables are thresholds: what has other arguments is a part of rules."""
+    """Return whether all arguments except the tables are thresholds: a function with others is only a part of rules."""
     given = inspect.signature(function).parameters.values()
     return [one.name for one in given if one.kind is not one.KEYWORD_ONLY] == ["tables"]
 
@@ -107,7 +107,7 @@ def test_words_name_what_a_number_is_about() -> None:
         ({"sentence": None}, r"an\.yaml, claim R1: sentence: "),
         ({"thresholds": {"most": "half"}}, r"an\.yaml, claim R1: thresholds: most"),
         ({"decided": "x"}, r"an\.yaml, claim R1: decided: "),
-        ({"decide": "nowhere"}, r"an\.yaml, claim R1: decide: "),
+        ({"decide": "missing"}, r"an\.yaml, claim R1: decide: "),
     ],
 )
 def test_a_faulty_entry_is_named(change: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_two_claims_of_one_number_are_named(tmp_path: Path) -> None:
             {"decide": "pruning.nothing"},
             r"claim M7: decide: pruning\.nothing: no such function; write it",
         ),
-        ({"decide": "nowhere.prunable"}, r"claim M7: decide: nowhere\.prunable: no such function"),
+        ({"decide": "missing.prunable"}, r"claim M7: decide: missing\.prunable: no such function"),
         ({"thresholds": {"asked": 0.2}}, r"claim M7: .*its thresholds should be asked, margin"),
     ],
 )

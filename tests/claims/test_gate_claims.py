@@ -142,7 +142,7 @@ def test_v8_needs_a_setting_between_all_and_nothing(tmp_path: Path) -> None:
     expect("V8", NOT_RUN, tmp_path / "2", gates=gated(ENCODER[:4]))
     expect("V8", NOT_RUN, tmp_path / "3", roles=ROLES)
     observed = offset("E1:1", 0.1, 0.2)
-    expect("V8", UNDECIDED, tmp_path / "5", gates=gated(ENCODER[:4]), attention_stats=observed)  # nobody holds a role
+    expect("V8", UNDECIDED, tmp_path / "5", gates=gated(ENCODER[:4]), attention_stats=observed)  # no head has a role
     both = [*gated(ENCODER[:4]), *gated(ENCODER[4:], scope="all", heads=[*ENCODER, *DECODER])]
     expect("V8", HOLDS, tmp_path / "4", gates=both, roles=ROLES)  # the scope of the encoder decides
 

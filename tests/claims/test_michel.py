@@ -68,7 +68,7 @@ def test_m2_is_refuted_by_a_set_that_excludes_a_gain_of_every_head(tmp_path: Pat
         deltas = [high - 0.5 for high in highs]
         return [*effects(deltas, p=0.3, set="choose"), *effects(deltas, p=0.3)]
 
-    found = expect("M2", FAILS, tmp_path / "1", ablation=heads(0.3, 0.39))  # of 100 BLEU; 0.4 is asked for
+    found = expect("M2", FAILS, tmp_path / "1", ablation=heads(0.3, 0.39))  # of 100 BLEU; 0.4 is required
     assert numbers_in(found.ours) == "0 0 +0.4"
     expect("M2", UNDECIDED, tmp_path / "2", ablation=heads(0.3, 0.41))
 
@@ -168,7 +168,7 @@ OWN = {"order": "gradient-token", "normalised": "layer"}
 def test_m7_is_judged_by_the_order_of_the_paper(tmp_path: Path) -> None:
     rows = [*curve(SOON), *curve(LATE, **OWN), *curve(LATE, order="ablation", normalised="")]
     found = expect("M7", HOLDS, tmp_path / "1", pruning=rows)
-    assert found.ours.endswith("the same verdict under 1 of 2 criteria")  # orders by ablation are no criterion
+    assert found.ours.endswith("the same verdict under 1 of 2 criteria")  # orders by ablation are not criteria
     rows += curve(LATE, order="gradient-squared")
     found = expect("M7", HOLDS, tmp_path / "2", pruning=rows)
     assert found.ours.endswith("the same verdict under 2 of 3 criteria")

@@ -38,7 +38,7 @@ def test_sentences_that_decide() -> None:
     assert wanted(one) == pytest.approx(1200)
     assert needed(one) == "about 900 more sentences"
     two = decision("M7", (Estimate(0.5, 0.3, 0.8), 0.4), (Estimate(0.5, 0.3, 0.8), 0.35), examples=150)
-    assert needed(two) == "about 450 more sentences"  # the part that asks for more
+    assert needed(two) == "about 450 more sentences"  # the part that requires more
     assert needed(decision("M7", (Estimate(0.4, 0.3, 0.5), 0.4), examples=300)).startswith("no number of sentences")
 
 

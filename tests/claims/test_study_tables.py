@@ -50,7 +50,7 @@ def test_positions_and_settings_are_written_alike_in_every_table(tmp_path: Path)
 
 
 def test_an_unknown_path_is_an_error() -> None:
-    with pytest.raises(HeadroomError, match="is no table of a study"):
+    with pytest.raises(HeadroomError, match="is not a table of a study"):
         StudyTables(["results/starter/nonsense/run.csv"])
 
 
@@ -80,7 +80,7 @@ def test_names_of_runs() -> None:
 def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
     paths = write_example_study(tmp_path, only=("evaluation", "arms"), tasks=("sst2", "translation"))
     tables = StudyTables(paths)
-    assert tables.tasks == ["translation", "sst2"]  # translation first, whatever the order of files
+    assert tables.tasks == ["translation", "sst2"]  # translation first, independent of the order of files
     assert tables.of_task("sst2").runs == ["sst2.baseline.seed1"]
     assert tables.of_task("sst2").tasks == ["sst2"]
     assert tables.of_task("translation").arm_names == ["baseline", "svgd"]
@@ -241,7 +241,7 @@ P = [0.0005, 0.0005, 0.0025, 0.2]
         ("p_mcnemar", "Benjamini-Hochberg", False, 3),
         ("p", "Holm", False, 1),  # as the table says
         ("p", "Benjamini-Hochberg", False, 2),
-        ("p", "Holm", True, 3),  # of some rows only: computed anew
+        ("p", "Holm", True, 3),  # of some rows only: recomputed
     ],
 )
 def test_corrections_are_over_the_rows_given(

@@ -1,4 +1,4 @@
-"""A small made-up study of translation and, where asked for, of classification. For tests only.
+"""A small made-up study of translation and, on request, of classification. For tests only.
 
 Translation: two arms, two seeds, three kinds of three layers of eight heads, eight epochs. Each task of
 classification: one arm, one seed, four layers of six heads, three epochs. Of the encoder, E1:1 finds rare words, E1:2

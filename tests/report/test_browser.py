@@ -13,7 +13,7 @@ from report.conftest import Written
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed to look at the page with")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),

@@ -26,7 +26,7 @@ HOSTILE_DATA = "## </p><img src=x onerror=window.hostile=1>"
 
 
 def configuration() -> dict[str, Any]:
-    """Return the configuration of a study of two tasks, with values that are nobody's defaults."""
+    """Return the configuration of a study of two tasks, with values that differ from the defaults."""
     translation = {
         "corpus": {"source": "catalogue", "dataset": "multi30k", "far": ["mscoco"]},
         "treebank": {"source": "catalogue", "treebank": "ud-english-pud"},

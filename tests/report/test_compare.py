@@ -1,4 +1,4 @@
-"""The page of several studies: what stands on it stands in the tables beside it, whatever studies are called."""
+"""The page of several studies: what it shows is in its tables, for any names of studies."""
 
 import json
 import re
@@ -34,7 +34,7 @@ ONLY = ("evaluation", "pruning", "ablation", "agreement", "attention_stats", "ro
 
 @dataclass(frozen=True)
 class Page:
-    """A page on disk, its text as a tree, and the tables beside it."""
+    """A page on disk, its text as a tree, and its tables."""
 
     path: Path
     tree: Any
@@ -66,7 +66,7 @@ def words(element: Any) -> str:
     return " ".join(element.text_content().split())
 
 
-def told(row: Any) -> str:
+def number_of(row: Any) -> str:
     """Return the number of a row as it stands on the page."""
     found = Estimate(row.value, row.low, row.high)
     return " ".join(visible(str(Measured(row.words, found, row.unit, row.signed == 1))).split())
@@ -88,7 +88,7 @@ def test_the_board_has_every_verdict_with_its_number(page: Page) -> None:
             wanted = []
             for row in rows[rows["study"] == study].itertuples():
                 task = f" {task_name(row.task)}" if row.task else ""
-                wanted.append(f"{row.verdict}{task}{told(row) if row.name else ''}")
+                wanted.append(f"{row.verdict}{task}{number_of(row) if row.name else ''}")
             assert found == wanted
             marks = [one.get("class") for one in cell.xpath(".//span[starts-with(@class, 'verdict')]")]
             assert marks == [f"verdict {row.replace(' ', '-')}" for row in rows[rows["study"] == study]["verdict"]]
@@ -103,14 +103,14 @@ def test_what_studies_decide_together_stands_there(page: Page) -> None:
         whole, cases = own[own["study"] == ""], own[own["study"] != ""]
         assert words(article.xpath("h3")[0]) == f"{claim} across {unlike}: {whole['verdict'].iloc[0]}"
         text = words(article)
-        numbers = [told(row) for row in whole.itertuples() if row.name]
+        numbers = [number_of(row) for row in whole.itertuples() if row.name]
         assert all(number[1:] in text for number in numbers)  # the first letter of a sentence is a capital
         assert whole["needed"].iloc[0] in text
         listed = [words(one) for one in article.xpath(".//li")]
         assert len(listed) == len(cases)
         for shown, row in zip(listed, cases.itertuples(), strict=True):
             assert visible(row.study) in shown
-            assert shown.endswith(f"{row.verdict} {told(row)}")
+            assert shown.endswith(f"{row.verdict} {number_of(row)}")
         (mark,) = page.tree.xpath(f"//tr[@id='claim-{claim}']//a[@href='#{claim}-{unlike}']")
         assert words(mark.getnext()) == whole["verdict"].iloc[0]
     assert set(zip(rows["claim"], rows["across"])) == {
@@ -237,7 +237,7 @@ frame.srcdoc = JSON.parse(document.querySelector("#page").textContent);
 """
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed to look at the page with")
+@pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 @pytest.mark.parametrize(
     ("width", "dark", "panel", "ground"),
     [(390, True, "panel narrow", "rgb(21, 23, 27)"), (1280, False, "panel wide", "rgb(254, 254, 252)")],

@@ -168,7 +168,7 @@ def test_a_map_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"weights": [[0.3, 0.7]]}, "E2:3 on sentence 1 needs a row per query"),
         ({"weights": [[0.3], [0.7]]}, "a weight per key"),
@@ -179,9 +179,9 @@ def test_a_map_is_read(tmp_path: Path) -> None:
         ({"queries": None}, "has no attention maps as headroom attention_maps writes them"),
     ],
 )
-def test_what_is_no_map_is_told_with_its_file(tmp_path: Path, wrong: dict[str, Any], told: str) -> None:
+def test_what_is_no_map_is_told_with_its_file(tmp_path: Path, wrong: dict[str, Any], message: str) -> None:
     path = write(tmp_path, ONE | wrong)
-    with pytest.raises(HeadroomError, match=told) as error:
+    with pytest.raises(HeadroomError, match=message) as error:
         read_maps([path])
     assert str(path) in str(error.value)
 

@@ -1,4 +1,4 @@
-"""What the report shows of removed heads: one alone, all but one of a site, and improving ones tested again."""
+"""What the report shows of removed heads: one alone, all except one of a site, and re-tested ones."""
 
 from pathlib import Path
 

@@ -244,7 +244,7 @@ def test_the_made_up_study_fits_its_budget(example_tables: StudyTables) -> None:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     if BROWSER is None:
-        pytest.skip("no Chromium is installed to look at the page with")
+        pytest.skip("Chromium is not installed")
     with chromium(tmp_path_factory.mktemp("browser")) as page:
         yield page
 

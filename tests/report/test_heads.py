@@ -176,7 +176,7 @@ def test_without_any_table_about_heads_there_is_no_task(tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     if BROWSER is None:
-        pytest.skip("no Chromium is installed to look at the page with")
+        pytest.skip("Chromium is not installed")
     with chromium(tmp_path_factory.mktemp("browser")) as page:
         yield page
 

@@ -53,7 +53,7 @@ def hostile_cell(text: str) -> str:
 
 
 def hostile_tables(directory: Path) -> list[Path]:
-    """Write the made-up study, of translation only what tells arms apart, with hostile text in all cells of words."""
+    """Write the made-up study, translation with comparisons of arms only, with hostile text in all cells of words."""
     paths = write_example_study(directory, only=OF_ARMS, tasks=("translation",))
     paths += write_example_study(directory, tasks=("sst2",))
     for path in paths:
@@ -101,7 +101,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
 def shown(hostile: Written, tmp_path_factory: pytest.TempPathFactory) -> html.HtmlElement:
     """The page as a browser has it after running all that it would run."""
     if BROWSER is None:
-        pytest.skip("no Chromium is installed to look at the page with")
+        pytest.skip("Chromium is not installed")
     path = tmp_path_factory.mktemp("browser") / "report.html"
     path.write_text(hostile.page, encoding="utf-8")
     return html.document_fromstring(dumped(path))
@@ -114,7 +114,7 @@ def dumped(page: Path) -> str:
 
 
 def elements_that_act(document: etree._Element) -> list[str]:
-    """Return elements and attributes that can run or load something, but for our own script."""
+    """Return elements and attributes that can run or load something, except for our own script."""
     acting = ("script", "img", "iframe", "object", "embed", "base", "link", "form", "foreignObject", "image")
     inert = ("application/json", "text/plain")
     acts = (one for one in document.iter(etree.Element) if etree.QName(one).localname in acting)
@@ -156,7 +156,7 @@ def test_no_character_steers_the_page(hostile: Written) -> None:
 
 def test_hovering_turning_and_sorting_run_nothing_either(hostile: Written, tmp_path: Path) -> None:
     if BROWSER is None:
-        pytest.skip("no Chromium is installed to look at the page with")
+        pytest.skip("Chromium is not installed")
     seen = look(hostile, tmp_path, width=800, dark=False)
     assert (seen["errors"], seen["hostile"]) == ([], None)
     assert seen["lit"] > 5
@@ -178,12 +178,12 @@ def test_downloads_hold_the_tables_as_they_are(hostile: Written, shown: html.Htm
 
 
 def test_a_browser_would_run_it_if_it_were_not_escaped(tmp_path: Path) -> None:
-    """The texts are hostile indeed: each of them in a page as it is."""
+    """The texts are hostile indeed: each of them runs if a page has it unescaped."""
     if BROWSER is None:
-        pytest.skip("no Chromium is installed to look at the page with")
+        pytest.skip("Chromium is not installed")
     texts = (f'<p title="{TASK}', ARM, f"<svg><text>{LABEL}", WORDS[0], f'<p title="{WORDS[1]}')
     frames = "".join(f'<iframe srcdoc="{escape(f"<title>ours</title>{text}")}"></iframe>' for text in texts)
-    tell = 'document.title = Array.from(document.querySelectorAll("iframe"), (one) => one.contentDocument.title)'
-    script = f"<script>addEventListener('load', () => setTimeout(() => {{ {tell} }}, 1000))</script>"
+    collect = 'document.title = Array.from(document.querySelectorAll("iframe"), (one) => one.contentDocument.title)'
+    script = f"<script>addEventListener('load', () => setTimeout(() => {{ {collect} }}, 1000))</script>"
     (tmp_path / "page.html").write_text(f'<!doctype html><meta charset="utf-8">{frames}{script}', encoding="utf-8")
     assert "<title>owned,owned,owned,owned,owned</title>" in dumped(tmp_path / "page.html")

@@ -213,7 +213,7 @@ class Answering(BaseHTTPRequestHandler):
 def seen_in(directory: Path, state: dict[str, str], *, dark: bool) -> dict[str, Any]:
     """Return what the probe sees in a page with this state in its address."""
     if BROWSER is None:
-        pytest.skip("no Chromium is installed to look at the page with")
+        pytest.skip("Chromium is not installed")
     scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
     with Serving(page(state)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

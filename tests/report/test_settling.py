@@ -36,7 +36,7 @@ def test_an_epoch_without_a_score_has_no_percentage(tmp_path: Path) -> None:
     assert figure is not None
     assert figure.frame is not None
     last = figure.frame.groupby("run")["done"].max()
-    assert last.tolist() == [100, 100]  # epoch 3 of ours beside epoch 40 of the paper
+    assert last.tolist() == [100, 100]  # epoch 3 of ours and epoch 40 of the paper
 
 
 def test_ranks_are_shown_by_kind_with_the_interval_of_all_heads(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ columns and types them.
 """
 
 SEVERAL_INTRODUCTION = """
-`make compare` ([compare.md](compare.md)) writes them beside its page: `reports/compare/` beside `reports/compare.html`.
+`make compare` ([compare.md](compare.md)) writes them next to its page: `reports/compare/` for `reports/compare.html`.
 """
 
 

@@ -18,10 +18,10 @@ def most_unchanged(tables: StudyTables, *, most: float, level: float, margin: fl
 
     Args:
         tables: The tables of one task.
-        most: The share of heads that is asked for.
+        most: The required share of heads.
         level: Below this corrected p a head is changed.
         margin: Losing more than this share of the score is noticeable.
-        screening: The uncorrected level of the tests that are told beside it.
+        screening: The uncorrected level of the additional tests, which do not decide.
     """
 
     def read(rows: pandas.DataFrame) -> Reading | None:

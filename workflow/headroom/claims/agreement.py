@@ -20,7 +20,7 @@ def across_domains(tables: StudyTables, *, weak: float, worst: float, enough: fl
         tables: The tables of one task.
         weak: A correlation that is surely below this does not count.
         worst: How many of the worst heads one of the correlations is without.
-        enough: This one is asked for only of models with so many heads.
+        enough: This one is required only of models with at least so many heads.
     """
     found = []
     for rows in by_run(tables.agreement, tables):

@@ -25,7 +25,7 @@ from headroom.core.heads import KINDS
 from headroom.core.statistics import Estimate, median_of
 
 PARTS = ("encoder", "decoder", "generation", "model")
-"""The timed parts of models, in the order of telling."""
+"""The timed parts of models, in the order in which they are listed."""
 
 
 class Part(NamedTuple):
@@ -101,7 +101,7 @@ def _one_head(tables: StudyTables) -> Iterator[Part]:
 def _kinds(tables: StudyTables) -> Iterator[Part]:
     """Yield what is kept with most heads of one kind removed, and which kind keeps less than both others.
 
-    The rule is that of claim M12, asked of every kind.
+    The rule is that of claim M12, applied to every kind.
     """
     removed = threshold("M12", "removed")
     found = {kind: kind_needs_more(tables, kind, removed=removed) for kind in KINDS}

@@ -1,4 +1,4 @@
-"""What repulsion changes besides the score: diversity of heads, what can be pruned, time.
+"""What repulsion changes other than the score: diversity of heads, what can be pruned, time.
 
 An et al. (2020). All rules judge all runs of a task at once.
 """

@@ -1,8 +1,8 @@
 """Claims about several languages, domains or tasks, decided across finished studies.
 
 V6 asks about languages and domains, M6 about domains, M15 and R2 about tasks: one study has few of them. A rule takes
-the studies and its thresholds (`across` of the claim's entry) and returns a finding. Unless the studies have as much
-that differs as it asks for, it decides nothing and says what would.
+the studies and its thresholds (`across` of the claim's entry) and returns a finding. With fewer languages, domains or
+tasks than it requires, it is undecided and names what is missing.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,7 +28,7 @@ from headroom.core.statistics import Estimate
 
 @dataclass(frozen=True)
 class Case:
-    """What one study, or two beside each other, say about a claim.
+    """The verdict of one study, or of a comparison of two, on a claim.
 
     Attributes:
         study: The study.
@@ -89,7 +89,7 @@ class Compared:
 
 
 def compare(studies: Sequence[FinishedStudy]) -> list[Compared]:
-    """Return what studies together say about every claim that asks for several."""
+    """Return the joint verdict of the studies on every claim that requires several."""
     asked = [(claim, unlike) for claim in all_claims().values() for unlike in claim.across]
     return [
         Compared(claim, unlike, rule_across(claim, unlike)(studies, **claim.across[unlike].thresholds))
@@ -195,7 +195,7 @@ def effects_across_domains(studies: Sequence[FinishedStudy], *, least: float) ->
 
     Args:
         studies: The studies.
-        least: How many pairs of domains are asked for.
+        least: The required number of pairs of domains.
     """
     claim = all_claims()["M6"]
     cases = []
@@ -217,7 +217,7 @@ def removable_across_tasks(studies: Sequence[FinishedStudy], *, least: float) ->
 
     Args:
         studies: The studies.
-        least: How many tasks are asked for.
+        least: The required number of tasks.
     """
     claim = all_claims()["M15"]
     cases = []
@@ -235,7 +235,7 @@ def gains_across_tasks(studies: Sequence[FinishedStudy], *, least: float) -> Fin
 
     Args:
         studies: The studies.
-        least: How many tasks are asked for.
+        least: The required number of tasks.
     """
     claim = all_claims()["R2"]
     cases = [case for study, view in _asked(studies, claim) for case in _gain(claim, study, view)]

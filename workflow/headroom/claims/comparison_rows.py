@@ -1,4 +1,4 @@
-"""Studies beside each other as rows of the tables `comparison`, `comparison_differences` and `comparison_curves`."""
+"""Comparisons of studies as rows of the tables `comparison`, `comparison_differences` and `comparison_curves`."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -80,7 +80,9 @@ class Claim(_Entry):
     together: bool = Field(False, description="Whether all runs are judged at once.")
     repeats: Literal["seeds", "rounds"] = Field("seeds", description="What its interval is over, if not examples.")
     rule: str = Field(description="The rule in words, with the names of thresholds in braces.")
-    paper: dict[str, str] = Field(description="The paper's numbers by task; it is asked of no other kinds of tasks.")
+    paper: dict[str, str] = Field(
+        description="The paper's numbers by kind of task; the claim is about these kinds only."
+    )
     thresholds: dict[str, float | dict[str, float]] = Field({}, description="Arguments of the rule, some by task.")
     numbers: dict[str, str | dict[str, str]] = Field(description="By number the words it is written in, some by task.")
     controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
@@ -219,7 +221,7 @@ def _function(decide: str, thresholds: Mapping[str, Any], where: str) -> Callabl
 
 
 def decide(claim: Claim, tables: StudyTables) -> list[Reading]:
-    """Return what every run says about a claim, given the tables of one task that it is asked of."""
+    """Return what every run says about a claim, given the tables of one task that it applies to."""
     return rule_of(claim)(tables, **claim.thresholds_of(tables.task))
 
 

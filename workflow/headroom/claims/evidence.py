@@ -41,7 +41,7 @@ def readings(
         tables: The tables of one task.
         name: The table that is read.
         read: Returns what one run says, given its rows.
-        shares: Whether shares of the score are asked for: then a model that scores next to nothing, or a classifier
+        shares: Whether the rule uses shares of the score: then a model that scores next to nothing, or a classifier
             that scores no more than chance, is undecided.
     """
     found = []
@@ -91,7 +91,7 @@ PAPERS_OWN = ("gradient-token", "layer")
 """The order of Michel et al. 2019: the gradient per token, as in their code, over the norm of the site's heads."""
 
 CONTROLS = ("random", "reverse", "ablation")
-"""Orders that are no criterion of importance."""
+"""Orders that are not criteria of importance."""
 
 
 class Curve(NamedTuple):
@@ -152,7 +152,7 @@ def curve_by(frame: pandas.DataFrame, order: tuple[str, str], scope: str = "all"
     """Return one run's curve by an order and its normalisation, the mean of its draws; None if it was not run.
 
     Raises:
-        HeadroomError: If the table has no resamples beside it.
+        HeadroomError: If the table has no file of resamples.
     """
     name, normalised = order
     rows = rows_where(judged(frame), scope=scope, ranking="fixed", order=name, normalised=normalised)

@@ -40,7 +40,7 @@ LANGUAGES = {
 """Names of languages by code (ISO 639-1): data sets of the Hub and sacrebleu's have codes, the catalogue has names."""
 
 UNNAMED = ("source", "target", "")
-"""Names of languages that name none: those of files of one's own, if the configuration names them no better."""
+"""Placeholders for the names of languages: those of the user's own files, unless the configuration names them."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +48,8 @@ class Corpus:
     """The text of a task.
 
     Attributes:
-        domain: What it is, e.g. a data set; "" if that is not known.
-        languages: Source and target language of a translation, in lower case; none if they are not known.
+        domain: Its domain, e.g. a data set; "" if unknown.
+        languages: Source and target language of a translation, in lower case; none if unknown.
     """
 
     domain: str = ""
@@ -79,7 +79,7 @@ class FinishedStudy:
         return (self.tables.of_task(task) for task in self.tables.tasks)
 
     def corpus(self, task: str) -> Corpus:
-        """Return the text of a task, one that nothing is known of if the results do not have it."""
+        """Return the text of a task; all its fields are empty if the results do not describe it."""
         return self.corpora.get(task, Corpus())
 
 

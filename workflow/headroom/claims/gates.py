@@ -94,7 +94,7 @@ def scratch_is_worse(tables: StudyTables) -> list[Reading]:
 
 
 def scratch_differences(tables: StudyTables) -> dict[str, pandas.DataFrame]:
-    """Return, by run, pruned models beside the same layouts from scratch, with the column `gain`.
+    """Return, by run, pruned models and the same layouts from scratch, with the column `gain`.
 
     One row per setting and draw; `gain` is the score pruned from the trained model less that from scratch.
     """

@@ -16,10 +16,10 @@ def most_sites(tables: StudyTables, *, most: float, level: float, margin: float,
 
     Args:
         tables: The tables of one task.
-        most: The share of sites that is asked for.
+        most: The required share of sites.
         level: Below this p, corrected over the sites, a site is worse.
         margin: Losing more than this share of the score is noticeable.
-        screening: The uncorrected level of the tests that are told beside it.
+        screening: The uncorrected level of the additional tests, which do not decide.
     """
     chosen_on = main_set(tables.keep_one) if tables.has("keep_one") else "test"
     return _enough(tables, chosen_on, most, level=level, margin=margin, screening=screening)
@@ -30,7 +30,7 @@ def half_of_sites(tables: StudyTables, *, least: float, level: float, margin: fl
 
     Args:
         tables: The tables of one task.
-        least: The share of sites that is asked for; as many are enough.
+        least: The required share of sites, itself included.
         level: As of `most_sites`.
         margin: As of `most_sites`.
         screening: As of `most_sites`.

@@ -21,8 +21,8 @@ class AttentionMap:
         role: The role that it holds: `positional`, `syntactic` or `rare`; empty if it only comes nearest to one.
         target: What it points to in that role, e.g. `-1` or `nsubj:to-dependent`.
         sentence: Number of the sentence, counted from 1.
-        queries: The words that look, one per row.
-        keys: The words that are looked at, one per column.
+        queries: The words that attend, one per row.
+        keys: The words that are attended to, one per column.
         weights: Attention weights, (queries, keys).
     """
 

@@ -50,8 +50,8 @@ def _across(unlike: str, entry: Across) -> Iterator[str]:
 
 
 def _thresholds(found: Mapping[str, Any]) -> str:
-    told = (f"`{name}` {_value(value)}" for name, value in found.items())
-    return f", with {', '.join(told)}" if found else ""
+    words = (f"`{name}` {_value(value)}" for name, value in found.items())
+    return f", with {', '.join(words)}" if found else ""
 
 
 def _value(value: float | dict[str, float]) -> str:

@@ -22,7 +22,7 @@ def positional(tables: StudyTables, *, share: float, confident: float) -> list[R
     Args:
         tables: The tables of one task.
         share: A positional head points to one relative position for this share of words.
-        confident: The mean largest weight that is asked of every such head.
+        confident: The required mean largest weight of every such head.
     """
 
     def read(rows: pandas.DataFrame) -> Reading | None:
@@ -58,7 +58,7 @@ def syntactic(tables: StudyTables, *, most: float, margin: float) -> list[Readin
 
     Args:
         tables: The tables of one task.
-        most: The share of relations and directions that is asked for.
+        most: The required share of relations and directions.
         margin: A syntactic head beats the relation's most frequent position by this share of words.
     """
 

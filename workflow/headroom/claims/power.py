@@ -7,7 +7,7 @@ from headroom.claims.verdict import UNDECIDED, Verdict
 from headroom.core.statistics import Estimate, half_width
 
 MOST = 1000.0
-"""More than this many times the data is no advice: the number is at its threshold."""
+"""More than this many times the data is not a useful recommendation: the number is at its threshold."""
 
 
 def needed(decision: Decision) -> str:
@@ -26,7 +26,8 @@ def wanted(decision: Decision) -> float | None:
     """Return how many seeds, or sentences, would decide an undecided claim; None where that is not known.
 
     The widths of intervals shrink with the root of the number of sentences; over seeds they also lose Student's
-    quantile. Taken is the largest number that an undecided part of the rule asks for; infinity beyond all reason.
+    quantile. The result is the largest number that an undecided part of the rule requires; infinity above `MOST` seeds
+    or `MOST` times the data.
     """
     if decision.verdict != UNDECIDED or decision.claim.repeats != "seeds":
         return None

@@ -32,7 +32,7 @@ def prunable(tables: StudyTables, *, asked: float, margin: float) -> list[Readin
         point = curve.at(asked)
         if point is not None:
             numbers.append(number("kept", point))
-        # points are multiples of a step: the share asked for counts as reached to within half a head
+        # points are multiples of a step: a share within half a head of the required one counts as reached
         return Reading(above(share.found, asked - 0.5 / curve.heads), tuple(numbers))
 
     return by_orders(tables, "pruning", read)
@@ -103,7 +103,7 @@ def drops_sharply(tables: StudyTables, *, remnant: float, steepness: float) -> l
         curve = curve_by(rows, order)
         if curve is None or len(curve.removed) < 4:
             return None
-        removed, kept = curve.removed[:-1], curve.kept[:, :-1]  # but for the end, where no head is left
+        removed, kept = curve.removed[:-1], curve.kept[:, :-1]  # without the end, where no head is left
         steepest = number("steepest", (-numpy.diff(kept) / numpy.diff(removed)).max(axis=1), "number")
         left = number("left", kept[:, -1], removed=float(removed[-1]))
         return Reading(all_of(above(steepest.found, steepness), above(-left.found, -remnant)), (left, steepest))

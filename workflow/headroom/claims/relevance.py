@@ -15,7 +15,7 @@ def few_lead(tables: StudyTables, *, leads: float, most: float, conserved: float
     Args:
         tables: The tables of one task.
         leads: A head stands out with this many times an even share.
-        most: The share of sites that is asked for.
+        most: The required share of sites.
         conserved: The largest relative difference between the sum of relevances and the logit that rounding explains.
     """
 

@@ -18,7 +18,7 @@ GROWTH = "growth"
 """The control that pushes every head from the origin as far as repulsion does, and sees no other head."""
 
 CONTROLS = ("smoothing", "scaled", "noise", GROWTH)
-"""Methods that do to gradients what svgd does, but for repulsion."""
+"""Methods that change gradients as svgd does, except for repulsion."""
 
 
 def improves(tables: StudyTables) -> list[Reading]:
@@ -97,7 +97,7 @@ def first_layers_suffice(tables: StudyTables, *, most: float) -> list[Reading]:
 
 
 def gain_is_of_repulsion(tables: StudyTables, *, most: float) -> list[Reading]:
-    """Decide whether a gain comes from repulsion, or from what svgd does besides: smoothing, scaling, noise.
+    """Decide whether a gain comes from repulsion, or from the other effects of svgd: smoothing, scaling, noise.
 
     Args:
         tables: The tables of one task.

@@ -65,7 +65,7 @@ def signed(frame: pandas.DataFrame, key: str) -> str:
 
 
 def examples_in(frame: pandas.DataFrame) -> int:
-    """Return how many examples the rows were measured on, as their signatures tell; 0 if they do not."""
+    """Return how many examples the rows were measured on, according to their signatures; 0 if those do not say."""
     told = (signed(frame, key) for key in ("sentences", "examples", "n"))
     return next((int(text) for text in told if text.isdecimal()), 0)
 
@@ -91,8 +91,8 @@ def arm_rows(frame: pandas.DataFrame, arm: str) -> pandas.DataFrame:
 def last_arm_curves(tables: StudyTables) -> pandas.DataFrame:
     """Return the last epoch's curve of every run by the order that arms are compared by, all kinds together.
 
-    These are the rows of `pruning_epochs`, which has every run; `pruning`, which has the runs examined in detail,
-    stands in for runs without.
+    These are the rows of `pruning_epochs`, which has every run; runs without them have those of `pruning`, which has
+    the runs examined in detail.
     """
     frames = [last_epochs(frame) for frame in (tables.pruning_epochs, tables.pruning) if len(frame)]
     if not frames:

@@ -55,7 +55,7 @@ def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[
     Args:
         tables: The tables of one task.
         early: The share of training after which ranks are compared with those of the last epoch.
-        settled: The share that is asked for of the way from another seed's correlation to 1.
+        settled: The required share of the distance from another seed's correlation to 1.
     """
     every = tables.scores
     runs = list(by_run(every, tables))

@@ -1,4 +1,4 @@
-"""The tables of one study, read when first asked for."""
+"""The tables of one study, read on first use."""
 
 import math
 from collections import defaultdict
@@ -159,13 +159,13 @@ def arm_of(run: str) -> str:
 
 
 def seed_of(run: str) -> int:
-    """Return the seed of a run: that of `translation.svgd.seed2` is 2; 0 if the name tells none."""
+    """Return the seed of a run: that of `translation.svgd.seed2` is 2; 0 if the name has none."""
     digits = run.rpartition("seed")[2]
     return int(digits) if digits.isdecimal() else 0
 
 
 def _read(name: str, paths: Sequence[Path]) -> pandas.DataFrame:
-    """Read files of a table as one, with the resamples that lie beside them.
+    """Read files of a table as one, with the resamples stored next to them.
 
     These are two more columns, `resampled` and `full_resampled`: the scores of the row's model and of the full one on
     every resample of the examples, (samples,); None in rows without.
@@ -184,7 +184,7 @@ def _read(name: str, paths: Sequence[Path]) -> pandas.DataFrame:
 def _table_name(path: Path) -> str:
     name = path.stem if path.stem in TABLES and TABLES[path.stem].of_study else path.parent.name
     if name not in TABLES:
-        raise HeadroomError(f"{path} is no table of a study; its directory should be one of {', '.join(TABLES)}")
+        raise HeadroomError(f"{path} is not a table of a study; its directory should be one of {', '.join(TABLES)}")
     return name
 
 

@@ -43,11 +43,11 @@ class Number:
     """A number that a rule found.
 
     Attributes:
-        name: What it is, the key of its words in the claim's entry.
+        name: Its name: the key of its words in the claim's entry.
         found: The number with its interval.
         unit: `share` (of 1, written in per cent), `count` (a whole number where it is one) or `number`.
         signed: Whether it is written with plus signs.
-        about: What its words name besides, e.g. the arm, the metric or the epoch.
+        about: What else its words name, e.g. the arm, the metric or the epoch.
         resampled: The number on every resample of the examples, (samples,), which all runs share; None without.
     """
 

@@ -31,7 +31,7 @@ class Mark:
 
     Attributes:
         amount: From -1 to 1, drawn as a mark whose area is proportional to it.
-        text: What a reader is told on hovering or focusing, e.g. "BLEU −0.42, p 0.003".
+        text: What is shown on hovering or focusing, e.g. "BLEU −0.42, p 0.003".
         removed: Draw a cross instead.
         framed: Draw a frame around the cell, e.g. for a significant effect.
         letters: Written over the mark, parts separated by spaces, e.g. "−1 s".
@@ -48,7 +48,7 @@ class Mark:
 class Shape:
     """The grid of one kind: its number of layers and the largest number of heads in a layer.
 
-    A small one, which stands beside a curve, has no numbers above its columns.
+    A small one, drawn next to a curve, has no numbers above its columns.
     """
 
     kind: str
@@ -213,7 +213,7 @@ def _mark(head: Head, mark: Mark, x: float, y: float, cell: float) -> Markup:
 
 
 def draw_left(heads: Iterable[Head], removed: Collection[Head]) -> Markup:
-    """Return the atlases of all kinds beside each other, the size of a thumb: heads that are left, and dots of others.
+    """Return thumbnails of the atlases of all kinds side by side: remaining heads, and dots for removed ones.
 
     Args:
         heads: All heads of the model.

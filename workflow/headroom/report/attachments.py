@@ -11,7 +11,7 @@ def packed(files: Mapping[str, str]) -> str:
     """Return files as one text for the page: base64 of gzip of JSON `{name: content}`.
 
     The same files give the same text on one version of zlib: names are sorted and no time is stored. The text consists
-    of letters, digits, `+`, `/` and `=`, so it can stand in `<script type="text/plain" id="attachments">` as it is.
+    of letters, digits, `+`, `/` and `=`, so it needs no escaping in `<script type="text/plain" id="attachments">`.
     `quote.js` unpacks it.
 
     Args:

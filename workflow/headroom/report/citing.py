@@ -62,7 +62,7 @@ class Data:
     """Where the text of a task, or its trees, come from.
 
     Attributes:
-        title: What it is, in words.
+        title: A short description.
         licences: What it may be used for; none if it is not known.
         sizes: By set, how many examples it has, as far as the configuration or a catalogue says.
         tags: What `references.yaml` calls it.

@@ -1,4 +1,4 @@
-"""Put finished studies beside each other on one page: `python -m headroom compare`."""
+"""Compare finished studies on one page: `python -m headroom compare`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from headroom.core.files import atomic_path
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this stage's command line."""
-    parser = stage_parser("compare", "Put finished studies beside each other: one HTML file, and the tables it shows.")
+    parser = stage_parser("compare", "Compare finished studies: one HTML file, and the tables it shows.")
     add = parser.add_argument
     add("results", nargs="+", type=Path, help="results of finished studies, e.g. results/starter results/multi30k")
     add(
         "--output",
         type=Path,
         default=Path("reports/compare.html"),
-        help="the HTML file to write; its tables go to the directory of the same name beside it",
+        help="the HTML file to write; its tables go to the directory of the same name next to it",
     )
     return parser
 

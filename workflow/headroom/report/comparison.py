@@ -1,4 +1,4 @@
-"""The page of several studies beside each other: it shows the tables `comparison...` and computes nothing."""
+"""The page of several studies side by side: it shows the tables `comparison...` and computes nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Cell:
     """A verdict with its number in words.
 
     Attributes:
-        place: What it is about: a task, or studies, task and part.
+        place: Its subject: a task, or studies, task and part.
         verdict: The verdict.
         ours: The number; "" without one.
         needed: What would decide it; "" where that is not known.
@@ -74,7 +74,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class Compared:
-    """A number that several studies have: what it is, each of its values, and the differences that are sure."""
+    """A number that several studies have: its description, each of its values, and the significant differences."""
 
     id: str
     words: str
@@ -181,7 +181,7 @@ def _entry(study: str, task: str) -> str:
 
 
 def curves_panel(curves: pandas.DataFrame, size: str) -> Markup:
-    """Return the figure with the curves of all studies; texts of data stand in its key alone."""
+    """Return the figure with the curves of all studies; texts from the data are only in its key."""
     width, height = SIZES[size]
     axis = {"x_label": "heads removed (%)", "y_label": "score above chance (% of full model)"}
     with drawing.panel(f"compare-{size}", **axis, width=width, height=height) as panel:

@@ -104,7 +104,7 @@ def end_labels(axes: Axes, ends: Sequence[tuple[float, str]], last: float, *, me
         axes: Where to draw, with its final limits.
         ends: Height and name of each line's end.
         last: Where the lines end on the horizontal axis.
-        merge: Write the names of ends at the same height beside each other.
+        merge: Write the names of ends at the same height side by side.
     """
     low, high = axes.get_ylim()
     if merge:

@@ -1,6 +1,6 @@
-"""The explorer: a pruning curve beside the atlas of its run, step by step along any removal order.
+"""The explorer: a pruning curve next to the atlas of its run, step by step along any removal order.
 
-What stands in the page is a figure at four steps; the data beside it lets `explorer.js` show every step that was
+The page has a figure at four steps; the data next to it let `explorer.js` show every step that was
 measured, and mark the number of heads removed in every other panel that `explorer_panel.linked` has prepared.
 """
 
@@ -46,7 +46,7 @@ _IN_PERCENT = ("accuracy", "exact")
 
 @dataclass(frozen=True)
 class Step:
-    """One step of an order: what is said of it, and a small picture of what is left."""
+    """One step of an order: its description, and a small picture of the remaining heads."""
 
     label: str
     drawing: Markup

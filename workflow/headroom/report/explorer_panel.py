@@ -17,7 +17,7 @@ WIDTH, HEIGHT = 340.0, 225.0
 """In CSS pixels: what a phone is wide, and what a first screen has room for."""
 
 _CONTROLS = (("random", 0.5, (-6, -12)), ("reverse", 0.12, (7, 4)))
-"""Controls that are named beside their curves: where, as a share of heads removed, and how far from there."""
+"""Controls that are named next to their curves: where, as a share of heads removed, and how far from there."""
 
 
 def draw_orders(

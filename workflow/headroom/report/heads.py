@@ -44,7 +44,7 @@ class Block:
     Attributes:
         title: Its heading.
         columns: The headings of its columns but the first.
-        empty: What is said of a head without any row; "" to leave the block out.
+        empty: The text for a head without any row; "" to omit the block.
         note: How to read it.
         rows: The labels of its rows.
         cells: By head and row, the cells.

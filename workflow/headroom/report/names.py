@@ -35,7 +35,7 @@ PART_NAMES = {
 """The timed parts of models."""
 
 MOST_FOLDED = 8
-"""More drawings of single runs than this make the page large and help nobody."""
+"""At most this many drawings of single runs: more make the page large and are of little use."""
 
 
 def criterion_name(criterion: str) -> str:
@@ -56,7 +56,7 @@ def run_name(run: str) -> str:
 
 
 def folded_runs(others: list[str]) -> list[str]:
-    """Return the runs that are shown folded beside the one shown first: all if they are few, else one of every arm.
+    """Return the runs that are shown folded after the one shown first: all if they are few, else one of every arm.
 
     Args:
         others: The other runs that could be shown, in order.

@@ -46,7 +46,7 @@ KIND_MARKERS = {"E": "o", "A": "s", "D": "^"}
 
 
 def arm_colour(arm: str, arms: list[str]) -> Colour:
-    """Return the colour of an arm; arms are told apart by their place in the study's list of arms."""
+    """Return the colour of an arm; arms are distinguished by their place in the study's list of arms."""
     place = arms.index(arm) if arm in arms else 0
     return _ARM_COLOURS[place % len(_ARM_COLOURS)]
 

@@ -1,4 +1,4 @@
-"""The kinds of panels that figures are made of: lines, dots with intervals, matrices, scatter plots.
+"""The kinds of panels in figures: lines, dots with intervals, matrices, scatter plots.
 
 Each takes a tidy frame, one mark a row, and returns a small SVG. Looks are given by hue: `Look` of every value.
 """
@@ -235,7 +235,7 @@ def scatter(
         y: Column of the vertical axis.
         x_label: Name of the horizontal axis with its unit.
         y_label: Name of the vertical axis with its unit.
-        named: Heads whose names stand beside their marks.
+        named: Heads whose names are next to their marks.
     """
     with drawing.panel(name, x_label=x_label, y_label=y_label, height=250) as panel:
         for axis in (panel.axes.axhline, panel.axes.axvline):

@@ -71,7 +71,7 @@ class Sentences:
         return _joined(sentence()) if sentence else Markup("")
 
     def each(self, name: str, what: str = ANSWER) -> list[tuple[str, Shown, str]]:
-        """Return a number of the first tasks that have it, as (task, number, part).
+        """Return a number of the first tasks with it, as (task, number, part).
 
         Args:
             name: The number's name.

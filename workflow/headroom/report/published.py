@@ -1,4 +1,4 @@
-"""Values that the papers published, from their YAML: to stand beside ours in the same figure or table."""
+"""Values that the papers published, from their YAML: to compare with ours in the same figure or table."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a section of the page is made of: a finding, one figure of all tasks, and folds with figures and tables."""
+"""The parts of a section of the page: a finding, one figure of all tasks, and folds with figures and tables."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,7 +96,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Fold:
-    """What is folded under one label that says what is inside."""
+    """Folded content under one label that describes it."""
 
     label: str
     figure: Figure | None = None
@@ -111,7 +111,7 @@ class Section:
 
     Attributes:
         name: The noun of the experiment: its anchor in the page.
-        title: What it is about, in a few words, for the contents.
+        title: Its subject in a few words, for the contents.
         figure: The figure that is not folded: all tasks side by side on shared axes.
         folds: Everything else.
         remarks: What to be wary of.

@@ -33,7 +33,7 @@ _NUMERIC = ("d", "x", "y", "width", "height", "transform", "viewBox", "points")
 
 
 def clean(source: str, prefix: str) -> str:
-    """Return one `<svg>` element fit to stand in an HTML page beside others.
+    """Return one `<svg>` element to be embedded in an HTML page with others.
 
     Metadata, comments, the document type and style elements (which would apply to the whole page) are
     dropped; ids that nothing refers to are dropped, the others get the prefix; coordinates are rounded to
@@ -69,7 +69,7 @@ def themed(source: str) -> str:
 def with_suffix(source: str, suffix: str) -> str:
     """Return SVG whose ids, and the references to them, end with a suffix.
 
-    So a panel can stand in one page with the same panel of another task.
+    So one page can have a panel and the same panel of another task.
 
     Args:
         source: Clean SVG.
@@ -86,7 +86,7 @@ def plain(source: str) -> str:
 
 
 def _in_tags(source: str, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> str:
-    """Return markup with replacements in its tags; what looks the same in a text stays as it is."""
+    """Return markup with replacements in its tags; the same characters in text are unchanged."""
     return _TAG.sub(lambda tag: pattern.sub(replacement, tag[0]), source)
 
 

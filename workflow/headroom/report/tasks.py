@@ -20,7 +20,7 @@ _NAMES = {
 
 @dataclass(frozen=True)
 class Words:
-    """What is said differently of the two kinds of tasks.
+    """Words that differ between the two kinds of tasks.
 
     Attributes:
         example: What a set consists of, in the singular.

@@ -40,7 +40,7 @@ ALL = Registry(
 columns_of = ALL.columns_of
 
 OF_SEVERAL = Registry(COMPARISON, COMPARISON_DIFFERENCES, COMPARISON_CURVES)
-"""The tables of several studies beside each other."""
+"""The tables of several studies side by side."""
 
 __all__ = [
     "ABLATION",

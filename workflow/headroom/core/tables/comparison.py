@@ -1,4 +1,4 @@
-"""Tables of several studies beside each other: verdicts, numbers that differ, and curves."""
+"""Tables of several studies side by side: verdicts, numbers that differ, and curves."""
 
 from headroom.core.table import Column, Table
 from headroom.core.tables.claims import CLAIMS, NUMBERS
@@ -6,7 +6,7 @@ from headroom.core.tables.columns import STUDY
 
 _KNOWN = {column.name: column for column in (*CLAIMS.columns, *NUMBERS.columns)}
 _STUDY = STUDY.means("name of the study; empty in rows about all studies together")
-_OTHER = Column("other", "text", "name of the other study, where two are beside each other; else empty")
+_OTHER = Column("other", "text", "name of the other study, where two are compared; else empty")
 _TASK = Column("task", "text", "name of the task; empty if the row is about several, or the study has none")
 _ESTIMATE = (_KNOWN["value"], _KNOWN["low"], _KNOWN["high"], _KNOWN["unit"])
 _WORDS = _KNOWN["words"].means("words that the number is written in, `{}` where it goes")

@@ -94,7 +94,7 @@ def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
 
 
 def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
-    """Return the effects of all heads by kind, beside mean and standard deviation of the paper's."""
+    """Return the effects of all heads by kind, with mean and standard deviation of the paper's."""
     frames = {task: pandas.concat([_ours(rows), _paper(task)]) for task, rows in main.items()}
     limits = shared_limits(frames.values(), "delta", "low", "high")
 

@@ -20,7 +20,7 @@ from headroom.report.views import lacking, views_with
 TITLE = "Agreement across domains"
 SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
 NAMED = 2
-"""So many heads with the largest losses have their names beside their marks."""
+"""So many heads with the largest losses have their names next to their marks."""
 
 
 def section(study: StudyTables) -> Section:
@@ -40,7 +40,7 @@ def section(study: StudyTables) -> Section:
 def agreements(view: StudyTables) -> pandas.DataFrame:
     """Return the agreement of the run that is shown first, in the main metric.
 
-    Its first pair of sets (`first`) is that of two domains; the paper's values (`paper`) stand beside it.
+    Its first pair of sets (`first`) is that of two domains; the paper's values (`paper`) are for comparison.
     """
     rows = last_epochs(view.agreement)
     rows = rows_where(rows, run=main_run(rows, view), metric=main_metric(rows)).assign(task=view.task)

@@ -59,7 +59,7 @@ class Comparison:
         draw: Callable[[StudyTables, pandas.DataFrame], Markup],
         title: Callable[[pandas.DataFrame], str] = lambda _: "",
     ) -> tuple[Panel, ...]:
-        """A panel per task with rows: how it is drawn from them, and what its label says besides the task."""
+        """A panel per task with rows: how it is drawn from them, and what its label says in addition to the task."""
         rows = ((view, frame[frame["task"] == view.task]) for view in self.views)
         return tuple(
             Panel(draw(view, own), self.label(view, title(own)), task=view.task) for view, own in rows if len(own)

@@ -71,13 +71,13 @@ def paper_curves(task: str) -> dict[tuple[str, str], list[float]]:
 
 
 def drawn_data(task: str) -> str:
-    """Return the data of the paper's curves drawn beside a task: a classifier's own, else those of both orders."""
+    """Return the data of the paper's curves drawn with a task: a classifier's own, else those of both orders."""
     names = [data for _, data in paper_curves(task)]
     return names[-1] if kind_of(task) == "classification" else names[0]
 
 
 def paper_rows(task: str) -> pandas.DataFrame:
-    """Return the paper's curves drawn beside a task, as rows like ours."""
+    """Return the paper's curves drawn with a task, as rows like ours."""
     drawn = {line: kept for (line, data), kept in paper_curves(task).items() if data == drawn_data(task)}
     return pandas.concat([_as_rows(kept, task, line) for line, kept in drawn.items()])
 

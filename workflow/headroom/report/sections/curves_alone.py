@@ -21,7 +21,7 @@ _ANY_KIND = curve_panels.looks(palette.SOFT)
 
 
 def kinds(rows: pandas.DataFrame) -> Fold | None:
-    """Return translation's curves of each kind of attention alone beside the paper's; None if there are none."""
+    """Return translation's curves of each kind of attention alone with the paper's; None if there are none."""
     own = rows[rows["scope"].isin(KINDS) & (rows["task"].map(kind_of) == "translation")]
     if own.empty:
         return None

@@ -1,4 +1,4 @@
-"""Learned gates: scores by heads kept, beside other ways to choose heads, and which heads stay."""
+"""Learned gates: scores by heads kept, compared with other ways to choose heads, and which heads stay."""
 
 import math
 
@@ -54,7 +54,7 @@ def shown_run(view: StudyTables) -> str:
 
 
 def _scores(views: list[StudyTables], *, several: bool) -> Figure:
-    """Return the score by heads kept, a panel per task and scope, beside controls and the paper."""
+    """Return the score by heads kept, a panel per task and scope, with controls and the paper."""
     frame = pandas.concat([_models(view) for view in views], ignore_index=True)
     trained = frame[frame["method"] != UNTRAINED]
     ends = trained[~trained["method"].isin([GRADIENT, RANDOM])][["score", "low", "high"]]

@@ -50,7 +50,7 @@ def _figure(rows: pandas.DataFrame, colour: Colour) -> Figure:
 
 
 def _steps(rows: pandas.DataFrame) -> Fold:
-    """Return every step of every order beside the paper's curves, a table per task."""
+    """Return every step of every order with the paper's curves, a table per task."""
     made = []
     for task, own in rows.groupby("task", sort=False):
         wide = curve_rows.by_step(own)

@@ -1,4 +1,4 @@
-"""Do the ways to score heads agree? Rank correlations, beside what noise leaves room for."""
+"""Do the ways to score heads agree? Rank correlations, compared with the bound set by noise."""
 
 import pandas
 

@@ -122,7 +122,7 @@ def _paper(targets: set[str]) -> pandas.DataFrame:
 
 
 def _relations(best: pandas.DataFrame, *, several: bool) -> Figure:
-    """Return the margin of the best head of every relation, beside controls and the paper's, a panel per task."""
+    """Return the margin of the best head of every relation, with controls and the paper's, a panel per task."""
     drawn = best[~best["who"].isin(list(LANGUAGES))]
     rows = [target_name(target) for target in sorted(set(drawn["target"]), key=in_order)]
     ends = drawn[["margin", "low", "high"]]

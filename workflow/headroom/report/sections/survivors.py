@@ -1,4 +1,4 @@
-"""Heads with a role among those that gates leave, beside random ones, and roles after pruning."""
+"""Heads with a role among those that gates keep, compared with random ones, and roles after pruning."""
 
 from collections import Counter
 

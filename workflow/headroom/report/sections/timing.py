@@ -1,4 +1,4 @@
-"""Timing: what real removal gains, beside masking and beside the gain expected from the counts."""
+"""Timing: what real removal gains, compared with masking and with the gain expected from the counts."""
 
 import pandas
 

@@ -21,10 +21,10 @@ MEASURES = {"valid_loss": "", "train_loss": "dotted"}
 """What has a line per arm, and its dashes."""
 
 MOST_ARMS = 5
-"""More arms than this cannot be told apart in one panel: the first ones have lines."""
+"""More arms than this cannot be distinguished in one panel: the first ones have lines."""
 
 MANY_RUNS = 12
-"""More runs than this are faint dots beside the mean of their arm."""
+"""More runs than this are faint dots next to the mean of their arm."""
 
 
 def section(study: StudyTables) -> Section:

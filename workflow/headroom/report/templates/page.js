@@ -3,7 +3,7 @@
   "use strict";
   const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));
 
-  // A hovered or focused head lights up in every atlas of its task; the figure's readout says what it shows there.
+  // A hovered or focused head lights up in every atlas of its task; the figure's readout has its value there.
   const cells = new Map();
   const keyOf = (cell) => `${cell.closest("[data-task]")?.dataset.task ?? ""} ${cell.dataset.head}`;
   for (const cell of all(".cell[data-head]")) {

@@ -36,7 +36,7 @@
     for (const callback of listeners.get(key) ?? []) callback(value);
   };
 
-  // A link says what it is about, be it an anchor or a head; all else stays as it is.
+  // A link names its target, an anchor or a head; the rest of the state is unchanged.
   const follow = () => {
     const { found, place } = read();
     const gone = history.state?.headroom ? [...values.keys()].filter((key) => !found.has(key)) : [];
