@@ -125,7 +125,8 @@ def _files(parts: Sequence[spec.Section], provenance: Provenance) -> dict[str, s
 
 def _csv_name(one: spec.Figure | spec.Table) -> str:
     """Return the name of the file with the rows behind a figure or a table; "" without one."""
-    return f"{one.name}.csv" if one.frame is not None else ""
+    before = "figure-" if isinstance(one, spec.Figure) else ""
+    return f"{before}{one.name}.csv" if one.frame is not None else ""
 
 
 def _file(name: str) -> str:

@@ -21,7 +21,7 @@ def fold(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
     if not made:
         return None
     columns = [*(["task"] if len(study.tasks) > 1 else []), "removed", "test", "none", "worse", *CORRECTIONS[1:]]
-    headings = {"removed": "", "none": f"p < {SCREENING:g}", "worse": "of these worse"}
+    headings = {"removed": "removed", "none": f"p < {SCREENING:g}", "worse": "of these worse"}
     note = words("ablation", "tests_note", level=f"{SCREENING:g}")
     table = Table("tests-compared", pandas.concat(made), columns, headings, note)
     return Fold("Tests of accuracies, compared", tables=(table,), text=words("ablation", "tests"))

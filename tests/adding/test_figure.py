@@ -1,0 +1,33 @@
+"""A figure of a section is one file: the section's."""
+
+from report.example_tables import write_example_study
+
+ADDED = '''
+
+_whole = section
+
+
+def section(study: StudyTables) -> Section:
+    """Return the section with one more figure."""
+    rows = study.timing.assign(size=study.timing["batch_size"].astype(float))
+    looks = {"sliced": panels.Look(palette.INK, marker="o")}
+    labels = {"x_label": "batch size", "y_label": "multiply-adds"}
+    drawn = panels.lines(rows, looks, name="added", x="size", y="multiply_adds", hue="model", **labels)
+    figure = Figure("added", (Panel(drawn),), alt="Multiply-adds by batch size", frame=rows)
+    made = _whole(study)
+    return replace(made, folds=(*made.folds, Fold("Multiply-adds", figure)))
+'''
+IMPORTS = (
+    "\nfrom dataclasses import replace\n\nfrom headroom.report import palette, panels\n"
+    "from headroom.report.spec import Figure, Fold, Panel, Section\n"
+)
+
+
+def test_a_figure_is_one_file(project, tmp_path):
+    project.edit("headroom/report/sections/timing.py", end=IMPORTS + ADDED)
+    assert project.touched() == {"headroom/report/sections/timing.py"}
+    timing = write_example_study(tmp_path / "example", only=("timing",))
+    project.headroom("report", "--study", "toy", "--tables", *timing, "--output", "page.html")
+    page = (project.root / "page.html").read_text()
+    assert '<figure id="figure-added" data-csv="figure-added.csv">' in page
+    assert "<summary>Multiply-adds</summary>" in page

@@ -1,0 +1,76 @@
+"""Numbers in tables and figures of the page are cells of the study's tables, but for rescaled and averaged ones."""
+
+from collections.abc import Iterator
+
+import pandas
+import pytest
+from headroom.claims.study_tables import TABLES, StudyTables
+from headroom.core.tables import NUMBERS
+from headroom.report.page import sections
+from headroom.report.spec import Figure, Table, figures_of
+from report.conftest import Written
+
+RESCALED = {
+    "ablation": {"delta", "low", "high", "delta_first", "delta_second"},
+    "keep_one": {"delta", "low", "high", "p_holm"},
+    "agreement": {"first", "second", "value"},
+    "pruning": {"share", "kept", "low", "high"},
+    "settling": {"done", "share", "kept"},
+    "roles": {"margin", "relevance"},
+    "gates": {"share", "score", "low", "high", "survive", "expected", "p"},
+    "removal": {"value", "saved", "site_share"},
+    "timing": {"value", "milliseconds"},
+    "repulsion": {"value", "low", "high", "delta", "share", "kept"},
+}
+"""By section, the columns in other units than the tables' (shares of the score or of heads), or means over runs."""
+
+
+def shown(study: StudyTables) -> Iterator[tuple[str, Figure | Table, pandas.DataFrame]]:
+    """Yield the rows behind every figure and table of the page, with the section."""
+    for part in sections(study):
+        for one in [*figures_of(part), *(table for fold in part.folds for table in fold.tables)]:
+            if one.frame is not None:
+                yield part.name, one, one.frame
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.7g}")
+
+
+@pytest.fixture(scope="module")
+def cells(example_tables: StudyTables, report: Written) -> set[float]:
+    """Every number of the study's tables and of `numbers`, also negative and in per cent."""
+    frames = [*(example_tables.frame(name) for name in TABLES), NUMBERS.read(report.numbers)]
+    found = set()
+    for frame in frames:
+        for column in frame.select_dtypes("number"):
+            found |= {float(value) for value in frame[column].dropna().unique()}
+    return {rounded(sign * scale * value) for value in found for sign in (1, -1) for scale in (1, 100)}
+
+
+def in_words(column: str) -> bool:
+    """Return whether a column is named in words: a rescaled one of a table that stands for one of several runs."""
+    return column.endswith(("(%)", "(points)", " %")) or column.startswith(
+        ("gradient", "paper", "main", "random", "reverse", "single-head")
+    )
+
+
+def test_numbers_are_cells_of_tables(example_tables: StudyTables, cells: set[float]) -> None:
+    checked = 0
+    for section, one, frame in shown(example_tables):
+        for column in frame.select_dtypes("number"):
+            name = column.removesuffix("_low").removesuffix("_high")
+            if name in RESCALED.get(section, ()) or in_words(column):
+                continue
+            values = [float(value) for value in frame[column].dropna().unique()]
+            unknown = [v for v in values if not v.is_integer() and rounded(v) not in cells]
+            assert unknown == [], (section, one.name, column, unknown[:3])
+            checked += len(values)
+    assert checked > 1000
+
+
+@pytest.mark.parametrize("kind", [Figure, Table])
+def test_files_to_download_have_names_of_their_own(example_tables: StudyTables, kind: type) -> None:
+    names = [one.name for _, one, _ in shown(example_tables) if isinstance(one, kind)]
+    assert len(names) > 15
+    assert len(names) == len(set(names))
