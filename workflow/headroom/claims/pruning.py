@@ -96,7 +96,7 @@ def drops_sharply(tables: StudyTables, *, remnant: float, steepness: float) -> l
     Args:
         tables: The tables of one task.
         remnant: A model that keeps less than this share of its score is broken.
-        steepness: A step is sharp if it loses this many times what it would on an even way down.
+        steepness: A step is sharp if it loses this many times what a straight line down would.
     """
 
     def read(rows: pandas.DataFrame, order: Order) -> Reading | None:

@@ -107,7 +107,7 @@ def _seeds(tables: StudyTables) -> str:
         return ""
     seeds = min(amounts[arm] for arm in few)
     if seeds == 1:
-        return f"There is one seed only ({listing(few)}): what would come out of another training is not known."
+        return f"There is one seed only ({listing(few)}): the variance over trainings is unknown."
     return f"Training was repeated with {plural(seeds, 'seed')} only ({listing(few)}): claims about training are weak."
 
 
