@@ -55,8 +55,8 @@ def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> E
 def bounded_share(fine: numpy.ndarray, rows: pandas.DataFrame, margin: float) -> Estimate:
     """Return the share of rows that are fine by a test, (rows,), with bounds by the intervals of their losses.
 
-    The lower bound counts those of them that surely lose no more than `margin` of the score, the upper one all rows
-    that do not surely lose more.
+    The lower bound counts those of them whose interval excludes a loss of more than `margin` of the score, the upper
+    one all rows whose interval does not lie beyond it.
     """
     value, low = float(numpy.mean(fine)), float(numpy.mean(fine & safe(rows, margin)))
     high = 1 - float(numpy.mean(rows["high"] < -margin * rows["scale"]))

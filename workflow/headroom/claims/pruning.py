@@ -84,7 +84,7 @@ def gradient_beats_ablation(tables: StudyTables) -> list[Reading]:
 
 
 def _ties(tables: StudyTables, run: str) -> list[Number]:
-    """Return how many heads have the same ablation effect as another, by which the ablation order goes."""
+    """Return how many heads have the same ablation effect as another, on which the ablation order is based."""
     rows = rows_where(last_epochs(tables.ablation), run=run, set="choose")
     effects = rows_where(rows, metric=main_metric(rows))["delta"]
     return [Number("ties", Estimate(float(effects.duplicated(keep=False).mean())), "share")] if len(effects) else []
