@@ -82,7 +82,7 @@ def test_a_test_counts_only_layers_that_lost(tmp_path: Path) -> None:
     [
         ([100, 100, 100, 100, 99, 98, 95, 90, 60, 55, 50], HOLDS),  # 10 % of what was above chance is left at 90 %
         ([100, 100, 100, 100, 99, 98, 95, 90, 75, 70, 50], FAILS),  # 40 %
-        ([100 - 5 * step for step in range(11)], FAILS),  # an even way down to chance
+        ([100 - 5 * step for step in range(11)], FAILS),  # a straight line down to chance
     ],
 )
 def test_m9_begins_at_chance(tmp_path: Path, kept: list[float], verdict: str) -> None:

@@ -58,7 +58,7 @@ def test_v2_asks_the_encoders_correlation(tmp_path: Path, value: float, verdict:
     bounds = {"value": value, "low": value - 0.2, "high": value + 0.2, "ceiling": 0.9}
     other = usual | {"first": "gates", "value": -1, "low": -1, "high": -1}
     found = expect("V2", verdict, tmp_path, rank_correlation=[other, usual | bounds, usual | bounds | {"scope": "all"}])
-    assert found.ours.endswith("noise leaves room for 0.90")
+    assert found.ours.endswith("ceiling set by noise 0.90")
 
 
 def test_v3_asks_positional_heads_for_confidence(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ def texts(found: dict[str, list[Caution]]) -> dict[str, list[str]]:
 
 
 def test_few_seeds_are_named(example_tables: StudyTables) -> None:
-    one_seed = "There is one seed only (baseline): what would come out of another training is not known."
+    one_seed = "There is one seed only (baseline): the variance over trainings is unknown."
     assert texts(cautions(example_tables)) == {
         "Translation": ["Training was repeated with 2 seeds only (baseline and svgd): claims about training are weak."],
         "SST-2": [one_seed],

@@ -129,7 +129,7 @@ def test_norms_gradients_and_ways_are_compared(tmp_path: Path) -> None:
     assert rows["cosine of repulsion with the head", "svgd"][0] == "0.940"
     assert rows["norm of the gradient of the loss", "svgd"] == ["8.00", "", "–"], "of the baseline they are the same"
     assert rows["norm of the gradient that the optimizer gets", "svgd"][0] == "0.0200"
-    assert rows["way of the weights in an epoch", "svgd"][2] == "+1.00"
+    assert rows["displacement of the weights per epoch", "svgd"][2] == "+1.00"
 
 
 def test_overlaps_stand_against_chance(tmp_path: Path) -> None:

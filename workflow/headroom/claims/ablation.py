@@ -44,8 +44,9 @@ def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> E
     """Return the share of rows without a significant change, with bounds.
 
     The value counts every row whose Holm-corrected p is not below `level`. In a small set some of those may hide a
-    loss: the lower bound counts those whose interval excludes a loss of more than `margin`. In a large one trifles are
-    significant: the upper bound counts all rows but those whose interval lies beyond such a loss.
+    loss: the lower bound counts those whose interval excludes a loss of more than `margin`. In a large one
+    negligible effects are significant: the upper bound counts all rows except those whose interval lies beyond such a
+    loss.
     """
     same = ~(rows["p_holm"] < level).to_numpy()
     return bounded_share(same, rows, margin)
@@ -54,8 +55,8 @@ def unchanged_share(rows: pandas.DataFrame, *, level: float, margin: float) -> E
 def bounded_share(fine: numpy.ndarray, rows: pandas.DataFrame, margin: float) -> Estimate:
     """Return the share of rows that are fine by a test, (rows,), with bounds by the intervals of their losses.
 
-    The lower bound counts those of them that surely lose no more than `margin` of the score, the upper one all rows
-    that do not surely lose more.
+    The lower bound counts those of them whose interval excludes a loss of more than `margin` of the score, the upper
+    one all rows whose interval does not lie beyond it.
     """
     value, low = float(numpy.mean(fine)), float(numpy.mean(fine & safe(rows, margin)))
     high = 1 - float(numpy.mean(rows["high"] < -margin * rows["scale"]))

@@ -18,7 +18,7 @@ def across_domains(tables: StudyTables, *, weak: float, worst: float, enough: fl
 
     Args:
         tables: The tables of one task.
-        weak: A correlation that is surely below this does not count.
+        weak: The claim does not hold if the interval of a correlation lies below this.
         worst: How many of the worst heads one of the correlations is without.
         enough: This one is required only of models with at least so many heads.
     """

@@ -21,7 +21,7 @@ class ArmDescription:
 
     Attributes:
         name: Its name in runs and tables.
-        method: The way to train, e.g. `svgd`.
+        method: The training method, e.g. `svgd`.
         sites: The sites that it acts on, as the configuration has them.
         heads: Heads of every site, if they are other than those of the task's model.
         attention_dropout: Dropout on attention weights, if it is other than that of the task's model.

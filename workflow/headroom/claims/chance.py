@@ -1,7 +1,7 @@
 """Shares of a score begin at chance: the best score of giving every example the same answer.
 
-It is a number of the evaluation set, 0 for translation: a headless classifier may say anything, and what it says should
-not decide what a share of a score is.
+It depends on the evaluation set, and is 0 for translation. The score of a classifier without heads is not used: its
+answers are arbitrary.
 """
 
 import pandas
@@ -24,5 +24,5 @@ def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def measurable(rows: pandas.DataFrame) -> "pandas.Series[bool]":
-    """Return which rows (from `with_scale`) have a full score large enough to say what share of it is kept."""
+    """Return which rows (from `with_scale`) have a full score large enough for shares of it."""
     return (rows["scale"] >= MEASURABLE) | (rows["metric"] == "loss")

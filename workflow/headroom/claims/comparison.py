@@ -33,7 +33,7 @@ class Case:
     Attributes:
         study: The study.
         task: The task.
-        verdict: What it says.
+        verdict: Its verdict.
         number: The main number behind it.
         other: The other one of two studies; "" for one alone.
         part: What of the task is judged apart, e.g. a far set.
@@ -59,7 +59,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """What studies together say about a claim.
+    """The joint finding of studies on a claim.
 
     Attributes:
         verdict: The verdict.
@@ -274,7 +274,7 @@ def _case(study: FinishedStudy, view: StudyTables, decision: Decision) -> Case:
 
 
 def _of_all(cases: Sequence[Case], least: float, wanted: str) -> Finding:
-    """Return the finding of a claim that is to hold in every case, of at least so many that differ.
+    """Return the finding of a claim that must hold in every case, with at least so many different ones.
 
     It holds if all cases do, and does not hold if one does not.
     """

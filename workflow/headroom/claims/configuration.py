@@ -28,7 +28,7 @@ def read_configuration(path: Path | None) -> Any:
 
 
 def arms_in(configuration: Any) -> Arms:
-    """Return what a configuration says about the arms of every task, in its order; nothing where it says nothing."""
+    """Return the arms of every task as a configuration describes them, in its order; tasks without any are left out."""
     found = {task: _arms_of(section) for task, section in _tasks(configuration).items()}
     return {task: arms for task, arms in found.items() if arms}
 
@@ -56,7 +56,7 @@ def _section(value: Any) -> Mapping[str, Any]:
 
 
 def tables_of(paths: Sequence[Path], configuration: Path | None) -> StudyTables:
-    """Return tables of a study with what its configuration says of arms and orders."""
+    """Return tables of a study with arms and orders from its configuration."""
     configured = read_configuration(configuration)
     return StudyTables(paths, arms=arms_in(configured), mains=mains_in(configured))
 

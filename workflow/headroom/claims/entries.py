@@ -54,7 +54,7 @@ class Across(_Entry):
     paper: str = Field(description="The paper's numbers.")
     thresholds: dict[str, float] = Field({}, description="Arguments of the rule.")
     numbers: dict[str, str] = Field(description="By number the words it is written in.")
-    limits: tuple[str, ...] = Field((), description="What the verdict cannot say.")
+    limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
 
     @property
     def rule_text(self) -> str:
@@ -86,7 +86,7 @@ class Claim(_Entry):
     thresholds: dict[str, float | dict[str, float]] = Field({}, description="Arguments of the rule, some by task.")
     numbers: dict[str, str | dict[str, str]] = Field(description="By number the words it is written in, some by task.")
     controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
-    limits: tuple[str, ...] = Field((), description="What the verdict cannot say.")
+    limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
     across: dict[Unlike, Across] = Field({}, description="How it is decided across studies, by what these differ in.")
 
     def asked_of(self, task: str) -> bool:

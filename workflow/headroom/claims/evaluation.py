@@ -10,12 +10,12 @@ from headroom.claims.verdict import Reading, majority
 
 @dataclass(frozen=True)
 class Decision:
-    """What a study says about a claim in one task.
+    """The decision of a study on a claim in one task.
 
     Attributes:
         claim: The claim.
         task: The task; "" if the study has none that the claim is about.
-        readings: What every run says, none if no run has the tables that it needs.
+        readings: The readings of the runs; none if no run has the required tables.
         seeds: How many seeds the task has.
     """
 

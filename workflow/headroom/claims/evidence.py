@@ -35,12 +35,12 @@ def scaled_by_run(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
 def readings(
     tables: StudyTables, name: str, read: Callable[[pandas.DataFrame], Reading | None], *, shares: bool = False
 ) -> list[Reading]:
-    """Return what each run of the baseline says; runs that lack the rows say nothing.
+    """Return the reading of each run of the baseline; runs without the rows have none.
 
     Args:
         tables: The tables of one task.
         name: The table that is read.
-        read: Returns what one run says, given its rows.
+        read: Returns the reading of one run, given its rows.
         shares: Whether the rule uses shares of the score: then a model that scores next to nothing, or a classifier
             that scores no more than chance, is undecided.
     """
@@ -98,7 +98,7 @@ class Curve(NamedTuple):
     """What is kept of the score along the removal of heads.
 
     Attributes:
-        removed: (points,) shares of the heads in scope that are gone, rising.
+        removed: (points,) shares of the heads in scope that are removed, rising.
         kept: (1 + samples, points) shares of the full score above chance; the first row is measured, the others are on
             resamples of the examples, the same ones for all curves on one set.
         heads: How many heads are in scope.
@@ -183,12 +183,12 @@ def kept_of(row: "pandas.Series[Any]") -> ndarray:
 def by_orders(
     tables: StudyTables, name: str, read: Callable[[pandas.DataFrame, tuple[str, str]], Reading | None]
 ) -> list[Reading]:
-    """Return what each run of the baseline says by the first of `orders_in`, and under how many orders it says so.
+    """Return the reading of each run of the baseline by the first of `orders_in`, and how many orders agree with it.
 
     Args:
         tables: The tables of one task.
         name: The table with the curves.
-        read: Returns what one run says by one order, given its rows; None if it lacks them.
+        read: Returns the reading of one run by one order, given its rows; None if it lacks them.
     """
 
     def by_all(rows: pandas.DataFrame) -> Reading | None:

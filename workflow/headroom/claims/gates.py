@@ -43,7 +43,7 @@ def all_kinds_pruned(tables: StudyTables, *, most: float, least: float, margin: 
 def _pruned(tables: StudyTables, scope: str, *, most: float, least: float, margin: float) -> list[Reading]:
     """Read the loss of the largest small model of a scope; "" is the scope that is about the encoder.
 
-    The control is the same training without gates: it is a treatment of its own, which may gain or lose by itself.
+    The control is the same training without gates: further training alone may change the score.
     """
 
     def read(rows: pandas.DataFrame) -> Reading | None:
@@ -113,7 +113,7 @@ def converge(tables: StudyTables, *, decided: float, close: float) -> list[Readi
 
     Args:
         tables: The tables of one task.
-        decided: The share of the gates that has to be decided.
+        decided: The required share of decided gates.
         close: Points by which making gates hard may change the score.
     """
 

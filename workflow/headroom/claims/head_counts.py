@@ -18,7 +18,7 @@ class Sweep:
     """Arms that differ in nothing but their number of heads.
 
     Attributes:
-        first: The one that the study names first; it stands for the way to train.
+        first: The one that the study names first; it represents the training method.
         arms: Names of arms by the number of heads of a site, in rising order.
     """
 
@@ -50,7 +50,7 @@ def sweeps(tables: StudyTables) -> list[Sweep]:
 
 
 def heads_per_site(tables: StudyTables) -> dict[str, int]:
-    """Return the number of heads that the largest site of every arm has: as scored, else as the arm says."""
+    """Return the number of heads that the largest site of every arm has: as scored, else as the arm is described."""
     said = {arm.name: arm.heads for arm in tables.described_arms if arm.heads}
     rows = last_epochs(tables.scores)
     if rows.empty:
@@ -60,7 +60,7 @@ def heads_per_site(tables: StudyTables) -> dict[str, int]:
 
 
 def by_number(tables: StudyTables) -> pandas.DataFrame:
-    """Return the mean score over seeds of every way to train and number of heads: way, heads, arm, value, low, high."""
+    """Return the mean score over seeds by training method and number of heads: way, heads, arm, value, low, high."""
     scores = scores_by_seed(tables)
     return pandas.DataFrame(
         {"way": sweep.first.name, "heads": number, "arm": arm, **mean_of(scores[arm].to_numpy())._asdict()}
@@ -70,7 +70,7 @@ def by_number(tables: StudyTables) -> pandas.DataFrame:
 
 
 def read_sweep(tables: StudyTables, sweep: Sweep) -> tuple[str, Number] | None:
-    """Return what one way to train says, and the difference between the largest number and the best of the others.
+    """Return the verdict of a training method, and the difference of the largest number from the best of the others.
 
     The interval of the difference is corrected for the number of others. None if none of them shares a seed with the
     largest number.

@@ -61,7 +61,7 @@ def lines(decisions: Sequence[Decision], planned: Study | None = None) -> Iterat
 
 
 def _planned(one: Decision, planned: Study | None) -> str:
-    """Return whether a planned study is large enough for one claim; "" if that cannot be said."""
+    """Return whether a planned study is large enough for one claim; "" if unknown."""
     from headroom.claims.power import wanted
 
     sizes = wanted(one)

@@ -86,7 +86,7 @@ def _points(name: str, share: float) -> Number:
 def syntactic_share(best: pandas.DataFrame, control: pandas.DataFrame, margin: float) -> Estimate:
     """Return the share of relations and directions whose best head beats the most frequent position by a margin.
 
-    The bounds count by the ends of the margins' intervals. A relation that the control passes surely does not count.
+    The bounds use the ends of the margins' intervals. A relation that the control significantly passes does not count.
     """
     passed = set(control[control["low"] > margin]["target"])
     real = ~best["target"].isin(passed)

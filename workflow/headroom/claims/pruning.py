@@ -84,7 +84,7 @@ def gradient_beats_ablation(tables: StudyTables) -> list[Reading]:
 
 
 def _ties(tables: StudyTables, run: str) -> list[Number]:
-    """Return how many heads have the same ablation effect as another, by which the ablation order goes."""
+    """Return how many heads have the same ablation effect as another, on which the ablation order is based."""
     rows = rows_where(last_epochs(tables.ablation), run=run, set="choose")
     effects = rows_where(rows, metric=main_metric(rows))["delta"]
     return [Number("ties", Estimate(float(effects.duplicated(keep=False).mean())), "share")] if len(effects) else []
@@ -96,7 +96,7 @@ def drops_sharply(tables: StudyTables, *, remnant: float, steepness: float) -> l
     Args:
         tables: The tables of one task.
         remnant: A model that keeps less than this share of its score is broken.
-        steepness: A step is sharp if it loses this many times what it would on an even way down.
+        steepness: A step is sharp if it loses this many times what a straight line down would.
     """
 
     def read(rows: pandas.DataFrame, order: Order) -> Reading | None:

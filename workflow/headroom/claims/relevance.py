@@ -41,7 +41,7 @@ def over_uniform(rows: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def leading_sites(rows: pandas.DataFrame, leads: float) -> Estimate:
-    """Return the share of sites in which a head stands out; bounds count by the ends of the heads' intervals."""
+    """Return the share of sites in which a head stands out; bounds use the ends of the heads' intervals."""
     best = rows.groupby(["kind", "layer"])[["value", "low", "high"]].max()
     return Estimate(*(float((best[name] > leads).mean()) for name in ("value", "low", "high")))
 

@@ -1,4 +1,4 @@
-"""Heads removed for real: what they take of a model's parameters and of its time (Michel et al. 2019, section 4.3)."""
+"""Removal from the weights: heads' share of a model's parameters and of its time (Michel et al. 2019, section 4.3)."""
 
 import pandas
 

@@ -12,10 +12,10 @@ from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate
 
 POOLED = "pooled"
-"""What stands for the run in rows about all runs of a task."""
+"""Placeholder of the run in rows about all runs of a task."""
 
 ANSWER = "answer"
-"""What stands for the claim in rows with the numbers of the answer."""
+"""Placeholder of the claim in rows with the numbers of the answer."""
 
 Row = dict[str, Any]
 

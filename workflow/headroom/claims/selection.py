@@ -58,7 +58,7 @@ def rows_where(frame: pandas.DataFrame, **values: object) -> pandas.DataFrame:
 
 
 def signed(frame: pandas.DataFrame, key: str) -> str:
-    """Return what the signatures of these rows say about a key, e.g. `choose` for `set`; "" if they differ."""
+    """Return the value of a key in the signatures of these rows, e.g. `choose` for `set`; "" if they differ."""
     parts = [dict(part.partition(":")[::2] for part in text.split("|")) for text in frame["signature"].unique()]
     values = {part.get(key, "") for part in parts}
     return values.pop() if len(values) == 1 else ""

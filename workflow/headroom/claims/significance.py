@@ -1,8 +1,8 @@
-"""Which test calls what changed: the paper's unpaired t-test, randomisation, McNemar's; and corrections.
+"""Which heads each test finds changed: the paper's unpaired t-test, randomisation, McNemar's; and corrections.
 
-The paper tests BERT's accuracies with a t-test at p < 0.01 and corrects for nothing. Two models that answer the same
-examples, and mostly alike, differ by far less than two independent samples would: a paired test sees what an
-unpaired one misses. Many tests at once find some differences by luck: a correction takes these out again.
+The paper tests BERT's accuracies with a t-test at p < 0.01 without a correction. Two models that answer the same
+examples, and mostly in the same way, differ by far less than two independent samples would: a paired test has more
+power. Many tests at once find some differences by chance: a correction limits their number.
 """
 
 from dataclasses import dataclass

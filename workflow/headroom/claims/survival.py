@@ -65,7 +65,7 @@ class Survivors:
         return float(urn.sf(self.found - 1)), float(low), float(high)
 
     def chance_of_so_few(self, odds: float) -> float:
-        """Return the chance of no more heads with a role than found, if their odds to stay are so many times as high.
+        """Return the chance of no more heads with a role than found, given their odds ratio of survival.
 
         Fisher's noncentral hypergeometric distribution; exact.
         """
@@ -217,7 +217,7 @@ def functions_move(tables: StudyTables, *, share: float) -> list[Reading]:
 
     Args:
         tables: The tables of one task.
-        share: The share of the lost functions that has to be taken over.
+        share: The required share of lost functions that are taken over.
     """
     found = []
     for rows in by_run(tables.pruned_models, tables):

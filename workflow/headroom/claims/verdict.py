@@ -1,4 +1,4 @@
-"""Verdicts, estimates and numbers: what one run says about a claim, and how several runs are put together."""
+"""Verdicts, estimates and numbers: the reading of a claim in one run, and the combination of several runs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ NOT_RUN = "not run"
 
 
 class Verdict(str):
-    """A verdict that knows which intervals contained their threshold, so that it can be said what would decide it.
+    """A verdict that knows which intervals contained their threshold, from which follows what would decide it.
 
     Attributes:
         open: The estimates that are undecided, each with its threshold.
@@ -61,7 +61,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Reading:
-    """What one run says about a claim.
+    """The reading of a claim in one run.
 
     Attributes:
         verdict: One of `HOLDS`, `FAILS`, `UNDECIDED`.

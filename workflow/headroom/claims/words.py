@@ -15,7 +15,7 @@ class Measured:
     """A number with its interval, and the words around it.
 
     Attributes:
-        words: A text with `{}` where the number goes, e.g. `{} of the heads unchanged`.
+        words: A text with `{}` in place of the number, e.g. `{} of the heads unchanged`.
         found: The number.
         unit: How it is written: `share` in per cent, `count` as a whole number where it is one.
         signed: Write plus signs.
@@ -64,7 +64,7 @@ def in_words(claim: Claim, one: Number, task: str) -> Measured:
 
 
 def words_for(claim: Claim, one: Number, task: str) -> str:
-    """Return the words for a number of a claim, `{}` where the number goes."""
+    """Return the words for a number of a claim, `{}` in place of the number."""
     about = dict(one.about)
     points = {"points": metric_points(str(about["metric"]))} if "metric" in about else {}
     return filled(claim.words_of(one.name, task), claim.thresholds_of(task) | about | points)

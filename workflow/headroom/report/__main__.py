@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def write_figures(parts: Sequence[Section], directory: Path) -> None:
-    """Write the figure of every section as a file of its own, `<section>.svg`; without one it says so."""
+    """Write the figure of every section as a file of its own, `<section>.svg`; a section without one gets a notice."""
     from headroom.report.standalone import absent, standalone
 
     for part in parts:

@@ -1,6 +1,6 @@
 """The head atlas, the sign of this project: layers downwards, heads across, one grid per kind.
 
-The size of a mark says how much: a filled square for a positive amount, a ring for a negative one, a cross
+The size of a mark is the amount: a filled square for a positive amount, a ring for a negative one, a cross
 for a removed head, a frame for a head that is singled out. Letters name what a head does; marks are pale below
 them. Shape and size alone suffice to read it; the colour names the kind. Every atlas has the same cells in the
 same places, so that atlases can be compared.
@@ -217,7 +217,7 @@ def draw_left(heads: Iterable[Head], removed: Collection[Head]) -> Markup:
 
     Args:
         heads: All heads of the model.
-        removed: Those that are gone.
+        removed: The removed heads.
     """
     parts, left, height = [], 0.0, 0.0
     heads = list(heads)

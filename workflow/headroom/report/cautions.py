@@ -24,7 +24,7 @@ WEAK_ABOVE_CHANCE = 10.0
 
 
 class Caution(NamedTuple):
-    """What to be wary of: in a few words, and in a sentence or two."""
+    """A caution: in a few words, and in a sentence or two."""
 
     short: str
     text: str
@@ -35,7 +35,7 @@ NOISY = 0.25
 
 
 def cautions(tables: StudyTables) -> dict[str, list[Caution]]:
-    """Return, by task, what about the study is too small or too weak to conclude much from.
+    """Return, by task, what in the study is too small or too weak for firm conclusions.
 
     In a study of one task its name is "".
     """
@@ -107,7 +107,7 @@ def _seeds(tables: StudyTables) -> str:
         return ""
     seeds = min(amounts[arm] for arm in few)
     if seeds == 1:
-        return f"There is one seed only ({listing(few)}): what would come out of another training is not known."
+        return f"There is one seed only ({listing(few)}): the variance over trainings is unknown."
     return f"Training was repeated with {plural(seeds, 'seed')} only ({listing(few)}): claims about training are weak."
 
 
@@ -126,7 +126,7 @@ def timing_noise(timing: pandas.DataFrame) -> str:
     if not spread > NOISY:
         return ""
     return (
-        "The machine was busy or uneven during the timings: between the quartiles the full model’s own times differ"
+        "The machine was busy or unsteady during the timings: between the quartiles the full model’s own times differ"
         f" by up to {percent(spread)} of the median, so the speed-ups are rough."
     )
 

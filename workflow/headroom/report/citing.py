@@ -161,7 +161,7 @@ def _configured(configuration: Any) -> Study | None:
 
 
 def _task(name: str, tables: StudyTables, configured: Study | None) -> dict[str, Any]:
-    """Return what templates say about one task; what is not known is None."""
+    """Return what templates need about one task; unknown values are None."""
     settings: Any = configured.tasks.get(name) if configured else None
     data = _data(settings.corpus, name) if settings else None
     trees = _trees(settings.treebank) if settings else None

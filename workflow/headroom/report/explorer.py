@@ -184,7 +184,7 @@ class Curves:
         }
 
     def order(self, key: str) -> dict[str, Any]:
-        """Return the steps of one order; who is gone is a hexadecimal number per step, see `removed_mask`."""
+        """Return the steps of one order; the removed heads are a hexadecimal number per step, see `removed_mask`."""
         rows = self.along(key)
         return {
             "key": key,

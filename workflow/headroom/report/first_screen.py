@@ -1,4 +1,4 @@
-"""The first screen: the answer in a few numbers, every claim as a tile, and what to be wary of."""
+"""The first screen: the answer in a few numbers, every claim as a tile, and cautions."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

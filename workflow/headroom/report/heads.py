@@ -34,7 +34,7 @@ _PREFERRED = ("pruning", "ablation", "scores", "relevance", "attention_stats", "
 """The tables whose first run is the one that is shown."""
 
 _LAYOUTS = (HARD_CONCRETE, *EXACT, GRADIENT)
-"""Methods that choose which heads stay; random layouts say nothing about a head, others repeat these."""
+"""Methods that choose which heads are kept; random layouts carry no information about a head, others repeat these."""
 
 
 @dataclass
@@ -168,7 +168,7 @@ def roles(tables: StudyTables, run: str) -> Block:
 
 
 def removed_when(tables: StudyTables, run: str) -> Block:
-    """Return among how many heads each head goes, by every order over all heads."""
+    """Return how many heads are removed when each head is, by every order over all heads."""
     block = Block(
         "Order of removal", ("among the first",), note="Heads are removed in steps; this is the first with the head."
     )

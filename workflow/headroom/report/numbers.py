@@ -1,4 +1,4 @@
-"""The numbers that the page's sentences say: rows of the table `numbers`, each marked with the row it comes from."""
+"""The numbers in the page's sentences: rows of the table `numbers`, each marked with the row it comes from."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -66,7 +66,7 @@ class Sentences:
         self._module = environment().get_template(template).make_module(names)
 
     def say(self, name: str) -> Markup:
-        """Return a sentence as markup; empty if the template has none of this name, or nothing can be said."""
+        """Return a sentence as markup; empty if the template has none of this name, or has no numbers for it."""
         sentence = getattr(self._module, name, None)
         return _joined(sentence()) if sentence else Markup("")
 

@@ -40,7 +40,7 @@ PACKAGES = (
 
 @dataclass(frozen=True)
 class Provenance:
-    """What the last section of the report says."""
+    """The content of the last section of the report."""
 
     lines: tuple[str, ...]
     folds: tuple[Fold, ...]

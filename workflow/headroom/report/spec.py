@@ -114,7 +114,7 @@ class Section:
         title: Its subject in a few words, for the contents.
         figure: The figure that is not folded: all tasks side by side on shared axes.
         folds: Everything else.
-        remarks: What to be wary of.
+        remarks: Cautions.
         missing: That it was not run, in one line; empty if it was.
     """
 

@@ -38,7 +38,7 @@ def standalone(figure: Figure) -> str:
 
 
 def absent(text: str) -> str:
-    """Return an SVG document that says why there is no figure."""
+    """Return an SVG document that states why there is no figure."""
     words = _words(visible(text), 16, 34, palette.INK.light)
     size = f'viewBox="0 0 {40 + 7 * len(text)} 60" width="{40 + 7 * len(text)}" height="60"'
     return f'<svg xmlns="{svg.NAMESPACE}" {size} font-family="sans-serif" font-size="13">{words}</svg>\n'

@@ -79,7 +79,7 @@ def with_suffix(source: str, suffix: str) -> str:
 
 
 def plain(source: str) -> str:
-    """Return SVG with the light values in place of the page's variables: for files that stand alone."""
+    """Return SVG with the light values in place of the page's variables: for standalone files."""
     values = {colour.variable: colour.light for colour in palette.ALL}
     source = _in_tags(source, re.compile("currentColor"), lambda _: palette.INK.light)
     return _in_tags(source, re.compile(r"var\(--([a-z0-9-]+)\)"), lambda match: values.get(match[1], match[0]))

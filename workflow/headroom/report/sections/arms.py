@@ -53,7 +53,7 @@ GRADIENTS = {
     "head_gradient_norm": "norm of the gradient that the optimizer gets",
 }
 
-STEP = {"particle_step": "way of the weights in an epoch"}
+STEP = {"particle_step": "displacement of the weights per epoch"}
 
 
 def folds(comparison: Comparison) -> Iterator[Fold]:

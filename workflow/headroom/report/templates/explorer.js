@@ -18,7 +18,7 @@
   const nearest = (counts, wanted) => counts.reduce(
     (best, count, place) => (Math.abs(count - wanted) < Math.abs(counts[best] - wanted) ? place : best), 0);
 
-  // From the figure at four steps to the live form: one task is shown, the controls stand below its curve.
+  // From the figure at four steps to the interactive form: one task is shown, with the controls below its curve.
   const blocks = [...figure.querySelectorAll(".explored")];
   for (const block of blocks) block.parentElement.closest("details")?.replaceWith(block);
   const controls = figure.querySelector(".explored-controls");
@@ -31,7 +31,7 @@
   controls.hidden = false;
   figure.classList.add("live");
 
-  // Every cell gets a cross, shown while its head is gone.
+  // Every cell gets a cross, shown while its head is removed.
   const cells = blocks.map((block) => new Map([...block.querySelectorAll(".cell")].map((cell) => {
     const [x, y, side] = ["x", "y", "width"].map((name) => +cell.querySelector("rect").getAttribute(name));
     draw(cell, "path", { class: "cross", d: `M${x + side / 2 - 3} ${y + side / 2 - 3}l6 6m0-6l-6 6` });

@@ -1,4 +1,4 @@
-// The panel of a head: what is known of a head that was chosen in any atlas. The address says which: #head=sst2/E3:5.
+// The panel of a head: the results for a head selected in any atlas. The address names it: #head=sst2/E3:5.
 (() => {
   "use strict";
   const source = document.getElementById("heads-data");

@@ -1,4 +1,4 @@
-// Additions for readers with JavaScript; the page says everything without it.
+// Additions for readers with JavaScript; the page is complete without it.
 (() => {
   "use strict";
   const all = (selector, root = document) => Array.from(root.querySelectorAll(selector));

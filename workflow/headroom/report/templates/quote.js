@@ -96,7 +96,7 @@
     return copy;
   };
 
-  // Boxes of a picture: a node with its size. They flow from left to right in lines, or stand on top of each other.
+  // Boxes of a picture: a node with its size. They flow from left to right in lines, or are stacked.
   const [WIDEST, GAP] = [1000, 20];
   const wrapped = (...nodes) => {
     const group = draw("g", {});
