@@ -132,7 +132,7 @@ def test_variants_of_a_section(arguments: tuple[str, ...], shape: Settings) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--source", "circle"), "--radius: missing; --source circle needs it"),
+        (("--source", "circle"), "--radius: missing; --source circle requires it"),
         (("--radius", "4"), "--radius: does not apply with --source square; leave it out"),
         (("--side", "0"), "--side 0: input should be greater than 0"),
     ],

@@ -208,7 +208,7 @@ def test_learned_gates_and_their_controls(made, tmp_path, way):
     ("line", "message"),
     [
         ("the dog\ta cat\tmaybe", r"test\.tsv, line 32: undeclared label 'maybe'; use one of contradict"),
-        ("the dog\tneutral", r"test\.tsv, line 32 has 2 columns"),
+        ("the dog\tneutral", r"test\.tsv, line 32: 2 columns"),
         ("the dog\t\tneutral", r"test\.tsv, line 32: a sentence is empty"),
     ],
 )

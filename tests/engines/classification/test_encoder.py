@@ -175,7 +175,7 @@ def strange(source):
         (cut("config.json"), "config.json"),
         (cut("model.safetensors"), "the model"),
         (cut("tokenizer.json"), "the tokenizer"),
-        (configured(hidden_size=32), r"does not belong to config\.json: bert\..* is \(\d+.*\), expected \("),
+        (configured(hidden_size=32), r"does not match config\.json, bert\..* is \(\d+.*\), expected \("),
         (configured(num_hidden_layers=3), r"bert\.encoder\.layer\.2\.\S+ is missing"),
         (configured(num_hidden_layers=1), r"encoder\.layer\.1\..* is not part of the model"),
         (configured(intermediate_size=8), r"intermediate\.dense\.bias is \(32,\), expected \(8,\)"),

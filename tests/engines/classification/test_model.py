@@ -146,7 +146,7 @@ class TestBatches:
 
     def test_an_unknown_label_is_named_with_those_that_are_known(self, load):
         text = LabelledText(["a dog", "a cat"], None, ["no", "maybe"])
-        with pytest.raises(HeadroomError, match=r"no label 'maybe': it knows no, yes \(id2label in its config.json\)"):
+        with pytest.raises(HeadroomError, match=r"label 'maybe': unknown to the model; use one of no, yes"):
             load().batches(text, examples=2)
 
 

@@ -120,7 +120,7 @@ def test_a_trained_one_can_be_the_start_of_another_task(tmp_path):
 def test_weights_without_a_head_are_named(tmp_path):
     source = write_self_attentive(tmp_path / "source")
     write_encoder(pretrained_encoder(source, LABELS), tmp_path / "out")
-    with pytest.raises(HeadroomError, match=r"no classification head .classifier.bias is missing.: fine-tune"):
+    with pytest.raises(HeadroomError, match=r"no classification head .classifier.bias is missing.; fine-tune"):
         ClassificationModel.load(tmp_path / "out", "cpu")
     config = json.loads((source / "config.json").read_text())
     (source / "config.json").write_text(json.dumps({**config, "attention_size": 9}))

@@ -52,43 +52,43 @@ def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
     [
         (
             toy_configuration("albert"),
-            "AlbertForSequenceClassification .*AlbertAttention .*in addition to.*: LayerNorm",
+            "AlbertForSequenceClassification.*AlbertAttention .*in addition to.*: LayerNorm",
         ),
-        (toy_configuration("deberta"), "DebertaForSequenceClassification .*no module.* query, key and value"),
-        (transformers.BertConfig(**TINY, is_decoder=True), "BertForSequenceClassification .*it has a decoder"),
+        (toy_configuration("deberta"), "DebertaForSequenceClassification.*no module.* query, key and value"),
+        (transformers.BertConfig(**TINY, is_decoder=True), "BertForSequenceClassification.*it has a decoder"),
         (
             transformers.T5Config(vocab_size=20, d_model=16, d_kv=4, d_ff=8, num_layers=1, num_heads=4),
-            "T5ForSequenceClassification .*it has a decoder",
+            "T5ForSequenceClassification.*it has a decoder",
         ),
         (
             transformers.BartConfig(vocab_size=20, d_model=16, encoder_layers=1, decoder_layers=1),
-            "BartForSequenceClassification .*it has a decoder",
+            "BartForSequenceClassification.*it has a decoder",
         ),
         (
             transformers.GPT2Config(vocab_size=20, n_embd=16, n_layer=1, n_head=4),
-            "GPT2ForSequenceClassification .*no module",
+            "GPT2ForSequenceClassification.*no module",
         ),
         (
             transformers.OPTConfig(
                 vocab_size=20, hidden_size=16, num_hidden_layers=1, num_attention_heads=4, ffn_dim=8
             ),
-            "OPTForSequenceClassification .*OPTAttention attends only to the past",
+            "OPTForSequenceClassification.*OPTAttention attends only to the past",
         ),
         (
             transformers.LlamaConfig(**TINY, num_key_value_heads=2),
-            "LlamaForSequenceClassification .*LlamaAttention",
+            "LlamaForSequenceClassification.*LlamaAttention",
         ),
         (
             transformers.FNetConfig(vocab_size=20, hidden_size=16, num_hidden_layers=1, intermediate_size=8),
-            "FNetForSequenceClassification .*no module",
+            "FNetForSequenceClassification.*no module",
         ),
         (
             transformers.LongformerConfig(**TINY, attention_window=4),
-            "LongformerForSequenceClassification .*in addition to.*: key_global, query_global, value_global",
+            "LongformerForSequenceClassification.*in addition to.*: key_global, query_global, value_global",
         ),
         (
             transformers.ConvBertConfig(**TINY, embedding_size=16),
-            "ConvBertForSequenceClassification .*in addition to",
+            "ConvBertForSequenceClassification.*in addition to",
         ),
     ],
     ids=lambda value: getattr(value, "model_type", ""),
@@ -127,7 +127,7 @@ class Unusual:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (Unusual.headless, "BertSelfAttention does not say how many heads it has"),
+        (Unusual.headless, "BertSelfAttention has no attribute with its number of heads"),
         (Unusual.unequal, "query, key and value of BertSelfAttention are not equally wide"),
         (Unusual.ragged, "the 16 features of BertSelfAttention are not a multiple of its 3 heads"),
         (Unusual.two_outputs, "BertSelfAttention has 2 layers that may be its output, not one"),

@@ -165,7 +165,7 @@ class TestErrors:
             training.training_arguments(SETTINGS.model_copy(update=fields), **{**settings, **changes})
 
     def test_float16_on_the_cpu(self):
-        self.refused("^precision float16 needs CUDA, and this run is on the CPU: use bfloat16", precision="float16")
+        self.refused("^precision: float16 needs CUDA, and this run is on the CPU; use bfloat16", precision="float16")
 
     @pytest.mark.parametrize("seed", [-1, 2**32])
     def test_seeds_out_of_range(self, seed):
