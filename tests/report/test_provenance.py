@@ -7,6 +7,7 @@ from claims.claim_tables import numbers_in
 from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
 from headroom.report.provenance import provenance
+from headroom.report.spec import cells
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
 
@@ -25,14 +26,15 @@ def test_durations_are_summed_by_stage(tmp_path: Path) -> None:
     alone.write_text(HEADER + "2.0\t0:00:02\t90.0\t1.0\n", encoding="utf-8")
     paths = sorted(tmp_path.rglob("*.tsv"))
     made = provenance(StudyTables(), benchmarks=paths, configuration=None, overhead=None)
-    stages = made.tables[0]
-    assert numbers_in(stages.caption) == "3 22"
-    assert [row[:4] for row in stages.rows] == [
-        ("train", "2", "2 min 30 s", "74\u202f%"),
-        ("score", "1", "50 s", "25\u202f%"),
-        ("prepare", "1", "2.0 s", "1\u202f%"),
+    (stages,) = made.folds[0].tables
+    assert numbers_in(made.folds[0].label) == "3 22"
+    _, _, rows = cells(stages)
+    assert [row[:4] for row in rows] == [
+        ["train", "2", "2 min 30 s", "74\u202f%"],
+        ["score", "1", "50 s", "25\u202f%"],
+        ["prepare", "1", "2.0 s", "1\u202f%"],
     ]
-    assert stages.rows[0][5] == "700"
+    assert rows[0][5] == "700 MB"
 
 
 def test_a_file_that_is_no_benchmark_is_named(tmp_path: Path) -> None:

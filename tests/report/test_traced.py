@@ -1,4 +1,4 @@
-"""Numbers in tables and figures of the page are cells of the study's tables, but for rescaled and averaged ones."""
+"""Numbers in tables and figures of the page are cells of the study's tables, except rescaled and averaged ones."""
 
 from collections.abc import Iterator
 
@@ -49,7 +49,7 @@ def cells(example_tables: StudyTables, report: Written) -> set[float]:
 
 
 def in_words(column: str) -> bool:
-    """Return whether a column is named in words: a rescaled one of a table that stands for one of several runs."""
+    """Return whether a column is named in words: a rescaled one of several runs, orders or papers."""
     return column.endswith(("(%)", "(points)", " %")) or column.startswith(
         ("gradient", "paper", "main", "random", "reverse", "single-head")
     )

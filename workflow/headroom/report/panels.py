@@ -197,7 +197,8 @@ def matrix(
         decimals: Decimals of the numbers in cells.
         width: Width in px, at most 320.
     """
-    shades = [(*to_rgb(negative.light), 0.55), (*to_rgb(colour.light), 0.0), (*to_rgb(colour.light), 0.55)]
+    below, above = to_rgb(negative.light), to_rgb(colour.light)  # both fade to nothing: colours stay the palette's
+    shades = [(0.0, (*below, 0.55)), (0.5, (*below, 0.0)), (0.5, (*above, 0.0)), (1.0, (*above, 0.55))]
     colours = LinearSegmentedColormap.from_list("about zero", shades, N=33)
     height = 46.0 + 26.0 * len(values)
     with drawing.panel(name, x_label="", y_label="", width=width, height=height) as panel:

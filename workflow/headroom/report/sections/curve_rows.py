@@ -94,7 +94,8 @@ def _as_rows(kept: Sequence[float], task: str, line: str, scope: str = "all") ->
 def by_step(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Return what is kept after every step (%), mean over runs and draws: a row per share, a column per line."""
     keys = ["heads_removed", "share"]
-    return rows.pivot_table(index=keys, columns="line", values="kept", sort=False).sort_index().reset_index()
+    wide = rows.pivot_table(index=keys, columns="line", values="kept", sort=False).sort_index()
+    return wide.reindex(columns=rows["line"].unique()).reset_index()  # a model without skill keeps no share at all
 
 
 def at_tenths(kept: Sequence[float], shares: Sequence[float]) -> list[float]:
