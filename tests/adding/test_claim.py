@@ -47,8 +47,8 @@ def test_a_claim_is_a_rule_and_an_entry(project, toy):
     shown = ["--claims", "claims.csv", "--numbers", "numbers.csv"]
     project.headroom("report", "--study", "toy", "--tables", table, *shown, "--output", "page.html")
     page = (project.root / "page.html").read_text()
-    row = page.partition('id="claim-M16"')[2].partition("Rule:")[0]
+    row = page.partition('id="claim-M16"')[2].partition("</details>")[0]
     assert "The model is small." in row
     assert "less than 1000000 parameters" in row
-    assert "holds" in row
-    assert "does not hold" not in row
+    assert 'class="verdict holds"' in row
+    assert 'class="verdict does-not-hold"' not in row

@@ -66,7 +66,8 @@
 
   // What an address points to is unfolded, with all that it is folded in.
   const reveal = () => {
-    const name = decodeURIComponent(location.hash.slice(1).split("&")[0]);
+    let name = location.hash.slice(1).split("&")[0];
+    try { name = decodeURIComponent(name); } catch { /* not an anchor of this page */ }
     const target = name && document.getElementById(name);
     if (!target) return;
     for (let one = target; one; one = one.parentElement) if (one.tagName === "DETAILS") one.open = true;
