@@ -123,4 +123,4 @@ def test_nouns_are_those_of_the_project() -> None:
 
 def test_every_addition_has_its_test() -> None:
     found = rows(section("How to add"))
-    assert [Path(cells[2].split()[0]).is_file() for cells in found] == [True] * 6
+    assert [Path(cells[2].split()[0]).is_file() for cells in found] == [True] * 7
