@@ -253,7 +253,7 @@ class TestMistakes:
     @pytest.mark.parametrize("task", TASKS)
     def test_float16_on_the_cpu(self, task, made, tmp_path, capsys):
         assert self.refused(task, made, tmp_path, capsys, "--precision", "float16") == (
-            "error: precision float16 needs CUDA, and this run is on the CPU: use bfloat16 or float32\n"
+            "error: precision: float16 needs CUDA, and this run is on the CPU; use bfloat16 or float32\n"
         )
 
     def test_no_place_for_checkpoints(self, made, tmp_path):

@@ -352,6 +352,6 @@ class TestInstalled:
     def test_every_file_of_the_package_is_in_it(self) -> None:
         package = ROOT / "workflow" / "headroom"
         globs = self.project["tool"]["setuptools"]["package-data"]["headroom"]
-        listed = {path for glob in globs for path in package.glob(glob)}
+        listed = {path for glob in globs for path in package.glob(glob) if path.is_file()}
         others = {path for path in package.rglob("*.*") if path.is_file() and path.suffix not in (".py", ".pyc")}
         assert others == listed

@@ -188,6 +188,6 @@ def without_network() -> list[str]:
 def longest_piece(caption: str) -> str:
     """Return the longest part of a caption without markup or characters that HTML or JSON write otherwise."""
     text = caption.replace("\n", " ")
-    for mark in ("``", "'", "<", "{{", "}}", "&"):
+    for mark in ("``", "'", "’", "<", "{{", "}}", "&"):
         text = text.replace(mark, "|")
     return max(text.split("|"), key=len).strip()
