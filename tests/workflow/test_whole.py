@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -187,7 +188,5 @@ def without_network() -> list[str]:
 
 def longest_piece(caption: str) -> str:
     """Return the longest part of a caption without markup or characters that HTML or JSON write otherwise."""
-    text = caption.replace("\n", " ")
-    for mark in ("``", "'", "’", "<", "{{", "}}", "&"):
-        text = text.replace(mark, "|")
-    return max(text.split("|"), key=len).strip()
+    pieces = re.split(r"``|'|<|>|&|\{\{|\}\}|[^ -~]", caption.replace("\n", " "))
+    return max(pieces, key=len).strip()
