@@ -149,8 +149,8 @@ def decisions(verdicts: pandas.DataFrame) -> Iterator[Decision]:
         known = all_claims()[str(claim)]
         ours = [str(_measured(row)) for row in whole.to_dict("records") if row["name"]]
         verdict, needed = whole[["verdict", "needed"]].iloc[0]
-        told = [_cell(row, _place(row)) for row in cases]
-        yield Decision(known, str(unlike), known.across[unlike], verdict, ours, needed, told)  # type: ignore[index]
+        found = [_cell(row, _place(row)) for row in cases]
+        yield Decision(known, str(unlike), known.across[unlike], verdict, ours, needed, found)  # type: ignore[index]
 
 
 def _place(row: Mapping[Any, Any]) -> str:

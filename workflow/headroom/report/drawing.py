@@ -5,9 +5,8 @@ other on a phone, so that text keeps its size everywhere.
 """
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import matplotlib
@@ -95,36 +94,3 @@ def full_line(axes: Axes, value: float, *, vertical: bool = False) -> None:
     """Draw the full model's value as a thin dashed line."""
     line = axes.axvline if vertical else axes.axhline
     line(value, zorder=1.5, **LINES["full"])
-
-
-def end_labels(axes: Axes, ends: Sequence[tuple[float, str]], last: float, *, merge: bool = False) -> None:
-    """Name lines at their right ends, pushed apart so that no two names overlap.
-
-    Args:
-        axes: Where to draw, with its final limits.
-        ends: Height and name of each line's end.
-        last: Where the lines end on the horizontal axis.
-        merge: Write the names of ends at the same height side by side.
-    """
-    low, high = axes.get_ylim()
-    if merge:
-        heights = dict.fromkeys(round(value, 6) for value, _ in ends)
-        ends = [(height, ", ".join(name for value, name in ends if round(value, 6) == height)) for height in heights]
-    places = spread([value for value, _ in ends], (high - low) / 18)
-    for place, (_, name) in zip(places, ends, strict=True):
-        where: dict[str, Any] = {"xytext": (6, -3.5), "textcoords": "offset points", "annotation_clip": False}
-        axes.annotate(name, (last, place), fontsize=10, **where)
-
-
-def spread(values: Sequence[float], apart: float) -> list[float]:
-    """Return places near the values, in their order, no two closer than `apart`."""
-    order = sorted(range(len(values)), key=lambda index: values[index])
-    places = [values[index] for index in order]
-    for _ in range(200):
-        for first, second in pairwise(range(len(places))):
-            lacking = apart - (places[second] - places[first])
-            if lacking > 0:
-                places[first] -= lacking / 2
-                places[second] += lacking / 2
-    found = dict(zip(order, places, strict=True))
-    return [found[index] for index in range(len(values))]

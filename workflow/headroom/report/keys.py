@@ -53,10 +53,3 @@ def kind_keys(kinds: Collection[str] = KINDS) -> tuple[Key, ...]:
 def full_key() -> Key:
     """Return the key of the full model's line."""
     return Key(line_sample("ink", "5 3"), "full model")
-
-
-def arm_keys(arms: list[str], among: list[str] | None = None) -> tuple[Key, ...]:
-    """Return the keys of a study's arms, or of some `among` all of them: a colour and a marker each."""
-    every = among or arms
-    samples = ((palette.arm_colour(arm, every).variable, palette.arm_marker(arm, every), arm) for arm in arms)
-    return tuple(Key(line_sample(colour, marker=marker), arm) for colour, marker, arm in samples)
