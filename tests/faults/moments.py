@@ -129,7 +129,7 @@ TABLE = _moment(
 REPORT = _moment(
     "report: the page in place, a figure half written",
     "report",
-    "write */figures/.curves.svg.*",
+    "write */figures/.pruning.svg.*",
     "report",
     ("reports/tiny.html", "figures/*", "benchmarks/report.tsv"),
 )

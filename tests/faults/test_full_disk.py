@@ -40,10 +40,10 @@ FULL = {
     TUNE_STATE: ("call transformers.trainer:Trainer.save_model@2", TUNE_STATE.work),
     TUNE_HANDOVER: ("place */runs/*/epoch1/model.safetensors", f"results/tiny/runs/{TUNED}"),
     PRUNING: ("open */pruning/.*.csv.*", "results/tiny/pruning"),
-    GATES: ("open */.epoch2.pt.*", f"results/tiny/pruned_models/{TRANSLATOR}/hard-concrete.E"),
-    GATES_MODEL: ("open */new/config.json", f"results/tiny/pruned_models/{CLASSIFIER}/exact.all"),
+    GATES: ("open */.epoch2.pt.*", f"results/tiny/pruned_models/{TRANSLATOR}"),
+    GATES_MODEL: ("open */new/config.json", f"results/tiny/pruned_models/{CLASSIFIER}"),
     TABLE: ("open */settling/.*.csv.*", "results/tiny/settling"),
-    REPORT: ("open */figures/.curves.svg.*", "results/tiny/figures"),
+    REPORT: ("open */figures/.pruning.svg.*", "results/tiny/figures"),
 }
 WHOLE = (
     replace(TRAIN_STATE, name="training: all on one full disk", stop="open */.state2.pt.*"),

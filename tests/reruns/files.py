@@ -45,6 +45,7 @@ OF_STAGES: Mapping[str, Jobs] = {
     "parameters": {"parameters": 2, **REPORT},
     "diversity": {"diversity": 8, **COMPARED},
     "particles": {"particles": 8, **REPORT},
+    "cost": {},
     "docs": {},
     "compare": {},
     "evaluation": {"evaluation": 8, **COMPARED},
