@@ -44,7 +44,7 @@ def test_maps_times_values_are_z(case):
         torch.testing.assert_close(sums, torch.ones_like(sums))
     maps.clear()
     after = model.losses(batch)[0]
-    assert torch.equal(before, during)
+    torch.testing.assert_close(before, during, rtol=1e-5, atol=1e-5)  # without weights another kernel computes them
     assert torch.equal(before, after)
     assert not maps
 

@@ -4,14 +4,14 @@ import logging
 import os
 from types import SimpleNamespace
 
-from headroom.engines import training
+from headroom.core import progress
 from headroom.engines.training import Progress, claim, export, progress_lines
 
 
 def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, monkeypatch):
     caplog.set_level(logging.INFO, logger="headroom")
     now = [0.0]
-    monkeypatch.setattr(training.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     notify = progress_lines(logging.getLogger("headroom.stages.training"), 2, "words", every=5.0)
     for update in range(1, 13):
         now[0] += 1

@@ -12,6 +12,7 @@ from headroom.core.tables.columns import COMPARISON
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import METRICS, TranslatedSet
+from headroom.engines.translation.sweeps import Sweep
 from headroom.methods.judging import Judge, comparisons, read_shards, write_shard
 from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
@@ -79,8 +80,9 @@ def test_a_difference_is_masked_less_full(lively, judge, judged):
 
 def test_an_intervention_is_decoded_once_whoever_asks(lively, judge, monkeypatch):
     calls = []
-    translate = lively.translate_pieces
+    translate, result = lively.translate_pieces, Sweep.result
     monkeypatch.setattr(lively, "translate_pieces", lambda *a, **k: calls.append(1) or translate(*a, **k))
+    monkeypatch.setattr(Sweep, "result", lambda *a: calls.append(1) or result(*a))
     for one in (ONE, PLAIN, Intervention.parse("E1:1"), ONE, Intervention.parse("D1:2")):
         list(judge.compared(one))
     comparisons(judge, [({}, ONE), ({}, PLAIN)])

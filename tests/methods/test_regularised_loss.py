@@ -36,7 +36,7 @@ def step(trainer, *rows):
 def test_weight_zero_is_the_baseline(data, plain, method):
     found = gradients(step(trainer_of(data, ARMS[method](weight=0)), range(8)))
     for name, gradient in found.items():
-        torch.testing.assert_close(gradient, plain[name], rtol=1e-6, atol=1e-9)
+        torch.testing.assert_close(gradient, plain[name], rtol=1e-4, atol=1e-6)  # another kernel of attention
 
 
 @pytest.mark.parametrize("method", PENALTIES)

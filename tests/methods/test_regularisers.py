@@ -107,10 +107,15 @@ class TestPenalties:
     @every_penalty
     def test_the_forward_pass_is_the_plain_one_and_nothing_stays_behind(self, engine, model):
         engine.model.eval()
+
+        def unpadded(logits):
+            return logits[engine.real["D"][0]] if "D" in engine.real else logits
+
         plain = engine.forward()
         found = regulariser(model(), engine.sites, engine.maps, seed=1, batch_first=engine.batch_first)
         for _ in range(2):
-            assert torch.equal(found(engine.forward, engine.real, update=0, batch=0)[0], plain)
+            logits, _ = found(engine.forward, engine.real, update=0, batch=0)
+            torch.testing.assert_close(unpadded(logits), unpadded(plain))
 
         def fails():
             raise RuntimeError("inside")
@@ -120,7 +125,7 @@ class TestPenalties:
         hooks = [hook for live in engine.sites for hook in (*live.value._forward_hooks, *live.attention._forward_hooks)]
         assert not hooks
         again = found(engine.forward, engine.real, update=0, batch=1)
-        assert torch.equal(again[0], plain)
+        torch.testing.assert_close(unpadded(again[0]), unpadded(plain))
         assert torch.equal(again[1], found(engine.forward, engine.real, update=5, batch=0)[1])
 
     @pytest.mark.parametrize("model", PENALTIES[:3], ids=lambda model: model().method)

@@ -160,7 +160,7 @@ def test_half_precision_weights_are_refused(data):
 
 
 def test_stock_adam_is_the_baseline():
-    assert arm_arguments(BaselineArm(), 1) == ["--optimizer", "adam"]
+    assert arm_arguments(BaselineArm(), 1) == ["--optimizer", "fused_adam"]
 
 
 def test_plain_fairseq_train_with_the_plugin(data, tmp_path):

@@ -1,13 +1,17 @@
 """The sweeps on a tiny run: each head removed on its own, also on halves of a set, and one head kept per site."""
 
+import logging
+import re
+
 import pytest
-from headroom.core import tables
+from headroom.core import progress, tables
 from headroom.core.heads import Head, Site, all_heads
 from headroom.core.interventions import Intervention
 from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import METRICS, TranslatedSet
 from headroom.engines.translation.model import TranslationModel
+from headroom.engines.translation.sweeps import Sweep
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.settings.experiments import DecodingSettings
@@ -53,14 +57,25 @@ def test_the_effect_is_that_of_the_head_alone(table, toy, lively_checkpoint):
 
 
 def test_all_heads_cost_one_decoding_each(toy, lively_checkpoint, tmp_path, monkeypatch):
-    """One process, one load, one decoding per head and one of the full model."""
-    loads, decodings = [], []
-    load, translate = TranslationModel.load.__func__, TranslationModel.translate_pieces
+    """One process, one load, one evaluation per head, one decoding of the full model."""
+    loads, decodings, evaluated = [], [], []
+    load, translate, result = TranslationModel.load.__func__, TranslationModel.translate_pieces, Sweep.result
+    monkeypatch.setattr(Sweep, "result", lambda *a: evaluated.append(1) or result(*a))
     monkeypatch.setattr(TranslationModel, "load", classmethod(lambda *a, **k: loads.append(1) or load(*a, **k)))
     monkeypatch.setattr(TranslationModel, "translate_pieces", lambda *a, **k: decodings.append(1) or translate(*a, **k))
     given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far"]
     ablation.main([*given, "--output", str(tmp_path / "ablation.csv")])
-    assert (len(loads), len(decodings)) == (1, 25)
+    assert (len(loads), len(decodings), len(evaluated)) == (1, 1, 24)
+
+
+def test_a_sweep_says_how_many_heads_are_left(toy, lively_checkpoint, tmp_path, monkeypatch, caplog):
+    caplog.set_level(logging.INFO, logger="headroom")
+    monkeypatch.setattr(progress, "EVERY", 0.0)  # a line after every head
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "check", "far"]
+    ablation.main([*given, "--output", str(tmp_path / "ablation.csv")])
+    said = [record.getMessage() for record in caplog.records if record.name == "headroom.core.progress"]
+    found = [re.fullmatch(r"ablation: (\d+) of 48 heads on check, far, \d+:\d\d left", line) for line in said]
+    assert [match and int(match[1]) for match in found] == list(range(1, 48))
 
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=8)

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from headroom.claims.selection import rows_where
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
@@ -28,28 +29,22 @@ def table(toy, tmp_path_factory):
     return tables.ATTENTION_STATS.read(path)
 
 
-def rows(table, **wanted):
-    for column, value in wanted.items():
-        table = table[table[column] == value]
-    return table
-
-
 def test_all_measures_of_all_heads_of_both_models(table):
     assert set(table["epoch"]) == {2}
     assert set(table["run"]) == {"translation.baseline.seed1"}
     for model in ("trained", "untrained"):
-        mine = rows(table, model=model)
-        assert len(rows(mine, measure="confidence")) == 24 * 3
-        assert len(rows(mine, measure="offset")) == 16 * 11
-        assert len(rows(mine, measure="relation")) == 8 * 4 * 2 * 2
-        assert len(rows(mine, measure="rare")) == 8 * 2
-    assert set(rows(table, measure="rare")["kind"]) == set(rows(table, measure="relation")["kind"]) == {"E"}
+        mine = rows_where(table, model=model)
+        assert len(rows_where(mine, measure="confidence")) == 24 * 3
+        assert len(rows_where(mine, measure="offset")) == 16 * 11
+        assert len(rows_where(mine, measure="relation")) == 8 * 4 * 2 * 2
+        assert len(rows_where(mine, measure="rare")) == 8 * 2
+    assert set(rows_where(table, measure="rare")["kind"]) == set(rows_where(table, measure="relation")["kind"]) == {"E"}
     assert not table.duplicated(["model", "kind", "layer", "head", "measure", "target", "trees", "half"]).any()
 
 
 def test_rows_have_the_order_of_the_sites(table):
     for model in ("trained", "untrained"):
-        confident = rows(table, model=model, measure="confidence", half="all")
+        confident = rows_where(table, model=model, measure="confidence", half="all")
         assert list(dict.fromkeys(confident["kind"])) == ["E", "A", "D"]
 
 
@@ -67,12 +62,12 @@ def test_shares_lie_within_their_intervals(table):
 def test_models_differ_and_say_so(table):
     columns = ["kind", "layer", "head"]
     trained, fresh = (
-        rows(table, model=model, measure="confidence", half="all").set_index(columns)["value"]
+        rows_where(table, model=model, measure="confidence", half="all").set_index(columns)["value"]
         for model in ("trained", "untrained")
     )
     assert (trained != fresh).all()
-    assert set(rows(table, model="untrained")["signature"].str.endswith("|weights:fresh,seed1")) == {True}
-    assert not rows(table, model="trained")["signature"].str.contains("fresh").any()
+    assert set(rows_where(table, model="untrained")["signature"].str.endswith("|weights:fresh,seed1")) == {True}
+    assert not rows_where(table, model="trained")["signature"].str.contains("fresh").any()
 
 
 def test_queries_are_those_of_the_treebank(table, toy):
@@ -80,7 +75,7 @@ def test_queries_are_those_of_the_treebank(table, toy):
     for half, start in (("choose", 0), ("score", 1)):
         words = [word for sentence in sentences[start::2] for word in sentence.words]
         count = sum(word.relation == "nsubj" for word in words)
-        found = rows(table, measure="relation", target="nsubj:to-governor", trees="gold", half=half)
+        found = rows_where(table, measure="relation", target="nsubj:to-governor", trees="gold", half=half)
         assert set(found["count"]) == {count}
 
 
@@ -88,7 +83,7 @@ def test_numbers_do_not_depend_on_batches(table, toy, tmp_path):
     given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK, "--batch-examples", "24"]
     attention_stats.main([*given, "--output", str(tmp_path / "again.csv")])
     again = tables.ATTENTION_STATS.read(tmp_path / "again.csv")["value"].to_numpy()
-    assert again == pytest.approx(rows(table, model="trained")["value"].to_numpy(), abs=1e-6)
+    assert again == pytest.approx(rows_where(table, model="trained")["value"].to_numpy(), abs=1e-6)
 
 
 def test_a_pruned_model_has_its_name_and_rows_of_heads_that_are_there(toy, tmp_path):
@@ -149,7 +144,7 @@ def test_classifiers_too(own, tmp_path):
     assert set(table["kind"]) == {"E"}
     assert set(table["measure"]) == {"confidence", "offset", "relation", "rare"}
     assert set(table["epoch"]) == {3}
-    assert set(rows(table, measure="relation", trees="gold")["count"]) == {1}
+    assert set(rows_where(table, measure="relation", trees="gold")["count"]) == {1}
     model = ClassificationModel.load(own / "epoch3", "cpu", "eager")
     # by hand: "doggy" is split into letters; attention from it is the mean over these, and to it the sum
     expected = torch.zeros(2, 4)
@@ -170,5 +165,5 @@ def test_classifiers_too(own, tmp_path):
             asked = inner[[place for place, word in enumerate(words) if word == 1]].mean(0)
             sums = [asked[[place for place, word in enumerate(words) if word == which]].sum() for which in range(4)]
             expected[layer - 1, head] = float(max(range(4), key=lambda which: sums[which]) == 2)
-    found = rows(table, measure="relation", target="nsubj:to-governor", trees="gold", half="choose")
+    found = rows_where(table, measure="relation", target="nsubj:to-governor", trees="gold", half="choose")
     assert found["value"].tolist() == expected.flatten().tolist()

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from headroom.claims.selection import rows_where
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
@@ -11,12 +12,6 @@ from headroom.stages import diversity
 from safetensors.torch import load_file, save_file
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, toy_tokenizer, write_encoder
-
-
-def rows(table, **wanted):
-    for column, value in wanted.items():
-        table = table[table[column] == value]
-    return table
 
 
 class TestTranslation:
@@ -29,8 +24,8 @@ class TestTranslation:
     def test_a_row_per_epoch_site_and_measure(self, table):
         assert len(table) == 6 * (8 + 9)
         assert not table.duplicated(["epoch", "kind", "layer", "measure"]).any()
-        assert {*rows(table, epoch=1)["measure"]} == {*MEASURES} - {"particle_step"}
-        assert {*rows(table, epoch=2)["measure"]} == {*MEASURES}
+        assert {*rows_where(table, epoch=1)["measure"]} == {*MEASURES} - {"particle_step"}
+        assert {*rows_where(table, epoch=2)["measure"]} == {*MEASURES}
         sites = table.groupby(["kind", "layer"]).size()
         assert sorted(sites.index) == [(kind, layer) for kind in "ADE" for layer in (1, 2)]
 
@@ -38,12 +33,12 @@ class TestTranslation:
         cosines = table[table["measure"].str.endswith("cosine")]
         assert cosines["value"].between(-1, 1).all()
         for measure in ("attention_cosine", "attention_product", "z_cka", "particle_kernel"):
-            assert rows(table, measure=measure)["value"].between(0, 1).all()
+            assert rows_where(table, measure=measure)["value"].between(0, 1).all()
         for measure in ("particle_distance", "particle_step"):
-            assert (rows(table, measure=measure)["value"] > 0).all()
+            assert (rows_where(table, measure=measure)["value"] > 0).all()
 
     def test_signatures_say_what_matters(self, table):
-        said = {measure: {*rows(table, measure=measure)["signature"]} for measure in MEASURES}
+        said = {measure: {*rows_where(table, measure=measure)["signature"]} for measure in MEASURES}
         assert said["particle_step"] == {"since:epoch1"}
         for measure in ON_TEXT:
             assert said[measure] == {"mean:pairs-of-heads|set:check|examples:10"}
@@ -55,7 +50,7 @@ class TestTranslation:
         for kind, place in (("E", "encoder.layers.0.self_attn"), ("A", "decoder.layers.0.encoder_attn")):
             names = [f"{place}.{name}_proj.weight" for name in "qkv"]
             squares = sum(float((after[name].double() - before[name].double()).square().sum()) for name in names)
-            step = rows(table, measure="particle_step", kind=kind, layer=1)["value"].item()
+            step = rows_where(table, measure="particle_step", kind=kind, layer=1)["value"].item()
             assert step == pytest.approx(squares**0.5, rel=1e-6)
 
 
@@ -88,15 +83,15 @@ class TestClassification:
         assert {*table["epoch"]} == {3, 4}
         assert {*table["kind"]} == {"E"}
         assert {*table["run"]} == {"entailment.baseline.seed1"}
-        assert {*rows(table, measure="z_cka")["signature"]} == {"mean:pairs-of-heads|set:check|examples:12"}
+        assert {*rows_where(table, measure="z_cka")["signature"]} == {"mean:pairs-of-heads|set:check|examples:12"}
 
     def test_steps_are_those_of_the_projections(self, table):
-        steps = rows(table, measure="particle_step")
+        steps = rows_where(table, measure="particle_step")
         assert {*steps["signature"]} == {"since:epoch3"}
         assert steps["value"].tolist() == pytest.approx([0, 5])
 
     def test_what_did_not_move_did_not_change(self, table):
-        first = rows(table, layer=1).pivot_table(index="measure", columns="epoch", values="value")
+        first = rows_where(table, layer=1).pivot_table(index="measure", columns="epoch", values="value")
         assert (first[3] == first[4]).drop("particle_step").all()
 
     def test_checkpoints_of_other_shapes_are_refused(self, own, tmp_path):
@@ -141,8 +136,8 @@ def test_hops_are_heads_without_values(tmp_path):
     table = tables.DIVERSITY.read(tmp_path / "table.csv")
     assert len(table) == 7 + 8
     assert {*table["measure"]} == {*MEASURES} - {"value_cosine"}
-    assert rows(table, measure="particle_step")["value"].item() == pytest.approx(2 * 6**0.5)
-    assert rows(table, measure="z_cka")["value"].between(0, 1).all()
+    assert rows_where(table, measure="particle_step")["value"].item() == pytest.approx(2 * 6**0.5)
+    assert rows_where(table, measure="z_cka")["value"].between(0, 1).all()
 
 
 def test_a_truncated_checkpoint_is_named_and_nothing_is_written(toy, tmp_path):

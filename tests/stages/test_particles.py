@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from headroom.claims.selection import rows_where
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.methods.particle_geometry import MEASURES, geometry
@@ -12,12 +13,6 @@ from toy_encoder import write_encoder
 from toy_self_attentive import HOPS, write_self_attentive
 
 PLACES = {"E": "encoder.layers.{}.self_attn", "A": "decoder.layers.{}.encoder_attn", "D": "decoder.layers.{}.self_attn"}
-
-
-def rows(table, **wanted):
-    for column, value in wanted.items():
-        table = table[table[column] == value]
-    return table
 
 
 class TestTranslation:
@@ -32,7 +27,7 @@ class TestTranslation:
         assert not table.duplicated(list(tables.PARTICLES.key)).any()
         assert {*table["projection"]} == {"query", "key", "value"}
         assert {*table["measure"]} == {*MEASURES, "norm_ratio"}
-        assert {*rows(table, measure="norm_ratio")["signature"]} == {"since:epoch1"}
+        assert {*rows_where(table, measure="norm_ratio")["signature"]} == {"since:epoch1"}
         assert {*table[table["measure"] != "norm_ratio"]["signature"]} == {"particles:separate|median:pairs"}
 
     @pytest.mark.parametrize("kind", PLACES)
@@ -43,7 +38,7 @@ class TestTranslation:
             for path in toy.checkpoints
         ]
         for epoch, weight in enumerate(weights, start=1):
-            found = rows(table, epoch=epoch, kind=kind, layer=2, projection=name).set_index("measure")["value"]
+            found = rows_where(table, epoch=epoch, kind=kind, layer=2, projection=name).set_index("measure")["value"]
             expected = geometry(weight.view(4, -1))  # four heads
             assert {measure: found[measure] for measure in MEASURES} == pytest.approx(expected, rel=1e-8)
             assert found["norm"] == pytest.approx(weight.double().norm().item())
@@ -65,7 +60,7 @@ class TestClassification:
         return tables.PARTICLES.read(place / "table.csv")
 
     def test_norms_are_compared_with_the_first_epoch(self, table):
-        ratios = rows(table, measure="norm_ratio", epoch=4)
+        ratios = rows_where(table, measure="norm_ratio", epoch=4)
         grown = (ratios["layer"] == 1) & (ratios["projection"] == "key")
         assert ratios[grown]["value"].tolist() == pytest.approx([1.5])
         assert ratios[~grown]["value"].tolist() == [1] * 5
@@ -73,7 +68,8 @@ class TestClassification:
     def test_growth_alone_changes_no_direction(self, table):
         names = [measure for measure in MEASURES if measure not in ("norm", "bandwidth")]
         before, after = (
-            rows(table, layer=1, projection="key", epoch=epoch).set_index("measure")["value"][names] for epoch in (3, 4)
+            rows_where(table, layer=1, projection="key", epoch=epoch).set_index("measure")["value"][names]
+            for epoch in (3, 4)
         )
         assert after.tolist() == pytest.approx(before.tolist(), rel=1e-5)
 
@@ -96,7 +92,7 @@ def test_hops_are_learned_queries(tmp_path):
     assert {*table["projection"]} == {"query"}
     hops = load_file(tmp_path / "epoch1" / "model.safetensors")["encoder.attention.hops.weight"]
     assert len(hops) == HOPS
-    assert rows(table, measure="norm")["value"].tolist() == pytest.approx([hops.double().norm().item()] * 2)
+    assert rows_where(table, measure="norm")["value"].tolist() == pytest.approx([hops.double().norm().item()] * 2)
 
 
 def test_checkpoints_of_other_shapes_are_refused(tmp_path):

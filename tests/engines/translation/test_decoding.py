@@ -1,9 +1,8 @@
 """Greedy decoding equals fairseq's generator with a beam of 1, for every sentence and limit."""
 
 import pytest
-import torch
 from headroom.core.heads import parse_profile
-from headroom.engines.translation.batches import Marks, greedy, pieces_until_end, wrong_guesses
+from headroom.engines.translation.decoding import pieces_until_end
 from headroom.settings.experiments import DecodingSettings
 
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip
@@ -29,16 +28,6 @@ def by_fairseq(model, batches, *, factor, offset, beam=1):
         found.update(zip(batch.positions, best))
     end = model.target.dictionary.eos()
     return [pieces_until_end(found[position], end) for position in range(len(found))]
-
-
-def of_batch(model, batch, limit=9):
-    dictionary = model.target.dictionary
-    return {
-        "source": batch.source,
-        "lengths": batch.lengths,
-        "limits": torch.full_like(batch.lengths, limit),
-        "marks": Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()]),
-    }
 
 
 def test_batches_equal_fairseq_with_a_beam_of_one(either, texts):
@@ -103,68 +92,6 @@ def test_empty_sources_are_translated_without_disturbing_others(lively, texts, b
     assert [found[0], found[2]] == alone
     assert found[1] == found[3]
     assert lively.translate(lively.batches([""], sentences=4), SHORT, beam=beam) == lively.texts([found[1]])
-
-
-class TestGuesses:
-    @pytest.fixture
-    def batch(self, lively, texts):
-        return lively.batches(texts[0], sentences=12)[0]
-
-    @pytest.fixture
-    def right(self, lively, batch):
-        return greedy(lively.model, **of_batch(lively, batch))
-
-    def wrong(self, lively, batch, guess):
-        known = of_batch(lively, batch)
-        encoded = lively.encoded(batch).encoded
-        return wrong_guesses(lively.model, encoded=encoded, marks=known["marks"], guess=guess)
-
-    def test_right_guesses_are_right(self, lively, batch, right):
-        end = lively.target.dictionary.eos()
-        guess = torch.nn.functional.pad(right, (0, 1), value=end)
-        rows = [pieces_until_end(row, end) for row in right.tolist()]
-        # a translation cut at its limit does not end by itself: it counts as wrong
-        assert self.wrong(lively, batch, guess) == [row for row, found in enumerate(rows) if len(found) == 9]
-
-    @pytest.mark.parametrize("spoil", ["first", "later", "shorter", "longer", "empty", "another"])
-    def test_wrong_guesses_are_seen_and_change_nothing(self, lively, batch, right, spoil):
-        end, unknown = lively.target.dictionary.eos(), lively.target.dictionary.unk()
-        guess = torch.nn.functional.pad(right, (0, 2), value=end)
-        if spoil == "first":
-            guess[::2, 0] = unknown
-        elif spoil == "later":
-            guess[:, 4] = unknown
-        elif spoil == "shorter":
-            guess[:, 3:] = end
-        elif spoil == "longer":
-            guess[:, 9] = unknown
-        elif spoil == "empty":
-            guess[:] = end
-        else:
-            guess = guess.roll(1, 0)
-        expected = [pieces_until_end(row, end) for row in right.tolist()]
-        guessed = [pieces_until_end(row, end) for row in guess.tolist()]
-        wrong = self.wrong(lively, batch, guess)
-        different = [row for row in range(len(guess)) if guessed[row] != expected[row]]
-        assert set(different) <= set(wrong)
-        by_position = dict(zip(batch.positions, guessed))
-        guesses = [by_position[position] for position in range(len(guess))]
-        found = lively.translate_pieces([batch], SHORT, guesses=guesses)
-        assert [found[position] for position in batch.positions] == expected
-
-    def test_an_empty_guess_is_wrong_as_no_translation_is_empty(self, model, texts):
-        """The model as trained would end at once if it might."""
-        batches = model.batches(texts[0], sentences=5)
-        expected = by_fairseq(model, batches, factor=0, offset=9)
-        assert model.translate_pieces(batches, SHORT, guesses=[[]] * 12) == expected
-
-    @pytest.mark.parametrize("profile", ["E1:1", "A1:1 A1:2 A1:3 A1:4", "D2:1 E2:4"])
-    def test_masked_models_may_guess_what_the_full_one_says(self, lively, texts, profile):
-        batches = lively.batches(texts[0], sentences=5)
-        full = lively.translate_pieces(batches, SHORT)
-        with lively.gates.masked(parse_profile(profile, lively.sites)):
-            expected = lively.translate_pieces(batches, SHORT)
-            assert lively.translate_pieces(batches, SHORT, guesses=full) == expected
 
 
 def test_pieces_until_end():

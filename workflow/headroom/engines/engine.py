@@ -38,6 +38,11 @@ Statistics = Mapping[str, "numpy.ndarray"]
 """By metric, the statistics of each example of a set, (examples, k)."""
 
 
+AGAIN = "again"
+"""In the statistics of an engine that reuses states: for each example whether it was also computed without reuse, and
+whether the answer differs, (examples, 2)."""
+
+
 @dataclass(frozen=True)
 class Outcome:
     """A model on a set: its answers, their statistics, the scores, and the scores on every resample.

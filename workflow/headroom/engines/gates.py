@@ -86,6 +86,11 @@ class Gates:
         self._values = dict(values)
         self._replacements = {}
 
+    @property
+    def by_example(self) -> bool:
+        """Whether the examples of a batch have gates of their own, or heads replaced by those of other examples."""
+        return bool(self._replacements) or any(value.dim() == 2 for value in self._values.values())
+
     def apply(self, intervention: Intervention, replacements: Replacements | None = None) -> None:
         """Set the gates of an intervention (z * scale + replacement) for every example, at sites with one of its heads.
 
@@ -105,6 +110,11 @@ class Gates:
     def mask(self, removed: Collection[Head]) -> None:
         """Apply the plainest intervention, which removes these heads."""
         self.apply(Intervention(frozenset(removed)))
+
+    @property
+    def changed(self) -> frozenset[Site]:
+        """The sites with a gate."""
+        return frozenset(self._values)
 
     def clear(self) -> None:
         """Return to the plain model."""

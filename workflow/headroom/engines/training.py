@@ -5,7 +5,6 @@ import json
 import logging
 import re
 import sys
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -16,6 +15,7 @@ from torch import Tensor
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, link, remove, sha256
+from headroom.core.progress import Timer, clock
 from headroom.engines.processes import check_processes, run_together
 from headroom.engines.sites import pick_device
 
@@ -207,19 +207,14 @@ class Progress:
 
 def progress_lines(logger: logging.Logger, epochs: int, unit: str, every: float = 5.0) -> Notify:
     """Return a function that logs progress at the end of an epoch and every few seconds."""
-    last = time.monotonic()
+    timer = Timer(every)
 
     def notify(progress: Progress) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last < every and progress.update < progress.updates:
-            return
-        last = now
-        minutes, seconds = divmod(round(progress.seconds_left), 60)
-        logger.info(
-            f"epoch {progress.epoch}/{epochs}  update {progress.update}/{progress.updates}  loss {progress.loss:.3f}  "
-            f"{progress.speed:,.0f} {unit}/s  {minutes}:{seconds:02d} left"
-        )
+        if timer.due(always=progress.update == progress.updates):
+            logger.info(
+                f"epoch {progress.epoch}/{epochs}  update {progress.update}/{progress.updates}  "
+                f"loss {progress.loss:.3f}  {progress.speed:,.0f} {unit}/s  {clock(progress.seconds_left)} left"
+            )
 
     return notify
 

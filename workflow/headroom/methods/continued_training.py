@@ -5,9 +5,7 @@ updates of the weights, batches, dropout and learning rates, and differ only in 
 before the weights have additional updates.
 """
 
-import logging
 import random
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -19,6 +17,7 @@ from torch import Tensor
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
+from headroom.core.progress import Steps
 from headroom.core.resamples import Resamples
 from headroom.core.table import signature
 from headroom.engines.engine import EvaluationSet, Outcome
@@ -28,10 +27,7 @@ from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, H
 from headroom.methods.orders import least_important_first, random_order, removed_first
 from headroom.settings.experiments import GateSettings, GateTrainingSettings
 
-logger = logging.getLogger(__name__)
-
 _CLIP = 1.0  # maximum norm of the weights' gradient
-_EVERY = 20.0  # seconds between two lines of progress
 
 
 def continue_training(
@@ -72,9 +68,9 @@ def continue_training(
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [falling(first, total), lambda _: 1.0])
     model.model.train().requires_grad_(False)
     torch.manual_seed(seed)
+    steps = Steps("further training", total, "updates")
     drawn = chain(_drawn(batches, first, f"gates {seed}"), _drawn(batches, settings.updates, f"batches {seed}"))
     try:
-        start = said = time.monotonic()
         for update, batch in enumerate(drawn):
             if update == first:  # until now without gradient: weights and Adam's moments are unchanged
                 torch.manual_seed(seed)
@@ -86,10 +82,7 @@ def continue_training(
             if loss != loss:
                 raise HeadroomError(f"update {update + 1}: the loss is NaN; lower gates.gate_learning_rate")
             schedule.step()
-            if time.monotonic() - said > _EVERY:
-                said = time.monotonic()
-                left = (said - start) / (update + 1) * (total - update - 1)
-                logger.info("update %d/%d  loss %.3f  %.0f s left", update + 1, total, loss, left)
+            steps.step(f"loss {loss:.3f}")
     finally:
         model.gates.clear()
         model.model.eval().requires_grad_(False)

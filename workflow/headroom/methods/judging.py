@@ -20,6 +20,7 @@ import numpy
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
 from headroom.core.interventions import PLAIN, Intervention, Shard
+from headroom.core.progress import Steps
 from headroom.core.statistics import (
     RIGHT_OR_WRONG,
     Sample,
@@ -34,6 +35,7 @@ from headroom.core.statistics import (
     tail_p,
     unpaired_p,
 )
+from headroom.engines.engine import AGAIN
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
@@ -59,6 +61,7 @@ class Judge:
         self.known = known or {}
         self.replacements = replacements
         self.outcome = cache(self._outcome)
+        self.steps: Steps | None = None
 
     @property
     def full(self) -> Outcome:
@@ -77,7 +80,10 @@ class Judge:
             return self.set.outcome([], replace(self.full.sample, statistics=self._judged_before(intervention)))
         if not intervention:
             return self.set.judge(self.model)
-        return self.set.judge_under(self.model, intervention, self.full, self.replacements)
+        outcome = self.set.judge_under(self.model, intervention, self.full, self.replacements)
+        if self.steps:
+            self.steps.step()
+        return outcome
 
     def _judged_before(self, intervention: Intervention) -> Statistics:
         known, here = self.known[intervention], self.full.sample.statistics
@@ -131,9 +137,10 @@ def comparisons(
     rows: list[dict[str, Any]] = []
     tails: list[float] = []
     main = judge.set.metrics[0]
+    again = computed_again(judge, [intervention for _, intervention in cases])
     for leading, intervention in cases:
         for columns, tail in judge.compared(intervention):
-            rows.append({**leading, **columns, "signature": judge.set.signature(columns["metric"])})
+            rows.append({**leading, **columns, "signature": f"{judge.set.signature(columns['metric'])}{again}"})
             tails.append(tail)
             if resamples is not None:
                 kept = (judge.outcome(intervention), judge.full) if columns["metric"] == main else ()
@@ -144,6 +151,19 @@ def comparisons(
         for index, p_holm, p_bh in zip(mine, holm(uncorrected), benjamini_hochberg(uncorrected)):
             rows[index] |= {"p_holm": p_holm, "p_bh": p_bh}
     return rows
+
+
+def computed_again(judge: Judge, interventions: Iterable[Intervention]) -> str:
+    """Return the part of a signature on answers that were also computed without reuse, e.g. `|again:480|different:0`.
+
+    It is empty for engines whose results are the same bits with and without reuse.
+    """
+    found = [judge.outcome(one).sample.statistics for one in dict.fromkeys(interventions) if one]
+    counts = [statistics[AGAIN].sum(axis=0) for statistics in found if AGAIN in statistics]
+    if not counts:
+        return ""
+    again, different = numpy.sum(counts, axis=0)
+    return f"|again:{again:.0f}|different:{different:.0f}"
 
 
 def _right_or_wrong(metric: str, full: Sample, other: Sample) -> dict[str, float | str]:
@@ -166,17 +186,29 @@ def judges_of(
     sets: Sequence[EvaluationSet],
     given: argparse.Namespace,
     tried: Callable[[list[Site]], list[Intervention]],
+    stage: str,
 ) -> list[Judge]:
     """Return a judge per set, with the results of given shards; with `--shard` evaluate and write that share.
 
-    `tried` returns the interventions to evaluate on every set, from the sites of the model.
+    `tried` returns the interventions, one per head, to evaluate on every set, from the sites of the model. `stage` is
+    the name for the lines of progress.
     """
     known = read_shards(given.merge)
     judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]
+    share = given.shard.share(tried(model.sites)) if given.shard else tried(model.sites)
+    follow(judges, share, stage, f"heads on {', '.join(judged.name for judged in sets)}")
     if given.shard:
         shares = {judge.set.name: judged_share(judge, tried(model.sites), given.shard) for judge in judges}
         write_shard(given.output, shares)
     return judges
+
+
+def follow(judges: Sequence[Judge], interventions: Iterable[Intervention], stage: str, parts: str) -> None:
+    """Log the progress of the evaluation of interventions on all sets together; see `Steps`."""
+    distinct = {one for one in interventions if one}
+    steps = Steps(stage, sum(len(distinct.difference(judge.known)) for judge in judges), parts)
+    for judge in judges:
+        judge.steps = steps
 
 
 def judged_share(judge: Judge, interventions: Iterable[Intervention], shard: Shard) -> Judged:

@@ -10,6 +10,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.heads import HALVES, Head, Site
+from headroom.core.progress import followed
 from headroom.core.statistics import interval, resampled_indices, resampling_weights
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
@@ -209,7 +210,7 @@ def piece_pointing(
     """
     examples = sum(len(batch.positions) for batch in batches)
     counts = PieceCounts(heads=heads, examples=examples, frequencies=frequencies, frequent=frequent)
-    for batch in batches:
+    for batch in followed(batches, "attention_stats", "batches"):
         counts.add(batch)
     found: list[Measured] = []
     for kind, tokens in counts.tokens.items():  # all heads of a kind in one product with the resamples

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from headroom.methods.particles import bandwidth, kernel, squared_distances
+from headroom.methods.particles import bandwidth, kernel
 
 _SHORTEST = 1e-8
 """Vectors shorter than this have no direction: they are rounding errors of dropped heads."""
@@ -44,7 +44,12 @@ def mean_pairwise_cosine(vectors: Tensor) -> Tensor:
 def mean_pairwise_distance(vectors: Tensor) -> Tensor:
     """Return the mean Euclidean distance over all pairs of heads, (systems, heads, features) to (systems,)."""
     # not the root of the squares: its gradient is not finite for identical heads
-    return mean_over_pairs(torch.cdist(vectors, vectors, compute_mode="donot_use_mm_for_euclid_dist"))
+    return mean_over_pairs(_distances(vectors))
+
+
+def _distances(vectors: Tensor) -> Tensor:
+    """Return the Euclidean distance of every pair of heads, (systems, heads, heads)."""
+    return torch.cdist(vectors, vectors, compute_mode="donot_use_mm_for_euclid_dist")
 
 
 def mean_kernel(vectors: Tensor) -> Tensor:
@@ -53,7 +58,7 @@ def mean_kernel(vectors: Tensor) -> Tensor:
     The median heuristic scales its width with the distances, so that it has no fixed limit for distant heads;
     no gradient flows through the width.
     """
-    squared = squared_distances(vectors)
+    squared = _distances(vectors).square()  # faster than `squared_distances` for many systems with few features
     return mean_over_pairs(kernel(squared, bandwidth(squared.detach())))
 
 

@@ -10,6 +10,7 @@ from numpy import ndarray
 from torch import Tensor
 
 from headroom.core.heads import HALVES, Site
+from headroom.core.progress import followed
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
 from headroom.methods.pointing import Heads, Measured, between_units, measured, membership, unit_of_pieces, units
@@ -104,7 +105,7 @@ def relation_pointing(
     arcs = arc_sets(treebank, of_pieces, relations)
     seen = {site: names for site, names in heads.items() if site.kind == "E"}
     hits = {site: numpy.zeros((len(arcs), len(treebank), len(names))) for site, names in seen.items()}
-    for batch in batches:
+    for batch in followed(batches, "attention_stats", "batches of parsed sentences"):
         _count(batch, of_pieces, treebank, arcs, hits)
     names = [head for heads_here in seen.values() for head in heads_here]
     right = numpy.concatenate([*hits.values()], axis=-1) if hits else numpy.zeros((len(arcs), len(treebank), 0))

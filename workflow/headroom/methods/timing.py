@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import numpy
 
+from headroom.core.progress import followed
 from headroom.core.statistics import Estimate, median_of
 
 Action = Callable[[], Any]
@@ -20,7 +21,7 @@ def interleaved(actions: Mapping[Name, Action], *, warmup: int, repeats: int) ->
     """
     names = list(actions)
     seconds: dict[Name, list[float]] = {name: [] for name in names}
-    for turn in range(warmup + repeats):
+    for turn in followed(range(warmup + repeats), "timing", "rounds"):
         for name in names if turn % 2 else reversed(names):
             elapsed = _timed(actions[name])
             if turn >= warmup:

@@ -15,6 +15,8 @@ from headroom.core.heads import Site, format_profile, parse_profile, random_prof
 from headroom.engines.sites import Projections, gradient_norm
 from headroom.engines.training import RealPositions, Regulariser
 from headroom.engines.translation import fairseq as _engine  # noqa: F401
+from headroom.engines.translation.loss import ChunkedCrossEntropy
+from headroom.engines.translation.optimizer import FusedAdam
 from headroom.engines.translation.sites import attention_maps, find_sites, site_of
 from headroom.engines.translation.trainer import PLAIN_NORM, shaped
 from headroom.engines.translation.training import TranslationTraining
@@ -23,13 +25,10 @@ from headroom.methods.regularisers import regulariser
 from headroom.settings.arms import Arm, ArmSettings, ForwardArm, GradientArm
 
 from fairseq.criterions import register_criterion  # isort: skip
-from fairseq.criterions.label_smoothed_cross_entropy import (  # isort: skip
-    LabelSmoothedCrossEntropyCriterion,
-    LabelSmoothedCrossEntropyCriterionConfig,
-)
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterionConfig  # isort: skip
 from fairseq.logging import metrics  # isort: skip
 from fairseq.optim import register_optimizer  # isort: skip
-from fairseq.optim.adam import FairseqAdam, FairseqAdamConfig  # isort: skip
+from fairseq.optim.adam import FairseqAdamConfig  # isort: skip
 
 _PRECISION = "train with --amp or --precision bfloat16 instead of --fp16 or --bf16"
 
@@ -59,7 +58,7 @@ class RegularisedCrossEntropyConfig(LabelSmoothedCrossEntropyCriterionConfig):
 
 
 @register_criterion("regularised_cross_entropy", dataclass=RegularisedCrossEntropyConfig)
-class RegularisedCrossEntropy(LabelSmoothedCrossEntropyCriterion):
+class RegularisedCrossEntropy(ChunkedCrossEntropy):
     """Label-smoothed cross-entropy of a model whose heads an arm acts on."""
 
     def __init__(self, task: Any, cfg: Any) -> None:
@@ -107,7 +106,7 @@ class RepulsiveAdamConfig(FairseqAdamConfig):
 
 
 @register_optimizer("repulsive_adam", dataclass=RepulsiveAdamConfig)
-class RepulsiveAdam(FairseqAdam):
+class RepulsiveAdam(FusedAdam):
     """fairseq's Adam with repulsion between the heads of each site."""
 
     def __init__(self, cfg: Any, params: Iterable[nn.Parameter]) -> None:
@@ -147,11 +146,11 @@ def arm_arguments(arm: Arm, seed: int) -> list[str]:
     """Return the fairseq arguments for optimizer and criterion of an arm; they follow all others."""
     written = arm.model_dump_json(exclude={"heads", "attention_dropout"})
     if arm.method == "baseline":
-        return ["--optimizer", "adam"]
+        return ["--optimizer", "fused_adam"]
     if isinstance(arm, GradientArm):
         return ["--optimizer", "repulsive_adam", "--repulsion", written, "--repulsion-seed", str(seed)]
     named = ["--regularisation", written, "--regularisation-seed", str(seed)]
-    return ["--optimizer", "adam", "--criterion", "regularised_cross_entropy", *named]
+    return ["--optimizer", "fused_adam", "--criterion", "regularised_cross_entropy", *named]
 
 
 def training(*, profile: Path | None = None, random_draw: int = 0, **parts: Any) -> TranslationTraining:

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     examples = settings_from(given, "ablation", AblationSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
-    judges = judges_of(engine.load(given.checkpoint), sets, given, tried)
+    judges = judges_of(engine.load(given.checkpoint), sets, given, tried, "ablation")
     if given.shard:
         return
     leading = leading_columns(given)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headroom.core import tables
 from headroom.core.command import epoch_of, leading_columns
 from headroom.core.flags import add_settings, settings_from
+from headroom.core.progress import followed
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.experiments import DiversitySettings
@@ -47,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples: Any = engine.examples(given.set, settings.examples)
     rows: list[dict[str, Any]] = []
     before: tuple[int, Particles] | None = None
-    for checkpoint in given.checkpoints:
+    for checkpoint in followed(given.checkpoints, "diversity", "epochs"):
         model = engine.load(checkpoint, maps=True)
         particles = particles_of(model)
         found = particle_similarity(particles)

@@ -6,6 +6,7 @@ from typing import Any
 
 from headroom.core import tables
 from headroom.core.command import leading_columns
+from headroom.core.progress import followed
 from headroom.core.statistics import interval
 from headroom.engines.engine import Engine, given_engine, model_parser
 
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sets = [engine.judged_set(name) for name in given.sets]
     model = engine.load(given.checkpoint)
     rows: list[dict[str, Any]] = []
-    for judged in sets:
+    for judged in followed(sets, "evaluation", "sets"):
         outcome, decoding, signature = engine.final(judged, model)
         for metric in judged.metrics:
             low, high = interval(outcome.resampled[metric])

@@ -15,6 +15,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.files import write_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
+from headroom.core.progress import followed
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import read_scores
 from headroom.settings.experiments import GateSettings, MainSettings
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows: list[dict[str, Any]] = []
     gates: list[dict[str, Any]] = []
     resamples = Resamples()
-    for training in trainings:
+    for training in followed(trainings, "gates", "trainings"):
         source = training.source
         model.model.load_state_dict(trained)
         way = {"heads": heads, "scope": given.scope, "settings": settings, "seed": given.seed}

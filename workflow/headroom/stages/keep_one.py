@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     examples = settings_from(given, "keep_one", KeepOneSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
-    judges = judges_of(engine.load(given.checkpoint), sets, given, tried)
+    judges = judges_of(engine.load(given.checkpoint), sets, given, tried, "keep_one")
     if given.shard:
         return
     sites = judges[0].model.sites

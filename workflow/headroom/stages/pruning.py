@@ -15,6 +15,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.interventions import Intervention, add_shards
+from headroom.core.progress import followed
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
 from headroom.methods.orders import (
@@ -88,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
-    from headroom.methods.judging import Judge, judged_share, read_shards, write_shard
+    from headroom.methods.judging import Judge, follow, judged_share, read_shards, write_shard
 
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
     check_criteria(pruning)
@@ -97,19 +98,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     judged_by_epoch: dict[str, Judged] = {}
     rows: list[dict[str, Any]] = []
     resamples = Resamples()
-    for checkpoint in given.checkpoints:
+    for checkpoint in followed(given.checkpoints, "pruning", "epochs"):
         model = engine.load(checkpoint)
         epoch = epoch_of(checkpoint)
         judge = Judge(model, judged, known.get(f"epoch {epoch}"))
         rescore = rescorer(engine, given, scoring, model)
+        scopes = [one for name in given.scopes for one in (map(str, model.sites) if name == "sites" else [name])]
         found = {  # all of them first, so that errors in tables are reported before any evaluation
             scope: list(orders(given, pruning, epoch, all_heads(model.sites, scope), rescore))
-            for name in given.scopes
-            for scope in (map(str, model.sites) if name == "sites" else [name])
+            for scope in followed(scopes, "pruning", f"scopes ordered at epoch {epoch}")
         }
+        curves = [order for own in found.values() for order in own]
+        points = [Intervention(gone) for order in curves for gone in steps(order, pruning.step)]
+        share = given.shard.share(filter(None, points)) if given.shard else points
+        follow([judge], share, "pruning", f"profiles of epoch {epoch}")
         if given.shard:
-            curves = [order for own in found.values() for order in own]
-            points = [Intervention(gone) for order in curves for gone in steps(order, pruning.step)]
             judged_by_epoch[f"epoch {epoch}"] = judged_share(judge, points, given.shard)
             continue
         for scope, own in found.items():

@@ -13,6 +13,7 @@ from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import HALVES
+from headroom.core.progress import followed
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.experiments import RelevanceSettings
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples = engine.examples(given.set, settings.examples)
     model = engine.load(given.checkpoint)
     batches = engine.batches(model, examples, settings.batch_examples)
-    found = relevances(model, batches, epsilon=settings.epsilon)
+    found = relevances(model, followed(batches, "relevance", "batches"), epsilon=settings.epsilon)
     if not found.conservation_error <= CONSERVED:
         logger.warning(
             "warning: relevance is not conserved, the relative error is %.2g; the model contains an operation that the "

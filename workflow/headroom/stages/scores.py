@@ -9,6 +9,7 @@ from typing import Any
 from headroom.core import tables
 from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
+from headroom.core.progress import followed
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.criteria import NORMALISATIONS, Scores, normalised_by_layer, scored
@@ -36,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     examples = engine.examples(given.set, settings.examples)
     about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=settings.batch_examples)
     rows: list[dict[str, Any]] = []
-    for checkpoint in given.checkpoints:
+    for checkpoint in followed(given.checkpoints, "scores", "epochs"):
         leading = leading_columns(given, checkpoint)
         model = engine.load(checkpoint)
         batches = engine.batches(model, examples, settings.batch_examples)

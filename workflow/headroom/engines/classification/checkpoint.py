@@ -121,8 +121,7 @@ def load_weights(model: Any, directory: Path | str) -> None:
             raise HeadroomError(
                 f"{path}: differs from {CONFIGURATION} and {DESCRIPTOR}, {name} has the shape "
                 f"{shapes}; "
-                "copy "
-                "the model again"
+                "copy the model again"
             )
     model.load_state_dict({name: state[name] for name in wanted})
 

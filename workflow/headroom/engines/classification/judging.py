@@ -1,17 +1,19 @@
 """Evaluation sets of classification: predictions, losses, metrics."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy
 import torch
 from numpy import ndarray
+from torch import Tensor
 
 from headroom.core.interventions import Intervention
 from headroom.core.statistics import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
 from headroom.core.table import signature
 from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import Batch, ClassificationModel
+from headroom.engines.classification.plain_states import PlainStates
 from headroom.engines.engine import EvaluationSet, Outcome
 from headroom.engines.gates import Replacements
 
@@ -115,26 +117,32 @@ class LabelledSet(EvaluationSet):
         self._batches: list[Batch] = []
         self._batched_for: ClassificationModel | None = None
         self._labels: LabelSet | None = None
+        self._states: PlainStates | None = None
 
     def batches(self, model: ClassificationModel) -> list[Batch]:
         """Return the set in batches for a model."""
         if self._batched_for is not model:
             self._batches = model.batches(self.text, examples=self._examples_at_once)
             self._labels = self._label_set(model.labels)
-            self._batched_for = model
+            self._batched_for, self._states = model, None
         return self._batches
 
     def chance(self, metric: str) -> float:
         """Return the best score of a constant label; 0 for the loss, which has no shares."""
         return 0.0 if metric == "loss" or self._labels is None else self._labels.chance(metric)
 
-    @torch.inference_mode()
     def judge(self, model: ClassificationModel) -> Outcome:
         """Label the set and compute all metrics and their resamples."""
+        batches = self.batches(model)
+        return self._judged(batches, lambda number: model.logits(batches[number]))
+
+    @torch.inference_mode()
+    def _judged(self, batches: Sequence[Batch], logits: Callable[[int], Tensor]) -> Outcome:
+        """Return the outcome of logits by the number of a batch."""
         predicted = numpy.zeros(len(self.text), dtype=numpy.int64)
         nats = numpy.zeros(len(self.text))
-        for batch in self.batches(model):
-            logs = model.logits(batch).double().log_softmax(-1)  # (B, C)
+        for number, batch in enumerate(batches):
+            logs = logits(number).double().log_softmax(-1)  # (B, C)
             predicted[batch.positions] = logs.argmax(-1).cpu().numpy()
             nats[batch.positions] = -logs.gather(1, batch.labels[:, None]).squeeze(1).cpu().numpy()
         assert self._labels is not None  # since `batches`
@@ -147,9 +155,17 @@ class LabelledSet(EvaluationSet):
         full: Outcome,  # noqa: ARG002
         replacements: Replacements | None,
     ) -> Outcome:
-        """Judge under an intervention."""
+        """Judge under an intervention; what precedes the first changed site is computed once for all interventions."""
+        states = self._plain_states(model)
         with model.gates.applied(intervention, replacements):
-            return self.judge(model)
+            return self._judged(self.batches(model), states.logits)
+
+    @torch.inference_mode()
+    def _plain_states(self, model: ClassificationModel) -> PlainStates:
+        batches = self.batches(model)
+        if self._states is None or not self._states.belong_to(model):
+            self._states = PlainStates(model, batches)
+        return self._states
 
     def signature(self, metric: str) -> str:
         """Return the signature of a number measured on this set."""

@@ -1,4 +1,4 @@
-"""Sentences in fairseq's form: dictionaries, subword pieces, batches, and greedy decoding."""
+"""Sentences in fairseq's form: dictionaries, subword pieces, and batches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -74,7 +74,6 @@ class Batch:
         lengths: Source lengths, (B,).
         previous: Decoder input for teacher forcing, (B, T); None without references.
         target: Reference pieces, right-padded, (B, T); None without references.
-        encoded: The encoder's output, if known; see `TranslationModel.encoded`.
     """
 
     positions: list[int]
@@ -82,7 +81,6 @@ class Batch:
     lengths: Tensor
     previous: Tensor | None
     target: Tensor | None
-    encoded: Any = None
 
     def unpadded(self, row: int) -> Tensor:
         """Return the source pieces of a row, (S',)."""
@@ -97,11 +95,13 @@ def cut(
     dictionary: Dictionary,
     device: torch.device,
 ) -> list[Batch]:
-    """Return sentences, pieces by position in the set, in batches of similar length; `targets` may be empty.
+    """Return sentences, pieces by position in the set, in batches of similar lengths; `targets` may be empty.
 
     Of the dictionary only the indices of padding and end mark are used, which both languages share.
     """
-    order = sorted(sources, key=lambda position: (len(sources[position]), position))
+    order = sorted(
+        sources, key=lambda position: (len(sources[position]), len(targets[position]) if targets else 0, position)
+    )
     chunks = (order[start : start + sentences] for start in range(0, len(order), sentences))
     return [_padded(chunk, sources, targets, dictionary, device) for chunk in chunks]
 
@@ -125,72 +125,3 @@ def _padded(
     target = collate_tokens(references, pad, left_pad=False).to(device)
     previous = collate_tokens(references, pad, eos_idx=end, left_pad=False, move_eos_to_beginning=True).to(device)
     return Batch(positions, source, lengths, previous, target)
-
-
-@dataclass(frozen=True)
-class Marks:
-    """The special pieces of decoding: begin and end marks, and pieces that are never produced."""
-
-    begin: int
-    end: int
-    forbidden: list[int]
-
-
-@torch.inference_mode()
-def greedy(model: Any, *, source: Tensor, lengths: Tensor, limits: Tensor, marks: Marks, encoded: Any = None) -> Tensor:
-    """Translate a batch by taking the best piece at each position.
-
-    It is equivalent to fairseq's `SequenceGenerator` with a beam of 1 and keeps one row per sentence
-    from start to end, so that gates of shape (batch, heads) stay aligned with it.
-
-    Args:
-        model: A fairseq encoder-decoder model in eval mode.
-        source: Source pieces, left-padded, shape (B, S).
-        lengths: Source lengths in pieces, shape (B,).
-        limits: Largest number of pieces of each translation, without the end mark, shape (B,).
-        marks: Begin and end marks, pieces never produced.
-        encoded: The encoder's output for this batch, if known.
-
-    Returns:
-        Translations, shape (B, T): pieces, then the end mark until T.
-    """
-    encoded = model.encoder(source, src_lengths=lengths) if encoded is None else encoded
-    state: dict[str, Any] = {}
-    output = limits.new_full((len(limits), 1), marks.begin)
-    done = torch.zeros_like(limits, dtype=torch.bool)
-    for position in range(int(limits.max()) + 1):
-        logits = model.decoder(output, encoder_out=encoded, incremental_state=state)[0][:, -1]  # (B, V)
-        logits[:, marks.forbidden] = -torch.inf
-        if position == 0:
-            logits[:, marks.end] = -torch.inf  # as with fairseq, no translation is empty
-        done = done | (limits <= position)
-        best = logits.argmax(-1).masked_fill(done, marks.end)
-        done = done | (best == marks.end)
-        output = torch.cat([output, best[:, None]], dim=1)
-        if bool(done.all()):
-            break
-    return output[:, 1:]
-
-
-@torch.inference_mode()
-def wrong_guesses(model: Any, *, encoded: Any, marks: Marks, guess: Tensor) -> list[int]:
-    """Return the rows in which the output of `greedy` differs from a guess.
-
-    A model without one head translates most sentences like the full model. One parallel pass verifies the
-    guesses: if at every position the best piece after the prefix is the next piece of the guess, greedy decoding
-    would have produced it. A guess that was truncated at its limit, i.e. has no end mark, counts as wrong.
-
-    Guesses are translations, each followed by at least one end mark, (B, T); see `greedy` for the others.
-    """
-    begin = guess.new_full((len(guess), 1), marks.begin)
-    logits = model.decoder(torch.cat([begin, guess[:, :-1]], dim=1), encoder_out=encoded)[0]  # (B, T, V)
-    logits[..., marks.forbidden] = -torch.inf
-    logits[:, 0, marks.end] = -torch.inf
-    best = logits.argmax(-1)  # (B, T)
-    ended = (guess == marks.end).cumsum(1) > 1  # positions after the first end mark do not count
-    return ((best != guess) & ~ended).any(1).nonzero().squeeze(1).tolist()
-
-
-def pieces_until_end(row: list[int], end: int) -> list[int]:
-    """Return the pieces of one translation before its end mark."""
-    return row[: row.index(end)] if end in row else row

@@ -1,6 +1,7 @@
 """Evaluation sets of translation: decoding, teacher-forced losses, metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +14,12 @@ from headroom.core.interventions import Intervention
 from headroom.core.statistics import Metric, Sample, mean, percentage, resampled_indices, resampling_weights
 from headroom.core.table import signature
 from headroom.data.parallel import ParallelText
-from headroom.engines.engine import EvaluationSet, Outcome
+from headroom.engines.engine import AGAIN, EvaluationSet, Outcome
 from headroom.engines.gates import Replacements
 from headroom.engines.translation.batches import Batch
+from headroom.engines.translation.decoding import encode
 from headroom.engines.translation.model import TranslationModel
+from headroom.engines.translation.sweeps import Sweep, nats_of
 from headroom.settings.experiments import DecodingSettings, EvaluationSettings
 
 NGRAM_ORDERS = 4
@@ -143,8 +146,8 @@ class TranslatedSet(EvaluationSet):
         self.settings = settings
         self.weights = resampling_weights(resampled_indices(len(self.sources), resamples))
         self._batches: list[Batch] = []
-        self._encoded: list[Batch] = []
         self._batched_for: TranslationModel | None = None
+        self._sweep: tuple[Outcome, Sweep] | None = None
 
     def batches(self, model: TranslationModel) -> list[Batch]:
         """Return the set in batches for a model."""
@@ -152,27 +155,24 @@ class TranslatedSet(EvaluationSet):
             self._batches = model.batches(
                 self.sources, self.references.references, sentences=self.settings.sentences_at_once
             )
-            self._encoded = []
+            self._sweep = None
             self._batched_for = model
         return self._batches
 
     @torch.inference_mode()
-    def judge(self, model: TranslationModel, batches: Sequence[Batch] | None = None, **search: Any) -> Outcome:
+    def judge(self, model: TranslationModel, **search: Any) -> Outcome:
         """Translate the set and compute all metrics and their resamples.
 
-        Args:
-            model: The model.
-            batches: The set in encoded batches, if available.
-            search: `beam`, `length_penalty` or `guesses`, as in `TranslationModel.translate_pieces`.
+        `search` is `beam` or `length_penalty`, as in `TranslationModel.translate_pieces`.
         """
-        encoded = [model.encoded(batch) for batch in batches or self.batches(model)]
-        pieces = model.translate_pieces(encoded, self.settings, **search)
+        pieces = model.translate_pieces(self.batches(model), self.settings, **search)
         nats, tokens = numpy.zeros(len(pieces)), numpy.zeros(len(pieces))
-        for batch in encoded:
-            batch_nats, batch_tokens = model.losses(batch)
-            nats[batch.positions] = batch_nats.double().cpu().numpy()
+        for batch in self.batches(model):
+            encoded = encode(model.model.encoder, batch)
+            batch_nats, batch_tokens = nats_of(model.model.decoder, batch, encoded, model.marks)
+            nats[batch.positions] = batch_nats.cpu().numpy()
             tokens[batch.positions] = batch_tokens.cpu().numpy()
-        return self.outcome(pieces, self.references.sample(model.texts(pieces), nats, tokens))
+        return self._outcome(model, pieces, nats, tokens, numpy.zeros((len(pieces), 2)))
 
     def judge_with_beam(
         self, model: TranslationModel, settings: EvaluationSettings
@@ -185,15 +185,11 @@ class TranslatedSet(EvaluationSet):
     def judge_under(
         self, model: TranslationModel, intervention: Intervention, full: Outcome, replacements: Replacements | None
     ) -> Outcome:
-        """Evaluate under an intervention, verifying the full model's translations first (exact, and faster).
-
-        Resampled heads depend on the batch, which decoding changes: there are no guesses to verify.
-        """
-        # without an intervention in the encoder its output is that of the full model
-        batches = None if any(head.kind == "E" for head in intervention.heads) else self._encoded_in_full(model)
-        guesses = None if intervention.replacement == "resample" else full.answers
+        """Evaluate under an intervention, reusing what the plain model computes for the same set."""
+        sweep = self._sweep_of(model, full)
         with model.gates.applied(intervention, replacements):
-            return self.judge(model, batches, guesses=guesses)
+            found = sweep.result(intervention)
+        return self._outcome(model, found.pieces, found.nats, found.targets, found.again)
 
     def signature(self, metric: str, *, beam: int = 1, **more: object) -> str:
         """Return the signature of a number measured on this set."""
@@ -206,8 +202,14 @@ class TranslatedSet(EvaluationSet):
             **more,
         )
 
-    @torch.inference_mode()
-    def _encoded_in_full(self, model: TranslationModel) -> list[Batch]:
+    def _sweep_of(self, model: TranslationModel, full: Outcome) -> Sweep:
         batches = self.batches(model)
-        self._encoded = self._encoded or [model.encoded(batch) for batch in batches]
-        return self._encoded
+        if self._sweep is None or self._sweep[0] is not full:
+            self._sweep = full, Sweep(model, batches, full.answers, self.settings)
+        return self._sweep[1]
+
+    def _outcome(
+        self, model: TranslationModel, pieces: list[list[int]], nats: ndarray, tokens: ndarray, again: ndarray
+    ) -> Outcome:
+        sample = self.references.sample(model.texts(pieces), nats, tokens)
+        return self.outcome(pieces, replace(sample, statistics={**sample.statistics, AGAIN: again}))

@@ -1,7 +1,6 @@
 """A translation model of fairseq with its vocabulary."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,17 +12,15 @@ from headroom.core.heads import parse_profile
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, remove_heads, seeded
 from headroom.engines.sites import AttentionSite, pick_device, site_names
+from headroom.engines.translation.attention import fuse
 from headroom.engines.translation.batches import (
     Batch,
     Language,
-    Marks,
     cut,
-    greedy,
     load_languages,
-    pieces_until_end,
-    wrong_guesses,
 )
 from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state, save_model
+from headroom.engines.translation.decoding import ROWS, Marks, encode, greedy, joined, limits_of, pieces_until_end
 from headroom.engines.translation.sites import find_sites
 from headroom.settings.experiments import DecodingSettings
 
@@ -42,9 +39,8 @@ class TranslationModel(HeadModel):
         self.model = model
         self.source, self.target = languages
         self._state = state
-        for module in model.modules():
-            if hasattr(module, "skip_embed_dim_check"):
-                module.skip_embed_dim_check = True  # otherwise a fused path hides z at 6 of 9 sites
+        for live in sites:
+            fuse(live.attention)
         self.live_sites = sites
         self.gates = Gates(sites=self.live_sites, batch_first=False)
 
@@ -111,17 +107,10 @@ class TranslationModel(HeadModel):
         references = dict(enumerate(map(self.target.numbers, targets or [])))
         return self._cut(numbered, references, sentences)
 
-    def encoded(self, batch: Batch) -> Batch:
-        """Return the batch with the encoder's output under the present gates, for repeated use."""
-        if batch.encoded is not None:
-            return batch
-        return replace(batch, encoded=self.model.encoder(batch.source, src_lengths=batch.lengths))
-
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
         assert batch.target is not None, "the batch has no references"
-        encoded = self.encoded(batch).encoded
-        logits = self.model.decoder(batch.previous, encoder_out=encoded, src_lengths=batch.lengths)[0]  # (B, T, V)
+        logits = self.logits(batch)  # (B, T, V)
         nats = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1).float(),
             batch.target.flatten(),
@@ -143,13 +132,7 @@ class TranslationModel(HeadModel):
         return [self.target.text(row) for row in translations]
 
     def translate_pieces(
-        self,
-        batches: Sequence[Batch],
-        settings: DecodingSettings,
-        *,
-        beam: int = 1,
-        length_penalty: float = 1.0,
-        guesses: Sequence[list[int]] | None = None,
+        self, batches: Sequence[Batch], settings: DecodingSettings, *, beam: int = 1, length_penalty: float = 1.0
     ) -> list[list[int]]:
         """Translate batches.
 
@@ -158,50 +141,48 @@ class TranslationModel(HeadModel):
             settings: Limits of length.
             beam: 1 decodes greedily.
             length_penalty: For a beam; see `EvaluationSettings`.
-            guesses: With a beam of 1: translations by a similar model, which accelerate decoding without changing it.
 
         Returns:
             The pieces of each translation, in the order of the evaluation set.
         """
         found: dict[int, list[int]] = {}
-        changed: dict[int, Tensor] = {}
-        for batch in batches:
-            if beam > 1:
+        if beam > 1:
+            for batch in batches:
                 found.update(zip(batch.positions, self._beam(batch, settings, beam, length_penalty)))
-            elif guesses is None:
-                found.update(zip(batch.positions, self._greedy(batch, settings)))
-            else:
-                found.update((position, guesses[position]) for position in batch.positions)
-                wrong = self._wrong(batch, guesses)
-                changed.update((batch.positions[row], batch.unpadded(row)) for row in wrong)
-                if len(wrong) > len(batch.positions) / 2:
-                    guesses = None  # verifying a guess costs a quarter of decoding it
-        for again in self._cut(changed, {}, settings.sentences_at_once):
-            found.update(zip(again.positions, self._greedy(again, settings)))
+        for group in () if beam > 1 else self._groups(batches):
+            found.update(self._greedy(group, settings))
         return [found[position] for position in range(len(found))]
 
-    def _greedy(self, batch: Batch, settings: DecodingSettings) -> list[list[int]]:
-        limits = (batch.lengths * settings.length_factor).long() + settings.length_offset
-        output = greedy(
-            self.model,
-            source=batch.source,
-            lengths=batch.lengths,
-            limits=limits,
-            marks=self._marks,
-            encoded=batch.encoded,
-        )
-        return [pieces_until_end(row, self._marks.end) for row in output.tolist()]
-
-    def _wrong(self, batch: Batch, guesses: Sequence[list[int]]) -> list[int]:
-        rows = [torch.tensor([*guesses[position], self._marks.end]) for position in batch.positions]
-        guess = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True, padding_value=self._marks.end)
-        encoded = self.encoded(batch).encoded
-        return wrong_guesses(self.model, encoded=encoded, marks=self._marks, guess=guess.to(self.device))
-
     @property
-    def _marks(self) -> Marks:
+    def marks(self) -> Marks:
+        """The special pieces of decoding."""
         dictionary = self.target.dictionary
         return Marks(dictionary.eos(), dictionary.eos(), [dictionary.pad()])
+
+    def _groups(self, batches: Sequence[Batch]) -> Iterator[list[Batch]]:
+        """Yield the batches that are decoded together; gates per example belong to one batch."""
+        group: list[Batch] = []
+        for batch in batches:
+            if group and (self.gates.by_example or sum(len(one.positions) for one in (*group, batch)) > ROWS):
+                yield group
+                group = []
+            group.append(batch)
+        if group:
+            yield group
+
+    @torch.inference_mode()
+    def _greedy(self, batches: Sequence[Batch], settings: DecodingSettings) -> Iterator[tuple[int, list[int]]]:
+        """Yield the positions in the set and the pieces of greedy translations of batches."""
+        output = greedy(
+            self.model,
+            encoded=joined([encode(self.model.encoder, batch) for batch in batches]),
+            limits=limits_of(torch.cat([batch.lengths for batch in batches]), settings),
+            marks=self.marks,
+            keep_rows=self.gates.by_example,
+        )
+        positions = (position for batch in batches for position in batch.positions)
+        for position, row in zip(positions, output.tolist()):
+            yield position, pieces_until_end(row, self.marks.end)
 
     def _beam(self, batch: Batch, settings: DecodingSettings, beam: int, penalty: float) -> list[list[int]]:
         from headroom.engines.translation.fairseq import SequenceGenerator

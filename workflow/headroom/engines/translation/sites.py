@@ -1,7 +1,7 @@
 """The sites of a Transformer of fairseq, open to hooks and known to the optimizer, and their attention maps."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from torch import Tensor, nn
@@ -10,6 +10,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site
 from headroom.engines.maps import MapObserver, hooked
 from headroom.engines.sites import AttentionSite
+from headroom.engines.translation.attention import fuse
 
 _TAG = "headroom_site"
 
@@ -47,7 +48,7 @@ def open_sites(model: nn.Module) -> None:
     """
     for live in find_sites(model):
         attention: Any = live.attention
-        attention.skip_embed_dim_check = True  # otherwise a fused path bypasses it at most sites
+        fuse(attention)
         for projection in live.inputs:  # query, key, value
             weight = getattr(getattr(attention, projection, None), "weight", None)
             if not isinstance(weight, nn.Parameter):
@@ -66,13 +67,20 @@ def site_of(parameter: Tensor) -> Site | None:
     return getattr(parameter, _TAG, None)
 
 
-def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> AbstractContextManager[None]:
+@contextmanager
+def attention_maps(sites: Sequence[AttentionSite], observer: MapObserver) -> Iterator[None]:
     """Show the attention weights of every forward pass within a block to `observer`, once per site.
 
     The weights are those that the model multiplies with the values (before dropout, which is inactive in eval mode);
-    its outputs do not change. Positions of padding are included. Sites without heads are skipped.
+    its outputs change by rounding errors only. Positions of padding are included. Sites without heads are skipped.
     """
-    return hooked(sites, _ask_for_heads, lambda site: _shown(site, observer))
+    with ExitStack() as observed:
+        for live in sites:
+            if live.kept:
+                attention: Any = live.attention
+                observed.enter_context(attention.with_weights())
+        observed.enter_context(hooked(sites, _ask_for_heads, lambda site: _shown(site, observer)))
+        yield
 
 
 def _ask_for_heads(_: nn.Module, inputs: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:

@@ -16,6 +16,7 @@ from headroom.engines.processes import own_seed, process_count, this_process
 from headroom.engines.sites import site_names
 from headroom.engines.training import check_precision
 from headroom.engines.translation import fairseq as _engine  # noqa: F401 (imports fairseq quietly)
+from headroom.engines.translation.loss import quicken
 from headroom.engines.translation.sites import find_sites, open_sites
 from headroom.settings.arms import AnyArm, Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
@@ -97,7 +98,7 @@ def _model_flags(model: ModelSettings) -> dict[str, Any]:
 
 def _training_flags(training: TrainingSettings) -> dict[str, Any]:
     return {
-        "criterion": "label_smoothed_cross_entropy",
+        "criterion": "chunked_cross_entropy",
         "label-smoothing": training.label_smoothing,
         "adam-betas": "(0.9, 0.98)",
         "weight-decay": training.weight_decay,
@@ -144,6 +145,7 @@ class HeadroomTranslationTask(TranslationTask):
         """
         model: nn.Module = super().build_model(cfg, from_checkpoint)
         open_sites(model)
+        quicken(model)
         return model
 
     def train_step(
@@ -235,7 +237,3 @@ class _Trainer(Trainer):
 def _slice(model: Any, profile: str) -> None:
     sites = find_sites(model)
     remove_heads(sites, parse_profile(profile, site_names(sites)))
-    for live in sites:
-        if live.kept:
-            attention: Any = live.attention
-            attention.skip_embed_dim_check = True  # its heads together are narrower than the model

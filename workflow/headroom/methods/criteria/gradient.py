@@ -13,7 +13,7 @@ The loss of an example is the sum of the negative log-likelihoods of its pieces,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.heads import Head, Site
@@ -42,15 +42,22 @@ def gradient_scores(
     """
     import torch
 
-    sums = {criterion: {site: torch.zeros(site.heads) for site in model.sites} for criterion in SOURCES}
-    counts = {criterion: dict.fromkeys(model.sites, 0) for criterion in SOURCES}
+    sums = {site: torch.zeros(len(SOURCES), site.heads, dtype=torch.float64) for site in model.sites}
+    counts = {site: torch.zeros(len(SOURCES), 1, dtype=torch.float64) for site in model.sites}
     for batch in batches:
         rows = [row for row, place in enumerate(batch.positions) if half is None or place % 2 == half]
-        for site, products in gate_gradients(model, batch, removed).items() if rows else ():
-            for criterion, (value, count) in _reduced(products[:, rows]).items():
-                sums[criterion][site] += value.cpu()
-                counts[criterion][site] += count
-    return {criterion: _by_head(sums[criterion], counts[criterion]) for criterion in SOURCES}
+        for sites, products in _stacked(gate_gradients(model, batch, removed)) if rows else ():
+            values, terms = _reduced(products if half is None else products[:, :, rows])
+            for site, value, count in zip(sites, values.cpu(), terms.cpu()):
+                sums[site] += value
+                counts[site] += count
+    means = {site: total / counts[site].clamp(min=1) for site, total in sums.items()}  # (criteria, H)
+    return {
+        criterion: {
+            head: value for site, rows in means.items() for head, value in zip(site.head_names(), rows[place].tolist())
+        }
+        for place, criterion in enumerate(SOURCES)
+    }
 
 
 def gate_gradients(model: HeadModel, batch: Any, removed: Collection[Head] = ()) -> dict[Site, Tensor]:
@@ -64,23 +71,14 @@ def gate_gradients(model: HeadModel, batch: Any, removed: Collection[Head] = ())
     import torch
 
     seen: dict[Site, Tensor] = {}
-    one = torch.ones((), requires_grad=True)
-    gates = {
-        site: one * torch.tensor([float(head not in removed) for head in site.head_names()]).to(model.device)
-        for site in model.sites
-    }
 
     def keep(site: Site, z: Tensor) -> None:
-        seen[site] = z
+        seen[site] = z if z.requires_grad else z.requires_grad_()  # no weight needs a gradient: nor do z of layer 1
 
-    model.gates.set(gates)
-    try:
-        with torch.enable_grad(), model.gates.observed(keep):
-            loss = model.losses(batch)[0].sum()
-        zs = list(seen.values())
-        gradients = torch.autograd.grad(loss, zs, allow_unused=True, materialize_grads=True)
-    finally:
-        model.gates.clear()
+    with torch.enable_grad(), model.gates.masked(removed), model.gates.observed(keep):
+        loss = model.losses(batch)[0].sum()
+    zs = list(seen.values())
+    gradients = torch.autograd.grad(loss, zs, allow_unused=True, materialize_grads=True)
     with torch.no_grad():
         kept = {live.site: live.kept for live in model.live_sites}
         return {
@@ -89,16 +87,27 @@ def gate_gradients(model: HeadModel, batch: Any, removed: Collection[Head] = ())
         }
 
 
-def _reduced(products: Tensor) -> dict[str, tuple[Tensor, int]]:
-    """Return, per criterion, the sum over a batch (H,) and how many terms it has. Padding adds zeros."""
-    examples = products.sum(0)  # (B, H)
-    positions = int((products != 0).any(-1).sum())
-    return {
-        "gradient-token": (products.abs().sum((0, 1)), positions),
-        "gradient-example": (examples.abs().sum(0), len(examples)),
-        "gradient-batch": (examples.sum(0).abs(), 1),
-        "gradient-squared": (examples.square().sum(0), len(examples)),
-    }
+def _stacked(products: Mapping[Site, Tensor]) -> Iterator[tuple[list[Site], Tensor]]:
+    """Yield the products of sites of one shape together, (S, T, B, H): fewer operations on small tensors."""
+    import torch
+
+    for shape in dict.fromkeys(one.shape for one in products.values()):
+        sites = [site for site, one in products.items() if one.shape == shape]
+        yield sites, torch.stack([products[site] for site in sites])
+
+
+def _reduced(products: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the sums over a batch (S, criteria, H) and their numbers of terms (S, criteria, 1), as in `SOURCES`.
+
+    Padding adds zeros.
+    """
+    import torch
+
+    examples = products.sum(1)  # (S, B, H)
+    positions = (products != 0).any(-1).sum((1, 2))  # (S,)
+    sums = [products.abs().sum((1, 2)), examples.abs().sum(1), examples.sum(1).abs(), examples.square().sum(1)]
+    each, one = torch.full_like(positions, examples.shape[1]), torch.ones_like(positions)
+    return torch.stack(sums, dim=1), torch.stack([positions, each, one, each], dim=1).unsqueeze(-1)
 
 
 def _at_kept(products: Tensor, kept: Sequence[int], heads: int) -> Tensor:
@@ -108,14 +117,6 @@ def _at_kept(products: Tensor, kept: Sequence[int], heads: int) -> Tensor:
     whole = products.new_zeros(*products.shape[:2], heads)
     whole[..., [index - 1 for index in kept]] = products
     return whole
-
-
-def _by_head(sums: dict[Site, Tensor], counts: dict[Site, int]) -> dict[Head, float]:
-    return {
-        head: float(value) / max(counts[site], 1)
-        for site, values in sums.items()
-        for head, value in zip(site.head_names(), values)
-    }
 
 
 CRITERIA = tuple(
