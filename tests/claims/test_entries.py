@@ -10,7 +10,7 @@ from pathlib import Path
 import headroom.claims
 import pytest
 import yaml
-from headroom.claims.entries import PLACE, Amount, all_claims, filled, read_papers, rule_of, threshold
+from headroom.claims.entries import PLACE, Amount, Claim, all_claims, filled, read_papers, rule_of, threshold
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Estimate, Number, Reading
 from headroom.claims.words import words_for
@@ -139,3 +139,9 @@ def test_two_claims_of_one_number_are_named(tmp_path: Path) -> None:
 def test_a_claim_without_a_fitting_rule_is_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(HeadroomError, match=message):
         rule_of(all_claims()["M7"].model_copy(update=change))
+
+
+@pytest.mark.parametrize("claim", all_claims().values(), ids=all_claims())
+def test_every_claim_names_its_controls_and_limits(claim: Claim) -> None:
+    assert claim.controls
+    assert claim.limits

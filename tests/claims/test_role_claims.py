@@ -67,6 +67,9 @@ def test_v3_asks_positional_heads_for_confidence(tmp_path: Path) -> None:
     expect("V3", FAILS, tmp_path / "2", attention_stats=[*sure, *weak])
     expect("V3", UNDECIDED, tmp_path / "3", attention_stats=[*sure, *offset("E2:1", 0.91, 0.82)])
     expect("V3", FAILS, tmp_path / "4", attention_stats=offset("E1:1", 0.89, 0.9))
+    few, many = ([row | {"count": count} for row in offset("E1:1", 0.89, 0.9)] for count in (100, 10_000))
+    expect("V3", UNDECIDED, tmp_path / "few", attention_stats=few)  # 89 of 100: up to 94 %
+    expect("V3", FAILS, tmp_path / "many", attention_stats=many)
     control = offset("E1:1", 0.99, 0.9, model="untrained")
     found = expect("V3", UNDECIDED, tmp_path / "5", attention_stats=[*sure, *control])
     assert "the untrained model has 1 such heads" in found.ours

@@ -12,7 +12,7 @@ from headroom.claims.paired import main_pair, repulsive_pairs
 from headroom.claims.significance import changed, right_or_wrong
 from headroom.claims.study_tables import TABLES, StudyTables, arm_of, seed_of, task_of
 from headroom.core.errors import HeadroomError
-from headroom.report.sections.comparison import arms_with_lines
+from headroom.report.sections.arms import arms_with_lines
 from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
 
 
@@ -205,7 +205,7 @@ def test_shares_of_a_translation_begin_at_zero(tmp_path: Path) -> None:
     tables = study(tmp_path, pruning=curve(DOWN_TO_HALF))
     rows = with_shares(tables.pruning)
     assert set(rows["scale"]) == {100}
-    assert list(rows["kept"]) == DOWN_TO_HALF
+    assert list(rows["kept"]) == pytest.approx(DOWN_TO_HALF)
     assert list(rows["share"]) == [10 * step for step in range(11)]
 
 
@@ -213,7 +213,7 @@ def test_shares_of_a_classifier_begin_at_chance(tmp_path: Path) -> None:
     tables = study(tmp_path, pruning=classified(curve(DOWN_TO_HALF)), ablation=classified(effects([-1.0])))
     rows = with_shares(tables.pruning)
     assert set(rows["chance"]) == {50}
-    assert list(rows["kept"]) == [100 - 10 * step for step in range(11)]
+    assert list(rows["kept"]) == pytest.approx([100 - 10 * step for step in range(11)])
     assert list(with_scale(tables.ablation)["scale"]) == [50]
 
 

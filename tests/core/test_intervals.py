@@ -4,7 +4,7 @@ import math
 
 import numpy
 import pytest
-from headroom.core.statistics import Estimate, mean_of, mean_p, median_of, over_runs, welch
+from headroom.core.statistics import Estimate, counted_share, mean_of, mean_p, median_of, over_runs, welch
 from scipy import stats
 
 
@@ -67,3 +67,16 @@ def test_noise_of_single_runs_is_counted_once() -> None:
     noise = numpy.random.default_rng(1).normal(size=(2, 4000))
     found = over_runs([-1.0, 1.0], noise)
     assert found == pytest.approx(mean_of([-1.0, 1.0]), rel=0.05)
+
+
+def test_quantiles_are_weighted_with_both_variances() -> None:
+    """Two runs 1 apart: the variance is .25 between runs, and .75 of sentences, the same ones for both."""
+    noise = numpy.sqrt(0.75) * numpy.tile([-1.0, 1.0], 5000)
+    found = over_runs([-0.5, 0.5], [noise - 0.5, noise + 0.5])
+    assert found.high == pytest.approx(0.25 * 12.706 + 0.75 * 1.960, abs=0.001)
+
+
+def test_a_counted_share_has_an_exact_interval() -> None:
+    assert counted_share(0.0, 10) == pytest.approx((0.0, 0.0, 1 - 0.025**0.1))
+    assert counted_share(0.5, 2) == pytest.approx((0.5, 1 - 0.975**0.5, 0.975**0.5))
+    assert counted_share(0.3, math.nan) == Estimate(0.3, 0.3, 0.3)

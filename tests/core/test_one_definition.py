@@ -12,7 +12,6 @@ STATISTICS = {"core/statistics.py", "core/curves.py", "core/ranks.py"}
 """The modules that define statistics."""
 
 ELSEWHERE = {
-    "scipy.stats.binomtest": {"claims/survival.py"},
     "scipy.stats.hypergeom": {"claims/survival.py"},
     "scipy.stats.nchypergeom_fisher": {"claims/survival.py"},
     # the order in which a training sees its examples, and its dropout
@@ -21,8 +20,27 @@ ELSEWHERE = {
 }
 """Functions that these modules may also use: exact discrete distributions, and randomness other than a bootstrap."""
 
-DEFINING = ("scipy.stats", "scipy.optimize.isotonic_regression", "numpy.trapezoid", "numpy.trapz", "numpy.random")
+DEFINING = (
+    "scipy.stats",
+    "scipy.special.ndtr",
+    "scipy.special.ndtri",
+    "scipy.special.stdtrit",
+    "scipy.optimize.isotonic_regression",
+    "scipy.integrate",
+    "sklearn",
+    "statistics.NormalDist",
+    "statistics.stdev",
+    "statistics.variance",
+    "numpy.trapezoid",
+    "numpy.trapz",
+    "numpy.maximum.accumulate",
+    "numpy.minimum.accumulate",
+    "numpy.random",
+)
 """Names that define an area, a monotone curve, a quantile of a distribution, a test or a bootstrap."""
+
+NORMAL = (1.64, 1.645, 1.96, 2.576, 2.58)
+"""Quantiles of the normal distribution."""
 
 QUANTILES = ("quantile", "percentile", "nanquantile", "nanpercentile")
 TAILS = (0.025, 0.975, 2.5, 97.5)
@@ -37,6 +55,13 @@ OWN_MEANING = {
     "engines/classification/judging.py:chance": "the definition for a labelled set, which the others are given",
 }
 """Functions of such a name that define what the core cannot know."""
+
+ON_AXES = {
+    "report/explorer_panel.py",  # the ends of an interval, moved to the axis of the curve
+    "report/sections/curves.py",  # of the paper's values
+    "report/sections/gates.py",  # of models and of the curve, in %
+}
+"""Modules that put published or stored values on an axis in shares of the score above chance."""
 
 Tree = tuple[str, ast.Module]
 
@@ -94,6 +119,42 @@ def interval_quantiles(path: str, tree: ast.Module) -> list[int]:
     ]
 
 
+def written_out(path: str, tree: ast.Module) -> list[int]:
+    """Return the lines that write out a statistic: a share above chance, a trapezium rule, a standard error."""
+    if path in STATISTICS:
+        return []
+    found = [node.lineno for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.value in NORMAL]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "sem":
+            found.append(node.lineno)
+        if not isinstance(node, ast.BinOp):
+            continue
+        less_chance = isinstance(node.op, ast.Div) and any(map(_is_less_chance, ast.walk(node.left)))
+        neighbours = isinstance(node.op, ast.Add) and {_ends(node.left), _ends(node.right)} == {"[1:]", "[:-1]"}
+        error = isinstance(node.op, ast.Div) and _named(node.left) in ("std", "var") and "sqrt" in ast.unparse(node)
+        if less_chance or neighbours or error:
+            found.append(node.lineno)
+    return sorted(found)
+
+
+def _is_less_chance(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub) and _named(node.right) == "chance"
+
+
+def _named(node: ast.expr) -> str:
+    """Return the last name of an expression: of `rows["chance"]`, `row.chance` and `chance`, that of `x.std(...)`."""
+    if isinstance(node, ast.Call):
+        return _named(node.args[0]) if _named(node.func) == "float" and node.args else _named(node.func)
+    if isinstance(node, ast.Subscript):
+        return str(node.slice.value) if isinstance(node.slice, ast.Constant) else ""
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def _ends(node: ast.expr) -> str:
+    """Return `[1:]` of `x[1:]`."""
+    return f"[{ast.unparse(node.slice)}]" if isinstance(node, ast.Subscript) else ""
+
+
 def computing(path: str, tree: ast.Module) -> set[str]:
     """Return the functions outside the core that are named like a statistic, return numbers, and call none of it."""
     if path.startswith("core/"):
@@ -119,6 +180,10 @@ def test_intervals_are_taken_in_the_core_alone() -> None:
     assert {path: lines for path, tree in parsed() if (lines := interval_quantiles(path, tree))} == {}
 
 
+def test_statistics_are_written_out_in_the_core_alone() -> None:
+    assert {path: lines for path, tree in parsed() if (lines := written_out(path, tree)) and path not in ON_AXES} == {}
+
+
 def test_functions_of_their_names_call_them() -> None:
     assert set().union(*(computing(path, tree) for path, tree in parsed())) == set()
 
@@ -141,11 +206,32 @@ def test_nothing_is_allowed_that_is_not_there() -> None:
         "import scipy.stats\nscipy.stats.ttest_rel([1], [2])",
         "def late():\n    from scipy.stats import t\n    return t",
         "from scipy.optimize import isotonic_regression",
+        "from scipy.special import ndtri\nndtri(0.975)",
+        "from statistics import NormalDist",
+        "import numpy\nnumpy.minimum.accumulate([1])",
+        "from sklearn.metrics import auc",
     ],
 )
 def test_a_second_definition_is_found(code: str) -> None:
     assert defining("report/page.py", ast.parse(code))
     assert not defining("core/curves.py", ast.parse(code))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "half = 1.96 * error",
+        "kept = (value - chance) / (full - 3)",
+        "kept = 100 * (rows['value'] - rows['chance']) / rows['scale']",
+        "kept = (row.value - float(row['chance'])) / row.scale",
+        "area = ((y[1:] + y[:-1]) / 2 * steps).sum()",
+        "error = numpy.std(x, ddof=1) / numpy.sqrt(len(x))",
+        "error = frame.groupby('arm')['value'].sem()",
+    ],
+)
+def test_a_statistic_that_is_written_out_is_found(code: str) -> None:
+    assert written_out("report/page.py", ast.parse(code)) == [1]
+    assert not written_out("core/statistics.py", ast.parse(code))
 
 
 def test_a_second_interval_and_a_second_area_are_found() -> None:

@@ -6,7 +6,7 @@ answers are arbitrary.
 
 import pandas
 
-from headroom.core.curves import MEASURABLE
+from headroom.core.curves import MEASURABLE, share_kept
 
 
 def with_scale(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -17,9 +17,10 @@ def with_scale(rows: pandas.DataFrame) -> pandas.DataFrame:
 def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
     """Return curve rows with `scale`, the `share` of heads removed and `kept` of the score, both in %."""
     rows = with_scale(curves)
+    value, full, chance = (rows[name].to_numpy(dtype=float) for name in ("value", "full", "chance"))
     return rows.assign(
         share=100 * rows["heads_removed"] / rows["heads_total"],
-        kept=100 * (rows["value"] - rows["chance"]) / rows["scale"].where(rows["scale"] > 0),
+        kept=100 * share_kept(value, full, chance),
     )
 
 

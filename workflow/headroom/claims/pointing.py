@@ -10,8 +10,8 @@ from headroom.claims.relevance import over_uniform
 from headroom.claims.roles import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, held
 from headroom.claims.selection import last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
-from headroom.core.statistics import Estimate
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, Verdict, above
+from headroom.core.statistics import Estimate, counted_share
 
 NEIGHBOURS = ("-1", "+1")
 
@@ -31,7 +31,9 @@ def positional(tables: StudyTables, *, share: float, confident: float) -> list[R
         heads, control = positional_heads(rows, share), positional_heads(rows, share, UNTRAINED)
         numbers = [Number("heads", Estimate(float(len(heads))), "count")]
         if heads.empty:
-            return Reading(FAILS, tuple(numbers))
+            nearest = nearest_to_positional(rows)
+            numbers.append(Number("nearest", nearest, "share"))
+            return Reading(FAILS if nearest.high < share else Verdict(UNDECIDED, [(nearest, share)]), tuple(numbers))
         least = heads.sort_values("value").iloc[0]
         found = Estimate(float(least["value"]), float(least["low"]), float(least["high"]))
         numbers.append(Number("least_confident", found))
@@ -47,10 +49,28 @@ def positional(tables: StudyTables, *, share: float, confident: float) -> list[R
 def positional_heads(rows: pandas.DataFrame, share: float, model: str = TRAINED) -> pandas.DataFrame:
     """Return one run's encoder heads that point to a neighbour, with the interval of their confidence."""
     rows = rows_where(last_epochs(rows), model=model, kind="E", half="all")
-    offsets = rows_where(rows, measure="offset")
-    offsets = offsets[offsets["target"].isin(NEIGHBOURS) & (offsets["value"] >= share)]
+    offsets = to_neighbours(rows)
+    offsets = offsets[offsets["value"] >= share]
     confidence = rows_where(rows, measure="confidence")[[*HEAD, "value", "low", "high"]]
     return offsets[[*HEAD, "target", "value"]].merge(confidence, on=HEAD, suffixes=("_share", ""))
+
+
+def to_neighbours(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of how often a head points to the piece before or after."""
+    offsets = rows_where(rows, measure="offset")
+    return offsets[offsets["target"].isin(NEIGHBOURS)]
+
+
+def nearest_to_positional(rows: pandas.DataFrame) -> Estimate:
+    """Return the largest share of pieces from which one run's encoder head points to a neighbour.
+
+    Its interval is exact for a count (Clopper and Pearson), the highest of all heads above; without counts there is
+    none.
+    """
+    offsets = to_neighbours(rows_where(last_epochs(rows), model=TRAINED, kind="E", half="all"))
+    found = [counted_share(value, count) for value, count in zip(offsets["value"], offsets["count"])]
+    best = max(found, default=Estimate(0.0, 0.0, 0.0))
+    return best._replace(high=max((one.high for one in found), default=best.high))
 
 
 def syntactic(tables: StudyTables, *, most: float, margin: float) -> list[Reading]:

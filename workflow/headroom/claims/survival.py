@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, replace
 
 import pandas
-from scipy.stats import binomtest, hypergeom, nchypergeom_fisher
+from scipy.stats import hypergeom, nchypergeom_fisher
 
 from headroom.claims.evidence import by_run
 from headroom.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
@@ -16,7 +16,7 @@ from headroom.claims.selection import heads_of, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
 from headroom.core.heads import Head
-from headroom.core.statistics import Estimate
+from headroom.core.statistics import Estimate, counted_share
 
 _NUMBER = re.compile(r"[0-9.]+(e-?[0-9]+)?")
 
@@ -237,8 +237,7 @@ def _taken_over(found: list[Drift]) -> Estimate | None:
     lost, taken = (sum(len(getattr(one, name)) for one in found) for name in ("lost", "taken_over"))
     if not lost:
         return None
-    exact = binomtest(taken, lost).proportion_ci()
-    return Estimate(taken / lost, float(exact.low), float(exact.high))
+    return counted_share(taken / lost, lost)
 
 
 def _read_drift(found: list[Drift], share: float) -> Reading:

@@ -22,7 +22,7 @@ _FINE = 10
 """Points between two steps at which the ends of an interval are evaluated."""
 
 
-def share_kept(values: ndarray, full: ndarray, chance: float) -> ndarray:
+def share_kept(values: ndarray, full: ndarray, chance: float | ndarray) -> ndarray:
     """Return the share of the full score that is kept, both above chance, of any shape; NaN if it is not defined.
 
     Chance is the best score of a constant answer: 0 in translation. It is a property of the evaluation set, not of

@@ -53,10 +53,9 @@ ATTENTION_STATS = Table(
             "measure",
             "text",
             "`confidence`: mean largest weight, over tokens. `offset`: share of tokens from which the head points to"
-            " one relative position (kinds `E` and `D`). `relation`: share of the source words from which "
-            "it points to a"
-            " correct one (kind `E`). `rare`: share of tokens from which it points to the rarest piece of the sentence,"
-            " over sentences of three or more pieces whose least frequent one is not among the"
+            " one relative position (kinds `E` and `D`). `relation`: share of the source words from which it points to"
+            " a correct one (kind `E`). `rare`: share of tokens from which it points to the rarest piece of the"
+            " sentence, over sentences of three or more pieces whose least frequent one is not among the"
             " `attention_stats.frequent_tokens` most frequent of the training text (kind `E`)",
         ),
         _TARGET,

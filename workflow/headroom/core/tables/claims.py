@@ -7,9 +7,8 @@ _TASK = Column("task", "text", "name of the task; empty if the study has no task
 _RUN = Column(
     "run",
     "text",
-    "name of the run, if runs are judged separately, or `pooled`: all runs of the task together, the mean "
-    "with an interval that"
-    " spans theirs",
+    "name of the run, if runs are judged separately, or `pooled`: all runs of the task together, the mean with an"
+    " interval that spans theirs",
 )
 _PART = Column(
     "part",

@@ -48,10 +48,9 @@ METRIC = Column(
     "of translation `bleu`: sacrebleu's corpus BLEU (0-100); `chrf`: chrF2 (0-100); `exact`: share of sentences"
     " translated exactly as the reference, in %; of classification `accuracy`: share of examples labelled correctly, in"
     " %; `f1`: F1 of the second of two classes (of more: the mean over classes), in %; `matthews`: Matthews correlation"
-    " times 100; higher values of these are better. `loss`: teacher-forced negative log-likelihood, nats "
-    "per target piece,"
-    " without label smoothing, or of the label, nats per example (lower is better). The first metric of a task is its"
-    " main one: heads are chosen by it",
+    " times 100; higher values of these are better. `loss`: teacher-forced negative log-likelihood, nats per target"
+    " piece, without label smoothing, or of the label, nats per example (lower is better). The first metric of a task"
+    " is its main one: heads are chosen by it",
 )
 VALUE = Column("value", "number", "the number that the row is about")
 FULL = Column("full", "number", "the same metric of the same model with all its heads")

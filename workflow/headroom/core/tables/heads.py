@@ -81,9 +81,8 @@ KEEP_ONE = Table(
             "chosen_on",
             "text",
             "the sets, separated by spaces, on which this head is the best of its site: the one with the highest main"
-            " metric (of equals the one with less loss); empty for none. Rows of `test` for heads chosen "
-            "on `choose` are"
-            " evaluations on held-out data",
+            " metric (of equals the one with less loss); empty for none. Rows of `test` for heads chosen on `choose`"
+            " are evaluations on held-out data",
         ),
         SIGNATURE,
     ),
@@ -176,11 +175,10 @@ RANK_CORRELATION = Table(
         Column(
             "ceiling",
             "number",
-            "the highest correlation that noise permits: √(r₁ r₂), with r the reliability of each, 2 h / "
-            "(1 + h) from the rank"
-            " correlation h of its scores on two halves of the examples (Spearman-Brown; 0 if h is negative). Empty if"
-            " one of the two has no scores on halves, as the gates. Those of gradient scores and ablation are in"
-            " [scores_halves](#scores_halves) and [ablation_halves](#ablation_halves)",
+            "the highest correlation that noise permits: √(r₁ r₂), with r the reliability of each, 2 h / (1 + h) from"
+            " the rank correlation h of its scores on two halves of the examples (Spearman-Brown; 0 if h is negative)."
+            " Empty if one of the two has no scores on halves, as the gates. Those of gradient scores and ablation are"
+            " in [scores_halves](#scores_halves) and [ablation_halves](#ablation_halves)",
         ),
         Column("heads", "integer", "heads compared"),
         SIGNATURE,
@@ -200,11 +198,10 @@ RELEVANCE = Table(
             "measure",
             "text",
             "`relevance`: a head's share of the relevance in its site, in absolute values (relevance is signed, and a"
-            " site's sum may vanish), mean over generation steps; 1 / heads if all are equal, 0 for a removed"
-            " head. `signed`: mean relevance with its sign, in units of the logit. `conservation-error`, one row"
-            " without a head: the largest |sum of the inputs' relevances - explained logits| / sum of |explained"
-            " logits| over all batches and steps; above 0.001 the model contains an operation that the "
-            "rules do not cover",
+            " site's sum may vanish), mean over generation steps; 1 / heads if all are equal, 0 for a removed head."
+            " `signed`: mean relevance with its sign, in units of the logit. `conservation-error`, one row without a"
+            " head: the largest |sum of the inputs' relevances - explained logits| / sum of |explained logits| over all"
+            " batches and steps; above 0.001 the model contains an operation that the rules do not cover",
         ),
         Column(
             "half",

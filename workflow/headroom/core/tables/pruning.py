@@ -131,12 +131,10 @@ PRUNED_MODELS = Table(
     columns=(
         *RUN,
         _WAY[0].means(
-            "as in [gates](#gates); further `continued`: no head removed, the same further training; "
-            "`gradient`: the K best"
-            " heads by the main criterion are kept; `random`: K random heads are kept; `scratch`: the layout of"
-            " `hard-concrete` at this lambda, trained from new weights; `rewound`: the same from the trained"
-            " run's early weights (see `start`); `random-scratch`: the same number of random heads, trained from new"
-            " weights"
+            "as in [gates](#gates); further `continued`: no head removed, the same further training; `gradient`: the K"
+            " best heads by the main criterion are kept; `random`: K random heads are kept; `scratch`: the layout of"
+            " `hard-concrete` at this lambda, trained from new weights; `rewound`: the same from the trained run's"
+            " early weights (see `start`); `random-scratch`: the same number of random heads, trained from new weights"
         ),
         *_WAY[1:],
         Column("draw", "integer", "number of the random layout, from 1; else 0"),

@@ -92,9 +92,8 @@ REMOVAL = Table(
             "check",
             "text",
             "`identical_outputs`: 1 if all translations or labels are the same, else 0; `differing_outputs`: the number"
-            " of different ones; `largest_logit_difference`: largest absolute difference of any logit; "
-            "`parameters_full`,"
-            " `parameters_sliced`: numbers of parameters; `examples`: examples compared",
+            " of different ones; `largest_logit_difference`: largest absolute difference of any logit;"
+            " `parameters_full`, `parameters_sliced`: numbers of parameters; `examples`: examples compared",
         ),
         VALUE,
         SIGNATURE,

@@ -1,0 +1,36 @@
+"""How often a claim's rule refutes it on simulated tables."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+from headroom.claims.entries import all_claims, rule_of
+from headroom.claims.study_tables import TABLES, StudyTables
+from headroom.claims.verdict import FAILS
+from pandas import DataFrame
+
+DRAWS = 300
+RANDOM = numpy.random.Generator
+Row = dict[str, Any]
+
+
+def refuted(claim: str, task: str, draw: Callable[[RANDOM], dict[str, list[Row]]]) -> float:
+    """Return how often the claim does not hold by the rule, of `DRAWS` tables.
+
+    Args:
+        claim: Its number.
+        task: The task that thresholds are taken for.
+        draw: Returns the rows of tables by their names.
+    """
+    entry, random, tables = all_claims()[claim], numpy.random.default_rng(0), StudyTables()
+    found = []
+    for _ in range(DRAWS):
+        rows = draw(random)
+        for name, own in rows.items():
+            usual = {"study": "tiny", "run": f"{task}.baseline.seed1", "epoch": 8, "set": "test", "metric": "main"}
+            every = [dict.fromkeys(TABLES[name].names, "") | usual | row for row in own]
+            tables._frames[name] = DataFrame(every)
+        readings = rule_of(entry)(tables, **entry.thresholds_of(task))
+        assert readings
+        found += [one.verdict == FAILS for one in readings]
+    return float(numpy.mean(found))
