@@ -1,5 +1,6 @@
 """One made-up study, and its report, for all tests of the report."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from headroom.claims.__main__ import main as decide_claims
 from headroom.claims.study_tables import StudyTables
 from headroom.report.__main__ import main
 from made_once import made_once
+from report.chromium import BROWSER, Page, chromium
 from report.example_tables import ALL_TASKS, write_example_maps, write_example_study
 
 HOSTILE = '<script>window.hostile=1</script><img src=x onerror="window.hostile=1">&"'
@@ -22,12 +24,24 @@ class Written:
     figures: Path
 
     @property
+    def path(self) -> Path:
+        return self.figures.parent / "report.html"
+
+    @property
     def claims(self) -> Path:
         return self.figures.parent / "claims.csv"
 
     @property
     def numbers(self) -> Path:
         return self.figures.parent / "numbers.csv"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    if BROWSER is None:
+        pytest.skip("Chromium is not installed")
+    with chromium(tmp_path_factory.mktemp("browser")) as page:
+        yield page
 
 
 @pytest.fixture(scope="session")

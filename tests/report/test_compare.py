@@ -1,7 +1,5 @@
 """The page of several studies: what it shows is in its tables, for any names of studies."""
 
-import json
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +9,6 @@ from typing import Any
 
 import pandas
 import pytest
-from commands import PATIENCE
 from headroom.__main__ import STAGES, module_of
 from headroom.claims.__main__ import main as decide_claims
 from headroom.claims.words import Measured
@@ -22,9 +19,10 @@ from headroom.report.compare import main
 from headroom.report.comparison import render
 from headroom.report.tasks import task_name
 from lxml import html
+from report.chromium import Page as Browser
 from report.conftest import HOSTILE
 from report.example_tables import write_example_study
-from report.test_browser import BROWSER, FLAGS
+from report.test_browser import WIDE
 
 STUDIES = {"first": ("translation", "sst2"), "second": ("translation",), HOSTILE: ("cola",)}
 """By name of a study, its tasks."""
@@ -216,51 +214,21 @@ def test_what_is_missing_is_one_line_each(tmp_path: Path) -> None:
     assert not (tmp_path / "reports").exists()
 
 
-PROBE = """
-const frame = document.querySelector("iframe");
-frame.addEventListener("load", () => {
-  const page = frame.contentDocument, root = page.documentElement, wide = [];
-  for (const element of page.querySelectorAll("main *")) {
-    if (element.closest(".scroll, details:not([open]), svg")) continue;
-    const box = element.getBoundingClientRect();
-    if (box.width && box.right > root.clientWidth + 1) wide.push(element.tagName + "." + element.className);
-  }
-  const panels = Array.from(page.querySelectorAll(".panel"));
-  const shown = panels.filter((one) => one.getBoundingClientRect().width).map((one) => one.className);
-  const scroll = Array.from(page.querySelectorAll(".scroll")).map((one) => one.scrollWidth - one.clientWidth);
-  document.querySelector("#result").textContent = JSON.stringify({
-    scroll: root.scrollWidth - root.clientWidth, wide, shown, board: Math.max(...scroll),
-    ground: frame.contentWindow.getComputedStyle(page.body).backgroundColor,
-  });
-});
-frame.srcdoc = JSON.parse(document.querySelector("#page").textContent);
-"""
+SHOWN = "[...document.querySelectorAll('.panel')].filter((one) => one.getBoundingClientRect().width)"
+BOARD = "Math.max(...[...document.querySelectorAll('.scroll')].map((one) => one.scrollWidth - one.clientWidth))"
 
 
-@pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 @pytest.mark.parametrize(
     ("width", "dark", "panel", "ground"),
     [(390, True, "panel narrow", "rgb(21, 23, 27)"), (1280, False, "panel wide", "rgb(254, 254, 252)")],
 )
 def test_the_page_fits_phones_and_desks(
-    page: Page, tmp_path: Path, width: int, dark: bool, panel: str, ground: str
+    browser: Browser, page: Page, width: int, dark: bool, panel: str, ground: str
 ) -> None:
-    text = json.dumps(page.path.read_text(encoding="utf-8")).replace("<", "\\u003c")
-    wrapper = tmp_path / "wrapper.html"
-    wrapper.write_text(
-        f'<!doctype html><meta charset="utf-8"><pre id="result"></pre>'
-        f'<iframe style="width:{width}px;height:800px;border:0"></iframe>'
-        f'<script type="application/json" id="page">{text}</script><script>{PROBE}</script>',
-        encoding="utf-8",
-    )
-    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-    command = [str(BROWSER), *FLAGS, scheme, f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    ended = subprocess.run(
-        [*command, wrapper.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True, encoding="utf-8"
-    )
-    result = re.search(r'<pre id="result">(.*?)</pre>', ended.stdout, re.DOTALL)
-    assert result is not None
-    seen = json.loads(result[1])
-    assert (seen["scroll"], seen["wide"], seen["shown"]) == (0, [], [panel])
-    assert seen["board"] <= 0 or width > 390  # a phone has claims below each other, not a table to scroll
-    assert seen["ground"] == ground
+    browser.size(width, dark=dark)
+    browser.open(page.path)
+    assert browser.evaluate("document.documentElement.scrollWidth") == width
+    assert browser.evaluate(WIDE) == []
+    assert browser.evaluate(f"{SHOWN}.map((one) => one.className)") == [panel]
+    assert browser.evaluate(BOARD) <= 0 or width > 390  # a phone has claims below each other, not a table to scroll
+    assert browser.evaluate("getComputedStyle(document.body).backgroundColor") == ground

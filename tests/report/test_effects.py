@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import pandas
 import pytest
 from claims.claim_tables import OTHER_RUN, Row, classified, effects, sites, study
 from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
-from headroom.report.sections import ablation, keep_one, retested, tests_compared
-from headroom.report.sections.effects import in_percent, main_effects, paper_scale, shared_limits
+from headroom.report.panels import shared_limits
+from headroom.report.sections import ablation, keep_one, retested
+from headroom.report.sections.effects import in_percent, main_effects, paper_scale
 from headroom.report.spec import Section, Table, cells
 from headroom.report.views import views_with
 
@@ -35,8 +37,8 @@ def test_changes_are_shares_of_the_score_above_chance(tmp_path: Path) -> None:
 
 def test_panels_of_all_tasks_have_one_axis(tmp_path: Path) -> None:
     tables = study(tmp_path, ablation=[*effects([-9.0]), *classified(effects([0.5]))])
-    frames = [in_percent(main_effects(tables.of_task(task))) for task in tables.tasks]
-    assert shared_limits(frames, "delta", "nothing") == pytest.approx((-9.5, 1.5))
+    rows = pandas.concat(in_percent(main_effects(tables.of_task(task))) for task in tables.tasks)
+    assert shared_limits(rows, "delta") == pytest.approx((-9.5, 1.5))
 
 
 def test_atlases_of_all_tasks_are_one_figure(tmp_path: Path) -> None:
@@ -100,7 +102,7 @@ def test_tests_are_counted_with_and_without_correction(tmp_path: Path) -> None:
         for row, exact in zip(classified(effects([-1.0, -2.0, 0.5], p=0.002)), (0.001, 0.008, 0.9), strict=True)
     ]
     tables = study(tmp_path, ablation=tested)
-    shown = tests_compared.fold(tables, views_with(tables, "ablation"))
+    shown = retested.compared(tables, views_with(tables, "ablation"))
     assert shown is not None
     rows = rows_of(shown.tables[0])
     counts = {test: list(row.values())[2:] for (_, test), row in rows.items()}
@@ -108,7 +110,7 @@ def test_tests_are_counted_with_and_without_correction(tmp_path: Path) -> None:
     assert counts["approximate randomisation"] == ["3", "2", "3", "0"]  # p_bh is 0.002, p_holm 0.03
     assert counts["McNemar’s exact test"] == ["2", "2", "1", "1"]  # Holm and Benjamini-Hochberg: 0.003 and 0.012
     plain = study(tmp_path / "2", ablation=effects([1.0]))
-    assert tests_compared.fold(plain, views_with(plain, "ablation")) is None
+    assert retested.compared(plain, views_with(plain, "ablation")) is None
 
 
 def kept_heads() -> list[Row]:

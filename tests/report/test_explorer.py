@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from headroom.report.page import TEMPLATES
 from lxml import html
 from markupsafe import Markup
 from pandas import Series
-from report.chromium import BROWSER, Page, chromium
+from report.chromium import Page
 
 Row = dict[str, Any]
 
@@ -239,14 +239,6 @@ def test_the_made_up_study_fits_its_budget(example_tables: StudyTables) -> None:
 
 
 # What a reader does with it
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    if BROWSER is None:
-        pytest.skip("Chromium is not installed")
-    with chromium(tmp_path_factory.mktemp("browser")) as page:
-        yield page
 
 
 @pytest.fixture(scope="module")

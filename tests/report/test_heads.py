@@ -1,7 +1,6 @@
 """The panel of a head: its numbers against small tables worked out by hand, and what it does in a real browser."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.heads import heads_data
-from report.chromium import BROWSER, Page, chromium
+from report.chromium import Page
 from report.test_explorer import HOSTILE, curve, page_with, small_pruning, small_scores
 
 Row = dict[str, Any]
@@ -171,14 +170,6 @@ def test_without_any_table_about_heads_there_is_no_task(tmp_path: Path) -> None:
 
 
 # What a reader does with it
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
-    if BROWSER is None:
-        pytest.skip("Chromium is not installed")
-    with chromium(tmp_path_factory.mktemp("browser")) as page:
-        yield page
 
 
 @pytest.fixture(scope="module")

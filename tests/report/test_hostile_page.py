@@ -4,20 +4,19 @@ import base64
 import gzip
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import pandas
 import pytest
 import yaml
-from commands import PATIENCE
 from headroom.core.errors import visible
 from headroom.report.__main__ import main
 from lxml import etree, html
 from markupsafe import escape
+from report.chromium import Page
 from report.conftest import Written, claimed
 from report.example_tables import write_example_maps, write_example_study
-from report.test_browser import BROWSER, FLAGS, look
+from report.test_browser import look
 
 TASK = '"><img src=x onerror=document["title"]="owned">'
 ARM = '<script>window["hostile"]=document["title"]="owned"</script>'
@@ -98,19 +97,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
 
 
 @pytest.fixture(scope="module")
-def shown(hostile: Written, tmp_path_factory: pytest.TempPathFactory) -> html.HtmlElement:
+def shown(hostile: Written, browser: Page) -> html.HtmlElement:
     """The page as a browser has it after running all that it would run."""
-    if BROWSER is None:
-        pytest.skip("Chromium is not installed")
-    path = tmp_path_factory.mktemp("browser") / "report.html"
-    path.write_text(hostile.page, encoding="utf-8")
-    return html.document_fromstring(dumped(path))
-
-
-def dumped(page: Path) -> str:
-    """Return a page as a browser has it after running its scripts."""
-    command = [str(BROWSER), *FLAGS, f"--user-data-dir={page.parent / 'profile'}", "--dump-dom", page.as_uri()]
-    return subprocess.run(command, capture_output=True, timeout=PATIENCE, check=True, encoding="utf-8").stdout
+    browser.open(hostile.path)
+    return html.document_fromstring(browser.evaluate("document.documentElement.outerHTML"))
 
 
 def elements_that_act(document: etree._Element) -> list[str]:
@@ -154,10 +144,8 @@ def test_no_character_steers_the_page(hostile: Written) -> None:
     assert visible(hostile.page) == hostile.page
 
 
-def test_hovering_turning_and_sorting_run_nothing_either(hostile: Written, tmp_path: Path) -> None:
-    if BROWSER is None:
-        pytest.skip("Chromium is not installed")
-    seen = look(hostile, tmp_path, width=800, dark=False)
+def test_hovering_turning_and_sorting_run_nothing_either(hostile: Written, browser: Page) -> None:
+    seen = look(browser, hostile.path, width=800, dark=False)
     assert (seen["errors"], seen["hostile"]) == ([], None)
     assert seen["lit"] > 5
     assert seen["sorted"] == "ascending"
@@ -177,13 +165,11 @@ def test_downloads_hold_the_tables_as_they_are(hostile: Written, shown: html.Htm
     assert any(LABEL.replace('"', '""') in text for text in files.values())
 
 
-def test_a_browser_would_run_it_if_it_were_not_escaped(tmp_path: Path) -> None:
+def test_a_browser_would_run_it_if_it_were_not_escaped(browser: Page, tmp_path: Path) -> None:
     """The texts are hostile indeed: each of them runs if a page has it unescaped."""
-    if BROWSER is None:
-        pytest.skip("Chromium is not installed")
     texts = (f'<p title="{TASK}', ARM, f"<svg><text>{LABEL}", WORDS[0], f'<p title="{WORDS[1]}')
     frames = "".join(f'<iframe srcdoc="{escape(f"<title>ours</title>{text}")}"></iframe>' for text in texts)
-    collect = 'document.title = Array.from(document.querySelectorAll("iframe"), (one) => one.contentDocument.title)'
-    script = f"<script>addEventListener('load', () => setTimeout(() => {{ {collect} }}, 1000))</script>"
-    (tmp_path / "page.html").write_text(f'<!doctype html><meta charset="utf-8">{frames}{script}', encoding="utf-8")
-    assert "<title>owned,owned,owned,owned,owned</title>" in dumped(tmp_path / "page.html")
+    (tmp_path / "page.html").write_text(f'<!doctype html><meta charset="utf-8">{frames}', encoding="utf-8")
+    browser.open(tmp_path / "page.html")
+    owned = "[...document.querySelectorAll('iframe')].map((one) => one.contentDocument.title === 'owned')"
+    browser.wait_for(f"{owned}.length === 5 && {owned}.every(Boolean)")

@@ -1,12 +1,14 @@
 """How a study was made, read from small files."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas
 import pytest
 from claims.claim_tables import numbers_in
 from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
-from headroom.report.provenance import provenance
+from headroom.report.provenance import _computed_again, provenance
 from headroom.report.spec import cells
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
@@ -67,3 +69,17 @@ def test_the_overhead_of_the_workflow(tmp_path: Path) -> None:
     path.write_text("{}", encoding="utf-8")
     with pytest.raises(HeadroomError, match="wall_seconds"):
         provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)
+
+
+def test_answers_computed_again_are_counted_once_per_sweep():
+    row = {"study": "s", "run": "translation.baseline.seed1", "set": "test"}
+    frame = pandas.DataFrame(
+        [
+            {**row, "metric": metric, "signature": f"metric:{metric}|set:{chosen}|again:{again}|different:{different}"}
+            for metric in ("bleu", "loss")
+            for chosen, again, different in (("test", 20, 1), ("choose", 12, 0))
+        ]
+    )
+    tables = SimpleNamespace(frame=lambda name: frame if name == "ablation" else StudyTables().frame(name))
+    assert _computed_again(tables).endswith("translated without reuse: 32, of which 1 with another result.")
+    assert _computed_again(StudyTables()) == ""

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from claims.claim_tables import Row, curve, study
 from headroom.claims.study_tables import StudyTables
-from headroom.report.sections import curve_rows, pruning
-from headroom.report.sections.curve_rows import MAIN, PAPER_ABLATION, PAPER_MAIN
+from headroom.report.sections import curves, pruning
+from headroom.report.sections.curves import MAIN, PAPER_ABLATION, PAPER_MAIN
 from headroom.report.spec import Fold, Section, cells
 
 FALLING = [100.0 - 5 * step for step in range(11)]
@@ -61,7 +61,7 @@ def test_every_step_stands_beside_the_papers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("task", "lines"), [("sst2", [PAPER_MAIN]), ("rte", [PAPER_MAIN, PAPER_ABLATION])])
 def test_a_task_of_the_paper_has_its_own_curve(task: str, lines: list[str]) -> None:
-    assert list(dict.fromkeys(curve_rows.paper_rows(task)["line"])) == lines
+    assert list(dict.fromkeys(curves.paper_rows(task)["line"])) == lines
 
 
 def test_further_orders_are_folded(tmp_path: Path) -> None:

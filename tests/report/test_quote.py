@@ -5,27 +5,14 @@ import gzip
 import html
 import json
 import re
-import shutil
-import subprocess
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import PATIENCE
 from headroom.report import palette
-from headroom.report.attachments import packed
-from headroom.report.page import TEMPLATES
+from headroom.report.page import TEMPLATES, packed
 from lxml import etree
-
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-FLAGS = [
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update", "--hide-scrollbars"),
-    "--window-size=1000,900",
-]
+from report.chromium import Page
 
 HOSTILE = "<img src=x onerror=window.hostile=1>|a\\b_c%{d}$ & [1] `x` *"
 
@@ -44,7 +31,6 @@ window.headroom = { state: (() => {
     set: (key, value) => { if (value) values[key] = value; else delete values[key]; },
     come: (key, value) => { values[key] = value; known[key](value); } };
 })() };
-window.errors = []; window.onerror = (message) => { window.errors.push(message); };
 window.copies = []; window.files = {}; const blobs = {};
 Object.defineProperty(navigator, "clipboard", { value: { writeText: async (text) => { copies.push(text); } } });
 URL.createObjectURL = (blob) => { const name = `blob:${Object.keys(blobs).length}`; blobs[name] = blob; return name; };
@@ -53,74 +39,71 @@ HTMLAnchorElement.prototype.click = function () { window.files[this.download] = 
 """
 
 PROBE = """
-const one = (selector) => document.querySelector(selector);
-const named = (name) => Array.from(document.querySelectorAll("button")).find((button) =>
+(async () => {
+  const one = (selector) => document.querySelector(selector);
+  const named = (name) => Array.from(document.querySelectorAll("button")).find((button) =>
   button.getAttribute("aria-label") === name);
-const wait = (ms) => new Promise((done) => setTimeout(done, ms));
-const cells = (column) => Array.from(one("#wide tbody").rows).filter((row) => !row.hidden)
-  .map((row) => row.cells[column].textContent);
-const until = async (is) => { for (let time = 0; time < 20000 && !is(); time += 20) await wait(20); };
-addEventListener("DOMContentLoaded", async () => {
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const cells = (column) => Array.from(one("#wide tbody").rows).filter((row) => !row.hidden)
+    .map((row) => row.cells[column].textContent);
+  const until = async (is) => { for (let time = 0; time < 20000 && !is(); time += 20) await wait(20); };
   const seen = { restored: cells(0), open: one("#folded").open, count: one(".quote-count").textContent };
-  try {
-    seen.buttons = Array.from(document.querySelectorAll(".quote button, thead button"), (button) =>
-      [button.getAttribute("aria-label") || button.textContent, button.tabIndex]);
-    seen.small = Array.from(document.querySelectorAll(".quote button, .quote input")).filter((button) => {
-      const box = button.getBoundingClientRect();
-      return box.width < 24 || box.height < 24;
-    }).length;
-    seen.short = one("#short").closest("main > div").querySelectorAll("input").length;
-    const height = () => one("main").getBoundingClientRect().height;
-    const before = height();
-    headroom.state.come("table-runs", "");
-    const heads = document.querySelectorAll("#wide thead th");
-    seen.sorts = [0, 1, 2].map(() => {
-      heads[1].querySelector("button").click();
-      return [heads[1].getAttribute("aria-sort"), headroom.state.values["table-runs"] ?? "", cells(1)];
-    });
-    heads[0].querySelector("button").click();
-    heads[0].querySelector("button").click();
-    const field = one("input[type=search]");
-    field.value = "r1";
-    field.dispatchEvent(new Event("input", { bubbles: true }));
-    seen.filtered = [cells(0), headroom.state.values["table-runs"], one(".quote-count").textContent];
-    named("Copy the rows shown of Scores of <b>runs</b> as LaTeX").click();
-    await wait(50);
-    seen.message = one(".quote-message").textContent;
-    named("Copy the rows shown of Odd cells as LaTeX").click();
-    await wait(50);
-    named("Copy the rows shown of Odd cells as Markdown").click();
-    await wait(50);
-    named("Copy: BibTeX").click();
-    await wait(50);
-    named("Download the CSV of Scores of <b>runs</b>").click();
-    named("Download the CSV of figure two").click();
-    named("Download figure two as SVG").click();
-    named("Download figure two as PNG").click();
-    named("Copy figure two as SVG").click();
-    await until(() => copies.length > 4 && Object.keys(files).length > 3);
-    seen.taller = height() - before;
-    seen.copies = copies;
-    seen.style = one("#figure-two").getAttribute("style");
-    seen.files = {};
-    for (const [name, blob] of Object.entries(files)) if (!name.endsWith("png")) seen.files[name] = await blob.text();
-    const picture = await createImageBitmap(files["two.png"]);
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [picture.width, picture.height];
-    const context = canvas.getContext("2d");
-    context.drawImage(picture, 0, 0);
-    const pixels = context.getImageData(0, 0, picture.width, picture.height).data;
-    const colours = new Set();
-    for (let at = 0; at < pixels.length; at += 4) colours.add(pixels.slice(at, at + 4).join());
-    seen.png = { size: [picture.width, picture.height], ground: pixels.slice(0, 4).join(), colours: [...colours] };
-    named("Download the CSV of figure lost").click();
-    await until(() => one(".quote-message").textContent.includes("not work"));
-    seen.lost = one(".quote-message").textContent;
-    seen.ground = getComputedStyle(document.body).backgroundColor;
-  } catch (error) { seen.failed = String(error.stack); }
-  const body = JSON.stringify({ ...seen, errors, hostile: window.hostile ?? null });
-  await fetch("/seen", { method: "POST", body });
-});
+  seen.buttons = Array.from(document.querySelectorAll(".quote button, thead button"), (button) =>
+    [button.getAttribute("aria-label") || button.textContent, button.tabIndex]);
+  seen.small = Array.from(document.querySelectorAll(".quote button, .quote input")).filter((button) => {
+    const box = button.getBoundingClientRect();
+    return box.width < 24 || box.height < 24;
+  }).length;
+  seen.short = one("#short").closest("main > div").querySelectorAll("input").length;
+  const height = () => one("main").getBoundingClientRect().height;
+  const before = height();
+  headroom.state.come("table-runs", "");
+  const heads = document.querySelectorAll("#wide thead th");
+  seen.sorts = [0, 1, 2].map(() => {
+    heads[1].querySelector("button").click();
+    return [heads[1].getAttribute("aria-sort"), headroom.state.values["table-runs"] ?? "", cells(1)];
+  });
+  heads[0].querySelector("button").click();
+  heads[0].querySelector("button").click();
+  const field = one("input[type=search]");
+  field.value = "r1";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  seen.filtered = [cells(0), headroom.state.values["table-runs"], one(".quote-count").textContent];
+  named("Copy the rows shown of Scores of <b>runs</b> as LaTeX").click();
+  await wait(50);
+  seen.message = one(".quote-message").textContent;
+  named("Copy the rows shown of Odd cells as LaTeX").click();
+  await wait(50);
+  named("Copy the rows shown of Odd cells as Markdown").click();
+  await wait(50);
+  named("Copy: BibTeX").click();
+  await wait(50);
+  named("Download the CSV of Scores of <b>runs</b>").click();
+  named("Download the CSV of figure two").click();
+  named("Download figure two as SVG").click();
+  named("Download figure two as PNG").click();
+  named("Copy figure two as SVG").click();
+  await until(() => copies.length > 4 && Object.keys(files).length > 3);
+  seen.taller = height() - before;
+  seen.copies = copies;
+  seen.style = one("#figure-two").getAttribute("style");
+  seen.files = {};
+  for (const [name, blob] of Object.entries(files)) if (!name.endsWith("png")) seen.files[name] = await blob.text();
+  const picture = await createImageBitmap(files["two.png"]);
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [picture.width, picture.height];
+  const context = canvas.getContext("2d");
+  context.drawImage(picture, 0, 0);
+  const pixels = context.getImageData(0, 0, picture.width, picture.height).data;
+  const colours = new Set();
+  for (let at = 0; at < pixels.length; at += 4) colours.add(pixels.slice(at, at + 4).join());
+  seen.png = { size: [picture.width, picture.height], ground: pixels.slice(0, 4).join(), colours: [...colours] };
+  named("Download the CSV of figure lost").click();
+  await until(() => one(".quote-message").textContent.includes("not work"));
+  seen.lost = one(".quote-message").textContent;
+  seen.ground = getComputedStyle(document.body).backgroundColor;
+  return { ...seen, errors, hostile: window.hostile ?? null };
+})()
 """
 
 
@@ -170,65 +153,22 @@ def page(state: dict[str, str]) -> str:
 <figure id="figure-words"><figcaption>no panels</figcaption></figure>
 <details id="folded"><summary>Table</summary>{wide}</details><div>{short}</div>
 <pre data-copy="BibTeX" tabindex="0">@misc{{&lt;b&gt;}}</pre></main>
-<img src="/held" alt="" hidden><script type="application/json" id="given">{json.dumps(state)}</script>
+<script type="application/json" id="given">{json.dumps(state)}</script>
 <script type="text/plain" id="attachments">{packed(FILES)}</script>
-<script>{STATE}</script><script>{script}</script><script>{PROBE}</script></body></html>"""
+<script>{STATE}</script><script>{script}</script></body></html>"""
 
 
-class Serving(ThreadingHTTPServer):
-    """Serves a page, and holds back an image of it, and so its load event, until its probe has sent what it saw.
-
-    Readers wait for real time here: what unpacks and paints off the main thread does not wait for a virtual clock.
-    """
-
-    def __init__(self, text: str) -> None:
-        super().__init__(("127.0.0.1", 0), Answering)
-        self.text, self.seen, self.done = text, b"", threading.Event()
-
-
-class Answering(BaseHTTPRequestHandler):
-    server: Serving
-
-    def do_GET(self) -> None:
-        if self.path != "/":
-            self.server.done.wait(PATIENCE / 2)
-        self.answer(self.server.text.encode() if self.path == "/" else b"")
-
-    def do_POST(self) -> None:
-        self.server.seen = self.rfile.read(int(self.headers["Content-Length"]))
-        self.server.done.set()
-        self.answer(b"")
-
-    def answer(self, body: bytes) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-def seen_in(directory: Path, state: dict[str, str], *, dark: bool) -> dict[str, Any]:
-    """Return what the probe sees in a page with this state in its address."""
-    if BROWSER is None:
-        pytest.skip("Chromium is not installed")
-    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-    with Serving(page(state)) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        address = f"http://127.0.0.1:{server.server_port}/"
-        command = [BROWSER, *FLAGS, scheme, f"--user-data-dir={directory / 'profile'}", "--dump-dom", address]
-        subprocess.run(command, capture_output=True, timeout=PATIENCE, check=True)
-        server.shutdown()
-    found: dict[str, Any] = json.loads(server.seen)
-    assert "failed" not in found, found["failed"]
-    return found
+def seen_in(browser: Page, path: Path, state: dict[str, str], *, dark: bool) -> dict[str, Any]:
+    """Return what the probe sees in a page, written to a path, with this state in its address."""
+    path.write_text(page(state), encoding="utf-8")
+    browser.size(1000, 900, dark=dark)
+    browser.open(path)
+    return browser.evaluate(PROBE)
 
 
 @pytest.fixture(scope="module")
-def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return seen_in(tmp_path_factory.mktemp("quote"), {"table-runs": "2d~r1"}, dark=True)
+def seen(browser: Page, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return seen_in(browser, tmp_path_factory.mktemp("quote") / "page.html", {"table-runs": "2d~r1"}, dark=True)
 
 
 def test_attachments_hold_every_file_and_are_the_same_every_time() -> None:
@@ -337,8 +277,8 @@ def test_a_picture_has_its_own_ground_and_twice_the_size(seen: dict[str, Any]) -
 
 
 @pytest.mark.parametrize("text", ["9d", "x", "2a~", "0a", "999d~<b>", "2z~r1"])
-def test_a_state_that_means_nothing_is_left(text: str, tmp_path: Path) -> None:
-    found = seen_in(tmp_path, {"table-runs": text}, dark=False)
+def test_a_state_that_means_nothing_is_left(text: str, browser: Page, tmp_path: Path) -> None:
+    found = seen_in(browser, tmp_path / "page.html", {"table-runs": text}, dark=False)
     assert found["errors"] == []
     assert len(found["restored"]) == (0 if "<b>" in text else 12)
 

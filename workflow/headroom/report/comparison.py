@@ -1,12 +1,10 @@
 """The page of several studies side by side: it shows the tables `comparison...` and computes nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
-import jinja2
 import pandas
 import seaborn
 from markupsafe import Markup
@@ -17,15 +15,14 @@ from headroom.claims.words import Measured
 from headroom.core.errors import visible
 from headroom.core.statistics import Estimate
 from headroom.core.tables import OF_SEVERAL
-from headroom.report import drawing, palette, svg
-from headroom.report.keys import full_key, line_sample
+from headroom.report import drawing, palette, panels, svg
+from headroom.report.keys import full_key
 from headroom.report.names import order_name
+from headroom.report.prose import environment
 from headroom.report.spec import Key
 from headroom.report.tasks import task_name
 
-TEMPLATES = Path(__file__).parent / "templates"
-
-DASHES = ("", "5 3", "1.5 2.5", "5 2 1.5 2")
+DASHES = ("", "dashed", "dotted", "dashdot")
 """Of the lines of a study's tasks, in their order; they recur."""
 
 SIZES = {"narrow": (310.0, 250.0), "wide": (760.0, 360.0)}
@@ -84,13 +81,10 @@ class Compared:
 
 def render(verdicts: pandas.DataFrame, differences: pandas.DataFrame, curves: pandas.DataFrame) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
-    loader = jinja2.FileSystemLoader(TEMPLATES)
-    environment = jinja2.Environment(loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    environment.filters["task_name"] = task_name
     light, dark = palette.style_variables()
     own = rows_where(verdicts, across="")
     numbers = compared_numbers(own, differences)
-    page = environment.get_template("compare.html.j2").render(
+    page = environment().get_template("compare.html.j2").render(
         studies={study: tasks_of(own, study) for study in own["study"].unique()},
         papers=[(title, rows) for title, rows in board(verdicts) if rows],
         decisions=list(decisions(verdicts)),
@@ -186,13 +180,11 @@ def curves_panel(curves: pandas.DataFrame, size: str) -> Markup:
     axis = {"x_label": "heads removed (%)", "y_label": "score above chance (% of full model)"}
     with drawing.panel(f"compare-{size}", **axis, width=width, height=height) as panel:
         for (study, task), rows in curves.groupby(["study", "task"], sort=False):
-            colour, marker, dash = _look(curves, str(study), str(task))
+            look = _look(curves, str(study), str(task))
             shown = rows.assign(**{name: 100 * rows[name] for name in ("removed", "value", "low", "high")})
             spans = shown["removed"], shown["low"], shown["high"]
-            panel.axes.fill_between(*spans, color=colour.light, alpha=0.14, linewidth=0)
-            style = (0, tuple(float(part) for part in dash.split()) or None)
-            look = {"color": colour.light, "marker": marker, "markeredgewidth": 0, "linestyle": style}
-            seaborn.lineplot(shown, x="removed", y="value", ax=panel.axes, errorbar=None, legend=False, **look)
+            panel.axes.fill_between(*spans, color=look.colour.light, alpha=0.14, linewidth=0)
+            seaborn.lineplot(shown, x="removed", y="value", ax=panel.axes, errorbar=None, legend=False, **look.line)
         drawing.full_line(panel.axes, 100.0)
         panel.axes.set_xlim(-2, 102)
         panel.axes.set_xticks(range(0, 101, 20))
@@ -206,16 +198,15 @@ def curves_key(curves: pandas.DataFrame) -> list[Key]:
     found = []
     several = len(set(zip(curves["order"], curves["normalised"]))) > 1
     for study, task, *order in dict.fromkeys(zip(*(curves[name] for name in ("study", "task", "order", "normalised")))):
-        colour, marker, dash = _look(curves, study, task)
         named = f" (by {order_name(*order)})" if several else ""
-        found.append(Key(line_sample(colour.variable, dash, marker), _entry(study, task) + named))
+        found.append(panels.key(_look(curves, study, task), _entry(study, task) + named))
     return [*found, full_key()] if found else []
 
 
-def _look(curves: pandas.DataFrame, study: str, task: str) -> tuple[palette.Colour, str, str]:
+def _look(curves: pandas.DataFrame, study: str, task: str) -> panels.Look:
     studies = list(curves["study"].unique())
     place = list(rows_where(curves, study=study)["task"].unique()).index(task)
-    return palette.arm_colour(study, studies), palette.arm_marker(study, studies), DASHES[place % len(DASHES)]
+    return replace(panels.arm_looks(studies)[study], dash=DASHES[place % len(DASHES)])
 
 
 def link(frame: pandas.DataFrame) -> str:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from headroom.claims.selection import rows_where
 from headroom.report import drawing, palette
 from headroom.report.drawing import Panel
+from headroom.report.panels import draw_band
 from headroom.report.svg import BAND, LINE
 
 WIDTH, HEIGHT = 340.0, 225.0
@@ -37,8 +38,7 @@ def draw_orders(
     """
     total = int(rows["heads_total"].max())
     with drawing.panel(name, x_label="heads removed", y_label=label, width=WIDTH, height=HEIGHT) as panel:
-        random = rows_where(rows, order="random")
-        random_band(panel.axes, random.assign(share=random["heads_removed"]), column)
+        draw_band(panel.axes, rows_where(rows, order="random"), "heads_removed", column)
         for place, (key, own) in reversed([*enumerate(orders.items())]):
             _draw_order(panel.axes, key, own, column, strong=place == 0)
         drawing.full_line(panel.axes, 100.0 if column == "kept" else float(rows["full"].mean()))
@@ -106,14 +106,3 @@ def linked(panel: Panel, *, heads: int, task: str = "", scale: str = "share") ->
 
 def _four(numbers: Iterable[float]) -> str:
     return " ".join(f"{float(one):.5g}" for one in numbers)
-
-
-def random_band(axes: Axes, rows: pandas.DataFrame, y: str = "value") -> None:
-    """Draw the random control: a grey band from the lowest to the highest draw, and the mean."""
-    if rows.empty:
-        return
-    grouped = rows.groupby("share")[y]
-    low, mean, high = grouped.min(), grouped.mean(), grouped.max()
-    grey = palette.CONTROL.light
-    axes.fill_between(low.index, low, high, color=grey, alpha=0.22, linewidth=0)
-    axes.plot(mean.index, mean, color=grey, linewidth=1.2)

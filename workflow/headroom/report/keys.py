@@ -1,28 +1,12 @@
-"""Samples of lines and marks for the keys of figures."""
+"""Keys of marks and of kinds of attention in figures; `panels.key` is that of a line."""
 
 from collections.abc import Collection
 
 from markupsafe import Markup
 
 from headroom.core.heads import KINDS
-from headroom.report import palette
+from headroom.report import palette, panels
 from headroom.report.spec import Key
-
-
-def line_sample(colour: str, dash: str = "", marker: str = "") -> Markup:
-    """Return a sample of a line for a key; `dash` as in SVG, `marker` one of "o", "s", "^", "D", "v", "x", ""."""
-    shapes = {
-        "o": '<circle cx="14" cy="6" r="3" style="fill:var(--{0})"/>',
-        "s": '<rect x="11" y="3" width="6" height="6" style="fill:var(--{0})"/>',
-        "^": '<path d="M14 2.5l3.5 6.5h-7z" style="fill:var(--{0})"/>',
-        "D": '<path d="M14 2l4 4-4 4-4-4z" style="fill:var(--{0})"/>',
-        "v": '<path d="M14 9.5l3.5-6.5h-7z" style="fill:var(--{0})"/>',
-        "x": '<path d="M11 3l6 6m0-6l-6 6" style="fill:none;stroke:var(--{0});stroke-width:1.5"/>',
-        "": "",
-    }
-    line = '<path d="M0 6h28" style="fill:none;stroke:var(--{0});stroke-width:2;stroke-dasharray:{1}"/>'
-    drawing = Markup(line + shapes[marker]).format(colour, dash or "none")
-    return Markup('<svg class="sample" viewBox="0 0 28 12" aria-hidden="true">{}</svg>').format(drawing)
 
 
 def mark_sample(kind: str, colour: str = "ink") -> Markup:
@@ -52,4 +36,4 @@ def kind_keys(kinds: Collection[str] = KINDS) -> tuple[Key, ...]:
 
 def full_key() -> Key:
     """Return the key of the full model's line."""
-    return Key(line_sample("ink", "5 3"), "full model")
+    return panels.key(panels.Look(palette.INK, "dashed"), "full model")

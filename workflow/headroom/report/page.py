@@ -1,6 +1,10 @@
 """The page: sections, claims and provenance in one self-contained HTML file."""
 
-from collections.abc import Callable, Sequence
+import base64
+import gzip
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from itertools import groupby
 
@@ -12,7 +16,6 @@ from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
 from headroom.report import first_screen, palette, spec, svg
-from headroom.report.attachments import packed
 from headroom.report.cautions import Caution, summary
 from headroom.report.explorer import explorer
 from headroom.report.heads import heads_data
@@ -139,6 +142,23 @@ def _grouped(
     """Return the verdicts by a key, in the order of its first appearance."""
     names = dict.fromkeys(map(key, verdicts))
     return [(name, [one for one in verdicts if key(one) == name]) for name in names]
+
+
+def packed(files: Mapping[str, str]) -> str:
+    """Return files as one text for the page: base64 of gzip of JSON `{name: content}`.
+
+    The same files give the same text on one version of zlib: names are sorted and no time is stored. The text consists
+    of letters, digits, `+`, `/` and `=`, so it needs no escaping in `<script type="text/plain" id="attachments">`.
+    `quote.js` unpacks it.
+
+    Args:
+        files: The content of every file by its name, e.g. the CSV of `curves.csv`.
+    """
+    content = json.dumps(dict(files), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, mtime=0, fileobj=buffer) as stream:
+        stream.write(content.encode("utf-8"))
+    return base64.b64encode(buffer.getvalue()).decode("ascii")
 
 
 def version() -> str:

@@ -5,6 +5,7 @@ the reader's theme. Light values have a contrast of at least 4.5 against the pag
 values against its dark one; the hues stay apart under the common forms of colour blindness.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -45,13 +46,13 @@ KIND_NAMES = {"E": "encoder self-attention", "A": "encoder-decoder attention", "
 KIND_MARKERS = {"E": "o", "A": "s", "D": "^"}
 
 
-def arm_colour(arm: str, arms: list[str]) -> Colour:
+def arm_colour(arm: str, arms: Sequence[str]) -> Colour:
     """Return the colour of an arm; arms are distinguished by their place in the study's list of arms."""
     place = arms.index(arm) if arm in arms else 0
     return _ARM_COLOURS[place % len(_ARM_COLOURS)]
 
 
-def arm_marker(arm: str, arms: list[str]) -> str:
+def arm_marker(arm: str, arms: Sequence[str]) -> str:
     """Return the marker of an arm: arms differ in shape as well as in colour, and in both together up to 25 arms."""
     place = arms.index(arm) if arm in arms else 0
     return ARM_MARKERS[(place + place // len(_ARM_COLOURS)) % len(ARM_MARKERS)]

@@ -21,6 +21,12 @@ from headroom.report.palette import Colour
 from headroom.report.spec import Key, Panel
 
 _DASHES = {"": "-", "dashed": (0, (5, 3)), "dotted": (0, (1.5, 2.5)), "dashdot": (0, (5, 2, 1.5, 2))}
+Axis = tuple[str, str]
+"""What an axis shows: a column of numbers, and its label with the unit; `(%)` is a share of all."""
+
+REMOVED: Axis = ("share", "heads removed (%)")
+EPOCH: Axis = ("epoch", "epoch")
+
 _SVG_DASHES = {"": "none", "dashed": "5 3", "dotted": "1.5 2.5", "dashdot": "5 2 1.5 2"}
 
 
@@ -41,20 +47,22 @@ class Look:
         return {"color": self.colour.light, "linestyle": _DASHES[self.dash], **marks}
 
 
+def arm_looks(arms: Sequence[str]) -> dict[str, Look]:
+    """Return the look of every arm of a study, from all of them."""
+    return {arm: Look(palette.arm_colour(arm, arms), marker=palette.arm_marker(arm, arms)) for arm in arms}
+
+
 def lines(
     frame: pandas.DataFrame,
     looks: Mapping[str, Look],
-    *,
     name: str,
-    x: str,
-    y: str,
+    across: Axis,
+    up: Axis,
+    *,
     hue: str,
-    x_label: str,
-    y_label: str,
     units: str = "run",
     band: pandas.DataFrame | None = None,
     reference: float | None = None,
-    shares: bool = False,
     limits: tuple[float, float] | None = None,
     height: float = 236.0,
 ) -> Markup:
@@ -64,29 +72,27 @@ def lines(
         frame: One row per unit, x and hue; columns `low` and `high`, where there is one unit, are drawn as a band.
         looks: The look of every value of hue, from back to front; others are not drawn.
         name: Unique name of the panel.
-        x: Column of the horizontal axis.
-        y: Column of the vertical axis.
+        across: The horizontal axis.
+        up: The vertical axis.
         hue: Column of what has a line each.
-        x_label: Name of the horizontal axis with its unit.
-        y_label: Name of the vertical axis with its unit.
         units: Column of what is averaged over, e.g. runs.
         band: A control, whose range at every x is a grey band below the lines; None for none.
         reference: Height of a thin dashed line, e.g. of the full model.
-        shares: Whether the horizontal axis is a share in per cent.
         limits: Ends of the vertical axis.
         height: Height in px.
     """
+    (x, x_label), (y, y_label) = across, up
     with drawing.panel(name, x_label=x_label, y_label=y_label, height=height) as panel:
         axes = panel.axes
-        if band is not None and len(band):
-            _band(axes, band, x, y)
+        if band is not None:
+            draw_band(axes, band, x, y)
         for value, look in looks.items():
             own = frame[frame[hue] == value].sort_values(x)
             if len(own):
                 _line(axes, own, look, x=x, y=y, units=units)
         if reference is not None:
             drawing.full_line(axes, reference)
-        if shares:
+        if x_label.endswith("(%)"):
             axes.set_xlim(-2, 102)
             axes.set_xticks(range(0, 101, 20))
         elif pandas.api.types.is_integer_dtype(frame[x]):
@@ -96,7 +102,10 @@ def lines(
     return panel.markup
 
 
-def _band(axes: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
+def draw_band(axes: Axes, rows: pandas.DataFrame, x: str, y: str) -> None:
+    """Draw a control as a grey band from its lowest to its highest value at every x, and the mean; nothing if empty."""
+    if rows.empty:
+        return
     grouped = rows.groupby(x)[y]
     low, mean, high = grouped.min(), grouped.mean(), grouped.max()
     axes.fill_between(low.index, low, high, color=palette.CONTROL.light, alpha=0.22, linewidth=0)
@@ -117,12 +126,11 @@ def _line(axes: Axes, rows: pandas.DataFrame, look: Look, *, x: str, y: str, uni
 def dots(
     frame: pandas.DataFrame,
     looks: Mapping[str, Look],
-    *,
     name: str,
+    across: Axis,
+    *,
     row: str,
     hue: str,
-    label: str,
-    value: str = "value",
     hollow: str = "",
     reference: float | None = None,
     rows: Sequence[str] = (),
@@ -135,16 +143,16 @@ def dots(
             seeds, drawn faint, if a column `single` is true for them.
         looks: The look of every value of hue.
         name: Unique name of the panel.
+        across: The horizontal axis.
         row: Column of the names of rows.
         hue: Column of what has a dot each; the column of rows, if the dots of a row are of one hue.
-        label: Name of the horizontal axis with its unit.
-        value: Column of the value.
         hollow: Column that is true for dots drawn hollow, e.g. without significance; "" for none.
         reference: Place of a thin dashed line, e.g. 0 for differences.
         rows: The names of rows from top to bottom; of the frame by default.
         limits: Ends of the horizontal axis, shared by panels of one figure.
     """
     names = list(rows or dict.fromkeys(frame[row]))
+    value, label = across
     hues = [one for one in looks if one in set(frame[hue])] if hue != row else [""]
     height = 66.0 + max(26, 13 * len(hues)) * len(names)
     with drawing.panel(name, x_label=label, y_label="", height=height) as panel:
@@ -174,6 +182,14 @@ def _dot(axes: Axes, one: pandas.Series, look: Look, place: float, value: str, *
     if one.get("low") == one.get("low") and "low" in one:
         axes.plot([one["low"], one["high"]], [place, place], color=look.colour.light, linewidth=1.5)
     axes.plot([one[value]], [place], look.marker or "o", color=look.colour.light, mfc=face, markersize=5.5)
+
+
+def shared_limits(frame: pandas.DataFrame, *columns: str) -> tuple[float, float]:
+    """Return the ends of an axis on which the numbers of these columns, and 0, have room, for all panels."""
+    values = frame[[*columns]]
+    low, high = min(0.0, values.min().min()), max(0.0, values.max().max())
+    margin = 0.05 * (high - low) or 1.0
+    return low - margin, high + margin
 
 
 def matrix(
@@ -224,20 +240,17 @@ def matrix(
     return panel.markup
 
 
-def scatter(
-    frame: pandas.DataFrame, *, name: str, x: str, y: str, x_label: str, y_label: str, named: Sequence[Head] = ()
-) -> Markup:
+def scatter(frame: pandas.DataFrame, name: str, across: Axis, up: Axis, *, named: Sequence[Head] = ()) -> Markup:
     """Return a panel with a mark per head, coloured by kind, that lights up with it in the page.
 
     Args:
         frame: Rows with kind, layer and head, and the two numbers.
         name: Unique name of the panel.
-        x: Column of the horizontal axis.
-        y: Column of the vertical axis.
-        x_label: Name of the horizontal axis with its unit.
-        y_label: Name of the vertical axis with its unit.
+        across: The horizontal axis.
+        up: The vertical axis.
         named: Heads whose names are next to their marks.
     """
+    (x, x_label), (y, y_label) = across, up
     with drawing.panel(name, x_label=x_label, y_label=y_label, height=250) as panel:
         for axis in (panel.axes.axhline, panel.axes.axvline):
             axis(0, color=palette.SOFT.light, linewidth=0.8, zorder=1)

@@ -97,6 +97,17 @@ def words(section: str, name: str, **values: object) -> Markup:
     return _joined(getattr(module, name)(**values))
 
 
+def texts(section: str, name: str = "", **values: object) -> tuple[Markup, Markup]:
+    """Return both texts of a figure: what it shows, for those who do not see it, and how to read it.
+
+    Args:
+        section: The section.
+        name: The figure, with the texts `<name>_alt` and `<name>`; "" for the main one, with `alt` and `figure`.
+        values: What the second one names.
+    """
+    return words(section, f"{name}_alt" if name else "alt"), words(section, name or "figure", **values)
+
+
 def arguments(section: str, name: str) -> tuple[str, ...]:
     """Return the names of the values that a text of a section takes."""
     found: tuple[str, ...] = getattr(environment().get_template(f"prose/{section}.md.j2").module, name).arguments

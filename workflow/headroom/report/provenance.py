@@ -20,22 +20,14 @@ from headroom.report.spec import Fold, Table
 from headroom.report.tasks import heading
 
 PACKAGES = (
-    *(
-        "torch",
-        "fairseq-fixed",
-        "transformers",
-        "tokenizers",
-        "sacrebleu",
-        "sentencepiece",
-        "snakemake",
-        "pydantic",
-        "numpy",
-        "scipy",
-        "pandas",
-    ),
-    *("matplotlib", "seaborn", "jinja2"),
+    *("torch", "fairseq-fixed", "transformers", "tokenizers", "sacrebleu", "sentencepiece", "snakemake", "pydantic"),
+    *("numpy", "scipy", "pandas", "matplotlib", "seaborn", "jinja2"),
 )
 """The packages that numbers or figures depend on."""
+
+
+SWEEPS = ("ablation", "keep_one", "pruning", "pruning_epochs")
+"""The tables of sweeps over heads; other tables join their signatures."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +53,30 @@ def provenance(
     Raises:
         HeadroomError: If a file cannot be read or is not of that form.
     """
-    made = [_stages(_benchmark_rows(benchmarks))] if benchmarks else []
-    made.append(_versions())
-    signatures = _signatures(tables)
-    if signatures is not None:
-        made.append(signatures)
-    lines = [_models(tables), _machine(tables), *([_overhead(overhead)] if overhead else [])]
-    lines.append("The energy used was not measured.")
-    return Provenance(tuple(line for line in lines if line), tuple(made), _configuration(configuration))
+    stages = _stages(_benchmark_rows(benchmarks)) if benchmarks else None
+    folds = tuple(filter(None, (stages, _versions(), _signatures(tables))))
+    again = _computed_again(tables)
+    lines = (_models(tables), _machine(tables), _overhead(overhead), again, "The energy used was not measured.")
+    return Provenance(tuple(filter(None, lines)), folds, _configuration(configuration))
+
+
+def _computed_again(tables: StudyTables) -> str:
+    """Return how many answers of sweeps were computed without reuse of states as well, and how many of them differ."""
+    sweeps = set()  # one per run, set and table: their metrics share it
+    for name in SWEEPS:
+        frame = tables.frame(name)
+        columns = [*frame.columns.intersection(["run", "epoch", "scope"]), "signature"]
+        for *key, text in frame[columns].drop_duplicates().itertuples(index=False, name=None):
+            parts = dict(part.partition(":")[::2] for part in str(text).split("|"))
+            if "again" in parts:
+                sweeps.add((name, *key, parts.get("set"), int(parts["again"]), int(parts["different"])))
+    again, different = (sum(one[place] for one in sweeps) for place in (-2, -1))
+    if not again:
+        return ""
+    return (
+        "Sweeps over heads reuse the states of the plain model. Sentences that were also translated without reuse: "
+        f"{count(again)}, of which {count(different)} with another result."
+    )
 
 
 def _models(tables: StudyTables) -> str:
@@ -118,21 +126,14 @@ def _benchmark_rows(paths: Sequence[Path]) -> pandas.DataFrame:
             name: pandas.to_numeric(frame[column], errors="coerce").max() if column in frame else float("nan")
             for name, column in (("memory", "max_rss"), ("processor", "cpu_time"))
         }
-        stage, run = (path.parent.name, path.stem)
-        if stage == "benchmarks":
-            stage, run = path.stem, ""
+        stage, run = (path.stem, "") if path.parent.name == "benchmarks" else (path.parent.name, path.stem)
         rows.append({"stage": stage, "run": run, "seconds": seconds.mean(), **extra})
     return pandas.DataFrame(rows)
 
 
 def _stages(rows: pandas.DataFrame) -> Fold:
-    grouped = rows.groupby("stage", sort=False)
-    frame = grouped.agg(
-        jobs=("seconds", "size"),
-        seconds=("seconds", "sum"),
-        processor=("processor", "sum"),
-        memory=("memory", "max"),
-    )
+    counted = {"seconds": ("seconds", "sum"), "processor": ("processor", "sum"), "memory": ("memory", "max")}
+    frame = rows.groupby("stage", sort=False).agg(jobs=("seconds", "size"), **counted)
     frame = frame.sort_values("seconds", ascending=False).reset_index()
     frame["share"] = frame["seconds"] / frame["seconds"].sum()
     total = duration(float(frame["seconds"].sum()))
@@ -147,18 +148,17 @@ def _stages(rows: pandas.DataFrame) -> Fold:
 
 
 def _signatures(tables: StudyTables) -> Fold | None:
-    rows = []
-    for name in TABLES:
-        for text in dict.fromkeys(tables.frame(name)["signature"]):
-            rows.append({"table": name, "signature": text})
+    rows = [(name, text) for name in TABLES for text in tables.frame(name)["signature"].unique()]
     if not rows:
         return None
-    frame = pandas.DataFrame(rows)
+    frame = pandas.DataFrame(rows, columns=["table", "signature"])
     label = "Signatures: everything that affects a table’s numbers"
     return Fold(label, tables=(Table("signatures", frame, ("table", "signature")),))
 
 
-def _overhead(path: Path) -> str:
+def _overhead(path: Path | None) -> str:
+    if path is None:
+        return ""
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         wall, cores, jobs = (float(values[key]) for key in ("wall_seconds", "cores", "job_seconds"))

@@ -29,21 +29,8 @@ TIMING = _VALUES["timing"]
 HEAD_SHARE = _VALUES["head_share"]
 RELATIONS = _VALUES["relations"]
 LANGUAGES = _VALUES["languages"]
-RELEVANCE = _VALUES["relevance"]
-ROLES = _VALUES["roles"]
-RARE = _VALUES["rare"]
 ENCODER_PRUNED = _VALUES["encoder_pruned"]
 SURVIVORS = _VALUES["survivors"]
 LAYOUTS = _VALUES["layouts"]
 BY_KIND = _VALUES["by_kind"]
 BY_LAYERS = _VALUES["by_layers"]
-
-SOURCES: dict[Any, str] = {}
-"""Where values come from, by their name or, of values by kind of task, by both."""
-
-for _paper in read_papers():
-    for _name, _source in _paper.sources.items():
-        if isinstance(_source, str):
-            SOURCES[_name] = _source
-        else:
-            SOURCES.update({(_name, kind): text for kind, text in _source.items()})

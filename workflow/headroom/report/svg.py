@@ -23,7 +23,6 @@ _HOOKS = {
 
 _XLINK = "{http://www.w3.org/1999/xlink}href"
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
-_ID = re.compile(r"""(\bid="|\bhref="#|url\(#)([^")]+)("|\))""")
 _TAG = re.compile(r"<[^<>]+>")
 _DECIMALS = re.compile(r"-?\d+\.\d{2,}")
 _COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
@@ -64,18 +63,6 @@ def themed(source: str) -> str:
     """Return clean SVG with every colour of the palette as a CSS variable of the page."""
     variables = {colour.light.lower(): f"var(--{colour.variable})" for colour in palette.ALL}
     return _in_tags(source, _COLOUR, lambda match: variables.get(match[0].lower(), match[0]))
-
-
-def with_suffix(source: str, suffix: str) -> str:
-    """Return SVG whose ids, and the references to them, end with a suffix.
-
-    So one page can have a panel and the same panel of another task.
-
-    Args:
-        source: Clean SVG.
-        suffix: Letters, digits, hyphens and underscores.
-    """
-    return _in_tags(source, _ID, lambda match: f"{match[1]}{match[2]}{suffix}{match[3]}")
 
 
 def plain(source: str) -> str:

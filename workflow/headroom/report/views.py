@@ -1,8 +1,14 @@
-"""The tasks of a study in one section: which have rows, what their panels are called, which are lacking."""
+"""The tasks of a study in one section: which have rows, their panels side by side, which are lacking."""
+
+from collections.abc import Callable
+
+import pandas
+from markupsafe import Markup
 
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import listing
 from headroom.report.prose import words
+from headroom.report.spec import Panel
 from headroom.report.tasks import heading, task_name
 
 
@@ -17,7 +23,30 @@ def label(study: StudyTables, task: str, what: str = "") -> str:
     return ": ".join(filter(None, [heading(task) if len(study.tasks) > 1 else "", what]))
 
 
+def lead(study: StudyTables) -> list[str]:
+    """Return the columns that tables begin with: the task in a study of several."""
+    return ["task"] if len(study.tasks) > 1 else []
+
+
 def lacking(study: StudyTables, views: dict[str, StudyTables]) -> tuple[str, ...]:
     """Return a remark that names the tasks that are not among these views; none if all are."""
     without = [task_name(task) for task in study.tasks if task not in views]
     return (words("shared", "lacking", tasks=listing(without)),) if without else ()
+
+
+def panels_of(
+    study: StudyTables,
+    frame: pandas.DataFrame,
+    draw: Callable[[str, pandas.DataFrame], Markup],
+    title: Callable[[pandas.DataFrame], str] = lambda _: "",
+) -> tuple[Panel, ...]:
+    """Return a panel per task of a frame.
+
+    Args:
+        study: The study.
+        frame: The rows of all tasks, with the column `task`.
+        draw: Draws a task from its rows.
+        title: What the label of a task's panel says of its rows in addition to the task.
+    """
+    tasks = ((str(task), own) for task, own in frame.groupby("task", sort=False))
+    return tuple(Panel(draw(task, own), label(study, task, title(own)), task=task) for task, own in tasks)

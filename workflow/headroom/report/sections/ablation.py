@@ -1,7 +1,6 @@
 """Single-head ablation: what the removal of each head alone does."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas
 from markupsafe import Markup
@@ -15,21 +14,12 @@ from headroom.report import palette, panels
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.keys import mark_sample
 from headroom.report.names import folded_runs, run_name
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import ABLATION
-from headroom.report.sections import retested, tests_compared
-from headroom.report.sections.effects import (
-    LOOKS,
-    effects,
-    in_percent,
-    main_effects,
-    panels_of,
-    paper_scale,
-    percent_label,
-    shared_limits,
-)
+from headroom.report.sections import retested
+from headroom.report.sections.effects import LOOKS, effects, in_percent, main_effects, paper_scale, percent_label
 from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.report.views import label, lacking, views_with
+from headroom.report.views import label, lacking, panels_of, views_with
 
 TITLE = "Removing one head"
 NEAR_SETS = ("choose", "check", "test")
@@ -50,13 +40,12 @@ def section(study: StudyTables) -> Section:
     main = {task: main_effects(view) for task, view in views.items()}
     frame = pandas.concat(rows.sort_values("delta") for rows in main.values())
     drawn = [panel for task, rows in main.items() for panel in _panels(rows, label(study, task))]
-    how = words("ablation", "figure")
-    figure = Figure("ablation", tuple(drawn), words("ablation", "alt"), how, KEY, frame, is_atlas=True)
+    figure = Figure("ablation", tuple(drawn), *texts("ablation"), KEY, frame, is_atlas=True)
     more = [panel for view in views.values() for panel in _more(study, view)]
     folds = [
         Fold("All heads, and the paper’s effects", _spread(study, main), (_table(frame),)),
         retested.fold(study, views),
-        tests_compared.fold(study, views),
+        retested.compared(study, views),
         Fold("Method", text=words("ablation", "method")),
     ]
     if more:
@@ -95,23 +84,18 @@ def _more(study: StudyTables, view: StudyTables) -> list[Panel]:
 
 def _spread(study: StudyTables, main: Mapping[str, pandas.DataFrame]) -> Figure:
     """Return the effects of all heads by kind, with mean and standard deviation of the paper's."""
-    frames = {task: pandas.concat([_ours(rows), _paper(task)]) for task, rows in main.items()}
-    limits = shared_limits(frames.values(), "delta", "low", "high")
+    frame = pandas.concat(part for task, rows in main.items() for part in (_ours(rows), _paper(task)))
+    limits = panels.shared_limits(frame, "delta", "low", "high")
 
-    def draw(task: str, frame: pandas.DataFrame) -> Markup:
-        kinds = in_order(main[task]["kind"], palette.KIND_NAMES)
-        own: dict[str, Any] = {
-            "name": f"ablation-spread-{task}",
-            "label": percent_label(task),
-            "limits": limits,
-            "rows": kinds,
-        }
-        return panels.dots(frame, LOOKS, row="kind", hue="by", value="delta", reference=0.0, **own)
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        rows, across = in_order(main[task]["kind"], palette.KIND_NAMES), ("delta", percent_label(task))
+        name = f"ablation-spread-{task}"
+        return panels.dots(own, LOOKS, name, across, row="kind", hue="by", rows=rows, reference=0.0, limits=limits)
 
     names = {"here": "one head", "paper": "paper: mean ± standard deviation"}
     key = tuple(panels.key(LOOKS[by], name, line=by == "paper") for by, name in names.items())
-    texts = words("ablation", "spread_alt"), words("ablation", "spread")
-    return Figure("ablation_effects", panels_of(study, frames, draw), *texts, key, pandas.concat(frames.values()))
+    drawn = panels_of(study, frame, draw)
+    return Figure("ablation_effects", drawn, *texts("ablation", "spread"), key, frame)
 
 
 def _ours(rows: pandas.DataFrame) -> pandas.DataFrame:

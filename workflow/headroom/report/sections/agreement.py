@@ -1,7 +1,5 @@
 """Agreement across domains: do the same heads matter on other text?"""
 
-from typing import Any
-
 import pandas
 from markupsafe import Markup
 
@@ -11,11 +9,11 @@ from headroom.core.formatting import MISSING, fixed
 from headroom.report import panels
 from headroom.report.keys import kind_keys
 from headroom.report.panels import Look
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import AGREEMENT
-from headroom.report.sections.effects import HERE, LOOKS, effects, in_percent, panels_of, percent_label
+from headroom.report.sections.effects import HERE, LOOKS, effects, in_percent, percent_label
 from headroom.report.spec import Figure, Fold, Section, Table
-from headroom.report.views import lacking, views_with
+from headroom.report.views import lacking, lead, panels_of, views_with
 
 TITLE = "Agreement across domains"
 SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
@@ -29,11 +27,11 @@ def section(study: StudyTables) -> Section:
     if not views:
         return Section("agreement", TITLE, missing=str(words("agreement", "missing")))
     rows = {task: agreements(view) for task, view in views.items()}
-    effects_of = {task: both for task, view in views.items() if len(both := on_both(view, rows[task]))}
+    both = pandas.concat(on_both(view, rows[task]) for task, view in views.items())
     frame = pandas.concat(rows.values())
     label = "Method and numbers, without the heads of the largest losses"
-    numbers = Fold(label, _dropped(study, rows), (_table(frame, study),), words("agreement", "method"))
-    figure = _scatter(study, effects_of) if effects_of else None
+    numbers = Fold(label, _dropped(study, frame), (_table(frame, study),), words("agreement", "method"))
+    figure = _scatter(study, both) if len(both) else None
     return Section("agreement", TITLE, figure, (numbers,), lacking(study, views))
 
 
@@ -72,44 +70,31 @@ def on_both(view: StudyTables, rows: pandas.DataFrame) -> pandas.DataFrame:
     return made[["task", "run", "kind", "layer", "head", "set_a", "first", "set_b", "second"]].dropna()
 
 
-def _scatter(study: StudyTables, frames: dict[str, pandas.DataFrame]) -> Figure:
+def _scatter(study: StudyTables, frame: pandas.DataFrame) -> Figure:
     """Return the effects of all heads on both sets."""
 
-    def draw(task: str, frame: pandas.DataFrame) -> Markup:
-        across, up = (percent_label(task, frame[name].iloc[0]) for name in ("set_a", "set_b"))
-        named = heads_of(frame.sort_values("first").head(NAMED))
-        own: dict[str, Any] = {
-            "x": "first",
-            "y": "second",
-            "x_label": across,
-            "y_label": up.removeprefix("change "),
-            "named": named,
-        }
-        return panels.scatter(frame, name=f"agreement-{task}", **own)
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        across, up = (percent_label(task, own[name].iloc[0]) for name in ("set_a", "set_b"))
+        axes = ("first", across), ("second", up.removeprefix("change "))
+        return panels.scatter(own, f"agreement-{task}", *axes, named=heads_of(own.sort_values("first").head(NAMED)))
 
-    frame = pandas.concat(frames.values())
-    texts = words("agreement", "alt"), words("agreement", "figure")
-    return Figure("agreement", panels_of(study, frames, draw), *texts, kind_keys(set(frame["kind"])), frame)
+    drawn, key = panels_of(study, frame, draw), kind_keys(set(frame["kind"]))
+    return Figure("agreement", drawn, *texts("agreement"), key, frame)
 
 
-def _dropped(study: StudyTables, rows: dict[str, pandas.DataFrame]) -> Figure:
+def _dropped(study: StudyTables, rows: pandas.DataFrame) -> Figure:
     """Return both correlations against the number of heads left out, and the paper's."""
-    frames = {task: _correlations(own) for task, own in rows.items()}
+    frame = pandas.concat(_correlations(own) for _, own in rows.groupby("task", sort=False))
     looks = {"pearson": HERE, "spearman": SPEARMAN, "paper": LOOKS["paper"]}
-    lowest = min(0.0, *(float(frame["low"].min()) for frame in frames.values()))
+    axes = ("dropped", "heads left out"), ("value", "correlation")
+    limits = min(0.0, frame["low"].min()), 1.02
 
-    def draw(task: str, frame: pandas.DataFrame) -> Markup:
-        own: dict[str, Any] = {
-            "name": f"agreement-dropped-{task}",
-            "x_label": "heads left out",
-            "y_label": "correlation",
-        }
-        return panels.lines(frame, looks, x="dropped", y="value", hue="statistic", limits=(lowest, 1.02), **own)
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.lines(own, looks, f"agreement-dropped-{task}", *axes, hue="statistic", limits=limits)
 
     names = ("Pearson", "Spearman", "Pearson, paper")
     key = tuple(panels.key(look, name) for look, name in zip(looks.values(), names, strict=True))
-    texts = words("agreement", "dropped_alt"), words("agreement", "dropped")
-    return Figure("agreement_dropped", panels_of(study, frames, draw), *texts, key, pandas.concat(frames.values()))
+    return Figure("agreement_dropped", panels_of(study, frame, draw), *texts("agreement", "dropped"), key, frame)
 
 
 def _correlations(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -124,6 +109,6 @@ def _correlations(rows: pandas.DataFrame) -> pandas.DataFrame:
 def _table(rows: pandas.DataFrame, study: StudyTables) -> Table:
     shown = rows[rows["kind"].eq("all") | rows["dropped"].eq(0)]
     shown = shown.rename(columns={"value": "agreement"}).drop(columns="first")
-    columns = [*["task"] * (len(study.tasks) > 1), "set_a", "set_b", "kind", "statistic", "dropped", "k"]
+    columns = [*lead(study), "set_a", "set_b", "kind", "statistic", "dropped", "k"]
     headings = {"set_a": "set", "set_b": "and", "dropped": "left out", "chance": "by chance"}
     return Table("agreement", shown, [*columns, "agreement ~", "chance", "paper"], headings, words("agreement", "note"))

@@ -1,6 +1,7 @@
-"""What is folded about arms: pruning, likeness of heads, their weights and updates, important heads, their number."""
+"""Arms side by side, and what is folded about them: pruning, likeness, weights, updates, important heads, number."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas
 from markupsafe import Markup
@@ -9,16 +10,17 @@ from headroom.claims import arm_numbers
 from headroom.claims.arm_numbers import SAME_SEED, BySeed
 from headroom.claims.head_counts import by_number
 from headroom.claims.metrics import metric_name
+from headroom.claims.paired import main_pair
 from headroom.claims.selection import last_arm_curves, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, arm_of
-from headroom.core.formatting import percent, plural
+from headroom.core.formatting import listing, percent, plural
 from headroom.report import palette, panels
 from headroom.report.names import points_on
-from headroom.report.panels import Look
-from headroom.report.prose import words
-from headroom.report.sections.comparison import Comparison, compared, numbers_table, shared_limits, together
-from headroom.report.spec import Figure, Fold, Panel, Table
+from headroom.report.panels import Look, arm_looks
+from headroom.report.prose import texts, words
+from headroom.report.spec import Figure, Fold, Key, Panel, Table
 from headroom.report.tasks import words_of
+from headroom.report.views import label, panels_of
 
 DRAWN = {
     "z_cka": ("outputs", "linear CKA"),
@@ -56,6 +58,92 @@ GRADIENTS = {
 STEP = {"particle_step": "displacement of the weights per epoch"}
 
 
+MOST_LINES = 5
+"""More lines than this cannot be distinguished in one panel."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A study and its tasks with several arms (`views`)."""
+
+    study: StudyTables
+    views: Sequence[StudyTables]
+
+    @property
+    def arms(self) -> list[str]:
+        """All arms of the study."""
+        return self.study.arm_names
+
+    @property
+    def lead(self) -> list[str]:
+        """The columns that tables begin with."""
+        return ["task"] if len(self.views) > 1 else []
+
+    @property
+    def looks(self) -> dict[str, Look]:
+        """The look of every arm."""
+        return arm_looks(self.arms)
+
+    def lines(self, view: StudyTables) -> dict[str, Look]:
+        """The looks of the arms of a task that have lines."""
+        return {arm: self.looks[arm] for arm in arms_with_lines(view)}
+
+    def key(self) -> tuple[Key, ...]:
+        """The key of the lines."""
+        drawn = {arm for view in self.views for arm in arms_with_lines(view)}
+        return tuple(panels.key(look, arm) for arm, look in self.looks.items() if arm in drawn)
+
+    def label(self, view: StudyTables, text: str = "") -> str:
+        """The label of a panel."""
+        return label(self.study, view.task, text)
+
+    def panels(
+        self,
+        frame: pandas.DataFrame,
+        draw: Callable[[StudyTables, pandas.DataFrame], Markup],
+        title: Callable[[pandas.DataFrame], str] = lambda _: "",
+    ) -> tuple[Panel, ...]:
+        """A panel per task with rows, as `panels_of` makes them."""
+        views = {view.task: view for view in self.views}
+        return panels_of(self.study, frame, lambda task, own: draw(views[task], own), title)
+
+    def how(self, name: str) -> str:
+        """How to read a figure of lines, and which arms have none."""
+        drawn = {key.name for key in self.key()}
+        return words("repulsion", name, others=listing(arm for arm in self.arms if arm not in drawn))
+
+
+def together(views: Iterable[StudyTables], frame: Callable[[StudyTables], pandas.DataFrame]) -> pandas.DataFrame:
+    """Return the rows of all tasks, with the column `task`; an empty frame if none has any."""
+    found = [own.assign(task=view.task) for view in views if len(own := frame(view))]
+    return pandas.concat(found, ignore_index=True) if found else pandas.DataFrame()
+
+
+def compared(view: StudyTables, values: Mapping[str, BySeed]) -> pandas.DataFrame:
+    """Return the rows of `compared_by_arm` of several quantities, with the columns `quantity` and `unit`."""
+    found = [
+        arm_numbers.compared_by_arm(view, own).assign(quantity=name, unit=points_on(view) if name == "score" else "")
+        for name, own in values.items()
+        if own
+    ]
+    return pandas.concat(found, ignore_index=True) if found else pandas.DataFrame()
+
+
+def numbers_table(name: str, frame: pandas.DataFrame, comparison: Comparison, note: str = "intervals") -> Table:
+    """Return the table of quantities by arm and their differences; the note is a text of the section."""
+    columns = [*comparison.lead, "quantity", "arm", "value ~", "other", "delta ~"]
+    headings = {"value": "mean", "other": "compared with", "delta": "difference"}
+    return Table(name, frame, columns, headings, words("repulsion", note))
+
+
+def arms_with_lines(tables: StudyTables) -> list[str]:
+    """Return the arms drawn as lines: the main repulsive arm and its baseline, then the others as they come."""
+    pair = main_pair(tables)
+    first = [pair.reference.name, pair.arm.name] if pair else []
+    chosen = [*first, *(arm for arm in tables.arm_names if arm not in first)][:MOST_LINES]
+    return [arm for arm in tables.arm_names if arm in chosen]
+
+
 def folds(comparison: Comparison) -> Iterator[Fold]:
     """Yield what is folded; nothing of experiments that were not run."""
     for make in (_pruning, _likeness, _weights, _overlaps, _heads):
@@ -70,18 +158,9 @@ def _pruning(comparison: Comparison) -> Fold | None:
     frame["arm"] = frame["run"].map(arm_of)
 
     def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
-        return panels.lines(
-            own,
-            comparison.lines(view),
-            name=f"arm-pruning-{view.task}",
-            x="share",
-            y="kept",
-            hue="arm",
-            x_label="heads removed (%)",
-            y_label=words_of(view.task).kept.replace("full model", "own full model"),
-            shares=True,
-            limits=shared_limits(frame["kept"]),
-        )
+        axes = panels.REMOVED, ("kept", words_of(view.task).kept.replace("full model", "own full model"))
+        name, looks = f"arm-pruning-{view.task}", comparison.lines(view)
+        return panels.lines(own, looks, name, *axes, hue="arm", limits=panels.shared_limits(frame, "kept"))
 
     made = comparison.panels(frame, draw, lambda own: f"{metric_name(own['metric'].iloc[0])} on {own['set'].iloc[0]}")
     rows = frame[["task", "run", "arm", "share", "kept"]]
@@ -149,20 +228,12 @@ def _by_epoch(
     made = []
     for view in comparison.views:
         for measure, title in titles.items():
-            own = frame[(frame["task"] == view.task) & (frame["measure"] == measure)]
+            own = rows_where(frame, task=view.task, measure=measure)
             if own.empty:
                 continue
-            drawing = panels.lines(
-                own,
-                comparison.lines(view),
-                name=f"{measure.replace('_', '-')}-{view.task}",
-                x="epoch",
-                y="value",
-                hue="arm",
-                x_label="epoch",
-                y_label=axes[measure],
-                limits=shared_limits(frame.loc[frame["measure"] == measure, "value"]),
-            )
+            limits = panels.shared_limits(rows_where(frame, measure=measure), "value")
+            place, up = f"{measure.replace('_', '-')}-{view.task}", ("value", axes[measure])
+            drawing = panels.lines(own, comparison.lines(view), place, panels.EPOCH, up, hue="arm", limits=limits)
             made.append(Panel(drawing, comparison.label(view, title), task=view.task))
     alt, how = words("repulsion", f"{text}_alt"), comparison.how(text)
     return Figure(name, tuple(made), alt, how, comparison.key(), frame)
@@ -173,32 +244,23 @@ def _overlaps(comparison: Comparison) -> Fold | None:
     frame = together(comparison.views, arm_numbers.overlaps)
     if frame.empty:
         return None
-    looks = {
-        pairs: Look(palette.INK, marker="o", is_hollow=pairs == SAME_SEED) for pairs in sorted(set(frame["pairs"]))
-    }
+    pairs = sorted(set(frame["pairs"]))
+    looks = {one: Look(palette.INK, marker="o", is_hollow=one == SAME_SEED) for one in pairs}
     share = frame["share"].min()
 
     def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
-        return panels.dots(
-            own,
-            looks,
-            name=f"overlaps-{view.task}",
-            row="arm",
-            hue="pairs",
-            label=f"share of the most important {percent(share)} in common",
-            reference=float(own["chance"].iloc[0]),
-            rows=[arm for arm in view.arm_names if arm in set(own["arm"])],
-            limits=(0, 1.04),
-        )
+        name, across = f"overlaps-{view.task}", ("value", f"share of the most important {percent(share)} in common")
+        rows, chance = [arm for arm in view.arm_names if arm in set(own["arm"])], float(own["chance"].iloc[0])
+        ends = (0.0, 1.04)
+        return panels.dots(own, looks, name, across, row="arm", hue="pairs", reference=chance, rows=rows, limits=ends)
 
     made = comparison.panels(frame[frame["share"] == share], draw)
-    key = tuple(panels.key(look, pairs, line=False) for pairs, look in looks.items())
-    alt, how = words("repulsion", "overlaps_alt"), words("repulsion", "overlaps")
+    key = tuple(panels.key(look, one, line=False) for one, look in looks.items())
     means = frame[~frame["single"]]
     columns = [*comparison.lead, "share", "arm", "pairs", "value", "number", "chance"]
     headings = {"share": "most important heads", "pairs": "two runs", "value": "in common", "number": "pairs"}
     table = Table("overlap-means", means.assign(share=100 * means["share"]), columns, headings)
-    figure = Figure("overlaps", made, alt, how, key, frame)
+    figure = Figure("overlaps", made, *texts("repulsion", "overlaps"), key, frame)
     return Fold("important heads that other seeds and arms share", figure, (table,))
 
 
@@ -211,11 +273,11 @@ def _heads(comparison: Comparison) -> Fold | None:
 
     def draw(view: StudyTables, own: pandas.DataFrame) -> Markup:
         rows = [plural(number, "head") for number in sorted(set(own["heads"]))]
-        name, label = f"head-counts-{view.task}", points_on(view)
-        return panels.dots(own, comparison.looks, name=name, row="of a site", hue="way", label=label, rows=rows)
+        name, across = f"head-counts-{view.task}", ("value", points_on(view))
+        return panels.dots(own, comparison.looks, name, across, row="of a site", hue="way", rows=rows)
 
     made = comparison.panels(frame, draw)
     key = tuple(panels.key(comparison.looks[way], way, line=False) for way in dict.fromkeys(frame["way"]))
-    alt, how = words("repulsion", "heads_alt"), words("repulsion", "heads")
     table = Table("head-counts", frame, [*comparison.lead, "way", "heads", "value ~"], {"way": "trained like"})
-    return Fold("models with fewer or more heads", Figure("head_counts", made, alt, how, key, frame), (table,))
+    figure = Figure("head_counts", made, *texts("repulsion", "heads"), key, frame)
+    return Fold("models with fewer or more heads", figure, (table,))

@@ -6,9 +6,9 @@ from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.core.heads import KINDS
 from headroom.report import palette, panels
-from headroom.report.prose import words
-from headroom.report.sections import curve_panels, curve_rows
-from headroom.report.sections.curve_rows import MAIN
+from headroom.report.prose import texts
+from headroom.report.sections import curves
+from headroom.report.sections.curves import MAIN
 from headroom.report.spec import Figure, Fold, Panel, Table
 from headroom.report.views import label
 
@@ -16,7 +16,7 @@ STEPS = (25, 50, 75, 100)
 NEAR = 7
 """Shares of a layer's heads (%) that are shown, and how near to one a step has to be."""
 
-_ANY_KIND = curve_panels.looks(palette.SOFT)
+_ANY_KIND = curves.looks(palette.SOFT)
 """The looks in the key: kinds have the same, each in its colour."""
 
 
@@ -25,22 +25,20 @@ def kinds(rows: pandas.DataFrame) -> Fold | None:
     own = rows[rows["scope"].isin(KINDS) & (rows["task"].map(kind_of) == "translation")]
     if own.empty:
         return None
-    drawn, made, limits = [], [], curve_panels.limits(own)
-    frame = pandas.concat([own, *(curve_rows.paper_kind_rows(kind) for kind in own["scope"].unique())])
+    drawn, made, limits = [], [], curves.limits(own)
+    frame = pandas.concat([own, *(curves.paper_kind_rows(kind) for kind in own["scope"].unique())])
     for kind in (kind for kind in KINDS if kind in set(own["scope"])):
-        shown, looks = rows_where(frame, scope=kind), curve_panels.looks(palette.KIND_COLOURS[kind])
-        task = str(shown["task"].iloc[0])
-        panel = curve_panels.panel(shown, looks, name=f"curves-{kind}", task=task, limits=limits)
-        title = f"{kind} {palette.KIND_NAMES[kind]}"
-        drawn.append(Panel(panel, title, task=task))
-        wide = curve_rows.by_step(rows_where(own, scope=kind, line=MAIN)).rename(columns={MAIN: "kept"})
-        theirs = curve_rows.paper_kind_rows(kind)["kept"]
-        made.append(wide.assign(kind=kind, paper=curve_rows.at_tenths(list(theirs), list(wide["share"]))))
+        shown, looks = rows_where(frame, scope=kind), curves.looks(palette.KIND_COLOURS[kind])
+        panel = curves.panel(shown, looks, f"curves-{kind}", limits)
+        drawn.append(Panel(panel, f"{kind} {palette.KIND_NAMES[kind]}", task=shown["task"].iloc[0]))
+        wide = curves.by_step(rows_where(own, scope=kind, line=MAIN)).rename(columns={MAIN: "kept"})
+        theirs = curves.paper_kind_rows(kind)["kept"]
+        made.append(wide.assign(kind=kind, paper=curves.at_tenths(list(theirs), list(wide["share"]))))
     headings = {"paper": "paper (% of the full model)"}
     columns = ["kind", "share", "kept", "paper"]
     table = Table("curves-by-kind", pandas.concat(made), columns, headings, decimals=1)
-    how, alt = words("pruning", "kinds"), words("pruning", "kinds_alt")
-    figure = Figure("curves_by_kind", tuple(drawn), alt, how, curve_panels.keys(_ANY_KIND, frame), frame)
+    keys = curves.keys(_ANY_KIND, frame)
+    figure = Figure("curves_by_kind", tuple(drawn), *texts("pruning", "kinds"), keys, frame)
     return Fold("each kind of attention alone", figure, (table,))
 
 
@@ -55,11 +53,10 @@ def layers(rows: pandas.DataFrame, study: StudyTables) -> Fold | None:
         task, kind = map(str, place)
         values = part.pivot_table(index="scope", columns="step", values="lost", sort=False)
         colour = palette.KIND_COLOURS[kind]
-        panel = panels.matrix(
-            values, name=f"layers-{task}-{kind}", colour=colour, negative=colour, limit=100.0, decimals=0
-        )
+        name = f"layers-{task}-{kind}"
+        panel = panels.matrix(values, name=name, colour=colour, negative=colour, limit=100.0, decimals=0)
         drawn.append(Panel(panel, label(study, task, palette.KIND_NAMES[kind]), task=task))
     if not drawn:
         return None
-    how, alt = words("pruning", "layers"), words("pruning", "layers_alt")
-    return Fold("each layer alone", Figure("curves_by_layer", tuple(drawn), alt, how, frame=own))
+    figure = Figure("curves_by_layer", tuple(drawn), *texts("pruning", "layers"), frame=own)
+    return Fold("each layer alone", figure)

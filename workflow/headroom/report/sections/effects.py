@@ -1,9 +1,6 @@
 """Effects of removing heads: rows of the run that is shown first, and shares of the full model's score."""
 
-from collections.abc import Callable, Iterable, Mapping
-
 import pandas
-from markupsafe import Markup
 
 from headroom.claims.chance import with_scale
 from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
@@ -11,9 +8,7 @@ from headroom.claims.study_tables import StudyTables, TaskKind
 from headroom.report import palette
 from headroom.report.panels import Look
 from headroom.report.published import CURVES
-from headroom.report.spec import Panel
 from headroom.report.tasks import words_of
-from headroom.report.views import label
 
 HERE = Look(palette.arm_colour("", []), marker="o")
 LOOKS = {"here": HERE, "paper": Look(palette.INK, marker="D")}
@@ -48,18 +43,3 @@ def paper_scale(kind: TaskKind) -> float:
     """Return the score of the first paper's full model; of its classifier, less that without any head."""
     curve = CURVES[kind]["gradient"]
     return curve[0] - (curve[-1] if kind == "classification" else 0.0)
-
-
-def shared_limits(frames: Iterable[pandas.DataFrame], *columns: str) -> tuple[float, float]:
-    """Return the ends of an axis on which the numbers of all frames, and 0, have room; columns may be missing."""
-    values = pandas.concat([frame[name] for frame in frames for name in columns if name in frame]).dropna()
-    low, high = min(0.0, values.min()), max(0.0, values.max())
-    margin = 0.05 * (high - low) or 1.0
-    return low - margin, high + margin
-
-
-def panels_of(
-    study: StudyTables, frames: Mapping[str, pandas.DataFrame], draw: Callable[[str, pandas.DataFrame], Markup]
-) -> tuple[Panel, ...]:
-    """Return a panel per task: what `draw` makes of the task and its rows."""
-    return tuple(Panel(draw(task, frame), label(study, task), task=task) for task, frame in frames.items())

@@ -15,13 +15,15 @@ from headroom.report import palette, panels
 from headroom.report.names import METHOD_NAMES, SCOPES, run_name
 from headroom.report.palette import Colour
 from headroom.report.panels import Look
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import ENCODER_PRUNED, LAYOUTS
 from headroom.report.sections import retention, survivors
 from headroom.report.spec import Figure, Fold, Panel, Section, Table
 from headroom.report.tasks import heading, words_of
+from headroom.report.views import label, lead
 
 TITLE = "Learned gates"
+KEPT = "share", "heads kept (%)"
 
 UNTRAINED, PAPER, PAPER_SCRATCH = "best by gradient, not trained further", "paper, WMT", "paper, WMT, from scratch"
 
@@ -31,15 +33,14 @@ def section(study: StudyTables) -> Section:
     views = [view for task in study.tasks if _source(view := study.of_task(task)) is not None]
     if not views:
         return Section("gates", TITLE, missing=str(words("gates", "missing")))
-    several = len(study.tasks) > 1
     found = [view for view in views if not hard(view.pruned_models).empty]
-    figure = _scores(found, several=several) if found else None
+    figure = _scores(found, study) if found else None
     folds = [Fold("Method and controls", text=words("gates", "method"))]
     if found:
-        folds.append(Fold("All models with fewer heads in numbers", tables=(_table(found, several=several),)))
+        folds.append(Fold("All models with fewer heads in numbers", tables=(_table(found, study),)))
     runs = [(view, shown_run(view)) for view in views]
-    folds += [*survivors.folds(runs, several=several), *retention.folds(runs, several=several)]
-    remarks = [f"{heading(view.task)}: {text}" if several else text for view in views for text in warnings(view)]
+    folds += [*survivors.folds(runs, study), *retention.folds(runs, study)]
+    remarks = [label(study, view.task, text) for view in views for text in warnings(view)]
     return Section("gates", TITLE, figure, tuple(folds), tuple(remarks))
 
 
@@ -53,7 +54,7 @@ def shown_run(view: StudyTables) -> str:
     return "" if source is None else main_run(source, view)
 
 
-def _scores(views: list[StudyTables], *, several: bool) -> Figure:
+def _scores(views: list[StudyTables], study: StudyTables) -> Figure:
     """Return the score by heads kept, a panel per task and scope, with controls and the paper."""
     frame = pandas.concat([_models(view) for view in views], ignore_index=True)
     trained = frame[frame["method"] != UNTRAINED]
@@ -64,30 +65,15 @@ def _scores(views: list[StudyTables], *, several: bool) -> Figure:
         looks = looks_of(palette.arm_colour(arm_of(shown_run(view)), view.arm_names))
         for scope in [scope for scope in SCOPES if scope in set(rows_where(trained, task=view.task)["scope"])]:
             rows = rows_where(frame, task=view.task, scope=scope)
-            drawing = panels.lines(
-                rows,
-                looks,
-                name=f"gates-{view.task}-{scope}",
-                x="share",
-                y="score",
-                hue="method",
-                x_label="heads kept (%)",
-                y_label=words_of(view.task).kept,
-                reference=100.0,
-                shares=True,
-                limits=limits,
-                height=262,
-            )
-            label = f"{heading(view.task)}, {SCOPES[scope]}" if several else SCOPES[scope].capitalize()
-            made.append(Panel(drawing, label, task=view.task))
-    key = [
-        panels.key(look, METHOD_NAMES.get(method, method))
-        for method, look in reversed(looks.items())
-        if method in present
-    ]
+            name, axes = f"gates-{view.task}-{scope}", (KEPT, ("score", words_of(view.task).kept))
+            drawing = panels.lines(rows, looks, name, *axes, hue="method", reference=100.0, limits=limits, height=262)
+            several = len(study.tasks) > 1
+            title = f"{heading(view.task)}, {SCOPES[scope]}" if several else SCOPES[scope].capitalize()
+            made.append(Panel(drawing, title, task=view.task))
+    drawn = [(look, method) for method, look in reversed(looks.items()) if method in present]
+    key = [panels.key(look, METHOD_NAMES.get(method, method)) for look, method in drawn]
     key.append(panels.key(Look(palette.INK, "dashed"), "trained model"))
-    alt, how = words("gates", "alt"), words("gates", "figure")
-    return Figure("gates", tuple(made), alt, how, tuple(key), frame)
+    return Figure("gates", tuple(made), *texts("gates"), tuple(key), frame)
 
 
 def looks_of(colour: Colour) -> dict[str, Look]:
@@ -142,45 +128,33 @@ def _paper() -> pandas.DataFrame:
     return frame.assign(run="paper", share=100 * frame["share"], score=100 * frame["score"])
 
 
-def _table(views: list[StudyTables], *, several: bool) -> Table:
-    found = []
-    for view in views:
-        rows, both = hard(view.pruned_models), hard_and_soft(view.pruned_models)
-        apart = dict(zip(zip(both["run"], both["scope"], both["setting"]), both["apart"], strict=True))
-        found.append(
-            rows.assign(
-                task=view.task,
-                method=rows["method"].map(lambda name: METHOD_NAMES.get(name, name)),
-                scope=rows["scope"].map(SCOPES),
-                layout=[_layout(view, row) for _, row in rows.iterrows()],
-                hard_less_soft=[
-                    apart.get((row["run"], row["scope"], row["setting"]), math.nan)
-                    if row["method"] == HARD_CONCRETE
-                    else math.nan
-                    for _, row in rows.iterrows()
-                ],
-            )
-        )
-    frame = pandas.concat(found, ignore_index=True)
+def _table(views: list[StudyTables], study: StudyTables) -> Table:
+    frame = pandas.concat([_numbers(view) for view in views], ignore_index=True)
     order = {run: place for place, run in enumerate(run for view in views for run in view.runs)}
     frame = frame.sort_values("run", key=lambda runs: runs.map(order), kind="stable")
-    columns = ["task"] * several + ["run", "scope", "method", "setting", "layout", "metric", "value", "delta ~", "p"]
+    columns = [*lead(study), "run", "scope", "method", "setting", "layout", "metric", "value", "delta ~", "p"]
     columns += ["undecided", "hard_less_soft", "start"]
-    headings = {
-        "method": "heads chosen by",
-        "setting": "λ or K",
-        "layout": "heads kept",
-        "undecided": "undecided gates",
-    }
+    headings = {"method": "heads chosen by", "setting": "λ or K", "layout": "heads kept"}
+    headings |= {"undecided": "undecided gates"}
     return Table("pruned", frame, columns, headings, words("gates", "table"))
+
+
+def _numbers(view: StudyTables) -> pandas.DataFrame:
+    """Return the models of one task in words, with what hard gates score less than soft ones."""
+    rows, keys = hard(view.pruned_models), ["run", "scope", "setting"]
+    apart = hard_and_soft(view.pruned_models).set_index(keys)["apart"]
+    less = rows.join(apart, on=keys)["apart"].where(rows["method"] == HARD_CONCRETE)
+    layouts = [_layout(view, row) for _, row in rows.iterrows()]
+    methods = rows["method"].map(lambda name: METHOD_NAMES.get(name, name))
+    return rows.assign(
+        task=view.task, method=methods, scope=rows["scope"].map(SCOPES), layout=layouts, hard_less_soft=less
+    )
 
 
 def _layout(view: StudyTables, row: pandas.Series) -> str:
     """Return how many heads a model keeps: of its scope, and by kind where all kinds were gated."""
-    heads = heads_of(
-        rows_where(view.gates, run=row["run"], scope=row["scope"]).drop_duplicates(["kind", "layer", "head"])
-    )
-    by_kind = layout(row, heads)
+    gates = rows_where(view.gates, run=row["run"], scope=row["scope"])
+    by_kind = layout(row, heads_of(gates.drop_duplicates(["kind", "layer", "head"])))
     parts = [f"{kept} {kind}" for kind, (kept, _) in by_kind.items()] if len(by_kind) > 1 else []
     return f"{row['kept']:.0f} of {row['heads']:.0f}" + (f" ({' + '.join(parts)})" if parts else "")
 

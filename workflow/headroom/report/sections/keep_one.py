@@ -1,7 +1,6 @@
 """One head per site: every site in turn keeps only its best head, chosen on the same or on other data."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas
 from markupsafe import Markup
@@ -15,11 +14,11 @@ from headroom.core.formatting import MINUS, MISSING
 from headroom.core.heads import KINDS
 from headroom.report import panels
 from headroom.report.keys import mark_sample
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES
-from headroom.report.sections.effects import LOOKS, in_percent, panels_of, paper_scale, percent_label, shared_limits
+from headroom.report.sections.effects import LOOKS, in_percent, paper_scale, percent_label
 from headroom.report.spec import Figure, Fold, Key, Section, Table
-from headroom.report.views import lacking, views_with
+from headroom.report.views import lacking, lead, panels_of, views_with
 
 TITLE = "Keeping one head per site"
 OTHER = "choose"
@@ -59,24 +58,20 @@ def sites(view: StudyTables, chosen_on: str) -> pandas.DataFrame:
 
 
 def _figure(study: StudyTables, main: dict[str, pandas.DataFrame]) -> Figure:
-    frames = {task: _beside_paper(rows, task) for task, rows in main.items()}
-    limits = shared_limits(frames.values(), "delta", "low", "high")
+    frame = pandas.concat(_beside_paper(rows, task) for task, rows in main.items())
+    limits = panels.shared_limits(frame, "delta", "low", "high")
 
-    def draw(task: str, frame: pandas.DataFrame) -> Markup:
-        own: dict[str, Any] = {
-            "name": f"keep-one-{task}",
-            "label": percent_label(task, main[task]["set"].iloc[0]),
-            "limits": limits,
-        }
-        return panels.dots(frame, LOOKS, row="site", hue="by", value="delta", hollow="hollow", reference=0.0, **own)
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        name, across = f"keep-one-{task}", ("delta", percent_label(task, main[task]["set"].iloc[0]))
+        marks = {"row": "site", "hue": "by", "hollow": "hollow"}
+        return panels.dots(own, LOOKS, name, across, **marks, reference=0.0, limits=limits)
 
     key = (
         panels.key(LOOKS["here"], "here, 95 % interval"),
         panels.key(LOOKS["paper"], "paper", line=False),
         Key(mark_sample("ring"), "not significant"),
     )
-    texts = words("keep_one", "alt"), words("keep_one", "figure")
-    return Figure("keep_one", panels_of(study, frames, draw), *texts, key, pandas.concat(frames.values()))
+    return Figure("keep_one", panels_of(study, frame, draw), *texts("keep_one"), key, frame)
 
 
 def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:
@@ -85,16 +80,11 @@ def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:
     ours = in_percent(rows)[shown].assign(by="here", hollow=~(rows["p_holm"] < LEVEL))
     size = 100 / paper_scale(kind_of(task))
     theirs = [
-        {
-            "kind": kind,
-            "layer": layer,
-            "delta": size * float(text.strip("*").replace(MINUS, "-")),
-            "hollow": text[-1] != "*",
-        }
+        (kind, layer, size * float(text.strip("*").replace(MINUS, "-")), text[-1] != "*")
         for kind in set(rows["kind"])
         for layer, text in enumerate(KEEP_ONE_OTHER[kind_of(task)].get(kind, ()), start=1)
     ]
-    paper = pandas.DataFrame(theirs).assign(task=task, by="paper")
+    paper = pandas.DataFrame(theirs, columns=["kind", "layer", "delta", "hollow"]).assign(task=task, by="paper")
     paper = paper.assign(site=paper["kind"] + paper["layer"].map(str))
     order = {kind: place for place, kind in enumerate(KINDS)}
     both = pandas.concat([ours, paper]).sort_values(["kind", "layer"], key=lambda own: own.map(order).fillna(own))
@@ -107,7 +97,7 @@ def _table(rows: pandas.DataFrame, data: str, values: Values, paper: str, study:
     written = [
         own[layer - 1] if layer <= len(own) else MISSING for own, layer in zip(theirs, rows["layer"], strict=True)
     ]
-    columns = ["task"] * (len(study.tasks) > 1) + ["run"] * (rows["run"].nunique() > len(study.tasks))
+    columns = lead(study) + ["run"] * (rows["run"].nunique() > len(study.tasks))
     columns += ["site", "metric", "head", "delta ~", "p", "p_holm", "paper"]
     note = words("keep_one", "note", level=f"{SCREENING:g}")
     headings = {"head": f"best head on {data} data", "paper": f"paper, {paper}"}

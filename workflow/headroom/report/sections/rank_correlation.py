@@ -7,9 +7,9 @@ from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import KINDS
 from headroom.report import palette, panels
 from headroom.report.names import folded_runs, run_name
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.spec import Figure, Fold, Panel, Section, Table
-from headroom.report.views import label, lacking, views_with
+from headroom.report.views import label, lacking, lead, views_with
 
 TITLE = "Do the criteria agree?"
 
@@ -33,7 +33,7 @@ def section(study: StudyTables) -> Section:
     views = views_with(study, "rank_correlation")
     if not views:
         return Section("rank_correlation", TITLE, missing=str(words("rank_correlation", "missing")))
-    lead, more, rows = list[Panel](), list[Panel](), list[pandas.DataFrame]()
+    first, more, rows = list[Panel](), list[Panel](), list[pandas.DataFrame]()
     for task, view in views.items():
         every = _pairs(view)
         run = main_run(every, view)
@@ -41,15 +41,23 @@ def section(study: StudyTables) -> Section:
         others = [other for other in view.runs if other != run and other in set(every["run"])]
         for place, scope in enumerate(_scopes(rows[-1])):
             title = "" if scope == "all" else f"{scope} {palette.KIND_NAMES[scope]}"
-            (more if place else lead).append(_panel(rows[-1], scope, label(study, task, title)))
+            (more if place else first).append(_panel(rows[-1], scope, label(study, task, title)))
         for other in folded_runs(others):
             more.append(_panel(rows_where(every, run=other), _scopes(rows[-1])[0], label(study, task, run_name(other))))
     frame = pandas.concat(rows)
-    alt, how = words("rank_correlation", "alt"), words("rank_correlation", "figure")
     folds = [Fold("All correlations, with ceilings", tables=(_table(frame, study),))]
-    folds += [Fold("By kind of attention, and other runs", Figure("criteria_more", tuple(more), alt))] if more else []
+    folds += (
+        [
+            Fold(
+                "By kind of attention, and other runs",
+                Figure("criteria_more", tuple(more), words("rank_correlation", "alt")),
+            )
+        ]
+        if more
+        else []
+    )
     folds.append(Fold("Method", text=words("rank_correlation", "method")))
-    figure = Figure("criteria", tuple(lead), alt, how, frame=frame)
+    figure = Figure("criteria", tuple(first), *texts("rank_correlation"), frame=frame)
     return Section("rank_correlation", TITLE, figure, tuple(folds), lacking(study, views))
 
 
@@ -93,6 +101,6 @@ def name_of(criterion: str) -> str:
 def _table(frame: pandas.DataFrame, study: StudyTables) -> Table:
     named = frame.assign(first=frame["first"].map(name_of), second=frame["second"].map(name_of))
     named = named.rename(columns={"value": "spearman"})
-    columns = [*["task"] * (len(study.tasks) > 1), "scope", "first", "second", "spearman ~", "ceiling", "heads"]
+    columns = [*lead(study), "scope", "first", "second", "spearman ~", "ceiling", "heads"]
     headings = {"scope": "heads of", "first": "criterion", "second": "with", "spearman": "Spearman"}
     return Table("criteria", named, columns, headings)

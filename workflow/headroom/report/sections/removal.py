@@ -1,6 +1,7 @@
 """Real removal: what heads take of the parameters, and the checks that sliced models compute what masked ones do."""
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.removal import parameter_shares
 from headroom.claims.selection import last_epochs, main_run, rows_where
@@ -8,10 +9,10 @@ from headroom.claims.study_tables import StudyTables, arm_of, kind_of
 from headroom.core.formatting import plural
 from headroom.report import palette, panels
 from headroom.report.panels import Look
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import HEAD_SHARE
-from headroom.report.spec import Figure, Fold, Panel, Section, Table
-from headroom.report.views import label, lacking, views_with
+from headroom.report.spec import Figure, Fold, Section, Table
+from headroom.report.views import lacking, panels_of, views_with
 
 TITLE = "Removing heads for real"
 ATTENTION = "attention / model"
@@ -57,14 +58,13 @@ def _figure(sliced: pandas.DataFrame, sites: pandas.DataFrame, study: StudyTable
     rows = pandas.concat(_shares(str(task), own, sites) for task, own in sliced.groupby("task", sort=False))
     colour = palette.arm_colour(arm_of(sliced["run"].iloc[0]), study.arm_names)
     looks = {HERE: Look(colour, "", "o"), PAPER: Look(palette.INK, "", "D")}
-    drawn, limits = [], (0.0, 1.08 * rows["value"].max())
-    for task, own in rows.groupby("task", sort=False):
-        panel = panels.dots(
-            own, looks, name=f"removal-{task}", row="share", hue="source", label="parameters (%)", limits=limits
-        )
-        drawn.append(Panel(panel, label(study, str(task)), task=str(task)))
+    across, limits = ("value", "parameters (%)"), (0.0, 1.08 * rows["value"].max())
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.dots(own, looks, f"removal-{task}", across, row="share", hue="source", limits=limits)
+
     keys = tuple(panels.key(look, name, line=False) for name, look in looks.items())
-    return Figure("removal", tuple(drawn), words("removal", "alt"), words("removal", "figure"), keys, rows)
+    return Figure("removal", panels_of(study, rows, draw), *texts("removal"), keys, rows)
 
 
 def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pandas.DataFrame:

@@ -10,9 +10,9 @@ from headroom.claims.study_tables import StudyTables, seed_of
 from headroom.methods.arm_quantities import curve_area, removable_share
 from headroom.report import palette, panels
 from headroom.report.names import method_words
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.sections import arms
-from headroom.report.sections.comparison import Comparison, compared, numbers_table, shared_limits, together
+from headroom.report.sections.arms import Comparison, compared, numbers_table, together
 from headroom.report.spec import Figure, Fold, Panel, Section, Table
 
 TITLE = "Heads that repel each other"
@@ -28,7 +28,7 @@ AXES = {ALIKE: "difference in linear CKA", AREA: "difference in % of the full sc
 def section(study: StudyTables) -> Section:
     """Return the section that compares the arms of every task that has several."""
     views = [view for view in map(study.of_task, study.tasks) if len(view.arm_names) > 1]
-    comparison = Comparison(views, study.arm_names, named=len(study.tasks) > 1)
+    comparison = Comparison(study, views)
     numbers, folded = together(views, _quantities), tuple(arms.folds(comparison))
     if numbers.empty and not folded:
         return Section("repulsion", TITLE, missing=words("repulsion", "missing"))
@@ -66,26 +66,18 @@ def _figure(frame: pandas.DataFrame, comparison: Comparison) -> Figure | None:
         own = drawn[drawn["task"] == view.task]
         for quantity, rows in own.groupby("quantity", sort=False):
             axis = rows["axis"].iloc[0]
-            picture = panels.dots(
-                rows,
-                comparison.looks,
-                name=f"repulsion-{str(quantity).split()[0]}-{view.task}",
-                row="arm",
-                hue="arm",
-                label=axis,
-                value="delta",
-                hollow="open",
-                reference=0,
-                rows=[arm for arm in view.arm_names if arm in set(own["arm"])],
-                limits=shared_limits(drawn.loc[drawn["axis"] == axis, ["delta", "low", "high"]].stack()),
-            )
+            name, across = f"repulsion-{str(quantity).split()[0]}-{view.task}", ("delta", axis)
+            shown = [arm for arm in view.arm_names if arm in set(own["arm"])]
+            limits = panels.shared_limits(rows_where(drawn, axis=axis), "delta", "low", "high")
+            marks = {"row": "arm", "hue": "arm", "hollow": "open"}
+            picture = panels.dots(rows, comparison.looks, name, across, **marks, reference=0, rows=shown, limits=limits)
             made.append(Panel(picture, comparison.label(view, str(quantity)), task=view.task))
     key = (
         panels.key(panels.Look(palette.INK, marker="o"), "interval without 0", line=False),
         panels.key(panels.Look(palette.INK, marker="o", is_hollow=True), "interval with 0, or none", line=False),
     )
-    alt, how = words("repulsion", "alt"), words("repulsion", "figure")
-    return Figure("repulsion", tuple(made), alt, how, key, frame.drop(columns=["open", "axis"])) if made else None
+    frame = frame.drop(columns=["open", "axis"])
+    return Figure("repulsion", tuple(made), *texts("repulsion"), key, frame) if made else None
 
 
 def _arms_table(comparison: Comparison) -> Table:

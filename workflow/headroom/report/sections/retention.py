@@ -1,6 +1,7 @@
 """Which heads, kinds and layers stay under learned gates (the second paper's figures 9 and 10)."""
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.gating import EXACT, HARD_CONCRETE, survival
 from headroom.claims.roles import main_roles
@@ -12,11 +13,11 @@ from headroom.report import palette, panels
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.keys import mark_sample
 from headroom.report.panels import Look
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import BY_KIND, BY_LAYERS
 from headroom.report.role_names import letters
 from headroom.report.spec import Figure, Fold, Key, Panel, Table
-from headroom.report.tasks import heading
+from headroom.report.views import label, panels_of
 
 PAIRS_FROM = 6
 """From so many layers on, layers are shown in pairs, as in the paper."""
@@ -24,24 +25,23 @@ PAIRS_FROM = 6
 PAPER = "paper, WMT"
 
 
-def folds(runs: list[tuple[StudyTables, str]], *, several: bool) -> list[Fold]:
+def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]:
     """Return how often each head stays, and which kinds and layers keep theirs; nothing without a sweep on all kinds.
 
     Args:
         runs: The tables of every task, and the run whose gates are shown.
-        several: Whether the study has several tasks.
+        study: The tables of all tasks.
     """
     swept = [(view, run, rows) for view, run in runs if len(rows := _sweep(view, run))]
     if not swept:
         return []
-    frames = [_groups(rows).assign(task=view.task) for view, _, rows in swept]
-    by_kind = [frame for frame in frames if len(set(KINDS) & set(frame["group"])) > 1]
-    figure = _by_kind(by_kind, several=several) if by_kind else None
-    table = _table(pandas.concat([*frames, *([_paper()] if by_kind else [])], ignore_index=True))
-    alt, how = words("gates", "survival_alt"), words("gates", "survival")
+    frame = pandas.concat([_groups(rows).assign(task=view.task) for view, _, rows in swept], ignore_index=True)
+    by_kind = frame[frame["group"].isin(KINDS)]
+    figure = _by_kind(by_kind, study) if len(by_kind) else None
+    table = _table(pandas.concat([frame, *([_paper()] if len(by_kind) else [])], ignore_index=True))
     key = (Key(mark_sample("square"), "share of settings at which the head stays"),)
-    atlases = tuple(panel for view, run, rows in swept for panel in _atlases(view, run, rows, several=several))
-    atlas = Figure("gate_survival", atlases, alt, how, key, is_atlas=True)
+    atlases = tuple(panel for view, run, rows in swept for panel in _atlases(view, run, rows, study))
+    atlas = Figure("gate_survival", atlases, *texts("gates", "survival"), key, is_atlas=True)
     return [Fold("How often each head stays", atlas), Fold("Heads kept by kind and layer", figure, (table,))]
 
 
@@ -94,35 +94,22 @@ def _paper() -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-def _by_kind(frames: list[pandas.DataFrame], *, several: bool) -> Figure:
+def _by_kind(frame: pandas.DataFrame, study: StudyTables) -> Figure:
     """Return the share of each kind that is left, ours in the colour of the kind, the paper's in ink."""
     theirs = _paper().query("group in @KINDS")
     theirs = theirs.assign(hue=f"{PAPER}: " + theirs["group"])
-    made, looks = [], dict[str, Look]()
+    looks, axes = dict[str, Look](), (("removed", "heads removed (%)"), ("kept", "heads of the kind kept (%)"))
     for name, colours in ((f"{PAPER}: ", dict.fromkeys(KINDS, palette.INK)), ("", palette.KIND_COLOURS)):
         dashes = zip(KINDS, ("", "dashed", "dotted"), strict=True)
         looks |= {name + kind: Look(colours[kind], dash, palette.KIND_MARKERS[kind]) for kind, dash in dashes}
-    for frame in frames:
-        task = frame["task"].iloc[0]
-        drawing = panels.lines(
-            pandas.concat([frame[frame["group"].isin(KINDS)].assign(hue=frame["group"]), theirs]),
-            looks,
-            name=f"retention-{task}",
-            x="removed",
-            y="kept",
-            hue="hue",
-            units="task",
-            x_label="heads removed (%)",
-            y_label="heads of the kind kept (%)",
-            shares=True,
-            limits=(-3, 103),
-            height=262,
-        )
-        made.append(Panel(drawing, heading(task) if several else "", task=task))
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        rows, name = pandas.concat([own.assign(hue=own["group"]), theirs]), f"retention-{task}"
+        return panels.lines(rows, looks, name, *axes, hue="hue", units="task", limits=(-3, 103), height=262)
+
     ours_first = sorted(looks, key=lambda hue: hue.startswith(PAPER))
     key = [panels.key(looks[hue], palette.KIND_NAMES.get(hue, hue)) for hue in ours_first]
-    alt, how = words("gates", "retention_alt"), words("gates", "retention")
-    return Figure("retention", tuple(made), alt, how, tuple(key))
+    return Figure("retention", panels_of(study, frame, draw), *texts("gates", "retention"), tuple(key))
 
 
 def _table(frame: pandas.DataFrame) -> Table:
@@ -134,12 +121,12 @@ def _table(frame: pandas.DataFrame) -> Table:
     return Table("retention", wide, columns, {"task": "models", "setting": "λ or K"}, words("gates", "retention_table"))
 
 
-def _atlases(view: StudyTables, run: str, rows: pandas.DataFrame, *, several: bool) -> list[Panel]:
+def _atlases(view: StudyTables, run: str, rows: pandas.DataFrame, study: StudyTables) -> list[Panel]:
     stays = survival(rows).reset_index()
     targets = main_roles(view, run)
     marks = {
         head: Mark(share, percent(share), letters=letters(targets.get(head, [])))
         for head, share in zip(heads_of(stays), stays["kept"], strict=True)
     }
-    labels = [heading(view.task) if several else "", "\u00a0", "\u00a0"]
-    return [Panel(one, label, task=view.task) for label, one in zip(labels, draw_atlases(marks), strict=False)]
+    labels = [label(study, view.task), "\u00a0", "\u00a0"]
+    return [Panel(one, title, task=view.task) for title, one in zip(labels, draw_atlases(marks), strict=False)]

@@ -31,11 +31,11 @@ from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.keys import mark_sample
 from headroom.report.names import folded_runs, run_name
 from headroom.report.panels import Look
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import LANGUAGES, RELATIONS
 from headroom.report.role_names import letter_keys, letters, target_name, target_words
 from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.report.tasks import heading
+from headroom.report.views import label, lead, panels_of
 
 TITLE = "What heads do"
 
@@ -50,36 +50,33 @@ LOOKS = {
 def section(study: StudyTables) -> Section:
     """Return the section about roles."""
     views = {task: (view, run) for task in study.tasks if (run := main_run(view := study.of_task(task)))}
-    maps = [page for task in study.tasks for page in attention_map.pages(study.of_task(task), several=_several(study))]
+    several = len(study.tasks) > 1
+    maps = [page for task in study.tasks for page in attention_map.pages(study.of_task(task), several=several)]
     if not views and not maps:
         return Section("roles", TITLE, missing=str(words("roles", "missing")))
     best = pandas.concat([_margins(view, run) for view, run in views.values()] or [pandas.DataFrame()])
     known = pandas.concat([heads(view, run) for view, run in views.values()] or [pandas.DataFrame()])
     by_confidence, by_relevance, roles = _confidences(study), _relevances(study, views), _held(study)
-    lead = _relations(best, several=_several(study)) if len(best) else by_confidence
+    figure = _relations(best, study) if len(best) else by_confidence
     folds = [Fold("Definition of roles", text=words("roles", "method"))]
     if len(best):
         folds.append(Fold("Best heads of relations in numbers", tables=(_relation_table(best, study),)))
     if len(best) or roles:
-        label, figure = "Encoder heads by role and confidence, all runs", by_confidence if len(best) else None
-        folds.append(Fold(label, figure, roles))
+        folded = by_confidence if len(best) else None
+        folds.append(Fold("Encoder heads by role and confidence, all runs", folded, roles))
     if by_relevance:
         folds.append(Fold("Encoder heads by relevance", by_relevance))
     if len(known):
         folds.append(Fold("All heads in numbers", tables=(_head_table(known, study),)))
     if maps:
         folds.append(Fold("Attention maps of single sentences", text=words("roles", "maps"), pages=tuple(maps)))
-    return Section("roles", TITLE, lead, tuple(folds), remarks=_remarks(study))
+    return Section("roles", TITLE, figure, tuple(folds), remarks=_remarks(study))
 
 
 def main_run(view: StudyTables) -> str:
     """Return the first run of a task whose heads were examined; "" without any."""
     examined = {run for name in ("attention_stats", "roles", "relevance") for run in view.frame(name)["run"]}
     return next((run for run in view.runs if run in examined), "")
-
-
-def _several(study: StudyTables) -> bool:
-    return len(study.tasks) > 1
 
 
 def _remarks(study: StudyTables) -> tuple[str, ...]:
@@ -121,28 +118,17 @@ def _paper(targets: set[str]) -> pandas.DataFrame:
     return made.assign(margin=made["value"] - made["baseline"])
 
 
-def _relations(best: pandas.DataFrame, *, several: bool) -> Figure:
+def _relations(best: pandas.DataFrame, study: StudyTables) -> Figure:
     """Return the margin of the best head of every relation, with controls and the paper's, a panel per task."""
     drawn = best[~best["who"].isin(list(LANGUAGES))]
     rows = [target_name(target) for target in sorted(set(drawn["target"]), key=in_order)]
     ends = drawn[["margin", "low", "high"]]
     limits = (min(0.0, ends.min().min()) - 4, max(0.0, ends.max().max()) + 4)
-    made = []
-    for task in dict.fromkeys(drawn["task"]):
-        panel = panels.dots(
-            rows_where(drawn, task=task),
-            LOOKS,
-            name=f"relations-{task}",
-            row="relation",
-            hue="hue",
-            value="margin",
-            hollow="hollow",
-            label="margin over position (points)",
-            reference=0.0,
-            rows=rows,
-            limits=limits,
-        )
-        made.append(Panel(panel, heading(task) if several else "", task=task))
+    across, marks = ("margin", "margin over position (points)"), {"row": "relation", "hue": "hue", "hollow": "hollow"}
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.dots(own, LOOKS, f"relations-{task}", across, **marks, reference=0.0, rows=rows, limits=limits)
+
     names = {
         "here": ("best head, 95 % interval", LOOKS[BEST]),
         UNTRAINED: ("untrained model", LOOKS[CONTROL]),
@@ -151,8 +137,8 @@ def _relations(best: pandas.DataFrame, *, several: bool) -> Figure:
         "OpenSubtitles": ("paper, OpenSubtitles", replace(LOOKS[PAPER], is_hollow=True)),
     }
     key = [panels.key(look, name, line=False) for who, (name, look) in names.items() if who in set(drawn["who"])]
-    alt, how = words("roles", "alt"), words("roles", "figure")
-    return Figure("relations", tuple(made), alt, how, tuple(key), frame=best.drop(columns=["hollow", "study"]))
+    frame = best.drop(columns=["hollow", "study"])
+    return Figure("relations", panels_of(study, drawn, draw), *texts("roles"), tuple(key), frame)
 
 
 def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
@@ -164,13 +150,9 @@ def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
     wide = own.merge(others.rename(columns=names).reset_index(), on=["task", "target"], how="left")
     own_names = {"name": "best head", "value": "accuracy (%)", "baseline": "position (%)", "count": "pairs"}
     wide = wide.rename(columns=own_names | {"low": "margin_low", "high": "margin_high"})
-    columns = [*_task(study), "relation", *list(own_names.values())[:3], "margin ~", *found, "pairs"]
+    columns = [*lead(study), "relation", *list(own_names.values())[:3], "margin ~", *found, "pairs"]
     frame = wide.drop(columns=["hollow", "hue", "who"])
     return Table("relations", frame, columns, note=words("roles", "relation_table"))
-
-
-def _task(study: StudyTables) -> list[str]:
-    return ["task"] if _several(study) else []
 
 
 def _confidences(study: StudyTables) -> Figure | None:
@@ -182,13 +164,12 @@ def _confidences(study: StudyTables) -> Figure | None:
         for run in runs[:1] + folded_runs(runs[1:]):
             rows = confidence(view.attention_stats, run)
             drawing = _encoder(dict(zip(heads_of(rows), rows["value"], strict=True)), main_roles(view, run))
-            label = f"{heading(task)}: {run_name(run)}" if _several(study) else run_name(run)
-            made += [Panel(one, label, task=task if run == runs[0] else "") for one in drawing]
+            title = label(study, task, run_name(run))
+            made += [Panel(one, title, task=task if run == runs[0] else "") for one in drawing]
     if not made:
         return None
     key = (Key(mark_sample("square", "kind-e"), "mean largest weight"), *letter_keys(held(study.roles)["target"]))
-    alt, how = words("roles", "confidence_alt"), words("roles", "confidence")
-    return Figure("roles", tuple(made), alt, how, key, is_atlas=True)
+    return Figure("roles", tuple(made), *texts("roles", "confidence"), key, is_atlas=True)
 
 
 def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Figure | None:
@@ -199,13 +180,12 @@ def _relevances(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]
     for task, rows in found.items():
         values = dict(zip(heads_of(rows), rows["value"], strict=True))
         drawing = _encoder(values, main_roles(*views[task]), highest, threshold("V1", "leads"))
-        made += [Panel(one, heading(task) if _several(study) else "", task=task) for one in drawing]
+        made += [Panel(one, label(study, task), task=task) for one in drawing]
     if not made:
         return None
     area = Key(mark_sample("square", "kind-e"), "relevance")
     key = (area, Key(mark_sample("frame"), f"more than {threshold('V1', 'leads'):g} even shares"))
-    alt, how = words("roles", "relevance_alt"), words("roles", "relevance")
-    return Figure("relevance", tuple(made), alt, how, key, is_atlas=True)
+    return Figure("relevance", tuple(made), *texts("roles", "relevance"), key, is_atlas=True)
 
 
 def _encoder(
@@ -233,7 +213,7 @@ def _held(study: StudyTables) -> tuple[Table, ...]:
     names, targets = list(map(str, heads_of(rows))), rows["target"].map(target_name)
     rows = rows.assign(task=rows["run"].map(task_of), name=names, target=targets, **shares)
     rows = rows.iloc[sorted(range(len(rows)), key=places.__getitem__)]
-    columns = [*_task(study), "role", "target", "run", "name", *shares]
+    columns = [*lead(study), "role", "target", "run", "name", *shares]
     return (Table("roles", rows, columns, {"target": "points to", "name": "head"}, words("roles", "role_table")),)
 
 
@@ -273,6 +253,6 @@ def heads(view: StudyTables, run: str) -> pandas.DataFrame:
 
 
 def _head_table(known: pandas.DataFrame, study: StudyTables) -> Table:
-    columns = [*_task(study), "name", "role", "position", "words there (%)", "confidence", "relevance ~"]
+    columns = [*lead(study), "name", "role", "position", "words there (%)", "confidence", "relevance ~"]
     columns += ["rare words (%)", "by chance (%)"]
     return Table("heads", known, columns, {"name": "head"}, words("roles", "head_table"))

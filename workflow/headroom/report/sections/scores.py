@@ -24,7 +24,7 @@ from headroom.report.names import CRITERION_NAMES, criterion_name, folded_runs, 
 from headroom.report.prose import words
 from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
 from headroom.report.tasks import words_of
-from headroom.report.views import label, lacking, views_with
+from headroom.report.views import label, lacking, lead, views_with
 
 TITLE = "Which heads matter: gradient scores"
 KEY = (Key(mark_sample("square"), "the larger the square, the higher the score"),)
@@ -35,17 +35,17 @@ def section(study: StudyTables) -> Section:
     views = views_with(study, "scores")
     if not views:
         return Section("scores", TITLE, missing=str(words("scores", "missing")))
-    lead, more, shown = list[Panel](), list[Panel](), list[str]()
+    first, more, shown = list[Panel](), list[Panel](), list[str]()
     for view in views.values():
         for place, (run, criterion, normalised) in enumerate(_drawn(view)):
             name = order_name(criterion, normalised)
             shown += [] if place else [name]
             name = name if run == main_run(view.scores, view) else f"{name}, {run_name(run)}"
             title = label(study, view.task, name if place else "")
-            (more if place else lead).extend(_panels(view, run, criterion, normalised, title))
+            (more if place else first).extend(_panels(view, run, criterion, normalised, title))
     table = _table(study, views)
     figure = _figure(
-        "scores", lead, how=words("scores", "figure", criteria=listing(dict.fromkeys(shown))), frame=table.frame
+        "scores", first, how=words("scores", "figure", criteria=listing(dict.fromkeys(shown))), frame=table.frame
     )
     folds = [Fold("Scores of all heads", tables=(table,)), Fold("Method", text=_method(views))]
     folds[:0] = [Fold("Other criteria and other runs", _figure("scores_more", more))] if more else []
@@ -93,7 +93,7 @@ def _table(study: StudyTables, views: Mapping[str, StudyTables]) -> Table:
         names = in_order([*names, *criteria(rows)], ())
         wide = rows.pivot(index=["run", "kind", "layer", "head"], columns="criterion", values="value").reset_index()
         made.append(wide.assign(task=task, name=[str(head) for head in heads_of(wide)]))
-    columns = [*["task"] * (len(study.tasks) > 1), "name", *names]
+    columns = [*lead(study), "name", *names]
     headings = {"name": "head", **{name: criterion_name(name) for name in names}}
     return Table("scores", pandas.concat(made), columns, headings)
 

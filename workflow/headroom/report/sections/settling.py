@@ -1,6 +1,7 @@
 """When important heads settle: every epoch's ranks against the last's, and every epoch pruned."""
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.chance import measurable, with_shares
 from headroom.claims.selection import main_gradient, main_metric, main_run, main_set, rows_where
@@ -10,11 +11,12 @@ from headroom.report import palette, panels
 from headroom.report.names import criterion_name, run_name
 from headroom.report.palette import Colour, arm_colour
 from headroom.report.panels import Look
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import SETTLING, SETTLING_EPOCHS
-from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
+from headroom.report.sections import curves
+from headroom.report.spec import Figure, Fold, Key, Section, Table
 from headroom.report.tasks import words_of
-from headroom.report.views import label, lacking, views_with
+from headroom.report.views import lacking, panels_of, views_with
 
 TITLE = "When important heads settle"
 ALL = "all heads"
@@ -57,29 +59,16 @@ def _figure(rows: pandas.DataFrame, study: StudyTables) -> Figure:
     bare = rows.assign(low=rows["low"].where(rows["kind"] == ALL), high=rows["high"].where(rows["kind"] == ALL))
     looks = {kind: Look(colour, "", palette.KIND_MARKERS[kind]) for kind, colour in palette.KIND_COLOURS.items()}
     looks |= {ALL: Look(palette.INK, "", "D")}
-    low = min(0.0, rows[["value", "low"]].min().min())
-    drawn = []
-    for task, own in bare.groupby("task", sort=False):
-        panel = panels.lines(
-            own,
-            looks,
-            name=f"settling-{task}",
-            x="epoch",
-            y="value",
-            hue="kind",
-            x_label="epoch",
-            y_label="correlation with last epoch",
-            limits=(low - 0.03, 1.03),
-        )
-        drawn.append(Panel(panel, label(study, str(task)), task=str(task)))
-    present, names = (
-        set(rows["kind"]),
-        {ALL: ALL} | {kind: f"{kind} {name}" for kind, name in palette.KIND_NAMES.items()},
-    )
-    keys = tuple(panels.key(look, names[kind]) for kind, look in looks.items() if kind in present)
-    criteria = listing(dict.fromkeys(map(criterion_name, rows["criterion"])))
-    how = words("settling", "figure", criteria=criteria)
-    return Figure("settling", tuple(drawn), words("settling", "alt"), how, keys, rows.drop(columns="signature"))
+    up = "value", "correlation with last epoch"
+    limits = min(0.0, rows[["value", "low"]].min().min()) - 0.03, 1.03
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        return panels.lines(own, looks, f"settling-{task}", panels.EPOCH, up, hue="kind", limits=limits)
+
+    names = {ALL: ALL} | {kind: f"{kind} {name}" for kind, name in palette.KIND_NAMES.items()}
+    keys = tuple(panels.key(look, names[kind]) for kind, look in looks.items() if kind in set(rows["kind"]))
+    said = texts("settling", criteria=listing(dict.fromkeys(map(criterion_name, rows["criterion"]))))
+    return Figure("settling", panels_of(study, bare, draw), *said, keys, rows.drop(columns="signature"))
 
 
 def _rank_fold(rows: pandas.DataFrame) -> Fold:
@@ -140,24 +129,13 @@ def _curve_figure(rows: pandas.DataFrame, colour: Colour, study: StudyTables) ->
         keys.append(panels.key(ours, f"{share} % of heads removed"))
     source = rows["run"].where(rows["run"] == "paper", "study")
     rows = rows.assign(line=source + " " + rows["nearest"].astype(str))
-    shown, drawn = rows[rows["line"].isin(looks)], []
-    limits = min(0.0, shown["kept"].min()) - 2, max(100.0, shown["kept"].max()) + 4
-    for task, own in shown.groupby("task", sort=False):
-        panel = panels.lines(
-            own.assign(run=""),
-            looks,
-            name=f"epochs-{task}",
-            x="done",
-            y="kept",
-            hue="line",
-            x_label="epochs of training (%)",
-            y_label=words_of(str(task)).kept,
-            reference=100.0,
-            shares=True,
-            limits=limits,
-        )
-        drawn.append(Panel(panel, label(study, str(task)), task=str(task)))
+    shown, across = rows[rows["line"].isin(looks)], ("done", "epochs of training (%)")
+    limits = curves.limits(shown)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        shown, axes = own.assign(run=""), (across, ("kept", words_of(task).kept))
+        return panels.lines(shown, looks, f"epochs-{task}", *axes, hue="line", reference=100.0, limits=limits)
+
     if "paper" in set(shown["run"]):
         keys.append(panels.key(Look(palette.INK), "paper"))
-    how, alt = words("settling", "epochs"), words("settling", "epochs_alt")
-    return Figure("pruned_epochs", tuple(drawn), alt, how, tuple(keys), rows)
+    return Figure("pruned_epochs", panels_of(study, shown, draw), *texts("settling", "epochs"), tuple(keys), rows)

@@ -3,6 +3,7 @@
 from collections import Counter
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.gating import EXACT, HARD_CONCRETE
 from headroom.claims.roles import ROLES, main_roles, role_of
@@ -13,11 +14,11 @@ from headroom.core.formatting import MISSING
 from headroom.report import palette, panels
 from headroom.report.names import METHOD_NAMES
 from headroom.report.panels import Look
-from headroom.report.prose import words
+from headroom.report.prose import texts, words
 from headroom.report.published import SURVIVORS
 from headroom.report.role_names import target_name
-from headroom.report.spec import Figure, Fold, Panel, Table
-from headroom.report.tasks import heading
+from headroom.report.spec import Figure, Fold, Table
+from headroom.report.views import lead, panels_of
 
 RANDOM, PAPER = "random survivors, 95 %", "paper, OpenSubtitles"
 LOOKS = {
@@ -29,25 +30,25 @@ LOOKS = {
 }
 
 
-def folds(runs: list[tuple[StudyTables, str]], *, several: bool) -> list[Fold]:
+def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]:
     """Return what stays of heads with a role, and what roles there are after pruning; nothing without either.
 
     Args:
         runs: The tables of every task, and the run whose gates are shown.
-        several: Whether the study has several tasks.
+        study: The tables of all tasks.
     """
     named = [view for view, _ in runs if view.given("roles")]
     rows = [row for view, run in runs if view in named for row in _rows(view, run)]
     found = pandas.DataFrame(rows)
     made = []
     if len(found):
-        columns = ["task"] * several + ["method", "setting", "stay", "found", "expected", "p", *ROLES, "several"]
+        columns = [*lead(study), "method", "setting", "stay", "found", "expected", "p", *ROLES, "several"]
         headings = {"setting": "λ or K", "stay": "heads that stay", "found": "with a role", "expected": "by chance"}
         table = Table("survivors", found, [*columns, "unknown"], headings, words("gates", "survivor_table"))
-        made.append(Fold("Roles of the encoder heads that stay", _figure(found, several=several), (table,)))
+        made.append(Fold("Roles of the encoder heads that stay", _figure(found, study), (table,)))
     moved = pandas.DataFrame([row for view, run in runs for row in _drift(view, run)])
     if len(moved):
-        columns = ["task"] * several + ["model", "removed", "before", "after", "lost", "taken over", "new"]
+        columns = [*lead(study), "model", "removed", "before", "after", "lost", "taken over", "new"]
         headings = {"removed": "heads removed", "before": "functions before", "after": "functions after"}
         headings |= {"lost": "lost all heads", "new": "roles that are new"}
         table = Table("drift", moved, columns, headings)
@@ -71,33 +72,19 @@ def _rows(view: StudyTables, run: str) -> list[dict[str, object]]:
     return made
 
 
-def _figure(found: pandas.DataFrame, *, several: bool) -> Figure | None:
+def _figure(found: pandas.DataFrame, study: StudyTables) -> Figure | None:
     """Return the share of the heads with a role that is left, a panel per task in which heads held one."""
-    made, frames = [], []
-    for task in dict.fromkeys(found["task"]):
-        own = found[(found["task"] == task) & (found["specialised"] > 0)]
-        if own.empty:
-            continue
-        frames.append(_shares(own))
-        drawing = panels.lines(
-            frames[-1],
-            LOOKS,
-            name=f"survivors-{task}",
-            x="share",
-            y="survive",
-            hue="hue",
-            x_label="encoder heads kept (%)",
-            y_label="heads with a role kept (%)",
-            shares=True,
-            limits=(-3, 103),
-        )
-        made.append(Panel(drawing, heading(task) if several else "", task=task))
-    if not made:
+    frames = [_shares(own) for _, own in found[found["specialised"] > 0].groupby("task", sort=False)]
+    if not frames:
         return None
     frame = pandas.concat(frames, ignore_index=True)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        axes = ("share", "encoder heads kept (%)"), ("survive", "heads with a role kept (%)")
+        return panels.lines(own, LOOKS, f"survivors-{task}", *axes, hue="hue", limits=(-3, 103))
+
     key = [panels.key(look, METHOD_NAMES.get(hue, hue)) for hue, look in LOOKS.items() if hue in set(frame["hue"])]
-    alt, how = words("gates", "survivors_alt"), words("gates", "survivors")
-    return Figure("survivors", tuple(made), alt, how, tuple(key), frame)
+    return Figure("survivors", panels_of(study, frame, draw), *texts("gates", "survivors"), tuple(key), frame)
 
 
 def _shares(rows: pandas.DataFrame) -> pandas.DataFrame:

@@ -61,21 +61,13 @@ def _figure(name: str, shown: pandas.DataFrame, study: StudyTables, how: str = "
         MASKED: Look(palette.CONTROL, "", "s"),
         PAPER: Look(palette.INK, "", "D"),
     }
-    ends = shown[["value", "low", "high"]]
+    ends, across = shown[["value", "low", "high"]], ("value", "speed-up over the full model")
     limits = (min(0.95, ends.min().min()) - 0.05, ends.max().max() + 0.05)
     drawn = []
     for _, own in shown.groupby(["task", "part"], sort=False):
         task, part = own[["task", "part"]].iloc[0]
-        panel = panels.dots(
-            own,
-            looks,
-            name=f"timing-{task}-{part}",
-            row="batch",
-            hue="source",
-            label="speed-up over the full model",
-            reference=1.0,
-            limits=limits,
-        )
+        place, marks = f"timing-{task}-{part}", {"row": "batch", "hue": "source"}
+        panel = panels.dots(own, looks, place, across, **marks, reference=1.0, limits=limits)
         drawn.append(Panel(panel, label(study, task, PART_NAMES.get(part, part)), task=task))
     present = set(shown["source"])
     keys = tuple(panels.key(look, source, line=False) for source, look in looks.items() if source in present)

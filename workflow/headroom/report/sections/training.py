@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.metrics import metric_name
 from headroom.claims.paired import compared
@@ -10,11 +11,11 @@ from headroom.claims.selection import last_epochs, main_metric, main_set, rows_w
 from headroom.claims.study_tables import StudyTables, arm_of
 from headroom.report import palette, panels
 from headroom.report.names import run_name
-from headroom.report.panels import Look
-from headroom.report.prose import words
-from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
+from headroom.report.panels import Look, arm_looks
+from headroom.report.prose import texts, words
+from headroom.report.spec import Figure, Fold, Key, Section, Table
 from headroom.report.tasks import words_of
-from headroom.report.views import label, lacking, views_with
+from headroom.report.views import lacking, panels_of, views_with
 
 TITLE = "Training and quality"
 MEASURES = {"valid_loss": "", "train_loss": "dotted"}
@@ -40,28 +41,27 @@ def section(study: StudyTables) -> Section:
     return Section("training", TITLE, figure, tuple(folds), lacking(study, views))
 
 
-def _looks(arms: list[str]) -> dict[str, Look]:
-    return {arm: Look(palette.arm_colour(arm, arms), "", palette.arm_marker(arm, arms)) for arm in arms}
-
-
 def _keys(looks: dict[str, Look], present: Iterable[str], *, line: bool) -> tuple[Key, ...]:
     return tuple(panels.key(look, arm, line=line) for arm, look in looks.items() if arm in set(present))
 
 
 def _figure(views: dict[str, StudyTables], study: StudyTables) -> Figure:
-    looks, drawn, frames = _looks(study.arm_names), [], []
+    looks, frames = arm_looks(study.arm_names), []
     for task, view in views.items():
         rows = rows_where(view.evaluation, metric=main_metric(view.evaluation))
         rows = rows_where(rows, set=main_set(rows)).sort_values("run", key=lambda run: run.map(study.runs.index))
-        rows = rows.assign(task=task, arm=rows["run"].map(arm_of), name=rows["run"].map(run_name))
+        rows = rows.assign(task=task, arm=rows["run"].map(arm_of))
         frames.append(rows[["task", "run", "arm", "epoch", "set", "metric", "value", "low", "high"]])
-        title = f"{metric_name(rows['metric'].iloc[0])} on {rows['set'].iloc[0]}"
-        rows = _by_arm(rows, view) if len(rows) > MANY_RUNS else rows
-        panel = panels.dots(rows, looks, name=f"training-{task}", row="name", hue="arm", label=title)
-        drawn.append(Panel(panel, label(study, task), task=task))
     frame = pandas.concat(frames)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        across = "value", f"{metric_name(own['metric'].iloc[0])} on {own['set'].iloc[0]}"
+        rows = own.assign(name=own["run"].map(run_name))
+        rows = _by_arm(rows, views[task]) if len(rows) > MANY_RUNS else rows
+        return panels.dots(rows, looks, f"training-{task}", across, row="name", hue="arm")
+
     keys = _keys(looks, frame["arm"], line=False)
-    return Figure("training", tuple(drawn), words("training", "alt"), words("training", "figure"), keys, frame)
+    return Figure("training", panels_of(study, frame, draw), *texts("training"), keys, frame)
 
 
 def _by_arm(rows: pandas.DataFrame, view: StudyTables) -> pandas.DataFrame:
@@ -81,36 +81,26 @@ def _scores(views: dict[str, StudyTables]) -> Fold:
 
 def _losses(views: dict[str, StudyTables], study: StudyTables) -> Fold:
     arms = study.arm_names
-    every = _looks(arms)
-    shown = {arm: every[arm] for arm in arms[:MOST_ARMS]}
+    shown = {arm: look for arm, look in arm_looks(arms).items() if arm in arms[:MOST_ARMS]}
     looks = {
         f"{arm} {measure}": Look(look.colour, dash, "" if dash else look.marker)
         for measure, dash in MEASURES.items()
         for arm, look in shown.items()
     }
-    drawn, frames = [], []
-    for task, view in views.items():
-        rows = view.training[view.training["measure"].isin(MEASURES)]
-        rows = rows.assign(task=task, arm=rows["run"].map(arm_of))
-        panel = panels.lines(
-            rows.assign(line=rows["arm"] + " " + rows["measure"]),
-            looks,
-            name=f"losses-{task}",
-            x="epoch",
-            y="value",
-            hue="line",
-            x_label="epoch",
-            y_label=words_of(task).loss,
-        )
-        drawn.append(Panel(panel, label(study, task), task=task))
-        frames.append(rows.drop(columns="signature"))
-    frame = pandas.concat(frames)
+    frame = pandas.concat(view.training.assign(task=task) for task, view in views.items())
+    frame = frame[frame["measure"].isin(MEASURES)].drop(columns="signature")
+    frame = frame.assign(arm=frame["run"].map(arm_of))
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        rows, up = own.assign(line=own["arm"] + " " + own["measure"]), ("value", words_of(task).loss)
+        return panels.lines(rows, looks, f"losses-{task}", panels.EPOCH, up, hue="line")
+
     keys = (
         *_keys(shown, frame["arm"], line=True),
         panels.key(Look(palette.INK), "validation"),
         panels.key(Look(palette.INK, MEASURES["train_loss"]), "training"),
     )
-    figure = Figure("losses", tuple(drawn), words("training", "losses_alt"), words("training", "losses"), keys, frame)
+    figure = Figure("losses", panels_of(study, frame, draw), *texts("training", "losses"), keys, frame)
     return Fold("losses over the epochs, and time", figure, (_last(views),))
 
 

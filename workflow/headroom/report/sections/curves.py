@@ -1,15 +1,25 @@
-"""Pruning curves as rows: those of one task in per cent of its full model, and those of the paper."""
+"""Pruning curves, ours and the paper's: as rows in per cent of the full model, and how they are drawn.
 
-from collections.abc import Sequence
+Ours are in colour, the paper's in ink, with the same dashes for the same order.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import pandas
+from markupsafe import Markup
 
 from headroom.claims.chance import with_shares
 from headroom.claims.selection import arm_rows, last_epochs, main_gradient, main_metric, main_run, main_set, rows_where
 from headroom.claims.study_tables import TRANSLATION, StudyTables, TaskKind, arm_of, kind_of
-from headroom.report.names import order_name
+from headroom.core.formatting import listing
+from headroom.report import palette, panels
+from headroom.report.keys import full_key, mark_sample
+from headroom.report.names import criterion_name, order_name
+from headroom.report.palette import Colour
+from headroom.report.panels import Look
 from headroom.report.published import CURVES, CURVES_BY_KIND, SHARES, TASK_CURVES
-from headroom.report.tasks import task_name
+from headroom.report.spec import Key
+from headroom.report.tasks import task_name, words_of
 
 MAIN = "main"
 """The line of the order shown first; lines of other orders have the order's name, e.g. ABLATION."""
@@ -22,7 +32,7 @@ _COLUMNS = ["task", "run", "scope", "line", "order", "normalised", "ranking", "d
 _COLUMNS += ["share", "metric", "value", "full", "kept", "low", "high"]
 
 
-def curves(view: StudyTables) -> pandas.DataFrame:
+def of_task(view: StudyTables) -> pandas.DataFrame:
     """Return the last epoch's curves of the arm of one task shown first, by the main metric on the main set.
 
     Added are `line`, `share` of heads removed (%) and `kept` of the full model's score (%) with `low` and `high`.
@@ -101,3 +111,41 @@ def by_step(rows: pandas.DataFrame) -> pandas.DataFrame:
 def at_tenths(kept: Sequence[float], shares: Sequence[float]) -> list[float]:
     """Return a curve of the paper at the tenths of heads nearest to shares (%)."""
     return [kept[min(range(len(SHARES)), key=lambda place: abs(SHARES[place] - share))] for share in shares]
+
+
+def looks(colour: Colour) -> dict[str, Look]:
+    """Return the looks of the main order, single-head ablation and the paper's curves, from back to front."""
+    ours = {ABLATION: Look(colour, "dashdot", "s"), MAIN: Look(colour, "", "o")}
+    return {PAPER_ABLATION: Look(palette.INK, "dashdot"), PAPER_MAIN: Look(palette.INK), **ours}
+
+
+def main_name(rows: pandas.DataFrame) -> str:
+    """Return the name of the main order, or of the main orders of several tasks."""
+    return listing(criterion_name(order) for order in rows_where(rows, line=MAIN)["order"].unique())
+
+
+def keys(looks: Mapping[str, Look], rows: pandas.DataFrame) -> tuple[Key, ...]:
+    """Return the keys of what is drawn: the lines, strongest first, the control and the full model."""
+    present, names = set(rows["line"]), {MAIN: main_name(rows)}
+    drawn = [panels.key(look, names.get(line, line)) for line, look in reversed(list(looks.items())) if line in present]
+    band = [Key(mark_sample("band", "control"), RANDOM)] if RANDOM in present else []
+    return (*drawn, *band, full_key())
+
+
+def limits(rows: pandas.DataFrame) -> tuple[float, float]:
+    """Return the ends of the vertical axis that the panels of a figure share."""
+    return min(0.0, rows["kept"].min()) - 2, max(100.0, rows["kept"].max()) + 4
+
+
+def panel(rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, limits: tuple[float, float]) -> Markup:
+    """Return the panel of one task's curves.
+
+    Args:
+        rows: Rows of `of_task` and of the paper, drawn by `line`; random orders are a band.
+        looks: The looks of lines, from back to front.
+        name: Unique name of the panel.
+        limits: Ends of the vertical axis.
+    """
+    axes = panels.REMOVED, ("kept", words_of(rows["task"].iloc[0]).kept)
+    band = rows_where(rows, line=RANDOM)
+    return panels.lines(rows, looks, name, *axes, hue="line", band=band, reference=100.0, limits=limits)
