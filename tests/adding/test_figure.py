@@ -11,8 +11,8 @@ def section(study: StudyTables) -> Section:
     """Return the section with one more figure."""
     rows = study.timing.assign(size=study.timing["batch_size"].astype(float))
     looks = {"sliced": panels.Look(palette.INK, marker="o")}
-    labels = {"x_label": "batch size", "y_label": "multiply-adds"}
-    drawn = panels.lines(rows, looks, name="added", x="size", y="multiply_adds", hue="model", **labels)
+    axes = ("size", "batch size"), ("multiply_adds", "multiply-adds")
+    drawn = panels.lines(rows, looks, "added", *axes, hue="model")
     figure = Figure("added", (Panel(drawn),), alt="Multiply-adds by batch size", frame=rows)
     made = _whole(study)
     return replace(made, folds=(*made.folds, Fold("Multiply-adds", figure)))

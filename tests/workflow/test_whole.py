@@ -55,9 +55,6 @@ FILES = {
 
 # Cells that may be empty. The values among them are undefined where a model scores nothing, as tiny ones do.
 RIGHT_OR_WRONG = {"p_mcnemar", "p_unpaired"}
-NOT_OF_RUNS = ("overlap", "claims", "numbers")
-"""Tables whose `run` is not the run that a file of theirs is of."""
-
 MAY_BE_EMPTY = {
     "ablation": RIGHT_OR_WRONG,
     "keep_one": {*RIGHT_OR_WRONG, "chosen_on"},

@@ -154,8 +154,7 @@ class Table:
             raise HeadroomError(
                 f"{self.name}, line {self.first_line}: {len(self.rows[0])} columns, no column "
                 f"{wanted}; "
-                "correct "
-                "the catalogue"
+                "correct the catalogue"
             )
         return [row[place].strip() for row in self.rows]
 
@@ -232,9 +231,7 @@ def _aligned(files: Sequence[tuple[PublishedFile, Path]]) -> Table:
         if len(lines) != len(columns[0]):
             raise HeadroomError(
                 f"{files[0][1]}: {len(columns[0])} lines, but {path} has {len(lines)}; remove the "
-                "files "
-                "to "
-                "fetch them again"
+                "files to fetch them again"
             )
     return Table(" + ".join(str(path) for _, path in files), [], [list(row) for row in zip(*columns, strict=True)])
 
