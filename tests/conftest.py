@@ -95,6 +95,14 @@ def lively(toy: ToyRun, lively_checkpoint: Path) -> TranslationModel:
     return TranslationModel.load(lively_checkpoint, toy.data, "cpu")
 
 
+@pytest.fixture
+def exact(lively: TranslationModel, monkeypatch: pytest.MonkeyPatch) -> TranslationModel:
+    """`lively` in float64, attention weights too, which fairseq computes in float32."""
+    monkeypatch.setattr("fairseq.utils.softmax", lambda x, dim, **_: x.softmax(dim))
+    lively.model.double()
+    return lively
+
+
 @pytest.fixture(scope="session")
 def texts(toy: ToyRun) -> list[list[str]]:
     """Twelve sources and their references, of different lengths."""

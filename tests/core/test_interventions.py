@@ -3,7 +3,7 @@
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.core.interventions import PLAIN, Intervention
+from headroom.core.interventions import PLAIN, REPAIRS, Intervention
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +17,8 @@ def interventions(draw):
     chosen = draw(st.lists(heads, unique=True, max_size=8))
     cut = draw(st.integers(0, len(chosen)))
     scales = [(head, draw(st.floats(allow_nan=False, allow_infinity=False))) for head in chosen[cut:]]
+    if not scales and draw(st.booleans()):
+        return Intervention(frozenset(chosen), repair=draw(st.sampled_from(REPAIRS)))
     return Intervention(frozenset(chosen[:cut]), tuple(scales), draw(st.sampled_from(["zero", "mean", "resample"])))
 
 
@@ -32,6 +34,7 @@ def test_a_profile_is_written_as_its_heads_and_the_plain_model_as_nothing():
     assert str(Intervention.without(OTHER, ONE)) == "E1:2 A3:4"
     assert str(Intervention.without(ONE, replacement="mean")) == "E1:2 mean"
     assert str(Intervention.scaled({OTHER: 0.5}, removed=[ONE])) == "E1:2 A3:4*0.5"
+    assert str(Intervention.without(ONE, repair="obs")) == "E1:2 obs"
     assert str(PLAIN) == ""
     assert Intervention.parse("") == PLAIN
 
@@ -42,6 +45,9 @@ def test_interventions_that_do_the_same_are_one_key():
     assert Intervention.scaled({ONE: 1.0}) == PLAIN == Intervention(replacement="mean")
     assert Intervention.without(ONE, ONE) == Intervention.without(ONE)
     assert Intervention.without(ONE) != Intervention.without(ONE, replacement="mean")
+    assert Intervention.without(ONE, repair="mean-bias") == Intervention.without(ONE, replacement="mean")
+    assert Intervention(repair="obs") == PLAIN == Intervention(repair="mean-bias")
+    assert Intervention.without(ONE, repair="obs") != Intervention.without(ONE, repair="refit")
 
 
 def test_the_plain_model_alone_is_false():
@@ -70,7 +76,20 @@ def test_contradictions_are_refused(removed, scale, replacement, reported):
         Intervention(frozenset(removed), tuple(scale), replacement)
 
 
-@pytest.mark.parametrize("text", ["E1", "mean E1:2", "E1:2*x", "*2", "E1:2 median"])
+@pytest.mark.parametrize(
+    ("more", "reported"),
+    [
+        ({"repair": "weld"}, "unknown repair 'weld'; use one of none, mean-bias, scale, obs, refit"),
+        ({"repair": "obs", "scale": ((OTHER, 2.0),)}, "the repair obs determines scales and replacements"),
+        ({"repair": "refit", "replacement": "mean"}, "the repair refit determines scales and replacements"),
+    ],
+)
+def test_a_repair_is_known_and_alone(more, reported):
+    with pytest.raises(HeadroomError, match=reported):
+        Intervention(frozenset([ONE]), **more)
+
+
+@pytest.mark.parametrize("text", ["E1", "obs E1:2", "mean E1:2", "E1:2*x", "*2", "E1:2 median"])
 def test_other_texts_are_refused(text):
     with pytest.raises(HeadroomError, match=r"malformed|is not a"):
         Intervention.parse(text)

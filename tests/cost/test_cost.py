@@ -10,7 +10,7 @@ from headroom.core.files import write_lines
 from headroom.cost.__main__ import calibrated, estimate, main, wall
 from headroom.cost.machine import by_change
 from headroom.cost.sizes import Sizes, sizes_of
-from headroom.cost.work import Job, jobs_of
+from headroom.cost.work import TYPICAL, Job, jobs_of
 from headroom.plan import Plan
 from headroom.settings.study import load_study, read_study
 
@@ -49,7 +49,9 @@ def test_the_work_of_a_training_is_epochs_times_examples_of_its_arm():
     corpus = {"source": "generated", "train": 900, "valid": 300, "test": 64, "far": 10}
     plan = planned(translation={"corpus": corpus, "training": {"epochs": 4}})
     units = {job.name: job.units for job in jobs(plan) if job.stage == "training"}
-    assert units["training/translation.svgd.seed1"] == {"train:svgd": 4 * (900 + 300 / 3), "save": 4}
+    forward = TYPICAL["forward_share"]
+    assert 0.2 < forward < 0.6
+    assert units["training/translation.svgd.seed1"] == {"train:svgd": 4 * (900 + 300 * forward), "save": 4}
     assert len(units) == 2
 
 

@@ -1,11 +1,11 @@
-"""Rules of relevance: hand-worked numbers, an explicit propagation in loops, and a linearised block as oracles."""
+"""Rules of relevance: hand-worked numbers, explicit propagation in loops, and a linearised block as oracles."""
 
 import math
 
 import numpy
 import pytest
 import torch
-from headroom.methods.relevance import LinearRules
+from headroom.methods.propagation import AlphaBetaRule, EpsilonRule, LinearRules
 from torch import nn
 from torch.nn import functional
 
@@ -87,9 +87,12 @@ LAYERS = {
 }
 
 
-def explained(layer, *, place=(0, 2), epsilon=1e-9):
+RULES = {"epsilon": EpsilonRule(1e-9)} | {f"alpha {alpha:g}": AlphaBetaRule(alpha, 1e-9) for alpha in (0.5, 1, 2)}
+
+
+def explained(layer, rule, *, place=(0, 2)):
     """Return every output at one position (width,), and the sum of the relevances of all inputs for each."""
-    rules = LinearRules(epsilon=epsilon)
+    rules = LinearRules(rule)
     with torch.enable_grad(), rules:
         outputs = layer(functional.embedding(PIECES, EMBEDDINGS))[place]
     sums = []
@@ -100,36 +103,38 @@ def explained(layer, *, place=(0, 2), epsilon=1e-9):
     return outputs.detach(), torch.stack(sums)
 
 
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", LAYERS)
-def test_relevance_is_conserved_in_every_layer(name):
-    outputs, sums = explained(LAYERS[name])
+def test_relevance_is_conserved_in_every_layer(name, rule):
+    outputs, sums = explained(LAYERS[name], RULES[rule])
     torch.testing.assert_close(sums, outputs, rtol=1e-6, atol=1e-7)
     assert outputs.abs().max() > 0.1
 
 
+@pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", LAYERS)
-def test_the_forward_pass_stays_as_it_is(name):
+def test_the_forward_pass_stays_as_it_is(name, rule):
     plain = LAYERS[name](functional.embedding(PIECES, EMBEDDINGS))[0, 2]
-    torch.testing.assert_close(explained(LAYERS[name])[0], plain, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(explained(LAYERS[name], RULES[rule])[0], plain, rtol=1e-12, atol=1e-12)
 
 
 def test_an_operation_they_do_not_know_shows():
     """A product of two activations counts twice: nothing may pass unnoticed."""
-    outputs, sums = explained(lambda x: x * linear()(x))
+    outputs, sums = explained(lambda x: x * linear()(x), RULES["epsilon"])
     torch.testing.assert_close(sums, 2 * outputs)
 
 
 def test_outside_the_block_derivatives_are_the_usual_ones():
     x = torch.tensor([0.3], dtype=torch.float64, requires_grad=True)
-    with LinearRules(epsilon=1e-6):
+    with LinearRules(EpsilonRule(1e-6)):
         pass
     torch.tanh(x).backward()
     assert x.grad.item() == pytest.approx(1 - math.tanh(0.3) ** 2)
 
 
-def products(network, x, *, epsilon):
+def products(network, x, rule):
     """Return the relevance of x for the one output of a network."""
-    with torch.enable_grad(), LinearRules(epsilon=epsilon):
+    with torch.enable_grad(), LinearRules(rule):
         x = x.clone().requires_grad_()
         output = network(x)
     (gradient,) = torch.autograd.grad(output.sum(), x)
@@ -143,7 +148,7 @@ def test_epsilon_by_hand(sign):
     layer.weight.fill_(3.0 * sign)
     layer.bias.fill_(-1.0 * sign)
     x = torch.tensor([2.0], dtype=torch.float64)
-    assert products(layer, x, epsilon=0.5).item() == pytest.approx(sign * 6 / 5.5 * 5)
+    assert products(layer, x, EpsilonRule(0.5)).item() == pytest.approx(sign * 6 / 5.5 * 5)
 
 
 def epsilon_rule(weight, bias, x, relevance, epsilon):
@@ -163,7 +168,7 @@ def test_a_network_of_two_layers_equals_loops_over_neurons(epsilon):
     """Linear, relu, layer norm, linear; the layer norm is written out as the linear layer that it is."""
     first, norm, last = frozen(nn.Linear(3, 4)), frozen(nn.LayerNorm(4), seed=7), frozen(nn.Linear(4, 1), seed=11)
     x = torch.tensor([0.7, -1.2, 0.4], dtype=torch.float64)
-    found = products(nn.Sequential(first, nn.ReLU(), norm, last), x, epsilon=epsilon)
+    found = products(nn.Sequential(first, nn.ReLU(), norm, last), x, EpsilonRule(epsilon))
 
     w1, b1, scale, shift, w2, b2 = (p.numpy() for module in (first, norm, last) for p in module.parameters())
     hidden = w1 @ x.numpy() + b1
@@ -183,8 +188,101 @@ def test_on_a_linear_model_they_are_gradient_times_input():
     network = nn.Sequential(frozen(nn.Linear(3, 5)), frozen(nn.Linear(5, 1), seed=6))
     x = torch.tensor([0.7, -1.2, 0.4], dtype=torch.float64, requires_grad=True)
     (plain,) = torch.autograd.grad(network(x).sum(), x)
-    found = products(network, x.detach(), epsilon=1e-12)
+    found = products(network, x.detach(), EpsilonRule(1e-12))
     assert found.numpy() == pytest.approx((x * plain).detach().numpy(), rel=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("alpha", "share"), [(0.5, 0.5), (1, 1), (2, 2)])
+def test_alpha_beta_by_hand(alpha, share, sign):
+    """z = 6 - 1 = 5: for alpha 2 the positive contribution gets 10 of the relevance 5, the negative one -5.
+
+    With the other sign the input has the negative contribution, and gets 1 - alpha.
+    """
+    layer = nn.Linear(1, 1).double().requires_grad_(False)
+    layer.weight.fill_(3.0 * sign)
+    layer.bias.fill_(-1.0 * sign)
+    x = torch.tensor([2.0], dtype=torch.float64)
+    expected = share * 5 if sign > 0 else (1 - share) * -5
+    assert products(layer, x, AlphaBetaRule(alpha, 1e-9)).item() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1, 2])
+def test_contributions_of_one_sign_get_all(alpha):
+    """z = -6 - 1: without a positive contribution no alpha loses relevance."""
+    layer = nn.Linear(1, 1).double().requires_grad_(False)
+    layer.weight.fill_(-3.0)
+    layer.bias.fill_(-1.0)
+    x = torch.tensor([2.0], dtype=torch.float64)
+    assert products(layer, x, AlphaBetaRule(alpha, 1e-9)).item() == pytest.approx(-6)
+
+
+def alpha_beta_rule(contributions, relevance, alpha):
+    """Divide the relevance of one neuron among its contributions, one by one."""
+    up = sum(value for value in contributions if value > 0)
+    down = sum(value for value in contributions if value < 0)
+    shares = []
+    for value in contributions:
+        if value > 0:
+            shares.append((alpha if down else 1) * value / up * relevance)
+        elif value < 0:
+            shares.append((1 - alpha if up else 1) * value / down * relevance)
+        else:
+            shares.append(0.0)
+    return shares
+
+
+def back_through(weight, bias, x, relevance, alpha):
+    """Propagate through one linear layer, neuron by neuron. weight is (out, in)."""
+    back = numpy.zeros(len(x))
+    for j in range(len(weight)):
+        contributions = [weight[j, i] * x[i] for i in range(len(x))] + [bias[j]]
+        back += alpha_beta_rule(contributions, relevance[j], alpha)[:-1]
+    return back
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1, 2])
+def test_a_block_by_alpha_beta_equals_loops_over_neurons(alpha):
+    """Attention of one head without bias, residual, layer norm and relu, over three positions of four features."""
+    value, last, norm = frozen(nn.Linear(4, 4)), frozen(nn.Linear(4, 1), seed=11), frozen(nn.LayerNorm(4), seed=7)
+    x = random(3, 4, seed=30)
+    scores = random(3, 3, seed=31)
+
+    def block(x):
+        attended = torch.softmax(scores, -1) @ value(x)
+        return last(norm(x + attended).relu())[1]
+
+    found = products(block, x, AlphaBetaRule(alpha, 1e-12))
+
+    (wv, bv), (wl, bl), (scale, shift) = ([p.numpy() for p in module.parameters()] for module in (value, last, norm))
+    x, weights = x.numpy(), scores.softmax(-1).numpy()
+    values = x @ wv.T + bv
+    attended = weights @ values
+    summed = x + attended
+    deviation = numpy.sqrt(summed[1].var() + norm.eps)
+    as_linear = scale[:, None] * (numpy.eye(4) - 1 / 4) / deviation
+    active = numpy.maximum(as_linear @ summed[1] + shift, 0)
+    assert 0 < (active > 0).sum() < 4
+
+    relevance = back_through(wl, bl, active, wl @ active + bl, alpha)
+    relevance = back_through(as_linear, shift, summed[1], relevance, alpha)
+    expected, of_values = numpy.zeros((3, 4)), numpy.zeros((3, 4))
+    for feature in range(4):
+        pair = (x[1, feature], attended[1, feature])
+        kept, passed = alpha_beta_rule(pair, relevance[feature], alpha)
+        expected[1, feature] += kept
+        of_values[:, feature] = alpha_beta_rule(weights[1] * values[:, feature], passed, alpha)
+    for place in range(3):
+        expected[place] += back_through(wv, bv, x[place], of_values[place], alpha)
+    assert found.numpy() == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1])
+def test_up_to_alpha_1_all_relevance_has_the_sign_of_the_output(alpha):
+    network = nn.Sequential(linear(), NORM, nn.ReLU(), linear(seed=5))
+    for row, output in enumerate(network(EMBEDDINGS)[:, 0]):
+        found = products(lambda x: network(x)[0], EMBEDDINGS[row], AlphaBetaRule(alpha, 1e-9))
+        assert (found * output.sign() >= 0).all()
 
 
 class TestLinearisedBlock:
@@ -232,7 +330,7 @@ class TestLinearisedBlock:
 
     def test_a_heads_relevance_is_what_its_z_adds(self):
         x = EMBEDDINGS[PIECES]
-        with torch.enable_grad(), LinearRules(epsilon=1e-12):
+        with torch.enable_grad(), LinearRules(EpsilonRule(1e-12)):
             output = self.block(x.clone().requires_grad_())
         z = self.SEEN["z"]
         (gradient,) = torch.autograd.grad(output[1, 2, 4], z)

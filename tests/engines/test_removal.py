@@ -21,7 +21,7 @@ from headroom.engines.translation.model import TranslationModel
 from headroom.settings.experiments import DecodingSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from known_replacements import drawn_replacements, of_every_form
+from known_replacements import FORMS, drawn_replacements, of_every_form
 from safetensors.torch import load_file
 from toy_encoder import ATTENTIONS, toy_configuration, toy_model
 
@@ -154,10 +154,10 @@ def test_a_sliced_encoder_is_the_masked_one_before_and_after_a_file(
     request, tmp_path, family, attention, place, profile
 ):
     case = of_encoder(request, family, attention)
-    same_before_and_after_a_file(case, tmp_path / "sliced", OF_ENCODERS[profile], (place + len(family)) % 4)
+    same_before_and_after_a_file(case, tmp_path / "sliced", OF_ENCODERS[profile], (place + len(family)) % FORMS)
 
 
-@pytest.mark.parametrize("form", range(4))
+@pytest.mark.parametrize("form", range(FORMS))
 @pytest.mark.parametrize("name", OF_FAIRSEQ)
 def test_so_is_a_sliced_transformer_also_in_generation(fairseq, texts, tmp_path, name, form):
     masked, *others = same_before_and_after_a_file(fairseq, tmp_path / "sliced.pt", OF_FAIRSEQ[name], form)
@@ -167,7 +167,7 @@ def test_so_is_a_sliced_transformer_also_in_generation(fairseq, texts, tmp_path,
     assert others[-1].translate(batches, LIMITS, beam=5) == masked.translate(batches, LIMITS, beam=5)
 
 
-@pytest.mark.parametrize("form", range(4))
+@pytest.mark.parametrize("form", range(FORMS))
 @pytest.mark.parametrize("name", ["uneven", "one per site left"])
 def test_they_agree_in_training_mode_too(fairseq, name, form):
     masked, sliced = fairseq.load(), fairseq.load()
@@ -299,6 +299,7 @@ def test_means_that_stand_in_are_in_the_bias_and_scales_in_the_columns(fairseq):
     [
         ("E1:1 resample", "resampled heads cannot be sliced out; use zero or mean"),
         ("E1:1 mean", "the replacements of its heads are unknown; measure them first"),
+        ("E1:1 obs", "the replacements of its heads are unknown; measure them first"),
         ("E1:1 D3:1*2", "head D3:1: does not exist"),
     ],
 )
@@ -310,11 +311,25 @@ def test_what_cannot_be_folded_is_refused_and_nothing_is_cut(fairseq, written, m
     assert size(model) == before
 
 
-def test_a_site_without_an_output_bias_can_hold_no_mean(fairseq):
+@pytest.mark.parametrize("written", ["E1:1 mean", "E1:1 refit"])
+def test_a_site_without_an_output_bias_can_hold_no_constant(fairseq, written):
     model = fairseq.load()
     model.live_sites[0].output.bias = None
     with pytest.raises(HeadroomError, match="site E1: no output bias to store means"):
-        realise(model, Intervention.parse("E1:1 mean"), drawn_replacements(model.live_sites))
+        realise(model, Intervention.parse(written), drawn_replacements(model.live_sites))
+
+
+def test_repairs_are_in_the_weight_and_the_bias(fairseq):
+    model, before = fairseq.load(), fairseq.load()
+    replacements = drawn_replacements(model.live_sites)
+    one = Intervention.parse("E1:2 obs")
+    realise(model, one, replacements)
+    old, new = (each.live_sites[0].output for each in (before, model))
+    drawn = replacements.repair(before.live_sites[0], one)
+    left = [*range(4), *range(8, 16)]
+    expected = old.weight.double() @ (torch.eye(16) + drawn.matrix)[:, left]
+    torch.testing.assert_close(new.weight, expected.float())
+    torch.testing.assert_close(new.bias, old.bias + (old.weight.double() @ drawn.constant).float())
 
 
 def test_a_file_that_names_a_head_it_cannot_have_is_refused(toy, fairseq, tmp_path):

@@ -1,13 +1,11 @@
-"""Means are over the positions that are not padding; resampled z is that of another example."""
+"""Means are added after the gate; resampled z is that of another example."""
 
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.core.interventions import Intervention
-from headroom.data.parallel import ParallelText
-from headroom.engines.gates import Replacements, measured
-from headroom.engines.translation.observing import example_batches
+from headroom.engines.gates import Replacements
 from known_replacements import drawn_replacements
 
 
@@ -18,28 +16,6 @@ def seen_z(model, batch):
     with model.gates.observed(lambda site, z: seen.update({site: z.clone()})):
         model.losses(batch)
     return seen
-
-
-def test_means_are_those_of_each_example_alone(lively, texts):
-    found = measured(lively, example_batches(lively, ParallelText(*texts), 5))
-    alone = [seen_z(lively, batch) for batch in lively.batches(*texts, sentences=1)]  # no padding
-    for site in lively.sites:
-        expected = torch.cat([seen[site][:, 0] for seen in alone]).double().mean(0)
-        torch.testing.assert_close(found.means[site], expected, rtol=1e-4, atol=1e-5)
-
-
-def test_heads_that_are_gone_have_no_mean(lively, texts):
-    batches = lively.batches(*texts, sentences=12)
-    whole = measured(lively, example_batches(lively, ParallelText(*texts), 12))
-    lively.remove(frozenset([Head("E", 1, 2), *lively.sites[1].head_names()]))
-    found = measured(lively, example_batches(lively, ParallelText(*texts), 12))
-    first, second = lively.sites[:2]
-    torch.testing.assert_close(found.means[first][[0, 2, 3]], whole.means[first][[0, 2, 3]])
-    assert not found.means[first][1].any()
-    assert second not in found.means
-    with lively.gates.applied(Intervention.without(Head("E", 1, 2), replacement="mean"), found):
-        masked = lively.losses(batches[0])[0]
-    assert torch.equal(masked, lively.losses(batches[0])[0])  # it is gone already
 
 
 @torch.no_grad()
@@ -84,3 +60,8 @@ def test_means_of_another_model_or_none_are_refused(lively):
         lively.gates.apply(one)
     with pytest.raises(HeadroomError, match="site E1: no mean z; measure the means"):
         lively.gates.apply(one, Replacements({}))
+    repaired = Intervention.without(Head("E", 1, 1), repair="obs")
+    with pytest.raises(HeadroomError, match="measure them first"):
+        lively.gates.apply(repaired)
+    with pytest.raises(HeadroomError, match="intervention 'E1:1 obs': its repair is unknown; measure z first"):
+        lively.gates.apply(repaired, Replacements({}))

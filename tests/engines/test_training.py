@@ -4,8 +4,17 @@ import logging
 import os
 from types import SimpleNamespace
 
+import pytest
+import torch
 from headroom.core import progress
-from headroom.engines.training import Progress, claim, export, progress_lines
+from headroom.engines.training import (
+    Progress,
+    _take_part,
+    claim,
+    export,
+    in_signature,
+    progress_lines,
+)
 
 
 def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, monkeypatch):
@@ -52,3 +61,21 @@ def test_checkpoints_are_handed_over_where_links_are_impossible(tmp_path, monkey
     export(SimpleNamespace(files=lambda epoch: [f"epoch{epoch}/model"]), tmp_path, tmp_path / "run", [1])
     found = [path for path in (tmp_path / "run").rglob("*") if path.is_file()]
     assert [(path.name, path.read_bytes()) for path in found] == [("model", b"model")]
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
+def test_tf32_is_on_only_in_trainings_that_ask_for_it(precision):
+    backends = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    seen = []
+
+    def train(**_):
+        seen.extend(backend.allow_tf32 for backend in backends)
+        raise KeyboardInterrupt
+
+    training = SimpleNamespace(training=SimpleNamespace(precision=precision), train=train, processes=1)
+    assert not any(backend.allow_tf32 for backend in backends)
+    with pytest.raises(KeyboardInterrupt):
+        _take_part(lambda _: None, training=training, epochs=1, work=None)
+    assert seen == [precision == "tf32"] * 2
+    assert not any(backend.allow_tf32 for backend in backends)
+    assert in_signature(training) == ({} if precision == "float32" else {"precision": precision})

@@ -9,7 +9,19 @@ import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
-from headroom.methods.criteria import SCORES, check, criteria, criterion, criterion_scores
+from headroom.methods.criteria import (
+    BAKEOFF,
+    SCORES,
+    check,
+    check_compared,
+    criteria,
+    criterion,
+    criterion_scores,
+    experiments,
+    families,
+    family,
+    family_of,
+)
 from written_tables import write_rows
 
 PACKAGE = Path(__file__).parents[2] / "workflow" / "headroom"
@@ -32,9 +44,15 @@ def python(code, root=PACKAGE.parent):
 
 def test_every_family_is_found_and_no_name_is_taken_twice():
     named = [name for name in criteria() if name.startswith("gradient")]
-    assert named == ["gradient-token", "gradient-example", "gradient-batch", "gradient-squared"]
-    assert {one.table for one in criteria().values()} == {SCORES, "ablation", "relevance", "attention_stats", "gates"}
-    assert all(bool(one.score) == (one.table == SCORES) for one in criteria().values())
+    scored = ["gradient-token", "gradient-example", "gradient-batch", "gradient-squared"]
+    assert named == [*scored, "gradient-signed", "gradient-mean", "gradient-squared-batch"]
+    assert [one.name for own in families(SCORES).values() for one in own] == scored
+    read = {"ablation", "relevance", "attention_stats", "gates"}
+    assert {one.table for one in criteria().values()} == {SCORES, BAKEOFF} | read
+    assert all(bool(one.score) == (one.table not in read) for one in criteria().values())
+    modules = {one.score.__module__ for one in criteria().values() if one.score} | {experiments.__name__}
+    declared = [one.name for module in modules for one in sys.modules[module].CRITERIA]
+    assert sorted(declared) == sorted(criteria())
 
 
 def test_names_are_known_without_torch_and_pandas():
@@ -52,6 +70,7 @@ def test_names_are_known_without_torch_and_pandas():
         (["gradient-example", "grad"], "gradient-example", ["criteria: unknown criterion 'grad'; use ablation, "]),
         (["gradient-token"], "gradient-example", ["main: 'gradient-example' is not in pruning.criteria; add it"]),
         (["relevance"], "relevance", ["main: 'relevance' is not scored at every epoch; use gradient-token, "]),
+        (["gradient-example", "obs"], "gradient-example", ["criteria: 'obs' is only computed to be compared; name it"]),
         (["x", "y"], "z", ["criteria: unknown criterion 'x'", "criteria: unknown criterion 'y'", "main: "]),
     ],
 )
@@ -61,8 +80,32 @@ def test_mistakes_in_settings_are_told_with_their_keys(named, main, reported):
     assert all(line.startswith(f"configuration, key t.pruning.{start}") for line, start in zip(found, reported))
 
 
+@pytest.mark.parametrize(
+    ("compared", "rescored", "reported"),
+    [
+        (["gradient-example", "obs", "confidence"], ["obs"], []),
+        (["obs", "grad"], [], ["criteria: unknown criterion 'grad'; use those of docs/criteria.md"]),
+        (["ablation", "gates"], [], ["criteria: 'ablation' needs every seed", "criteria: 'gates' needs gates"]),
+        (["confidence"], ["confidence"], ["rescored: 'confidence' cannot be scored again; leave it out"]),
+    ],
+)
+def test_mistakes_in_comparisons_name_their_keys(compared, rescored, reported):
+    found = check_compared("t", compared, rescored, {"ablation": "needs every seed", "gates": "needs gates"})
+    assert len(found) == len(reported)
+    assert all(line.startswith(f"configuration, key t.bakeoff.{start}") for line, start in zip(found, reported))
+
+
+def test_families_have_the_criteria_that_one_call_computes():
+    assert family_of("gradient-example") == family_of("gradient-signed") == "gradient_shared"
+    assert family_of("output-norm") == family_of("wanda") == "activation"
+    assert family_of("confidence") == ""  # another experiment computes it
+    assert {one.name for own in family("gradient_shared").values() for one in own} >= {"gradient-token", "sign-share"}
+    with pytest.raises(HeadroomError, match="--family none: unknown; use one of"):
+        family("none")
+
+
 def test_an_unknown_criterion_is_told_with_those_there_are():
-    with pytest.raises(HeadroomError, match="criterion 'none': unknown; use one of ablation, confidence, gates, "):
+    with pytest.raises(HeadroomError, match="criterion 'none': unknown; use one of output-norm, channel-variance"):
         criterion("none")
 
 
@@ -141,3 +184,9 @@ class TestReading:
         ]
         path = table(tmp_path / "scores.csv", tables.SCORES, rows)
         assert list(criterion("gradient-token").read(path)["value"]) == [2.0, 3.0]
+
+    def test_compared_scores_are_read_with_their_halves(self, tmp_path):
+        rows = [{"criterion": name, "half": half} for name in ("obs", "wanda") for half in ("all", "choose", "score")]
+        path = table(tmp_path / "bakeoff.csv", tables.BAKEOFF_SCORES, rows)
+        assert list(criterion("wanda").read(path)["half"]) == ["all", "all", "choose", "choose", "score", "score"]
+        assert criterion_scores("wanda", [path], epoch=3) == dict(zip(HEADS, (6.0, 7.0)))

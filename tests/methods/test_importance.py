@@ -3,7 +3,6 @@
 import math
 import random
 
-import fairseq
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
@@ -11,14 +10,6 @@ from headroom.methods.criteria import normalised_by_layer
 from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
 
 INVARIANT = [criterion for criterion in SOURCES if criterion != "gradient-batch"]
-
-
-@pytest.fixture
-def exact(lively, monkeypatch):
-    """The model in float64, attention weights too, which fairseq computes in float32."""
-    monkeypatch.setattr(fairseq.utils, "softmax", lambda x, dim, **_: x.softmax(dim))
-    lively.model.double()
-    return lively
 
 
 def close(found, expected, rel=1e-5):

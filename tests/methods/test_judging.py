@@ -13,7 +13,7 @@ from headroom.data.parallel import ParallelText
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import METRICS, TranslatedSet
 from headroom.engines.translation.sweeps import Sweep
-from headroom.methods.judging import Judge, comparisons, read_shards, write_shard
+from headroom.methods.judging import Judge, comparisons, read_shards, substituted, write_shard
 from headroom.settings.experiments import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
@@ -215,3 +215,8 @@ def test_no_program_is_read(tmp_path):
     numpy.savez(tmp_path / "shard.npz", **{"test/interventions": numpy.array([{"any": "object"}], dtype=object)})
     with pytest.raises(HeadroomError, match="cannot read the shard"):
         read_shards([tmp_path / "shard.npz"])
+
+
+def test_signatures_name_replacements_and_repairs():
+    named = {one: substituted(Intervention.parse(one)) for one in ("", "E1:1", "E1:1 resample", "E1:1 obs")}
+    assert named == {"": "", "E1:1": "", "E1:1 resample": "|replacement:resample", "E1:1 obs": "|repair:obs"}

@@ -5,22 +5,44 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Site, all_heads
 from headroom.methods.orders import (
+    bottom_first,
     least_important_first,
     random_order,
     read_scores,
     removed_first,
     rescored_order,
     step_sizes,
+    top_first,
 )
 from written_tables import write_rows
 
 SITES = [Site("E", 1, 2), Site("A", 1, 2), Site("D", 1, 2)]
 HEADS = all_heads(SITES)
+ENCODER = [Site("E", layer, 1) for layer in (1, 2, 3, 4)]
 COLUMNS = ("epoch", "kind", "layer", "head", "criterion", "normalised", "value")
 
 
 def names(heads):
     return " ".join(map(str, heads))
+
+
+@pytest.mark.parametrize(
+    ("sites", "expected"),
+    [
+        (SITES, "A1:1 A1:2 D1:1 D1:2 E1:1 E1:2"),
+        ([Site("E", 1, 2), Site("E", 2, 1)], "E2:1 E1:1 E1:2"),
+        # the last of two layers is as high as the only one of the decoder; the second of four as the first of two
+        ([Site("E", layer, 1) for layer in (1, 2, 3, 4)] + [Site("D", 1, 1)], "D1:1 E4:1 E3:1 E2:1 E1:1"),
+        (
+            [Site("E", layer, 1) for layer in (1, 2, 3, 4)] + [Site("A", 1, 1), Site("A", 2, 1)],
+            "A2:1 E4:1 E3:1 A1:1 E2:1 E1:1",
+        ),
+    ],
+)
+def test_layers_from_the_top_and_from_the_bottom(sites, expected):
+    heads = all_heads(sites)
+    assert names(top_first(heads)) == expected
+    assert names(bottom_first(heads)) == " ".join(reversed(expected.split()))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.batches import Batch, Language
 from headroom.engines.translation.model import TranslationModel
 from headroom.engines.translation.sites import find_sites
+from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import MEASURES, Relevances, estimates, relevances
 from toy_encoder import toy_text, write_encoder
 from toy_fairseq import batch, make_trainer, write_data
@@ -33,22 +34,22 @@ def same(found, expected):
 
 class TestTranslation:
     def test_relevance_is_conserved(self, lively, texts):
-        assert relevances(lively, lively.batches(*texts, sentences=5), epsilon=1e-6).conservation_error < 1e-3
+        assert relevances(lively, lively.batches(*texts, sentences=5), rule=EpsilonRule(1e-6)).conservation_error < 1e-3
 
     def test_it_is_conserved_the_better_the_smaller_epsilon(self, exact, texts):
         batches = exact.batches(*texts, sentences=5)
-        small, large = (relevances(exact, batches, epsilon=epsilon) for epsilon in (1e-9, 0.1))
+        small, large = (relevances(exact, batches, rule=EpsilonRule(epsilon)) for epsilon in (1e-9, 0.1))
         assert small.conservation_error < 1e-6
         assert large.conservation_error > 1e-3
 
     @pytest.mark.parametrize("sentences", [5, 12])
     def test_batch_size_and_padding_do_not_matter(self, exact, texts, sentences):
-        alone = relevances(exact, exact.batches(*texts, sentences=1), epsilon=1e-6)
-        same(relevances(exact, exact.batches(*texts, sentences=sentences), epsilon=1e-6), alone)
+        alone = relevances(exact, exact.batches(*texts, sentences=1), rule=EpsilonRule(1e-6))
+        same(relevances(exact, exact.batches(*texts, sentences=sentences), rule=EpsilonRule(1e-6)), alone)
         assert [part.shape for part in alone.sums["signed"].values()] == [(12, 4)] * 6
 
     def test_steps_are_the_pieces_of_the_reference_and_shares_sum_to_one(self, lively, texts):
-        found = relevances(lively, lively.batches(*texts, sentences=5), epsilon=1e-6)
+        found = relevances(lively, lively.batches(*texts, sentences=5), rule=EpsilonRule(1e-6))
         pieces = [len(lively.target.pieces.encode(text)) + 1 for text in texts[1]]  # and the end of the sentence
         assert found.steps.tolist() == pieces
         for shares in found.sums["relevance"].values():
@@ -59,23 +60,43 @@ class TestTranslation:
     def test_removed_heads_have_none_masked_or_sliced_alike(self, exact, texts, profile):
         removed = parse_profile(profile, exact.sites)
         batches = exact.batches(*texts, sentences=5)
-        masked = relevances(exact, batches, epsilon=1e-6, removed=removed)
+        masked = relevances(exact, batches, rule=EpsilonRule(1e-6), removed=removed)
         for head in removed:
             site = next(site for site in exact.sites if head in site.head_names())
             assert not any(masked.sums[measure][site][:, head.head - 1].any() for measure in MEASURES)
         assert masked.conservation_error < 1e-3
         exact.remove(removed)
         exact.model.requires_grad_(False)  # as a loaded model is
-        sliced = relevances(exact, batches, epsilon=1e-6)
+        sliced = relevances(exact, batches, rule=EpsilonRule(1e-6))
         same(sliced, masked)
         assert sliced.conservation_error < 1e-3
         if "A1:1" in profile:  # deaf to the source: no encoder head is relevant, and no share undefined
             assert all(not sums.any() for site, sums in sliced.sums["relevance"].items() if site.kind == "E")
 
+    @pytest.mark.parametrize("alpha", [0.5, 1])
+    def test_by_alpha_beta_it_is_conserved_and_of_one_sign(self, lively, texts, alpha):
+        """The explained logits, of the likeliest pieces, are positive here."""
+        found = relevances(lively, lively.batches(*texts, sentences=5), rule=AlphaBetaRule(alpha, 1e-6))
+        assert found.conservation_error < 1e-3
+        assert all((sums >= 0).all() for sums in found.sums["signed"].values())
+
+    def test_by_alpha_2_it_is_conserved_and_of_both_signs(self, lively, texts):
+        found = relevances(lively, lively.batches(*texts, sentences=5), rule=AlphaBetaRule(2, 1e-6))
+        assert found.conservation_error < 1e-3
+        assert any((sums < 0).any() for sums in found.sums["signed"].values())
+
+    @pytest.mark.parametrize("profile", ["E1:2", "A1:1 A1:2 A1:3 A1:4 D2:1"])
+    def test_by_alpha_beta_masked_and_sliced_alike(self, exact, texts, profile):
+        removed, rule = parse_profile(profile, exact.sites), AlphaBetaRule(0.5, 1e-9)
+        masked = relevances(exact, exact.batches(*texts, sentences=5), rule=rule, removed=removed)
+        exact.remove(removed)
+        exact.model.requires_grad_(False)  # as a loaded model is
+        same(relevances(exact, exact.batches(*texts, sentences=12), rule=rule), masked)
+
     def test_nothing_is_left_behind(self, lively, texts):
         (whole,) = lively.batches(*texts, sentences=12)
         before = lively.losses(whole)[0]
-        relevances(lively, [whole], epsilon=1e-6)
+        relevances(lively, [whole], rule=EpsilonRule(1e-6))
         assert torch.equal(lively.losses(whole)[0], before)
         assert all(parameter.grad is None for parameter in lively.model.parameters())
 
@@ -99,7 +120,7 @@ def test_conserved_in_every_form_of_fairseqs_transformer(flags, tmp_path):
     sample = batch(trainer, range(6))
     given = sample["net_input"]
     tensors = (given["src_tokens"], given["src_lengths"], given["prev_output_tokens"], sample["target"])
-    found = relevances(adapter, [Batch(list(range(6)), *tensors)], epsilon=1e-6)
+    found = relevances(adapter, [Batch(list(range(6)), *tensors)], rule=EpsilonRule(1e-6))
     assert found.conservation_error < 1e-3
 
 
@@ -110,22 +131,37 @@ class TestClassification:
         model = ClassificationModel.load(write_encoder(tmp_path / family, family), "cpu", attention)
         model.model.double()
         text = toy_text()
-        alone = relevances(model, model.batches(text, examples=1), epsilon=1e-9)
-        found = relevances(model, model.batches(text, examples=12), epsilon=1e-9)
+        alone = relevances(model, model.batches(text, examples=1), rule=EpsilonRule(1e-9))
+        found = relevances(model, model.batches(text, examples=12), rule=EpsilonRule(1e-9))
         same(found, alone)
         assert found.conservation_error < 1e-5
         assert found.steps.tolist() == [1] * 12
         assert all((shares > 0).all() for shares in found.sums["relevance"].values())
 
+    @pytest.mark.parametrize("attention", ["eager", "sdpa"])
+    def test_by_alpha_beta_it_is_conserved_and_alike_in_both_kinds_of_attention(self, attention, tmp_path):
+        rule = AlphaBetaRule(0.5, 1e-9)
+        model = ClassificationModel.load(write_encoder(tmp_path / "bert"), "cpu", attention)
+        model.model.double()
+        found = relevances(model, model.batches(toy_text(), examples=5), rule=rule)
+        assert found.conservation_error < 1e-5
+        other = ClassificationModel.load(tmp_path / "bert", "cpu", "sdpa" if attention == "eager" else "eager")
+        other.model.double()
+        same(relevances(other, other.batches(toy_text(), examples=12), rule=rule), found)
+
     def test_in_single_precision_too(self, tmp_path):
         model = ClassificationModel.load(write_encoder(tmp_path / "bert"), "cpu")
-        assert relevances(model, model.batches(toy_text(), examples=5), epsilon=1e-6).conservation_error < 1e-3
+        assert (
+            relevances(model, model.batches(toy_text(), examples=5), rule=EpsilonRule(1e-6)).conservation_error < 1e-3
+        )
 
     def test_what_the_rules_do_not_know_is_told(self, tmp_path):
         """This gelu is written out as a product of two activations."""
         model = ClassificationModel.load(write_encoder(tmp_path / "bert"), "cpu")
         model.model.bert.encoder.layer[0].intermediate.intermediate_act_fn = ACT2FN["gelu_new"]
-        assert relevances(model, model.batches(toy_text(), examples=5), epsilon=1e-6).conservation_error > 1e-2
+        assert (
+            relevances(model, model.batches(toy_text(), examples=5), rule=EpsilonRule(1e-6)).conservation_error > 1e-2
+        )
 
 
 class TestEstimates:

@@ -8,7 +8,16 @@ import pytest
 from headroom.core.heads import Head, Site
 from headroom.data.trees import ParsedSentence, Word
 from headroom.methods.pointing import piece_pointing
-from headroom.methods.syntax import arc_sets, arcs_of, best_offset, hits_at, moved, relation_pointing, targets
+from headroom.methods.syntax import (
+    arc_sets,
+    arcs_of,
+    best_offset,
+    hits_at,
+    moved,
+    relation_distances,
+    relation_pointing,
+    targets,
+)
 from headroom.settings.experiments import RoleSettings
 from headroom.stages.roles import find_roles
 from planted import batch_of, names, tree
@@ -230,3 +239,30 @@ def test_the_best_offset_counts_words_asked_and_prefers_the_nearest_of_equals():
     assert best_offset([{3: frozenset({1})}, {3: frozenset({4})}]) == 1
     assert best_offset([{3: frozenset({2})}, {3: frozenset({4})}]) == -1
     assert best_offset([{}, {}]) is None
+
+
+class TestDistances:
+    """The distribution of the positions of dependents, counted word by word."""
+
+    BATCHES = tuple(
+        batch_of([BANK[place] for place in chunk], {SITE: [anywhere] * 4}, positions=chunk)
+        for chunk in (range(40, COUNT), range(40))
+    )
+
+    def test_equals_counts_over_words(self):
+        found = relation_distances(self.BATCHES, BANK, relations=("nsubj", "obj", "amod"), resamples=50)
+        assert {one.relation for one in found} == {"nsubj", "obj"}  # no word is an amod
+        for relation in ("nsubj", "obj"):
+            positions = [
+                number - word.governor
+                for sentence in BANK
+                for number, word in enumerate(sentence.words)
+                if word.relation == relation
+            ]
+            own = {one.position: one for one in found if one.relation == relation}
+            assert list(own) == [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5]
+            assert {position: one.value for position, one in own.items()} == pytest.approx(
+                {position: positions.count(position) / COUNT for position in own}
+            )
+            assert all(one.low <= one.value <= one.high and one.count == COUNT for one in own.values())
+            assert sum(one.value for one in own.values()) == pytest.approx(1)  # none is further away here

@@ -125,21 +125,21 @@ def test_the_time_left_follows_finished_jobs(monkeypatch):
     state.plan({"total": 4, "all": 1, "training_translation": 2, "scores": 1})
     assert state.left() is None
     state.begin(1, "training_translation", {"run": "a"}, [])
-    now[0] = 400.0  # twice the typical time
+    training, scores = plugin.TYPICAL["training"], plugin.TYPICAL["scores"]
+    now[0] = 2 * training
     assert state.end(1).name == "training_translation a"
-    assert state.left() == 2 * (plugin.TYPICAL["training"] + plugin.OTHERS)
+    assert state.left() == pytest.approx(2 * (training + scores))
     state.begin(2, "training_translation", {"run": "b"}, [])
-    now[0] = 500.0
-    assert state.left() == 2 * (plugin.TYPICAL["training"] + plugin.OTHERS) - 100
+    now[0] += 100.0
+    assert state.left() == pytest.approx(2 * (training + scores) - 100)
     state.cores = 2
-    assert state.left() == plugin.TYPICAL["training"] + plugin.OTHERS - 50
+    assert state.left() == pytest.approx(training + scores - 50)
 
 
-def test_the_snakefile_chooses_the_package_as_snakemake_imports_the_plugin_in_every_run():
-    code = (
-        "import sys; from snakemake.cli import get_argument_parser; get_argument_parser(); "
-        "print('snakemake_logger_plugin_headroom' in sys.modules, 'headroom' in sys.modules)"
-    )
-    env = environment() | {"PYTHONPATH": str(ROOT / "workflow")}
-    ended = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=PATIENCE)
-    assert ended.stdout == "True False\n", ended.stderr
+def test_the_typical_time_of_a_rule_is_that_of_its_stage(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "workflow"))
+    import snakemake_logger_plugin_headroom as plugin
+
+    assert plugin.typical("pruning_epochs") == plugin.TYPICAL["pruning_epochs"] != plugin.TYPICAL["pruning"]
+    assert plugin.typical("gates_controls") == plugin.TYPICAL["gates"]
+    assert min(plugin.TYPICAL.values()) < plugin.typical("another") < max(plugin.TYPICAL.values())

@@ -6,6 +6,7 @@ in `.snakemake/log`.
 """
 
 import logging
+import statistics
 import sys
 import time
 from collections.abc import Mapping
@@ -13,23 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-TYPICAL = {
-    "training": 200,
-    "ablation": 60,
-    "keep_one": 60,
-    "pruning": 60,
-    "gates": 60,
-    "timing": 60,
-    "update_cost": 30,
-    "report": 20,
-    "vocabulary": 20,
-}
-"""Relative time of a job by the first part of its rule's name; 8 for all others. Finished jobs scale them."""
+TYPICAL: dict[str, float] = yaml.safe_load(
+    (Path(__file__).parents[1] / "headroom" / "cost" / "typical.yaml").read_text("utf-8")
+)["job_seconds"]
+"""Seconds of a job by stage, in a finished study (`benchmarks/typical.py`). Finished jobs scale them."""
 
-OTHERS = 8
 SHOWN = ("Nothing to be done", "Complete log(s)", "Building DAG")
 """Beginnings of Snakemake's plain messages that are shown; warnings and errors always are."""
 
@@ -48,8 +41,12 @@ class Job:
 
 
 def typical(rule: str) -> float:
-    """Return the relative time of a rule's jobs."""
-    return next((float(value) for name, value in TYPICAL.items() if rule.startswith(name)), OTHERS)
+    """Return the typical seconds of a rule's jobs: those of the stage with the longest name that begins the rule's.
+
+    Rules of stages without a measurement have the median of all.
+    """
+    stages = [stage for stage in TYPICAL if rule.startswith(stage)]
+    return TYPICAL[max(stages, key=len)] if stages else statistics.median(TYPICAL.values())
 
 
 def last_line(path: str) -> str:

@@ -29,6 +29,8 @@ INTERVENTIONS = (
         "E2:2 resample",
         "E1:3 E3:1 resample",
         "E3:2 resample",
+        "E2:1 E2:2 refit",
+        "E1:3 E3:1 E3:2 E3:3 E3:4 obs",
     ),
 )
 TEXT = toy_text(examples=22)

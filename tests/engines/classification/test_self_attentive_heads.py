@@ -16,7 +16,7 @@ from headroom.engines.gates import Gates
 from headroom.engines.head_model import fold, remove_heads
 from headroom.engines.sites import site_names
 from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
-from known_replacements import drawn_replacements, of_every_form
+from known_replacements import FORMS, drawn_replacements, of_every_form
 from toy_encoder import toy_model
 from toy_self_attentive import (
     ATTENTION,
@@ -100,7 +100,7 @@ class TestRemoval:
     def test_every_set_of_hops_sliced_is_the_same_masked(self, training, precision):
         whole = toy_model(self_attentive_configuration()).to(precision).train(training)
         tolerance = 1e-5 if precision == torch.float32 else 1e-12
-        for *kept, form in itertools.product(*[(False, True)] * HOPS, range(4)):
+        for *kept, form in itertools.product(*[(False, True)] * HOPS, range(FORMS)):
             masked, sliced = copy.deepcopy(whole), copy.deepcopy(whole)
             removed = frozenset(Head("E", 1, index) for index, stays in enumerate(kept, start=1) if not stays)
             (live,) = sites = find_sites(sliced)

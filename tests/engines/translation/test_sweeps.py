@@ -10,6 +10,7 @@ from headroom.engines.translation import sweeps
 from headroom.engines.translation.decoding import Prefixes, encode, greedy, mismatches
 from headroom.engines.translation.sweeps import Sweep, after, changed_layers, cut_after, ended, sampled
 from headroom.settings.experiments import DecodingSettings
+from known_replacements import drawn_addition
 
 SHORT = DecodingSettings(length_factor=0, length_offset=9)
 PROFILES = ["E1:1", "E2:4", "A1:1 A1:2 A1:3 A1:4", "A2:3", "D1:2", "D2:1", "D2:1 E2:4", "D2:1 D2:2 D2:3 D2:4"]
@@ -32,13 +33,13 @@ def interventions(model):
         yield Intervention(removed, replacement="mean")
         yield Intervention(removed, replacement="resample")
         yield Intervention.scaled(dict.fromkeys(removed, -0.5))
+        yield Intervention(removed, repair="refit")
 
 
 def replacements(model):
     generator = torch.Generator().manual_seed(0)
-    return Replacements(
-        {live.site: torch.randn(4, live.head_width, generator=generator).double() for live in model.live_sites}, seed=3
-    )
+    means = {live.site: torch.randn(4, live.head_width, generator=generator).double() for live in model.live_sites}
+    return Replacements(means, seed=3, repair=drawn_addition)
 
 
 def plainly(model, batches, intervention):

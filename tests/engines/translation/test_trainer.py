@@ -67,8 +67,9 @@ def test_bfloat16_runs_on_the_cpu_in_bfloat16_with_float32_weights(data):
     assert all(gradient.dtype == torch.float32 for gradient in gradients(trainer).values())
 
 
-def test_float32_is_left_alone(data):
-    trainer = make_trainer(data)
+@pytest.mark.parametrize("flags", [[], ["--precision", "tf32"]])
+def test_float32_is_left_alone(data, flags):
+    trainer = make_trainer(data, *flags)
     seen = []
     trainer.model.encoder.layers[0].fc1.register_forward_hook(lambda *seen_by: seen.append(seen_by[-1].dtype))
     trainer.train_step([batch(trainer, range(8))])

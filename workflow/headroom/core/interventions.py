@@ -15,28 +15,36 @@ Replacement = Literal["zero", "mean", "resample"]
 
 REPLACEMENTS: tuple[str, ...] = get_args(Replacement)
 
+Repair = Literal["none", "mean-bias", "scale", "obs", "refit"]
+"""Change of a site's output projection that makes up for removed heads, without training; see `methods.repair`."""
+
+REPAIRS: tuple[str, ...] = get_args(Repair)
+
 
 @dataclass(frozen=True)
 class Intervention:
-    """A set of removed heads, their replacement, and scales of remaining heads.
+    """A set of removed heads, their replacement or the repair of their sites, and scales of remaining heads.
 
-    Interventions with the same effect are equal: scales of 1 are dropped, and without a removed head the replacement is
-    zero. The text form lists the removed heads, the scaled ones as `<head>*<scale>`, and any replacement except zero:
-    `E1:2 A3:4 E2:1*0.5 mean`; the plain model is the empty text.
+    Interventions with the same effect are equal: scales of 1 are dropped, without a removed head the replacement is
+    zero and the repair none, and the repair `mean-bias` is the replacement `mean`. The text form lists the removed
+    heads, the scaled ones as `<head>*<scale>`, and any replacement except zero or repair except none:
+    `E1:2 A3:4 E2:1*0.5 mean`, `E1:2 obs`; the plain model is the empty text.
 
     Attributes:
         removed: The profile.
         scale: The factors of the z of remaining heads, sorted by head.
         replacement: The replacement of the z of every removed head.
+        repair: The repair of every site that loses a head.
 
     Raises:
-        HeadroomError: If a head is scaled twice, or scaled and removed, a scale is not finite, or the replacement is
-            unknown.
+        HeadroomError: If a head is scaled twice, or scaled and removed, a scale is not finite, the replacement or the
+            repair is unknown, or a repair is combined with scales or a replacement, which it determines itself.
     """
 
     removed: frozenset[Head] = frozenset()
     scale: tuple[tuple[Head, float], ...] = ()
     replacement: Replacement = "zero"
+    repair: Repair = "none"
 
     def __post_init__(self) -> None:
         scaled = [head for head, _ in self.scale]
@@ -49,14 +57,26 @@ class Intervention:
         if self.replacement not in REPLACEMENTS:
             known = ", ".join(REPLACEMENTS)
             raise HeadroomError(f"intervention: unknown replacement '{self.replacement}'; use one of {known}")
+        if self.repair not in REPAIRS:
+            raise HeadroomError(f"intervention: unknown repair '{self.repair}'; use one of {', '.join(REPAIRS)}")
+        if self.repair != "none" and (self.scale or self.replacement != "zero"):
+            raise HeadroomError(
+                f"intervention: the repair {self.repair} determines scales and replacements; give it or them"
+            )
+        self._normalise()
+
+    def _normalise(self) -> None:
         changed = ((head, float(factor)) for head, factor in self.scale if factor != 1)
         object.__setattr__(self, "scale", tuple(sorted(changed)))
-        object.__setattr__(self, "replacement", self.replacement if self.removed else "zero")
+        same = self.repair == "mean-bias"
+        replacement = "mean" if same else self.replacement
+        object.__setattr__(self, "replacement", replacement if self.removed else "zero")
+        object.__setattr__(self, "repair", self.repair if self.removed and not same else "none")
 
     @classmethod
-    def without(cls, *heads: Head, replacement: Replacement = "zero") -> Self:
+    def without(cls, *heads: Head, replacement: Replacement = "zero", repair: Repair = "none") -> Self:
         """Return the intervention that removes these heads."""
-        return cls(frozenset(heads), replacement=replacement)
+        return cls(frozenset(heads), replacement=replacement, repair=repair)
 
     @classmethod
     def scaled(cls, scale: Mapping[Head, float], removed: Iterable[Head] = ()) -> Self:
@@ -68,19 +88,20 @@ class Intervention:
         """Return the intervention from its text form, the inverse of `str`.
 
         Raises:
-            HeadroomError: If a word is neither a head, a scaled head nor a replacement.
+            HeadroomError: If a word is neither a head, a scaled head, a replacement nor a repair.
         """
         words = text.split()
         replacement = words.pop() if words and words[-1] in REPLACEMENTS else "zero"
+        repair = words.pop() if words and words[-1] in REPAIRS else "none"
         parts = [word.partition("*") for word in words]
         scale = tuple((parse_head(head), _factor(factor, text)) for head, star, factor in parts if star)
         removed = frozenset(parse_head(head) for head, star, _ in parts if not star)
-        return cls(removed, scale, replacement)  # type: ignore[arg-type]
+        return cls(removed, scale, replacement, repair)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         scaled = [f"{head}*{factor!r}" for head, factor in self.scale]
-        standing_in = [self.replacement] if self.replacement != "zero" else []
-        return " ".join([*filter(None, [format_profile(self.removed)]), *scaled, *standing_in])
+        named = [name for name in (self.repair, self.replacement) if name not in ("none", "zero")]
+        return " ".join([*filter(None, [format_profile(self.removed)]), *scaled, *named])
 
     def __bool__(self) -> bool:
         """Whether the intervention has an effect: false for the plain model."""
@@ -139,6 +160,17 @@ def add_shards(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="FILE",
         help="outputs of jobs with --shard, whose interventions are not evaluated again",
+    )
+
+
+def add_replacement(parser: argparse.ArgumentParser) -> None:
+    """Add the flag for what replaces the z of removed heads in a sweep."""
+    parser.add_argument(
+        "--replacement",
+        choices=REPLACEMENTS,
+        default="zero",
+        help="replacement of the z of removed heads: zero; its mean on the set `choose`; its z on another example of "
+        "the batch. The last two have tables of their own",
     )
 
 

@@ -118,6 +118,7 @@ class Measured:
         from headroom.methods.continued_training import continue_training, continued
         from headroom.methods.criteria import scored
         from headroom.methods.pointing import piece_pointing
+        from headroom.methods.propagation import rule_of
         from headroom.methods.relevance import relevances
 
         task: Any = self.plan.task(self.run)
@@ -127,8 +128,8 @@ class Measured:
         if self.run in self.plan.transformers:
             few = engine.examples("check", 16)
             explained = engine.batches(model, few, 16)
-            epsilon = task.relevance.epsilon
-            self.seconds["relevance"] = self.timed(lambda: relevances(model, explained, epsilon=epsilon)) / len(few)
+            rule = rule_of(task.relevance)
+            self.seconds["relevance"] = self.timed(lambda: relevances(model, explained, rule=rule)) / len(few)
         mapped = engine.load(self.sample.checkpoint, maps=True)
         heads = {live.site: live.kept_heads() for live in mapped.live_sites}
         resamples = self.plan.study.sampling.resamples

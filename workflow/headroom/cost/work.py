@@ -19,24 +19,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from headroom.cost.sizes import Sizes
 from headroom.plan import Plan
 from headroom.settings.checks import TRANSLATION
 
-ONE, SOME, MANY = 0.3, 0.7, 0.9
-"""Share of the answers that change without one head, with one head per site, and at the points of pruning curves:
-typical of translation models of 3+3 layers and 8 heads. Classifiers have no shortcut for unchanged answers."""
+TYPICAL: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("typical.yaml").read_text("utf-8"))
+"""What is not measured on this machine, from a finished study (`benchmarks/typical.py`).
 
-FORWARD = 1 / 3
-"""Time of a forward pass relative to an update: the share of validation after an epoch."""
+    job_seconds       seconds of a job by stage
+    table_seconds     seconds of stages that only read tables, in addition to the start of a process
+    sentence_seconds  seconds per sentence of the stages that prepare text
+    forward_share     time of an example in the validation after an epoch, relative to training
+    changed_answers   share of the answers that change without one head, with one head per site, and at the points of
+                      pruning curves; classifiers have no shortcut for unchanged answers
+"""
 
-PLAIN_SECONDS = {"claims": 6.0, "report": 12.0, "arms": 3.0, "rank_correlation": 1.0, "agreement": 1.0}
-"""Seconds of work, in addition to the start of a process, of stages that only read tables."""
-
-TEXT_SECONDS = {"acquire": 2e-4, "vocabulary": 4e-4}
-"""Seconds per sentence of the stages that prepare text."""
+CHANGED, FORWARD = TYPICAL["changed_answers"], TYPICAL["forward_share"]
+PLAIN_SECONDS, TEXT_SECONDS = TYPICAL["table_seconds"], TYPICAL["sentence_seconds"]
 
 PARSED = 1000
 """Sentences of a treebank of the catalogue."""
@@ -81,6 +85,7 @@ def jobs_of(plan: Plan, sizes: Mapping[str, Sizes], heads: Mapping[str, Mapping[
         task_settings: Any = plan.study.translation
         rounds = task_settings.update_cost.warmup + task_settings.update_cost.repeats
         found.append(Job("update_cost", "update_cost", TRANSLATION, {"updates": rounds}, alone=True))
+    found += [Job("bakeoff", f"bakeoff/{task}") for task in filter(plan.compared, plan.study.tasks)]
     plain = [*(["arms", "overlap"] if plan.armed else []), "claims", "report"]
     return found + [Job(stage, stage, seconds=PLAIN_SECONDS.get(stage, 0.0)) for stage in plain]
 
@@ -143,21 +148,52 @@ class RunWork:
             yield from self.detailed()
         if run in plan.gated:
             yield from self.gates()
+        if run in plan.compared(plan.runs[run].task):
+            yield from self.bakeoff()
+
+    def bakeoff(self) -> Iterator[Job]:
+        """Yield the jobs that score the heads of a run and measure its curves to compare criteria."""
+        plan, run, settings = self.plan, self.run, self.settings.bakeoff
+        task, points = plan.runs[run].task, round(1 / settings.step) - 1
+        scored, judged = self.sizes.first("choose", settings.examples), self.sizes.first("test", settings.test_examples)
+        passes = {"loss_ablation": self.heads, "backward_elimination": self.heads * (self.heads + 1) / 4}
+        passes |= {
+            "shapley": 50 * self.heads,
+            "integrated_gradients": 64,
+            "attention_attribution": 20 * len(self.sites),
+        }
+        for family in plan.bakeoff_families(task):
+            units = {"load": 1, "score": 2 * scored * passes.get(family, 1)}
+            yield self._job(f"bakeoff_scores/{run}.{family}", units, stage="bakeoff_scores")
+        for order in plan.bakeoff_orders(task):
+            curves = settings.random_draws if order == "random" else 1 + (order in settings.rescored)
+            changed = curves * (1 + len(settings.repairs)) * points * judged
+            units = {"load": 1, "full": judged, **self._judged(changed, CHANGED["pruning"])}
+            yield self._job(f"bakeoff_curves/{run}.{order}", units, stage="bakeoff_curves")
 
     def detailed(self) -> Iterator[Job]:
         """Yield the jobs of a detailed run, without those of learned gates."""
         plan, run, settings = self.plan, self.run, self.settings
-        yield self._job("ablation", self.sweep(plan.ablated_sets(run), settings.ablation.examples, ONE))
-        yield self._job("keep_one", self.sweep(["choose", "test"], settings.keep_one.examples, SOME))
-        for scope in (one for one in plan.scopes(run) if one != "sites"):
+        yield self._job("ablation", self.sweep(plan.ablated_sets(run), settings.ablation.examples, CHANGED["ablation"]))
+        yield self._job("keep_one", self.sweep(["choose", "test"], settings.keep_one.examples, CHANGED["keep_one"]))
+        scopes = [one for one in plan.scopes(run) if one != "sites"]
+        for scope in scopes:
             yield self._job(f"pruning/{run}.{scope}", self.orders(scope), stage="pruning")
+        for kind in plan.replacements(run):
+            ablation = self.sweep(plan.ablated_sets(run), settings.ablation.examples, CHANGED["ablation"])
+            yield self._job(f"ablation_replaced/{run}.{kind}", ablation, stage="ablation")
+            keep_one = self.sweep(["choose", "test"], settings.keep_one.examples, CHANGED["keep_one"])
+            yield self._job(f"keep_one_replaced/{run}.{kind}", keep_one, stage="keep_one")
+            for scope in scopes:
+                yield self._job(f"pruning_replaced/{run}.{scope}.{kind}", self.orders(scope), stage="pruning")
         sites = [range(1, heads + 1) for heads in self.sites.values()]
         points = sum(min(len(site), self.sizes_of_steps) for site in sites)
         yield self._job(f"pruning/{run}.sites", self.curves(1, points), stage="pruning")
         yield self._job("parameters", {"load": 1})
         for stage in ("agreement", "rank_correlation"):
             yield Job(stage, f"{stage}/{run}", seconds=PLAIN_SECONDS.get(stage, 0.0))
-        yield self._job("removal", {"load": 3, "full": 3 * self.sizes.examples["test"]})
+        repaired = self.sizes.examples["choose"] if settings.removal.repair != "none" else 0
+        yield self._job("removal", {"load": 3, "full": 3 * self.sizes.examples["test"] + repaired})
         rounds = settings.timing.warmup + settings.timing.repeats
         models = 1 + 2 * len(settings.timing.shares)
         yield self._job("timing", {"load": models, "round": rounds * models}, alone=True)
@@ -200,7 +236,7 @@ class RunWork:
     def curves(self, checkpoints: int, points: int) -> dict[str, float]:
         """Return the work of the main curve of some checkpoints with a number of points."""
         examples = checkpoints * self.sizes.first("test", self.settings.pruning.test_examples)
-        return {"load": checkpoints, "full": examples, **self._judged(points * examples, MANY)}
+        return {"load": checkpoints, "full": examples, **self._judged(points * examples, CHANGED["pruning"])}
 
     def orders(self, scope: str) -> dict[str, float]:
         """Return the work of the curves of a scope by every order, and of scoring again after each step."""

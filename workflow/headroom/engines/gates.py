@@ -1,9 +1,8 @@
 """Gates on z: the one intervention point of all masking, scoring and learning."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -13,10 +12,6 @@ from headroom.core.heads import Head, Site, check_heads
 from headroom.core.interventions import Intervention
 from headroom.engines.sites import AttentionSite, site_names
 
-if TYPE_CHECKING:
-    from headroom.engines.head_model import HeadModel
-    from headroom.engines.maps import MapBatch
-
 Observer = Callable[[Site, Tensor], None]
 """Called with a site and its gated z, shape (T, B, H, d)."""
 
@@ -25,22 +20,47 @@ StandIn = Callable[[Tensor], Tensor]
 
 
 @dataclass(frozen=True, eq=False)
+class Addition:
+    """The term that a repair adds to the gated z of a site: matrix @ z + constant, with the z before the gate.
+
+    Attributes:
+        matrix: (K * d, K * d) over the remaining heads, with columns of zeros for the removed ones, in float64.
+        constant: (K * d,), in float64.
+    """
+
+    matrix: Tensor
+    constant: Tensor
+
+
+RepairOf = Callable[[AttentionSite, Intervention], Addition]
+"""From a site and an intervention, which removes some of its heads, to the repair of the site."""
+
+
+@dataclass(frozen=True, eq=False)
 class Replacements:
-    """Values for the replacements `mean` and `resample`.
+    """Values for the replacements `mean` and `resample`, and for repairs; `methods.repair` measures them.
 
     Attributes:
         means: By site, the mean z of each head that the site was trained with, (H, d), on the CPU in float64.
         seed: The seed of the permutations of examples.
+        repair: Computes repairs; None without measurements for them.
     """
 
     means: Mapping[Site, Tensor]
     seed: int = 0
+    repair: RepairOf | None = None
 
     def means_of(self, live: AttentionSite) -> Tensor:
         """Return the mean z of a site's remaining heads, (K, d); raise HeadroomError if of another model."""
         if live.site not in self.means or self.means[live.site].shape[-1] != live.head_width:
             raise HeadroomError(f"site {live.site}: no mean z; measure the means on this model")
         return self.means[live.site][[index - 1 for index in live.kept]]
+
+    def addition(self, live: AttentionSite, intervention: Intervention) -> Addition:
+        """Return the repair of a site; raise HeadroomError without measurements for it."""
+        if self.repair is None:
+            raise HeadroomError(f"intervention '{intervention}': its repair is unknown; measure z first")
+        return self.repair(live, intervention)
 
     def other_examples(self, examples: int) -> Tensor:
         """Return for each row of a batch another row, (B,), each taken once; a single row replaces itself."""
@@ -87,24 +107,32 @@ class Gates:
         self._replacements = {}
 
     @property
+    def batch_first(self) -> bool:
+        """Whether inputs and outputs of the output projections are (B, T, ...) rather than (T, B, ...)."""
+        return self._batch_first
+
+    @property
     def by_example(self) -> bool:
         """Whether the examples of a batch have gates of their own, or heads replaced by those of other examples."""
         return bool(self._replacements) or any(value.dim() == 2 for value in self._values.values())
 
     def apply(self, intervention: Intervention, replacements: Replacements | None = None) -> None:
-        """Set the gates of an intervention (z * scale + replacement) for every example, at sites with one of its heads.
+        """Set the gates of an intervention for every example, at sites with one of its heads.
+
+        The z of a site becomes z * scale + replacement, or z * scale + repair.
 
         Raises:
-            HeadroomError: If the model has no such head, or its replacement is unknown.
+            HeadroomError: If the model has no such head, or its replacement or repair is unknown.
         """
         check_heads(intervention.heads, site_names(self._sites))
         self.clear()
+        substituted = intervention.replacement != "zero" or intervention.repair != "none"
         for live in self._sites:
             gate = [intervention.gate(head) for head in live.site.head_names()]
             if live.kept and any(value != 1 for value in gate):
                 weight = next(live.output.parameters())
                 self._values[live.site] = torch.tensor(gate, dtype=weight.dtype, device=weight.device)
-                if intervention.replacement != "zero" and intervention.removed.intersection(live.kept_heads()):
+                if substituted and intervention.removed.intersection(live.kept_heads()):
                     self._replacements[live.site] = self._replacement(live, intervention, replacements)
 
     def mask(self, removed: Collection[Head]) -> None:
@@ -169,6 +197,8 @@ class Gates:
     ) -> StandIn:
         given = needed(replacements, intervention)
         weight = next(live.output.parameters())
+        if intervention.repair != "none":
+            return _added(given.addition(live, intervention), weight)
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=weight.device)
         if intervention.replacement == "mean":
             means = given.means_of(live).to(weight) * gone[:, None]  # (K, d)
@@ -190,27 +220,7 @@ class Gates:
         return gate.unsqueeze(-1)
 
 
-@torch.no_grad()
-def measured(model: "HeadModel", batches: "Iterable[MapBatch]", *, seed: int = 0) -> Replacements:
-    """Return the mean z of every head over the real positions of some examples; 0 for removed heads.
-
-    `seed` determines the permutations of examples with which z is resampled.
-    """
-    sums = {live.site: torch.zeros(()) for live in model.live_sites if live.kept}
-    counts = dict.fromkeys(sums, 0)
-    for batch in batches:
-
-        def add(site: Site, z: Tensor, real: Mapping[str, tuple[Tensor, Tensor]] = batch.real) -> None:
-            positions = z.transpose(0, 1)[real[site.kind][0].to(z.device)]  # (T, B, K, d) -> (N, K, d)
-            sums[site] = sums[site] + positions.sum(0, dtype=torch.float64).cpu()
-            counts[site] += len(positions)
-
-        with model.gates.observed(add):
-            batch.show(lambda _site, _weights: None)
-    means: dict[Site, Tensor] = {}
-    for live in model.live_sites:
-        if counts.get(live.site):
-            kept = [index - 1 for index in live.kept]
-            means[live.site] = torch.zeros(live.site.heads, live.head_width, dtype=torch.float64)
-            means[live.site][kept] = sums[live.site] / counts[live.site]
-    return Replacements(means, seed)
+def _added(addition: Addition, weight: Tensor) -> StandIn:
+    """Return the term that a repair adds to z, in the type and on the device of a weight."""
+    matrix, constant = addition.matrix.to(weight), addition.constant.to(weight)
+    return lambda z: torch.nn.functional.linear(z.flatten(-2), matrix, constant).view_as(z)

@@ -1,7 +1,7 @@
 """The interface of trained models for all experiments and engines, and real removal of heads."""
 
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, check_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Gates, Replacements, needed
+from headroom.engines.maps import MapObserver
 from headroom.engines.sites import AttentionSite, site_names
 
 
@@ -43,6 +44,16 @@ class HeadModel(Protocol):
 
     def logits(self, batch: Any) -> Tensor:
         """Return the logits: (B, T, V) teacher-forced, or (B, classes)."""
+
+    def real(self, batch: Any) -> Mapping[str, tuple[Tensor, Tensor]]:
+        """Return by kind of site which query (B, T) and which key positions (B, S) of a batch are not padding."""
+
+    def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
+        """Show the attention weights of every forward pass within a block to `observer`, once per site with heads.
+
+        Raises:
+            HeadroomError: In a pass, if the model was loaded without them.
+        """
 
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return the weights for further training: all, or for the scope `E` only those of the encoder."""
@@ -118,27 +129,42 @@ def fold(sites: Sequence[AttentionSite], intervention: Intervention, replacement
     """Fold an intervention, except the removal, into the output projections of a live model, in place.
 
     With W_h the columns of head h: W_h is multiplied by the head's scale, and W_h mean(z_h) is added to the bias for
-    every head that is replaced by its mean. After `remove_heads` the model computes the same as under the intervention.
+    every head that is replaced by its mean. With a repair, which adds M z + c to z, W M is added to W and W c to the
+    bias. After `remove_heads` the model computes the same as under the intervention.
 
     Raises:
-        HeadroomError: If the model has no such head, the replacement is `resample`, which is not constant, means are
-            needed and unknown, or a site's output projection has no bias.
+        HeadroomError: If the model has no such head, the replacement is `resample`, which is not constant, means or
+            repairs are needed and unknown, or a site's output projection has no bias.
     """
     check_heads(intervention.heads, site_names(sites))
     if intervention.replacement == "resample":
         raise HeadroomError(f"intervention '{intervention}': resampled heads cannot be sliced out; use zero or mean")
     for live in (live for live in sites if live.kept):
         output: Any = live.output
-        columns = output.weight.unflatten(1, (len(live.kept), -1))  # (D, K, d)
         gone = torch.tensor([head in intervention.removed for head in live.kept_heads()], device=output.weight.device)
+        if intervention.repair != "none" and gone.any():
+            added = needed(replacements, intervention).addition(live, intervention)
+            weight = output.weight.double()  # (D, K * d)
+            _add_to_bias(live, weight @ added.constant.to(weight))
+            output.weight += (weight @ added.matrix.to(weight)).to(output.weight)
+        columns = output.weight.unflatten(1, (len(live.kept), -1))  # (D, K, d)
         if intervention.replacement == "mean" and gone.any():
             means = needed(replacements, intervention).means_of(live).to(output.weight)  # (K, d)
-            if output.bias is None:
-                raise HeadroomError(f"site {live.site}: no output bias to store means; use the replacement zero")
-            output.bias += torch.einsum("mkd,kd->m", columns, means * gone[:, None])
+            _add_to_bias(live, torch.einsum("mkd,kd->m", columns, means * gone[:, None]))
         scale = [1.0 if lost else intervention.gate(head) for head, lost in zip(live.kept_heads(), gone.tolist())]
         if any(factor != 1 for factor in scale):
             columns *= torch.tensor(scale).to(output.weight)[:, None]
+
+
+def _add_to_bias(live: AttentionSite, term: Tensor) -> None:
+    """Add a term (D,) to the bias of a site's output projection."""
+    output: Any = live.output
+    if output.bias is not None:
+        output.bias += term.to(output.bias)
+    elif term.any():
+        raise HeadroomError(
+            f"site {live.site}: no output bias to store means; use the replacement zero, and no repair or obs"
+        )
 
 
 def _slice(live: AttentionSite, keep: list[int]) -> None:

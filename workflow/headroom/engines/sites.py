@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 
+torch.backends.cudnn.allow_tf32 = False  # float32 is float32 on GPUs too; trainings may choose TF32
+
 
 @dataclass
 class AttentionSite:

@@ -5,12 +5,14 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+import torch
 from torch import Tensor
 
 from headroom.core.errors import HeadroomError
@@ -71,9 +73,22 @@ class Training(Protocol):
 def check_precision(precision: str, device: str) -> bool:
     """Return whether a device is the CPU; raise HeadroomError if it cannot train with this precision."""
     on_cpu = pick_device(device).type == "cpu"
-    if precision == "float16" and on_cpu:
-        raise HeadroomError("precision: float16 needs CUDA, and this run is on the CPU; use bfloat16 or float32")
+    if precision in ("float16", "tf32") and on_cpu:
+        raise HeadroomError(f"precision: {precision} needs CUDA, and this run is on the CPU; use bfloat16 or float32")
     return on_cpu
+
+
+@contextmanager
+def tensor_floats(precision: str) -> Iterator[None]:
+    """Let GPUs multiply float32 matrices in TF32 within a block if that is the precision; otherwise not, nor after."""
+    backends: tuple[Any, ...] = (torch.backends.cuda.matmul, torch.backends.cudnn)
+    for backend in backends:
+        backend.allow_tf32 = precision == "tf32"
+    try:
+        yield
+    finally:
+        for backend in backends:
+            backend.allow_tf32 = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +170,15 @@ def carry_out(
 
 def _take_part(notify: Notify, *, training: Training, epochs: int, work: Path) -> None:
     """Train, in this process or in one of several, which import the modules of the training."""
-    training.train(epochs=epochs, work=work, notify=notify)
+    with tensor_floats(training.training.precision):
+        training.train(epochs=epochs, work=work, notify=notify)
+
+
+def in_signature(training: Training) -> dict[str, Any]:
+    """Return what signatures of tables of epochs say only where it is not the default: processes, precision."""
+    precision = training.training.precision
+    several = {"processes": training.processes} if training.processes > 1 else {}
+    return several | ({"precision": precision} if precision != "float32" else {})
 
 
 def fingerprint(training: Training) -> str:

@@ -19,6 +19,7 @@ import numpy
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
+from headroom.core.heads import format_profile
 from headroom.core.interventions import PLAIN, Intervention, Shard
 from headroom.core.progress import Steps
 from headroom.core.statistics import (
@@ -36,9 +37,11 @@ from headroom.core.statistics import (
     unpaired_p,
 )
 from headroom.engines.engine import AGAIN
+from headroom.methods.orders import Order, profiles
 
 if TYPE_CHECKING:
     from headroom.core.heads import Site
+    from headroom.core.interventions import Repair, Replacement
     from headroom.core.resamples import Resamples
     from headroom.engines.engine import EvaluationSet, Outcome, Statistics
     from headroom.engines.gates import Replacements
@@ -140,7 +143,8 @@ def comparisons(
     again = computed_again(judge, [intervention for _, intervention in cases])
     for leading, intervention in cases:
         for columns, tail in judge.compared(intervention):
-            rows.append({**leading, **columns, "signature": f"{judge.set.signature(columns['metric'])}{again}"})
+            about = f"{judge.set.signature(columns['metric'])}{again}{substituted(intervention)}"
+            rows.append({**leading, **columns, "signature": about})
             tails.append(tail)
             if resamples is not None:
                 kept = (judge.outcome(intervention), judge.full) if columns["metric"] == main else ()
@@ -151,6 +155,42 @@ def comparisons(
         for index, p_holm, p_bh in zip(mine, holm(uncorrected), benjamini_hochberg(uncorrected)):
             rows[index] |= {"p_holm": p_holm, "p_bh": p_bh}
     return rows
+
+
+def curve(
+    judge: Judge,
+    order: Order,
+    step: float,
+    resamples: Resamples,
+    *,
+    replacement: Replacement = "zero",
+    repair: Repair = "none",
+) -> list[dict[str, Any]]:
+    """Return the rows of one curve; corrections are over its steps, per metric.
+
+    Args:
+        judge: The model on a set.
+        order: The removal order.
+        step: The share of its heads removed at each step.
+        resamples: Takes the resampled scores of the rows.
+        replacement: What replaces the z of removed heads.
+        repair: The repair of every model of the curve, instead of a replacement.
+    """
+    named = {name: value for name, value in vars(order).items() if name != "heads"} | {"heads_total": len(order.heads)}
+    cases = [
+        (
+            named | {"heads_removed": len(gone), "removed": format_profile(gone)},
+            Intervention(gone, replacement=replacement, repair=repair),
+        )
+        for gone in profiles(order, step)
+    ]
+    return comparisons(judge, cases, resamples)
+
+
+def substituted(intervention: Intervention) -> str:
+    """Return the part of a signature on what replaces removed heads, e.g. `|replacement:mean`; empty for zero."""
+    parts = {"replacement": intervention.replacement, "repair": intervention.repair}
+    return "".join(f"|{name}:{value}" for name, value in parts.items() if value not in ("zero", "none"))
 
 
 def computed_again(judge: Judge, interventions: Iterable[Intervention]) -> str:
@@ -187,14 +227,15 @@ def judges_of(
     given: argparse.Namespace,
     tried: Callable[[list[Site]], list[Intervention]],
     stage: str,
+    replacements: Replacements | None = None,
 ) -> list[Judge]:
     """Return a judge per set, with the results of given shards; with `--shard` evaluate and write that share.
 
     `tried` returns the interventions, one per head, to evaluate on every set, from the sites of the model. `stage` is
-    the name for the lines of progress.
+    the name for the lines of progress. `replacements` is what they need.
     """
     known = read_shards(given.merge)
-    judges = [Judge(model, judged, known.get(judged.name)) for judged in sets]
+    judges = [Judge(model, judged, known.get(judged.name), replacements=replacements) for judged in sets]
     share = given.shard.share(tried(model.sites)) if given.shard else tried(model.sites)
     follow(judges, share, stage, f"heads on {', '.join(judged.name for judged in sets)}")
     if given.shard:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from headroom.core import tables
@@ -12,6 +13,25 @@ from headroom.core.heads import Head
 
 if TYPE_CHECKING:
     import pandas
+
+REVERSE = "reverse"
+
+CONTROLS = ("random", "top-first", "bottom-first", REVERSE)
+"""Orders that criteria are compared with: without scores, and the reverse of that by single-head ablation."""
+
+_FROM_THE_OUTPUT = ("A", "D", "E")
+"""Kinds of sites from the output of a model down: a decoder layer attends to itself, then to the encoder."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A removal order and the columns that name it."""
+
+    order: str
+    heads: list[Head]
+    normalised: str = ""
+    ranking: str = "fixed"
+    draw: int = 0
 
 
 def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw") -> dict[Head, float]:
@@ -52,6 +72,29 @@ def random_order(heads: Sequence[Head], seed: int) -> list[Head]:
     return random.Random(f"order {seed}").sample(sorted(heads), len(heads))
 
 
+def top_first(heads: Sequence[Head]) -> list[Head]:
+    """Return heads from the top layers down, a control without scores (HARP prunes high layers first).
+
+    The height of a head is its layer as a share of the layers of its kind among `heads`: the last layers of an encoder
+    and of a decoder have the same height, also if their numbers of layers differ. At one height the kinds
+    follow from the output down, A, D, E. The heads of a site are in the order of their numbers, which means nothing.
+    """
+    layers = {kind: max(head.layer for head in heads if head.kind == kind) for kind in {head.kind for head in heads}}
+    return sorted(heads, key=lambda head: (-head.layer / layers[head.kind], _FROM_THE_OUTPUT.index(head.kind), head))
+
+
+def bottom_first(heads: Sequence[Head]) -> list[Head]:
+    """Return heads from the bottom layers up, a control: the reverse of `top_first`."""
+    return top_first(heads)[::-1]
+
+
+def control_orders(name: str, heads: Sequence[Head], *, draws: int) -> list[Order]:
+    """Return the orders of a control without scores: random ones with seeds from 0, or a single one by layers."""
+    if name == "random":
+        return [Order(name, random_order(heads, draw), draw=draw) for draw in range(draws)]
+    return [Order(name, {"top-first": top_first, "bottom-first": bottom_first}[name](heads))]
+
+
 def step_sizes(heads: int, step: float) -> list[int]:
     """Return the number of removed heads at each point of a curve: from 0 in steps of about the share `step` to all.
 
@@ -86,3 +129,8 @@ def removed_first(order: Sequence[Head], count: int) -> frozenset[Head]:
     if not 0 <= count <= len(order):
         raise HeadroomError(f"share of heads: cannot remove {count}, the model has {len(order)} in scope; remove fewer")
     return frozenset(order[:count])
+
+
+def profiles(order: Order, step: float) -> list[frozenset[Head]]:
+    """Return the profiles of a curve, from no head removed to all, in steps of about the share `step`."""
+    return [removed_first(order.heads, count) for count in step_sizes(len(order.heads), step)]

@@ -61,13 +61,20 @@ def measured(
     if not asked.sum():
         return []
     expected = numpy.zeros(len(asked)) if baseline is None else baseline[rows]
-    weights = _weights(len(asked), resamples)  # (samples, N)
-    total = weights @ asked
-    drawn = (weights @ (found - expected[:, None]))[total > 0] / total[total > 0, None]  # (samples, H)
-    bounds = [interval(own) for own in drawn.T]
+    _, bounds = shares_with_intervals(found - expected[:, None], asked, resamples)
     without = None if baseline is None else float(expected.sum() / asked.sum())
     shares = zip(heads, (found.sum(0) / asked.sum()).tolist(), bounds)
     return [Measured(head, *name, share, without, *ends, int(asked.sum())) for head, share, ends in shares]
+
+
+def shares_with_intervals(
+    found: ndarray, asked: ndarray, resamples: int
+) -> tuple[list[float], list[tuple[float, float]]]:
+    """Return shares (K), of the cases found by sentence (N, K) in those by sentence (N,), and their 95 % intervals."""
+    weights = _weights(len(asked), resamples)  # (samples, N)
+    total = weights @ asked
+    drawn = (weights @ found)[total > 0] / total[total > 0, None]  # (samples, K)
+    return (found.sum(0) / asked.sum()).tolist(), [interval(own) for own in drawn.T]
 
 
 @lru_cache(maxsize=8)

@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 
 import numpy
 import torch
@@ -13,7 +14,17 @@ from headroom.core.heads import HALVES, Site
 from headroom.core.progress import followed
 from headroom.data.trees import ParsedSentence
 from headroom.engines.maps import MapBatch
-from headroom.methods.pointing import Heads, Measured, between_units, measured, membership, unit_of_pieces, units
+from headroom.methods.pointing import (
+    OFFSETS,
+    Heads,
+    Measured,
+    between_units,
+    measured,
+    membership,
+    shares_with_intervals,
+    unit_of_pieces,
+    units,
+)
 
 DIRECTIONS = ("to-dependent", "to-governor")
 
@@ -119,6 +130,47 @@ def relation_pointing(
         for half in ("choose", "score"):
             name = ("relation", target, trees, half)
             found += measured(names, name, right[place], query, resamples=resamples, baseline=baseline)
+    return found
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How often the dependents of a relation are at one relative position; the fields are columns of `distances`.
+
+    `value` is a share of the dependents, with its 95 % interval; `position` is counted in words from the governor.
+    """
+
+    relation: str
+    position: int
+    value: float
+    low: float
+    high: float
+    count: int
+
+
+def relation_distances(
+    batches: Sequence[MapBatch], treebank: Sequence[ParsedSentence], *, relations: Sequence[str], resamples: int
+) -> list[Distance]:
+    """Return the distribution of the relative positions of dependents (Voita et al. 2019, Figure 3), near positions.
+
+    The words, of the sentences of the treebank, are those that the model sees, as in `relation_pointing`; sentences are
+    resampled. Relations without a dependent are omitted.
+    """
+    of_pieces = pieces_to_units(batches, treebank)
+    found: list[Distance] = []
+    for relation in relations:
+        counts = []
+        for place, sentence in enumerate(treebank):
+            arcs = arcs_of(sentence, f"{relation}:{DIRECTIONS[0]}", frozenset(of_pieces[place].tolist()) - {-1})
+            counts.append(Counter(other - governor for governor, right in arcs.items() for other in right))
+        asked = numpy.array([float(own.total()) for own in counts])
+        if not asked.any():
+            continue
+        near = [position for position in OFFSETS if position]  # a word is not its own dependent
+        hits = numpy.array([[own[position] for position in near] for own in counts], dtype=float)  # (N, positions)
+        values, bounds = shares_with_intervals(hits, asked, resamples)
+        for position, value, (low, high) in zip(near, values, bounds):
+            found.append(Distance(relation, position, value, low, high, int(asked.sum())))
     return found
 
 

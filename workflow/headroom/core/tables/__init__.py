@@ -4,21 +4,24 @@ Changed columns rerun the jobs that write them through the params of rules; stag
 """
 
 from headroom.core.table import Registry
-from headroom.core.tables.behaviour import ATTENTION_STATS, DIVERSITY, PARTICLES, ROLES
+from headroom.core.tables.bakeoff import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_SCORES
+from headroom.core.tables.behaviour import ATTENTION_STATS, DISTANCES, DIVERSITY, PARTICLES, ROLES
 from headroom.core.tables.claims import CLAIMS, NUMBERS
 from headroom.core.tables.comparison import COMPARISON, COMPARISON_CURVES, COMPARISON_DIFFERENCES
 from headroom.core.tables.heads import (
     ABLATION,
     ABLATION_HALVES,
+    ABLATION_REPLACED,
     AGREEMENT,
     KEEP_ONE,
+    KEEP_ONE_REPLACED,
     RANK_CORRELATION,
     RELEVANCE,
     SCORES,
     SCORES_HALVES,
     SETTLING,
 )
-from headroom.core.tables.pruning import ARMS, GATES, OVERLAP, PRUNED_MODELS, PRUNING, PRUNING_EPOCHS
+from headroom.core.tables.pruning import ARMS, GATES, OVERLAP, PRUNED_MODELS, PRUNING, PRUNING_EPOCHS, PRUNING_REPLACED
 from headroom.core.tables.training import (
     EVALUATION,
     PARAMETERS,
@@ -32,8 +35,10 @@ from headroom.core.tables.training import (
 ALL = Registry(
     *(TRAINING, EVALUATION, PARAMETERS),
     *(SCORES, SCORES_HALVES, ABLATION, ABLATION_HALVES, KEEP_ONE, AGREEMENT, RELEVANCE, RANK_CORRELATION),
+    *(BAKEOFF_SCORES, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF),
+    *(ABLATION_REPLACED, KEEP_ONE_REPLACED, PRUNING_REPLACED),
     *(PRUNING, PRUNING_EPOCHS, SETTLING, REMOVAL, TIMING, TIMING_SAMPLES),
-    *(DIVERSITY, PARTICLES, ATTENTION_STATS, ROLES, GATES, PRUNED_MODELS),
+    *(DIVERSITY, PARTICLES, ATTENTION_STATS, DISTANCES, ROLES, GATES, PRUNED_MODELS),
     *(ARMS, OVERLAP, UPDATE_COST),
     *(CLAIMS, NUMBERS),
 )
@@ -45,18 +50,25 @@ OF_SEVERAL = Registry(COMPARISON, COMPARISON_DIFFERENCES, COMPARISON_CURVES)
 __all__ = [
     "ABLATION",
     "ABLATION_HALVES",
+    "ABLATION_REPLACED",
     "AGREEMENT",
     "ALL",
     "ARMS",
     "ATTENTION_STATS",
+    "BAKEOFF",
+    "BAKEOFF_COSTS",
+    "BAKEOFF_CURVES",
+    "BAKEOFF_SCORES",
     "CLAIMS",
     "COMPARISON",
     "COMPARISON_CURVES",
     "COMPARISON_DIFFERENCES",
+    "DISTANCES",
     "DIVERSITY",
     "EVALUATION",
     "GATES",
     "KEEP_ONE",
+    "KEEP_ONE_REPLACED",
     "NUMBERS",
     "OF_SEVERAL",
     "OVERLAP",
@@ -65,6 +77,7 @@ __all__ = [
     "PRUNED_MODELS",
     "PRUNING",
     "PRUNING_EPOCHS",
+    "PRUNING_REPLACED",
     "RANK_CORRELATION",
     "RELEVANCE",
     "REMOVAL",

@@ -80,6 +80,29 @@ treebank. Pruned models and controls have separate files, `attention_stats/<run>
 """,
 )
 
+DISTANCES = Table(
+    path="distances/{run}.csv",
+    writers=("attention_stats",),
+    runs="transformers",
+    key=("run", "epoch", "relation", "position"),
+    columns=(
+        *RUN,
+        Column("relation", "text", "a dependency relation of `attention_stats.relations`"),
+        Column(
+            "position", "integer", "position of the dependent, in words from its governor: -1 is the word before it"
+        ),
+        VALUE.means("share of the relation's dependents that are there; the rest is further away than 5 words"),
+        *INTERVAL,
+        Column("count", "integer", "dependents"),
+        SIGNATURE,
+    ),
+    about="""
+The distribution of the relative positions of related words (Voita et al. 2019, Figure 3), in the sentences of the
+treebank as the model reads them: the baseline of syntactic heads points to the most frequent one. Words are those of
+[attention_stats](#attention_stats); without a treebank there are no rows.
+""",
+)
+
 ROLES = Table(
     path="roles/{run}.csv",
     writers=("roles",),

@@ -125,6 +125,12 @@ NORMALISED = Column(
 REMOVED = Column(
     "removed", "text", "profile: names of the removed heads in table order, separated by spaces; empty for none"
 )
+REPLACEMENT = Column(
+    "replacement",
+    "text",
+    "replacement of the z of removed heads: `mean`: its mean over the positions of the set `choose`; `resample`: its z"
+    " at the same position of another example of the batch",
+)
 HEADS_REMOVED = Column("heads_removed", "integer", "number of heads in the profile")
 CHANCE = Column("chance", "number", "expected value for unrelated scores: 0 for correlations, k / heads for overlaps")
 TOP = Column("k", "integer", "length of the top lists, for `overlap`; else empty", "heads")

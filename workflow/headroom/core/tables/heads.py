@@ -10,6 +10,7 @@ from headroom.core.tables.columns import (
     KIND_OR_ALL,
     METRIC,
     NORMALISED,
+    REPLACEMENT,
     RUN,
     SIGNATURE,
     TOP,
@@ -39,7 +40,7 @@ sentences |
 """,
 )
 
-_HALF = Column("half", "text", "`choose`: examples at even positions of the set, counted from 0; `score`: at odd ones")
+HALF = Column("half", "text", "`choose`: examples at even positions of the set, counted from 0; `score`: at odd ones")
 _ON_HALVES = (*_PLACE, "criterion", "half")
 
 SCORES_HALVES = Table(
@@ -47,7 +48,7 @@ SCORES_HALVES = Table(
     writers=("scores",),
     runs="",
     key=_ON_HALVES,
-    columns=(*RUN, *HEAD, CRITERION, _HALF, VALUE, SIGNATURE),
+    columns=(*RUN, *HEAD, CRITERION, HALF, VALUE, SIGNATURE),
     about="Raw [scores](#scores) of the last epoch on the two halves of the examples, to measure their reliability.",
 )
 
@@ -59,36 +60,52 @@ ABLATION = Table(
     about="The effect of removing a single head, for every head (Michel et al. 2019, Section 3.2), at the last epoch.",
 )
 
+ABLATION_REPLACED = Table(
+    path="ablation_replaced/{run}.{replacement}.csv",
+    writers=("ablation",),
+    runs="",
+    key=(*_PLACE, "replacement", "set", "metric"),
+    columns=(*RUN, REPLACEMENT, *HEAD, *COMPARISON, SIGNATURE),
+    about="As [ablation](#ablation), with another replacement of the removed head's z than zero: a file per run and"
+    " replacement (`intervention.replacement`).",
+)
+
 ABLATION_HALVES = Table(
     path="ablation_halves/{run}.csv",
     writers=("ablation",),
     runs="",
     key=_ON_HALVES,
-    columns=(*RUN, *HEAD, CRITERION.means("`ablation`"), _HALF, VALUE, SIGNATURE),
+    columns=(*RUN, *HEAD, CRITERION.means("`ablation`"), HALF, VALUE, SIGNATURE),
     about="The loss in the main metric from removing a single head (positive is worse) on the two halves of the set"
     " `choose`, to measure the reliability of [ablation](#ablation).",
+)
+
+_CHOSEN_ON = Column(
+    "chosen_on",
+    "text",
+    "the sets, separated by spaces, on which this head is the best of its site: the one with the highest main"
+    " metric (of equals the one with less loss); empty for none. Rows of `test` for heads chosen on `choose`"
+    " are evaluations on held-out data",
 )
 
 KEEP_ONE = Table(
     path="keep_one/{run}.csv",
     writers=("keep_one",),
     key=(*_PLACE, "set", "metric"),
-    columns=(
-        *RUN,
-        *HEAD,
-        *COMPARISON,
-        Column(
-            "chosen_on",
-            "text",
-            "the sets, separated by spaces, on which this head is the best of its site: the one with the highest main"
-            " metric (of equals the one with less loss); empty for none. Rows of `test` for heads chosen on `choose`"
-            " are evaluations on held-out data",
-        ),
-        SIGNATURE,
-    ),
+    columns=(*RUN, *HEAD, *COMPARISON, _CHOSEN_ON, SIGNATURE),
     about="The effect of removing all heads of a site except one (Michel et al. 2019, Tables 2, 3, 5 and 6). The "
     "head in a row is"
     " the one *kept*. Every head is tested on `choose` and on `test`.",
+)
+
+KEEP_ONE_REPLACED = Table(
+    path="keep_one_replaced/{run}.{replacement}.csv",
+    writers=("keep_one",),
+    runs="",
+    key=(*_PLACE, "replacement", "set", "metric"),
+    columns=(*RUN, REPLACEMENT, *HEAD, *COMPARISON, _CHOSEN_ON, SIGNATURE),
+    about="As [keep_one](#keep_one), with another replacement of the z of the other heads than zero: a file per run and"
+    " replacement (`intervention.replacement`).",
 )
 
 AGREEMENT = Table(
@@ -214,8 +231,12 @@ RELEVANCE = Table(
         SIGNATURE,
     ),
     about="""
-Relevance of every head for the model's output, by layer-wise relevance propagation with the epsilon rule (Voita et al.
-2019, Section 4), on the first examples of `check`, at the last epoch. The explained quantity is the logit of the most
+Relevance of every head for the model's output, by layer-wise relevance propagation (Voita et al. 2019, Section 4), on
+the first examples of `check`, at the last epoch. The rule is `relevance.rule` of the configuration, `lrp` in the
+signature: by the epsilon rule an input of a sum has the share of relevance that its contribution has in the sum; by the
+alpha-beta rule (Bach et al. 2015, Eq. 60) positive contributions share alpha, negative ones beta = 1 - alpha, of the
+relevance of every layer with weights, layer norm, attention and addition (Voita et al.'s code: alpha = beta = 0.5), and
+contributions of one sign alone share all of it. The explained quantity is the logit of the most
 probable piece at every generation step, along the reference, or of the most probable class. Attention weights and the
 standard deviations of layer norms are treated as constants, non-linearities as the identity, and biases, embeddings
 and positions as inputs, over which relevances sum to the logit.

@@ -13,6 +13,7 @@ from headroom.core.tables.columns import (
     METRIC,
     NORMALISED,
     REMOVED,
+    REPLACEMENT,
     RUN,
     SET,
     SIGNATURE,
@@ -21,7 +22,7 @@ from headroom.core.tables.columns import (
     P,
 )
 
-_CURVE = (
+CURVE = (
     *RUN,
     Column(
         "scope",
@@ -52,15 +53,15 @@ _CURVE = (
     *COMPARISON,
     SIGNATURE,
 )
-_POINT = ("run", "epoch", "scope", "order", "normalised", "ranking", "draw", "heads_removed", "set", "metric")
+POINT = ("run", "epoch", "scope", "order", "normalised", "ranking", "draw", "heads_removed", "set", "metric")
 
 PRUNING = Table(
     path="pruning/{run}.{scope}.csv",
     writers=("pruning",),
     runs="",
     resampled=True,
-    key=_POINT,
-    columns=_CURVE,
+    key=POINT,
+    columns=CURVE,
     about="""
 The metric against the number of heads removed, at the last epoch, by every order and its controls. Heads are ordered
 on `choose` and evaluated on the first examples of `test` (`pruning.test_examples` of the configuration; the signature
@@ -69,13 +70,27 @@ with the main metric of every row on the resamples of the examples, for paired c
 """,
 )
 
+PRUNING_REPLACED = Table(
+    path="pruning_replaced/{run}.{scope}.{replacement}.csv",
+    writers=("pruning",),
+    runs="",
+    resampled=True,
+    key=(*POINT, "replacement"),
+    columns=(*RUN, REPLACEMENT, *CURVE[len(RUN) :]),
+    about="""
+As [pruning](#pruning), with another replacement of the z of removed heads than zero: a file per run, scope and
+replacement (`intervention.replacement`). The orders are the same: heads are scored, and scored again, without a
+replacement.
+""",
+)
+
 PRUNING_EPOCHS = Table(
     path="pruning_epochs/{run}.csv",
     writers=("pruning",),
     runs="all",
     resampled=True,
-    key=_POINT,
-    columns=_CURVE,
+    key=POINT,
+    columns=CURVE,
     about="""
 As [pruning](#pruning), for every epoch, over all kinds together, by the fixed raw order of the main criterion of that
 epoch. `value` / `full` is the share of that epoch's own unpruned score. Other than detailed runs have only

@@ -93,12 +93,15 @@ REMOVAL = Table(
             "text",
             "`identical_outputs`: 1 if all translations or labels are the same, else 0; `differing_outputs`: the number"
             " of different ones; `largest_logit_difference`: largest absolute difference of any logit;"
-            " `parameters_full`, `parameters_sliced`: numbers of parameters; `examples`: examples compared",
+            " `parameters_full`, `parameters_sliced`: numbers of parameters; `examples`: examples compared; with a"
+            " repair `loss_full`, `loss_unrepaired`, `loss_repaired`: losses of the full model, without the heads, and"
+            " without them but repaired",
         ),
         VALUE,
         SIGNATURE,
     ),
-    about="Heads sliced out of a checkpoint, which is saved, loaded again and compared with the masked model.",
+    about="Heads sliced out of a checkpoint, which is saved, loaded again and compared with the masked model, both with"
+    " the configured repair (`removal.repair`).",
 )
 
 _SHARE = Column("share_removed", "number", "share of all heads removed, least important first; 0 for the full model")

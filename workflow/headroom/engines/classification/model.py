@@ -3,6 +3,7 @@
 import copy
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -20,9 +21,17 @@ from headroom.engines.classification.checkpoint import (
     read_tokenizer,
     save_classifier,
 )
-from headroom.engines.classification.sites import accepted_inputs, check_tokenizer, find_sites, longest_input
+from headroom.engines.classification.sites import (
+    accepted_inputs,
+    attention_maps,
+    check_tokenizer,
+    find_sites,
+    longest_input,
+    real_positions,
+)
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, remove_heads, seeded
+from headroom.engines.maps import MapObserver
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 
 _SHARE = 0.01
@@ -181,6 +190,14 @@ class ClassificationModel(HeadModel):
         """Return the negative log-likelihood of each label in nats (B,), and the number of targets (B,): ones."""
         nats = nn.functional.cross_entropy(self.logits(batch), batch.labels, reduction="none")
         return nats, torch.ones_like(batch.labels)
+
+    def real(self, batch: Batch) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return which query (B, T) and which key positions (B, S) are not padding, by the kind of site, E."""
+        return real_positions(self.model, batch.inputs["attention_mask"])
+
+    def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
+        """Show the attention weights of every forward pass within a block; the model is loaded with `eager`."""
+        return attention_maps(self.live_sites, observer)
 
     def _index(self, label: str) -> int:
         if label not in self.labels:

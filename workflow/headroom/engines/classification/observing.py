@@ -10,7 +10,7 @@ from torch import Tensor
 from headroom.core.files import read_lines
 from headroom.data.labelled import LabelledText, read_labelled
 from headroom.engines.classification.model import Batch, ClassificationModel
-from headroom.engines.classification.sites import attention_maps, real_positions
+from headroom.engines.classification.sites import attention_maps
 from headroom.engines.maps import MapBatch, MapObserver, padded_spans
 
 _SPECIAL = ("cls_token_id", "sep_token_id", "pad_token_id", "bos_token_id", "eos_token_id")
@@ -62,7 +62,7 @@ def _map_batch(model: ClassificationModel, batch: Batch, spans: list[list[tuple[
     return MapBatch(
         positions=batch.positions,
         ordinary={"E": (ordinary, ordinary)},
-        real=real_positions(model.model, batch.inputs["attention_mask"]),
+        real=model.real(batch),
         batch_first=True,
         pieces=pieces,
         spans=None if spans is None else padded_spans(spans, ordinary),

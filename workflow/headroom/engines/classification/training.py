@@ -22,7 +22,7 @@ from headroom.engines.classification.sites import CONFIGURATION, MODEL_FILES, TO
 from headroom.engines.classification.trainer import NO_CHANGES, ArmHooks, StopAfter, Task, build_trainer, load_tokenizer
 from headroom.engines.processes import own_seed, process_count, this_process, wait_for_all
 from headroom.engines.sites import pick_device
-from headroom.engines.training import EpochRecord, Notify, Training, check_precision, read_records
+from headroom.engines.training import EpochRecord, Notify, Training, check_precision, in_signature, read_records
 from headroom.settings.arms import Arm
 from headroom.settings.models import FineTuningSettings
 
@@ -87,7 +87,7 @@ class FineTuning(Training):
             learning_rate=self.training.learning_rate,
             batch_size=self.training.batch_size,
             max_length=self.training.max_length,
-            **({"processes": self.processes} if self.processes > 1 else {}),
+            **in_signature(self),
             torch=torch.__version__,
             transformers=transformers.__version__,
         )

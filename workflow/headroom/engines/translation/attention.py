@@ -14,10 +14,15 @@ from headroom.engines.translation import fairseq as _engine  # noqa: F401 (impor
 from fairseq.modules import MultiheadAttention  # isort: skip
 
 _STEPS = 16  # a cache grows by so many pieces, or by half
+_LANES = 16  # floats of a vector register of the widest processors
+_SHORT = 64  # keys up to which the parts of attention are faster than the fused kernel
 
 
 class Source(dict[str, Any]):
-    """Keys and values of a batch's sources, computed once; fairseq's layers pass it as their `incremental_state`."""
+    """Keys and values of a batch's sources, computed once; fairseq's layers pass it as their `incremental_state`.
+
+    `Cache` and `Packed` (headroom.engines.translation.packed) attend with them.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,6 +34,21 @@ class Source(dict[str, Any]):
             keys, values = attention.keys_and_values(states)
             self._fixed[attention] = (keys.contiguous(), values.contiguous())
         return self._fixed[attention]
+
+    def tensors(self) -> list[Tensor]:
+        """Return all stored keys and values."""
+        return [tensor for pair in self._fixed.values() for tensor in pair]
+
+    def attended(self, attention: FusedAttention, states: Tensor, source: Tensor, mask: Tensor | None) -> Tensor:
+        """Return z (T, B, H * d) of a site of the decoder.
+
+        Args:
+            attention: The site.
+            states: Its input, (T, B, width).
+            source: The source's states, (S, B, width), or for a self-attention again its input.
+            mask: Which positions of the source count, (B, 1, 1, S); None for all.
+        """
+        raise NotImplementedError
 
 
 class Cache(Source):
@@ -44,6 +64,15 @@ class Cache(Source):
         self._longest = int(lengths.max()) if len(lengths) else 0
         self._even = bool((lengths == self._longest).all())
         self._growing: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+
+    def attended(self, attention: FusedAttention, states: Tensor, source: Tensor, mask: Tensor | None) -> Tensor:
+        """Return z (1, B, H * d) for the next piece of each sentence; see `Source`."""
+        if attention.self_attention:
+            keys, values = self.append(attention, *attention.keys_and_values(states))
+            mask = self.mask()
+        else:
+            keys, values = self.of_source(attention, source)
+        return flat(attend(attention.by_head(attention.q_proj(states)), keys, values, mask=mask))
 
     def fill(self, attention: nn.Module, keys: Tensor, values: Tensor) -> None:
         """Store the keys and values (B, H, T, d) of a self-attention, of which the first `lengths` are valid."""
@@ -98,6 +127,16 @@ class FusedAttention(MultiheadAttention):
     """
 
     _observed = 0
+    _known: Tensor | None = None
+
+    @contextmanager
+    def knowing(self, z: Tensor) -> Iterator[None]:
+        """Give a known z (T, B, H * d) to the output projection, within a block, instead of attending."""
+        self._known = z
+        try:
+            yield
+        finally:
+            self._known = None
 
     @contextmanager
     def with_weights(self) -> Iterator[None]:
@@ -114,31 +153,73 @@ class FusedAttention(MultiheadAttention):
         if self._observed or not (cache is None or isinstance(cache, Source)):
             attended: tuple[Tensor, Tensor | None] = super().forward(query, key, value, **options)
             return attended
+        if self._known is not None:
+            return self.out_proj(self._known), None
         mask = _real(options.get("key_padding_mask"))
+        if cache is not None:
+            return self.out_proj(cache.attended(self, query, key, mask)), None
         causal = options.get("attn_mask") is not None  # fairseq's only mask
-        if self.self_attention and isinstance(cache, Cache):
-            keys, values = cache.append(self, *self.keys_and_values(key))
-            mask = cache.mask()
-        elif self.self_attention or cache is None:
-            keys, values = self.keys_and_values(key)
-        else:
-            keys, values = cache.of_source(self, key)
-        z = nn.functional.scaled_dot_product_attention(
-            self._by_head(self.q_proj(query)),  # (B, H, T, d)
-            keys,
-            values,
-            attn_mask=None if causal else mask,
-            dropout_p=self.dropout_module.p if self.training else 0.0,
-            is_causal=causal,
-        )
-        return self.out_proj(z.permute(2, 0, 1, 3).flatten(2)), None  # (T, B, H * d)
+        keys, values = self.keys_and_values(key)
+        dropout = self.dropout_module.p if self.training else 0.0
+        queries = self.by_head(self.q_proj(query))
+        z = attend(queries, keys, values, mask=None if causal else mask, causal=causal, dropout=dropout)
+        return self.out_proj(flat(z)), None
 
     def keys_and_values(self, states: Tensor) -> tuple[Tensor, Tensor]:
         """Return the keys and values (B, H, S, d) of states (S, B, width)."""
-        return self._by_head(self.k_proj(states)), self._by_head(self.v_proj(states))
+        return self.by_head(self.k_proj(states)), self.by_head(self.v_proj(states))
 
-    def _by_head(self, projected: Tensor) -> Tensor:
+    def by_head(self, projected: Tensor) -> Tensor:
+        """Return projected states (T, B, H * d) as (B, H, T, d)."""
         return projected.unflatten(-1, (self.num_heads, self.head_dim)).permute(1, 2, 0, 3)
+
+
+def flat(z: Tensor) -> Tensor:
+    """Return z (B, H, T, d) as (T, B, H * d)."""
+    return z.permute(2, 0, 1, 3).flatten(2)
+
+
+def attend(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    *,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    dropout: float = 0.0,
+) -> Tensor:
+    """Return softmax(queries keys^T / sqrt(d)) values, (B, H, T, d), for queries (B, H, T, d) of keys (B, H, S, d).
+
+    On a CPU torch's fused kernel takes up to twice as long as its parts for sentences, and its softmax takes several
+    times as long per key for fewer than 16 keys, which is why scores are padded.
+
+    Args:
+        queries: The queries.
+        keys: The keys.
+        values: The values, (B, H, S, d).
+        mask: Which keys count, at least one for each query, (B, 1, 1, S); None for all.
+        causal: Whether a query attends only to keys up to its own position.
+        dropout: The probability that a weight is dropped.
+    """
+    size = keys.shape[2]
+    if queries.device.type != "cpu" or size > _SHORT:
+        options: dict[str, Any] = {"attn_mask": mask, "dropout_p": dropout, "is_causal": causal}
+        fused: Tensor = nn.functional.scaled_dot_product_attention(queries, keys, values, **options)
+        return fused
+    excluded = queries.new_zeros(())
+    if causal:
+        excluded = queries.new_full((queries.shape[2], size), -torch.inf).triu_(1)
+    elif mask is not None:
+        count = mask.expand(-1, queries.shape[1], 1, size).flatten(0, 1)
+        excluded = queries.new_zeros(count.shape).masked_fill_(~count, -torch.inf)
+    (q, k, v), scale = (states.flatten(0, 1) for states in (queries, keys, values)), queries.shape[-1] ** -0.5
+    scores = torch.baddbmm(excluded, q, k.transpose(1, 2), beta=float(excluded.dim() > 0), alpha=scale)  # (B * H, T, S)
+    if size < _LANES:
+        scores = nn.functional.pad(scores, (0, _LANES - size), value=-torch.inf)
+    weights = scores.softmax(-1)[..., :size]
+    if dropout:
+        weights = nn.functional.dropout(weights, dropout)
+    return torch.bmm(weights, v).view(queries.shape)
 
 
 def fuse(attention: Any) -> None:

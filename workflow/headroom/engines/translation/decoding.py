@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from headroom.engines.translation.attention import Cache, FusedAttention, Source
+from headroom.engines.translation.attention import Cache, FusedAttention
+from headroom.engines.translation.nats import chunk_of
 
 if TYPE_CHECKING:
+    from headroom.engines.translation.candidates import Candidates
     from headroom.settings.experiments import DecodingSettings
-
-_CHUNK = 64
-"""Positions whose logits are computed at a time."""
 
 ROWS = 512
 """Sentences that are decoded at a time, from several batches."""
@@ -54,55 +53,55 @@ def limits_of(lengths: Tensor, settings: DecodingSettings) -> Tensor:
 
 
 def encode(encoder: Any, batch: Any, known: Sequence[Tensor] | None = None, first: int = 0) -> dict[str, Any]:
-    """Run an encoder; return its output in fairseq's form, with the states (S, B, width) of all layers, and a `Source`.
+    """Run an encoder; return its output in fairseq's form, with the states (S, B, width) of all layers.
 
     With `known`, the states of an earlier pass, only the layers from `first` on (counted from 0) are run.
     """
     if known is None:
         output: dict[str, Any] = encoder(batch.source, src_lengths=batch.lengths, return_all_hiddens=True)
-        return {**output, "source": Source()}
+        return output
     padding = batch.source.eq(encoder.padding_idx)  # (B, S)
     states = list(known[: first + 1])
     for layer in encoder.layers[first:]:
         states.append(layer(states[-1], encoder_padding_mask=padding if padding.any() else None))
     last = states[-1] if encoder.layer_norm is None else encoder.layer_norm(states[-1])
-    return {"encoder_out": [last], "encoder_padding_mask": [padding], "encoder_states": states, "source": Source()}
+    return {"encoder_out": [last], "encoder_padding_mask": [padding], "encoder_states": states}
 
 
-def decode(
-    decoder: Any, previous: Tensor, encoded: Any, known: Sequence[Tensor] | None = None, first: int = 0
-) -> list[Tensor]:
+def decode(decoder: Any, previous: Tensor, encoded: Any) -> list[Tensor]:
     """Run the layers of a decoder over whole translations; return the states (T, B, width) before and after each.
 
     Args:
         decoder: A decoder of fairseq in eval mode.
         previous: Its input, translations after the begin mark, right-padded, (B, T).
         encoded: The output of `encode`.
-        known: States of an earlier pass over the same input; None to run all layers.
-        first: The first layer to run then, counted from 0.
     """
-    states = [_embedded(decoder, previous)] if known is None else list(known[: first + 1])
-    future = decoder.buffered_future_mask(states[-1])
-    source, padding = encoded["encoder_out"][0], _padding(encoded)
-    for layer in decoder.layers[0 if known is None else first :]:
-        states.append(layer(states[-1], source, padding, encoded.get("source"), self_attn_mask=future)[0])
+    states = [embedded(decoder, previous)]
+    future = decoder.buffered_future_mask(states[0])
+    source, padding = encoded["encoder_out"][0], padding_of(encoded)
+    for layer in decoder.layers:
+        states.append(layer(states[-1], source, padding, self_attn_mask=future)[0])
     return states
+
+
+def features_of(decoder: Any, states: Tensor) -> Tensor:
+    """Return the input of the output projection for states after the last layer, (..., width) each."""
+    states = states if decoder.layer_norm is None else decoder.layer_norm(states)
+    return states if decoder.project_out_dim is None else decoder.project_out_dim(states)
 
 
 def logits_of(decoder: Any, states: Tensor) -> Tensor:
     """Return the logits (..., V) of states after the last layer (..., width)."""
-    states = states if decoder.layer_norm is None else decoder.layer_norm(states)
-    states = states if decoder.project_out_dim is None else decoder.project_out_dim(states)
-    logits: Tensor = decoder.output_layer(states)
+    logits: Tensor = decoder.output_layer(features_of(decoder, states))
     return logits
 
 
 def by_chunks(decoder: Any, states: Tensor, reduce: Callable[[Tensor, slice], Tensor]) -> Tensor:
-    """Return what `reduce` makes of the logits (n, V) of each chunk of states (N, width), joined: (N,).
+    """Return what `reduce` makes of the logits (n, V) of each chunk of states (N, width), joined: (N, ...).
 
     `reduce` also gets the chunk's place. On a CPU the logits of a chunk stay in its cache.
     """
-    size = _CHUNK if states.device.type == "cpu" else len(states) + 1
+    size = chunk_of(states)
     chunks = [slice(start, start + size) for start in range(0, max(len(states), 1), size)]
     return torch.cat([reduce(logits_of(decoder, states[chunk]), chunk) for chunk in chunks])
 
@@ -141,7 +140,7 @@ def greedy(
     rows = torch.arange(len(limits), device=limits.device)
     piece = torch.where(made > 0, _at(output, made - 1), marks.begin)
     done = (made > 0) & ((piece == marks.end) | (made > limits))
-    table = _positions(decoder, longest + 1, limits)
+    table = position_table(decoder, longest + 1, limits)
     while True:
         if not keep_rows and int((~done).sum()) <= _FULL * len(rows):
             stay = (~done).nonzero().squeeze(1)
@@ -154,7 +153,7 @@ def greedy(
             break
         logits = _step(decoder, piece, table, encoded, cache)  # (B, V)
         done = done | (made >= limits)
-        piece = _allowed(logits, made, marks).argmax(-1).masked_fill(done, marks.end)
+        piece = allowed(logits, made, marks).argmax(-1).masked_fill(done, marks.end)
         done = done | (piece == marks.end)
         output[rows, made.clamp(max=longest - 1)] = piece
         made = made + 1
@@ -163,7 +162,7 @@ def greedy(
 
 @torch.inference_mode()
 def mismatches(
-    model: Any, *, states: Tensor, guess: Tensor, limits: Tensor, marks: Marks
+    model: Any, *, states: Tensor, guess: Tensor, limits: Tensor, marks: Marks, candidates: Candidates | None = None
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compare the best pieces with a guess: translations by a similar model, each followed by an end mark, (B, T).
 
@@ -176,27 +175,34 @@ def mismatches(
         guess: The guess.
         limits: As in `greedy`.
         marks: As in `greedy`.
+        candidates: Those of a similar model at the positions of `counted`, which most often save the logits.
 
     Returns:
         The rows that differ (N,), the first position that differs of each (N,), and the best piece there (N,).
     """
-    places = torch.arange(guess.shape[1], device=guess.device)
-    lengths = (guess == marks.end).int().argmax(1)  # of the guess, without its end mark
-    counted = (places <= lengths[:, None]) & (places < limits[:, None])  # (B, T); at the limit `greedy` always ends
-    row, place = counted.nonzero(as_tuple=True)
+    row, place = counted(guess, limits, marks).nonzero(as_tuple=True)
+    own = states.transpose(0, 1)[row, place]  # (N, width)
     best = guess.clone()
-
-    def best_of(logits: Tensor, chunk: slice) -> Tensor:
-        return _allowed(logits, place[chunk], marks).argmax(-1)
-
-    best[row, place] = by_chunks(model.decoder, states.transpose(0, 1)[row, place], best_of)
+    best[row, place] = candidates.best(own) if candidates else best_pieces(model.decoder, own, place, marks)
     wrong = best != guess
     rows = wrong.any(1).nonzero().squeeze(1)
     first = wrong[rows].int().argmax(1)
     return rows, first, best[rows, first]
 
 
-def _allowed(logits: Tensor, place: Tensor, marks: Marks) -> Tensor:
+def counted(guess: Tensor, limits: Tensor, marks: Marks) -> Tensor:
+    """Return at which positions of a guess `greedy` would choose a piece, (B, T): at the limit it always ends."""
+    places = torch.arange(guess.shape[1], device=guess.device)
+    lengths = (guess == marks.end).int().argmax(1)  # without the end mark
+    return (places <= lengths[:, None]) & (places < limits[:, None])
+
+
+def best_pieces(decoder: Any, states: Tensor, place: Tensor, marks: Marks) -> Tensor:
+    """Return the best pieces (N,) after states (N, width) at some places in their translations (N,)."""
+    return by_chunks(decoder, states, lambda logits, chunk: allowed(logits, place[chunk], marks).argmax(-1))
+
+
+def allowed(logits: Tensor, place: Tensor, marks: Marks) -> Tensor:
     """Exclude, in place, forbidden pieces, and the end mark where no piece precedes: logits (B, V), place (B,)."""
     logits[:, marks.forbidden] = -torch.inf
     logits[:, marks.end].masked_fill_(place == 0, -torch.inf)  # as with fairseq, no translation is empty
@@ -226,7 +232,7 @@ def selected(encoded: Any, rows: Tensor) -> dict[str, list[Tensor]]:
     return {"encoder_out": [encoded["encoder_out"][0][:, rows]], "encoder_padding_mask": padding}
 
 
-def _padding(encoded: Any) -> Tensor | None:
+def padding_of(encoded: Any) -> Tensor | None:
     """Return which positions of the sources are padding, (B, S); None if none is."""
     found: Tensor = encoded["encoder_padding_mask"][0]
     return found if bool(found.any()) else None
@@ -236,7 +242,7 @@ def _at(output: Tensor, places: Tensor) -> Tensor:
     return output.gather(1, places.clamp(0, output.shape[1] - 1)[:, None]).squeeze(1)
 
 
-def _embedded(decoder: Any, pieces: Tensor, positions: Tensor | None = None) -> Tensor:
+def embedded(decoder: Any, pieces: Tensor, positions: Tensor | None = None) -> Tensor:
     """Return the input of the first layer (T, B, width) for pieces (B, T); `positions` are their embeddings."""
     states = decoder.embed_scale * decoder.embed_tokens(pieces)
     states = states if decoder.project_in_dim is None else decoder.project_in_dim(states)
@@ -247,7 +253,7 @@ def _embedded(decoder: Any, pieces: Tensor, positions: Tensor | None = None) -> 
     return states.transpose(0, 1)
 
 
-def _positions(decoder: Any, count: int, like: Tensor) -> Tensor | None:
+def position_table(decoder: Any, count: int, like: Tensor) -> Tensor | None:
     """Return the embeddings of the first positions, (T, width); None without such embeddings."""
     if decoder.embed_positions is None:
         return None
@@ -270,8 +276,8 @@ def _step(decoder: Any, piece: Tensor, table: Tensor | None, encoded: Any, cache
     """Return the logits (B, V) after one more piece of each sentence, (B,)."""
     # finished sentences that are still in the batch may be longer than any translation
     positions = None if table is None else table[cache.lengths.clamp(max=len(table) - 1)][:, None]  # (B, 1, width)
-    states = _embedded(decoder, piece[:, None], positions)
-    source, padding = encoded["encoder_out"][0], _padding(encoded)
+    states = embedded(decoder, piece[:, None], positions)
+    source, padding = encoded["encoder_out"][0], padding_of(encoded)
     for layer in decoder.layers:
         states = layer(states, source, padding, incremental_state=cache)[0]
     cache.advance()

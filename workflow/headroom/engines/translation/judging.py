@@ -86,6 +86,8 @@ class ReferenceSet:
 
     def __init__(self, references: Sequence[str]) -> None:
         self.references = list(references)
+        self._metrics = (BLEU(references=[self.references]), CHRF(references=[self.references]))
+        self._known: list[Any] = [metric._ref_cache for metric in self._metrics]  # n-grams of each reference
         self._seen: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
 
     def sample(self, hypotheses: Sequence[str], nats: ndarray, tokens: ndarray) -> Sample:
@@ -111,11 +113,12 @@ class ReferenceSet:
         if not new:
             return
         texts = [text for _, text in new]
-        references = [[self.references[position] for position, _ in new]]
-        # sacrebleu sums these over the set; the terms of the sum have no public function
-        bleu = BLEU()._extract_corpus_statistics(texts, references)
-        chrf = CHRF()._extract_corpus_statistics(texts, references)
-        self._seen.update(zip(new, zip(bleu, chrf)))
+        found = []
+        for metric, known in zip(self._metrics, self._known):
+            metric._ref_cache = [known[position] for position, _ in new]
+            # sacrebleu sums these over the set; the terms of the sum have no public function
+            found.append(metric._extract_corpus_statistics(texts, None))
+        self._seen.update(zip(new, zip(*found)))
 
 
 def metric_signature(metric: str) -> str:

@@ -42,12 +42,14 @@ class _SmoothedLoss(torch.autograd.Function):
         smoothed, nats = features.new_zeros(()), features.new_zeros(())
         for own, wanted, start in zip(features.split(CHUNK), target.split(CHUNK), range(0, len(features), CHUNK)):
             logits = own @ weight.T  # (n, V)
-            total = logits.logsumexp(-1, keepdim=True)  # (n, 1)
+            odds = logits.softmax(-1)
+            # the largest probability never underflows; `logsumexp` would take the exponentials a second time
+            total = logits.amax(-1, keepdim=True) - odds.amax(-1, keepdim=True).log()  # (n, 1)
             nll = total - logits.gather(1, wanted[:, None])
             nats += nll.sum()
             smoothed += certain * nll.sum() + each * (classes * total.sum() - logits.sum())
             if by_features is not None and by_weight is not None:
-                slope = logits.sub_(total).exp_().sub_(each)
+                slope = odds.sub_(each)
                 slope.scatter_add_(1, wanted[:, None], torch.full_like(nll, -certain))
                 torch.mm(slope, weight, out=by_features[start : start + CHUNK])
                 by_weight.addmm_(slope.T, own)

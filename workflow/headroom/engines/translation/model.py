@@ -1,6 +1,7 @@
 """A translation model of fairseq with its vocabulary."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,6 +12,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import HeadModel, remove_heads, seeded
+from headroom.engines.maps import MapObserver
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 from headroom.engines.translation.attention import fuse
 from headroom.engines.translation.batches import (
@@ -21,7 +23,8 @@ from headroom.engines.translation.batches import (
 )
 from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state, save_model
 from headroom.engines.translation.decoding import ROWS, Marks, encode, greedy, joined, limits_of, pieces_until_end
-from headroom.engines.translation.sites import find_sites
+from headroom.engines.translation.nats import piece_nats
+from headroom.engines.translation.sites import attention_maps, find_sites
 from headroom.settings.experiments import DecodingSettings
 
 
@@ -110,18 +113,41 @@ class TranslationModel(HeadModel):
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the summed teacher-forced negative log-likelihood in nats (B,), and the number of targets (B,)."""
         assert batch.target is not None, "the batch has no references"
-        logits = self.logits(batch)  # (B, T, V)
-        nats = torch.nn.functional.cross_entropy(
-            logits.flatten(0, 1).float(),
-            batch.target.flatten(),
-            ignore_index=self.target.dictionary.pad(),
-            reduction="none",
-        )  # (B * T,)
-        return nats.view_as(batch.target).sum(1), batch.target.ne(self.target.dictionary.pad()).sum(1)
+        output, real = self.model.decoder.output_projection, batch.target.ne(self.target.dictionary.pad())  # (B, T)
+        if any(weight.requires_grad for weight in output.parameters()):
+            logits = self.logits(batch).flatten(0, 1).float()  # (B * T, V)
+            nats = torch.nn.functional.cross_entropy(logits, batch.target.flatten(), reduction="none")[real.flatten()]
+        else:
+            features = self.model(batch.source, batch.lengths, batch.previous, features_only=True)[0]  # (B, T, D)
+            nats = piece_nats(self.model.decoder, features[real], batch.target[real])
+        each = nats.new_zeros(real.shape).masked_scatter(real, nats)  # (B, T)
+        return each.sum(1), real.sum(1)
 
     def logits(self, batch: Batch) -> Tensor:
         """Return the teacher-forced logits of a batch with references, (B, T, V)."""
         return self.model(batch.source, batch.lengths, batch.previous)[0]
+
+    def real(self, batch: Batch) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return which query (B, T) and which key positions (B, S) are not padding, by the kinds of site that run."""
+        return self.by_kind(batch, lambda pieces, dictionary: pieces.ne(dictionary.pad()))
+
+    def by_kind(self, batch: Batch, counts: Callable[[Tensor, Any], Tensor]) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return the counting query (B, T) and key positions (B, S), by the kinds of site that run.
+
+        Args:
+            batch: Without references only the encoder runs.
+            counts: From pieces (B, T) and their dictionary to the pieces that count, (B, T).
+        """
+        source = counts(batch.source, self.source.dictionary)
+        kinds = {"E": (source, source)}
+        if batch.previous is not None:  # it begins with the end mark
+            target = counts(batch.previous, self.target.dictionary)
+            kinds |= {"A": (target, source), "D": (target, target)}
+        return kinds
+
+    def maps_shown(self, observer: MapObserver) -> AbstractContextManager[None]:
+        """Show the attention weights of every forward pass within a block."""
+        return attention_maps(self.live_sites, observer)
 
     def translate(self, batches: Sequence[Batch], settings: DecodingSettings, **search: Any) -> list[str]:
         """Translate batches into plain text; arguments as in `translate_pieces`."""

@@ -1,7 +1,7 @@
 """Attention maps of a Transformer of fairseq: of all sites teacher-forced, of the encoder on single sentences."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,7 @@ def frequencies(model: TranslationModel, text: Path) -> Tensor | None:
 
 
 def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int, int]]] | None) -> MapBatch:
-    ordinary = _by_kind(model, batch, _ordinary)
+    ordinary = model.by_kind(batch, _ordinary)
 
     def show(observer: MapObserver) -> None:
         with attention_maps([live for live in model.live_sites if live.site.kind in ordinary], observer):
@@ -55,7 +55,7 @@ def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int
     return MapBatch(
         positions=batch.positions,
         ordinary=ordinary,
-        real=_by_kind(model, batch, _real),
+        real=model.real(batch),
         batch_first=False,
         pieces=batch.source,
         spans=None if spans is None else padded_spans(spans, ordinary["E"][0]),
@@ -63,23 +63,6 @@ def _map_batch(model: TranslationModel, batch: Batch, spans: list[list[tuple[int
     )
 
 
-def _by_kind(
-    model: TranslationModel, batch: Batch, counts: Callable[[Tensor, Any], Tensor]
-) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return the counting query (B, T) and key positions (B, S), by the kinds of site that run."""
-    source = counts(batch.source, model.source.dictionary)
-    kinds = {"E": (source, source)}
-    if batch.previous is not None:  # it begins with the end mark
-        target = counts(batch.previous, model.target.dictionary)
-        kinds |= {"A": (target, source), "D": (target, target)}
-    return kinds
-
-
-def _real(tokens: Tensor, dictionary: Any) -> Tensor:
-    """Return whether positions are not padding, (B, T)."""
-    return tokens.ne(dictionary.pad())
-
-
 def _ordinary(tokens: Tensor, dictionary: Any) -> Tensor:
     """Return whether positions are neither padding nor the end mark, (B, T)."""
-    return _real(tokens, dictionary) & tokens.ne(dictionary.eos())
+    return tokens.ne(dictionary.pad()) & tokens.ne(dictionary.eos())

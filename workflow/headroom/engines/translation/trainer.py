@@ -113,7 +113,7 @@ def _training_flags(training: TrainingSettings) -> dict[str, Any]:
         "update-epoch-batch-itr": True,
         "num-workers": 0,
         "log-format": "none",
-        **({"precision": "bfloat16"} if training.precision == "bfloat16" else {}),
+        **({"precision": training.precision} if training.precision in ("bfloat16", "tf32") else {}),
     }
 
 
@@ -121,8 +121,8 @@ def _training_flags(training: TrainingSettings) -> dict[str, Any]:
 class HeadroomTranslationConfig(TranslationConfig):
     """Options of fairseq's translation task, and the precision of the forward pass."""
 
-    precision: ChoiceEnum(["float32", "bfloat16"]) = field(  # type: ignore[valid-type]
-        default="float32", metadata={"help": "number format of the forward pass (autocast)"}
+    precision: ChoiceEnum(["float32", "tf32", "bfloat16"]) = field(  # type: ignore[valid-type]
+        default="float32", metadata={"help": "number format of the forward pass"}
     )
 
 

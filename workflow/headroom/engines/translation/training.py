@@ -16,7 +16,7 @@ from headroom.core.files import atomic_path, sha256
 from headroom.core.table import signature
 from headroom.engines.processes import check_replicas, this_process, wait_for_all
 from headroom.engines.sites import gradient_norm
-from headroom.engines.training import EpochRecord, Notify, Progress, Training, read_records, write_record
+from headroom.engines.training import EpochRecord, Notify, Progress, Training, in_signature, read_records, write_record
 from headroom.engines.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.engines.translation.fairseq import VERSION
 from headroom.engines.translation.sites import site_of
@@ -99,9 +99,8 @@ class TranslationTraining(Training):
 
     def signature(self, arm: str) -> str:
         """Return the signature of the table of epochs."""
-        several = {"processes": self.processes} if self.processes > 1 else {}
         tokens = self.training.max_tokens
-        return signature(seed=self.seed, arm=arm, max_tokens=tokens, **several, torch=torch.__version__)
+        return signature(seed=self.seed, arm=arm, max_tokens=tokens, **in_signature(self), torch=torch.__version__)
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
         """Train up to an epoch."""

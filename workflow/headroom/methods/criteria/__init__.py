@@ -33,6 +33,11 @@ Score = Callable[..., Mapping[str, Scores]]
 SCORES = "scores"
 """The table of the criteria that the stage of this name computes, at every epoch of every run."""
 
+BAKEOFF = "bakeoff_scores"
+"""The table of the criteria that are computed only to be compared, of the last epoch."""
+
+REFERENCE = "loss-ablation"
+"""The criterion that others are compared with: the true effect of each head on the loss."""
 
 NORMALISATIONS = ("raw", "layer")
 """Unscaled scores, or scores divided by the l2 norm over the heads of their site."""
@@ -43,8 +48,8 @@ class Criterion:
     """A method of scoring heads."""
 
     name: str
-    needs: Literal["forward", "backward", "sweep", "training"]
-    """Its cost: forward passes, also backward passes, a sweep over heads, or further training."""
+    needs: Literal["none", "forward", "backward", "sweep", "training"]
+    """Its cost: only the weights, forward passes, also backward passes, a sweep over heads, or further training."""
     labels: bool
     """Whether it needs references."""
     source: str
@@ -54,11 +59,13 @@ class Criterion:
     rows: Callable[[pandas.DataFrame, str], pandas.DataFrame] | None = None
     """From that table, and the name of the set that chooses heads, to rows with the columns run, epoch, kind,
     layer, head, half (`all`, and if known `choose` and `score`), value, signature and, for a criterion that
-    breaks ties, tie; None for criteria of the table `scores`, whose raw scores are read."""
+    breaks ties, tie; None for criteria of the tables `scores`, whose raw scores are read, and `bakeoff_scores`."""
     score: Score | None = None
-    """The function that computes it, for criteria of the table `scores`; it may serve several criteria."""
+    """The function that computes it, for criteria of the tables `scores` and `bakeoff_scores`; it may serve several."""
+    maps: bool = False
+    """Whether that function needs a model that was loaded for attention weights (`Engine.load`)."""
     compared: bool = True
-    """Whether its ranks are compared with those of other criteria."""
+    """Whether the stage rank_correlation compares its ranks with those of other criteria."""
 
     def read(self, path: Path | str, chosen_on: str = "choose") -> pandas.DataFrame:
         """Return this criterion's rows of its experiment's table, as `rows` does.
@@ -71,8 +78,8 @@ class Criterion:
             raise HeadroomError(f"{path}: the table is empty; rerun the job that writes it")
         if self.rows:
             return self.rows(table, chosen_on)
-        mine = table[(table["criterion"] == self.name) & (table["normalised"] == "raw")]
-        return mine.assign(half="all")
+        mine = table[table["criterion"] == self.name]
+        return mine if "half" in mine else mine[mine["normalised"] == "raw"].assign(half="all")
 
 
 @cache
@@ -93,8 +100,50 @@ def scored(
     model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
 ) -> dict[str, Scores]:
     """Score all heads by every criterion that the stage `scores` computes; see `Score`."""
-    functions = dict.fromkeys(one.score for one in criteria().values() if one.score)
-    return {name: own for score in functions for name, own in score(model, batches, removed, half=half).items()}
+    found = (score(model, batches, removed, half=half) for score in families(SCORES))
+    return {name: own for scores in found for name, own in scores.items()}
+
+
+def families(table: str) -> dict[Score, list[Criterion]]:
+    """Return the criteria whose scores are in a table, by the function that computes them in one call."""
+    found: dict[Score, list[Criterion]] = {}
+    for one in criteria().values():
+        if one.table == table and one.score:
+            found.setdefault(one.score, []).append(one)
+    return found
+
+
+@cache
+def family_of(name: str) -> str:
+    """Return the family whose functions compute a criterion for the comparison; "" if another experiment does."""
+    return next((family for family, own in _families().items() if name in own), "")
+
+
+def family_names() -> list[str]:
+    """Return the families of criteria that are computed to be compared: the modules here with such functions."""
+    return list(_families())
+
+
+def family(name: str) -> dict[Score, list[Criterion]]:
+    """Return the functions of a family with the criteria that each returns; raise HeadroomError if it is unknown."""
+    if name not in _families():
+        raise HeadroomError(f"--family {name}: unknown; use one of {', '.join(_families())}")
+    found: dict[Score, list[Criterion]] = {}
+    for one, score in _families()[name].items():
+        found.setdefault(score, []).append(criterion(one))
+    return found
+
+
+@cache
+def _families() -> dict[str, dict[str, Score]]:
+    """Return, by module, the function of every criterion of the table `bakeoff_scores`, and of those in `ALSO`."""
+    found: dict[str, dict[str, Score]] = {}
+    for place in pkgutil.iter_modules(__path__):
+        module = importlib.import_module(f"{__name__}.{place.name}")
+        own = {one.name: one.score for one in module.CRITERIA if one.table == BAKEOFF and one.score}
+        if own:
+            found[place.name] = own | dict.fromkeys(getattr(module, "ALSO", ()), next(iter(own.values())))
+    return found
 
 
 def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
@@ -137,10 +186,37 @@ def check(place: str, named: Sequence[str], main: str) -> list[str]:
     """Return the errors in the criteria of a task's settings, a line with the key for each."""
     key, known = f"configuration, key {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
-    unknown = [name for name in named if name not in known]
-    mistakes = [f"{key}.criteria: unknown criterion '{name}'; use {', '.join(known)}" for name in unknown]
+    own = [name for name, one in known.items() if one.table != BAKEOFF]
+    mistakes = [
+        f"{key}.criteria: unknown criterion '{name}'; use {', '.join(own)}" for name in named if name not in known
+    ]
+    apart = [name for name in named if name in known and known[name].table == BAKEOFF]
+    mistakes += [
+        f"{key}.criteria: '{name}' is only computed to be compared; name it in bakeoff.criteria" for name in apart
+    ]
     if main not in computed:
         mistakes.append(f"{key}.main: '{main}' is not scored at every epoch; use {', '.join(computed)}")
     elif main not in named:
         mistakes.append(f"{key}.main: '{main}' is not in pruning.criteria; add it there")
     return mistakes
+
+
+def check_compared(
+    place: str, compared: Sequence[str], rescored: Sequence[str], lacking: Mapping[str, str]
+) -> list[str]:
+    """Return the errors in the criteria that a task compares, a line with the key for each.
+
+    Args:
+        place: The key of the task.
+        compared: The criteria.
+        rescored: Those of them that are scored again.
+        lacking: By experiment whose table does not exist for every compared run, what to do.
+    """
+    key, known = f"configuration, key {place}.bakeoff", criteria()
+    unknown = [name for name in compared if name not in known]
+    mistakes = [f"{key}.criteria: unknown criterion '{name}'; use those of docs/criteria.md" for name in unknown]
+    for name in (name for name in compared if name in known and not family_of(name)):
+        if known[name].table in lacking:
+            mistakes.append(f"{key}.criteria: '{name}' {lacking[known[name].table]}")
+    apart = [name for name in rescored if name in known and not family_of(name)]
+    return [*mistakes, *(f"{key}.rescored: '{name}' cannot be scored again; leave it out" for name in apart)]

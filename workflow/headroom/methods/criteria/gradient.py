@@ -13,7 +13,7 @@ The loss of an example is the sum of the negative log-likelihoods of its pieces,
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from headroom.core.heads import Head, Site
@@ -40,33 +40,63 @@ def gradient_scores(
     The model is in eval mode, and its parameters need no gradient. Heads removed score zero. With `half` 0 or 1 only
     examples at even, or odd, positions of their set count.
     """
-    import torch
-
-    sums = {site: torch.zeros(len(SOURCES), site.heads, dtype=torch.float64) for site in model.sites}
-    counts = {site: torch.zeros(len(SOURCES), 1, dtype=torch.float64) for site in model.sites}
+    granularities = Granularities(model)
     for batch in batches:
-        rows = [row for row, place in enumerate(batch.positions) if half is None or place % 2 == half]
-        for sites, products in _stacked(gate_gradients(model, batch, removed)) if rows else ():
-            values, terms = _reduced(products if half is None else products[:, :, rows])
+        if rows := rows_of(batch, half):
+            granularities.add(gate_gradients(model, batch, removed), None if half is None else rows)
+    return granularities.scores()
+
+
+def rows_of(batch: Any, half: int | None) -> list[int]:
+    """Return the rows of a batch whose examples count: all, or those at even (0) or odd (1) positions of the set."""
+    return [row for row, place in enumerate(batch.positions) if half is None or place % 2 == half]
+
+
+class Granularities:
+    """The sums of `SOURCES` over batches."""
+
+    def __init__(self, model: HeadModel) -> None:
+        import torch
+
+        self._sums = {site: torch.zeros(len(SOURCES), site.heads, dtype=torch.float64) for site in model.sites}
+        self._counts = {site: torch.zeros(len(SOURCES), 1, dtype=torch.float64) for site in model.sites}
+
+    def add(self, products: Mapping[Site, Tensor], rows: Sequence[int] | None = None) -> None:
+        """Add the products of a batch, (T, B, H) by site, of some of its rows or of all."""
+        for sites, stacked in _stacked(products):
+            values, terms = _reduced(stacked if rows is None else stacked[:, :, rows])
             for site, value, count in zip(sites, values.cpu(), terms.cpu()):
-                sums[site] += value
-                counts[site] += count
-    means = {site: total / counts[site].clamp(min=1) for site, total in sums.items()}  # (criteria, H)
-    return {
-        criterion: {
-            head: value for site, rows in means.items() for head, value in zip(site.head_names(), rows[place].tolist())
+                self._sums[site] += value
+                self._counts[site] += count
+
+    def scores(self) -> dict[str, dict[Head, float]]:
+        """Return the scores of all heads, by criterion."""
+        means = {site: total / self._counts[site].clamp(min=1) for site, total in self._sums.items()}
+        return {
+            name: of_heads({site: rows[place] for site, rows in means.items()}) for place, name in enumerate(SOURCES)
         }
-        for place, criterion in enumerate(SOURCES)
-    }
 
 
-def gate_gradients(model: HeadModel, batch: Any, removed: Collection[Head] = ()) -> dict[Site, Tensor]:
+def of_heads(values: Mapping[Site, Tensor]) -> dict[Head, float]:
+    """Return the values of sites, (H,) each, by head."""
+    return {head: value for site, own in values.items() for head, value in zip(site.head_names(), own.tolist())}
+
+
+def gate_gradients(
+    model: HeadModel, batch: Any, removed: Collection[Head] = (), also: Callable[..., None] | None = None
+) -> dict[Site, Tensor]:
     """Return <z, dL/dz> at every position, shape (T, B, H): summed over T, the gate's gradient per example.
 
     Heads sliced out of the model are zero like masked ones; a site without any head left is not returned.
 
     The loss is a sum over examples and no operation mixes examples, so one backward pass gives every
     example its own gradient at any batch size.
+
+    Args:
+        model: In eval mode.
+        batch: With references.
+        removed: Heads that are masked.
+        also: Called with each site that runs, z and dL/dz, (T, B, K, d) of its K remaining heads.
     """
     import torch
 
@@ -80,9 +110,12 @@ def gate_gradients(model: HeadModel, batch: Any, removed: Collection[Head] = ())
     zs = list(seen.values())
     gradients = torch.autograd.grad(loss, zs, allow_unused=True, materialize_grads=True)
     with torch.no_grad():
+        if also:
+            for (site, z), gradient in zip(seen.items(), gradients):
+                also(site, z, gradient)
         kept = {live.site: live.kept for live in model.live_sites}
         return {
-            site: _at_kept((z * gradient).sum(-1), kept[site], site.heads)
+            site: at_kept((z * gradient).sum(-1), kept[site], site.heads)
             for (site, z), gradient in zip(seen.items(), gradients)
         }
 
@@ -110,12 +143,12 @@ def _reduced(products: Tensor) -> tuple[Tensor, Tensor]:
     return torch.stack(sums, dim=1), torch.stack([positions, each, one, each], dim=1).unsqueeze(-1)
 
 
-def _at_kept(products: Tensor, kept: Sequence[int], heads: int) -> Tensor:
-    """Return (T, B, K) of the heads kept as (T, B, H) of all that the site was trained with."""
+def at_kept(values: Tensor, kept: Sequence[int], heads: int) -> Tensor:
+    """Return values (..., K) of the heads kept as (..., H) of all that the site was trained with; 0 for the others."""
     if len(kept) == heads:
-        return products
-    whole = products.new_zeros(*products.shape[:2], heads)
-    whole[..., [index - 1 for index in kept]] = products
+        return values
+    whole = values.new_zeros(*values.shape[:-1], heads)
+    whole[..., [index - 1 for index in kept]] = values
     return whole
 
 

@@ -1,0 +1,50 @@
+"""Models of both engines in float64 with examples of different lengths."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import fairseq
+import pytest
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.translation.model import TranslationModel
+from slow_criteria import Case
+from toy_encoder import toy_text, write_encoder
+from toy_self_attentive import write_self_attentive
+
+
+@pytest.fixture(scope="session")
+def classifiers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Directories of toy classifiers; read-only."""
+    place = tmp_path_factory.mktemp("classifiers")
+    return {"bert": write_encoder(place / "bert"), "hops": write_self_attentive(place / "hops")}
+
+
+@pytest.fixture
+def of(
+    classifiers: dict[str, Path],
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[str], Case]:
+    """Return a fresh case: `bert` and `hops` classify 70 pairs of sentences, `fairseq` translates 12 sentences."""
+
+    def case(name: str) -> Case:
+        if name == "fairseq":
+            monkeypatch.setattr(fairseq.utils, "softmax", lambda x, dim, **_: x.softmax(dim))  # else in float32
+            translator: TranslationModel = request.getfixturevalue("lively")
+            translator.model.double()
+            sources, targets = request.getfixturevalue("texts")
+            pairs = list(zip(sources, targets))
+            singles = [translator.batches([source], [target], sentences=1)[0] for source, target in pairs]
+            return Case(translator, lambda size: translator.batches(sources, targets, sentences=size), singles)
+        classifier = ClassificationModel.load(classifiers[name], "cpu", "eager")
+        classifier.model.double()
+        text = toy_text(examples=70)
+        singles = [classifier.batches(text.taken([place]), examples=1)[0] for place in range(len(text))]
+        return Case(classifier, lambda size: classifier.batches(text, examples=size), singles)
+
+    return case
+
+
+@pytest.fixture(params=["bert", "fairseq", "hops"])
+def case(request: pytest.FixtureRequest, of: Callable[[str], Case]) -> Case:
+    return of(request.param)

@@ -1,0 +1,160 @@
+"""Criteria from z, by loops over unpadded examples and over positions, and cases worked by hand."""
+
+import numpy
+import pytest
+import slow_criteria
+import torch
+from headroom.core.heads import Head, Site, parse_profile
+from headroom.methods.criteria.activation import SOURCES, activation_scores
+from headroom.methods.criteria.attention import entropy_scores
+from headroom.methods.criteria.obs import DAMPING, eliminated, obs_scores
+from headroom.methods.criteria.weights import magnitude_scores
+
+FUNCTIONS = [activation_scores, obs_scores, entropy_scores, magnitude_scores]
+
+
+def close(found, expected, rel=1e-6):
+    assert set(found) == set(expected)
+    size = max(map(abs, expected.values()))
+    for head, value in expected.items():
+        assert found[head] == pytest.approx(value, rel=rel, abs=1e-7 * size), head
+
+
+@pytest.mark.parametrize("half", [None, 0, 1])
+def test_activations_equal_loops(case, half):
+    examples = [slow_criteria.seen(case.model, one) for one in case.singles][
+        slice(half, None, 1 if half is None else 2)
+    ]
+    found = activation_scores(case.model, case.batches(5), half=half)
+    expected = slow_criteria.activations(examples, case.model)
+    assert list(found) == list(expected) == list(SOURCES)
+    for name in SOURCES:
+        close(found[name], expected[name])
+
+
+@pytest.mark.parametrize("score", FUNCTIONS)
+def test_batch_size_does_not_matter(case, score):
+    one, five = (score(case.model, case.batches(size)) for size in (1, 5))
+    for name in one:
+        close(five[name], one[name], rel=1e-5)
+
+
+@pytest.mark.parametrize("score", FUNCTIONS)
+@pytest.mark.parametrize("name", ["bert", "fairseq"])
+@pytest.mark.parametrize("profile", ["E1:2", "E1:1 E1:2 E1:3 E1:4", "E2:1 E2:3 E1:4"])
+def test_removed_heads_score_nothing_masked_or_sliced_alike(of, name, profile, score):
+    case = of(name)
+    removed = parse_profile(profile, case.model.sites)
+    masked = score(case.model, case.batches(5), removed)
+    case.model.remove(removed)
+    sliced = score(case.model, case.batches(5))
+    for criterion, own in masked.items():
+        assert all(own[head] == sliced[criterion][head] == 0 for head in removed)
+        assert any(own.values())
+        close(sliced[criterion], own, rel=1e-5)
+
+
+@pytest.mark.parametrize("score", FUNCTIONS)
+def test_labels_have_no_effect(of, score):
+    case = of("bert")
+    batches = case.batches(5)
+    before = score(case.model, batches)
+    for batch in batches:
+        batch.labels.fill_(0)
+    assert score(case.model, batches) == before
+
+
+class TestBrainSurgeon:
+    def test_scores_are_the_errors_of_the_best_other_columns(self, case):
+        """The least error without the heads removed so far is solved for directly, and every removal is the best."""
+        found = obs_scores(case.model, case.batches(5))["obs"]
+        examples = [slow_criteria.seen(case.model, one) for one in case.singles]
+        for live in case.model.live_sites:
+            weight = live.output.weight.detach().double().numpy()
+            rows = numpy.concatenate([one[live.site][0] for one in examples]).reshape(-1, weight.shape[1])
+            moments = rows.T @ rows / len(rows)
+            damped = moments + DAMPING * numpy.trace(moments) / len(moments) * numpy.eye(len(moments))
+            whole, width = float(((weight @ moments) * weight).sum()), live.head_width
+            left, gone = live.kept_heads(), []
+            while left:
+                errors = {
+                    head: slow_criteria.best_without(
+                        weight,
+                        damped,
+                        [c for one in [*gone, head] for c in range((one.head - 1) * width, one.head * width)],
+                    )
+                    for head in left
+                }
+                least = min(left, key=found.__getitem__)
+                assert least == min(left, key=errors.__getitem__)
+                assert found[least] == pytest.approx(errors[least] / whole, rel=1e-6)
+                gone.append(least)
+                left.remove(least)
+
+    def test_worked_by_hand(self):
+        """Two heads of one feature with moments ((1, .5), (.5, 1)), W = (1, 2), damping .01: E |W z|^2 = 7.
+
+        Without head 1 the rest of its output's best copy is 1.01 - .25 / 1.01 = .76248 of W_1^2 = 1; then W_2 is
+        2 + .5 / 1.01 = 2.49505, and its removal costs 6.2253 * 1.01 = 6.28752, together 7.05.
+        """
+        moments = torch.tensor([[1.0, 0.5], [0.5, 1.0]]).double()
+        found = eliminated(torch.tensor([[[1.0], [2.0]]]).double(), moments)
+        assert found.tolist() == pytest.approx([0.762475 / 7, 7.05 / 7], rel=1e-5)
+
+    def test_of_two_equal_heads_one_can_go_without_error(self):
+        """z_1 = z_2: the second takes the part of the first up to the damping; their outputs are the same."""
+        moments = torch.tensor([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]]).double()
+        found = eliminated(torch.ones(1, 3, 1).double(), moments).tolist()
+        assert min(found) == found[0] < 0.01
+        assert found[1] > 0.5 or found[2] > 0.5
+
+    def test_a_site_without_output_scores_nothing(self):
+        assert eliminated(torch.zeros(2, 3, 2).double(), torch.eye(6).double()).tolist() == [0.0, 0.0, 0.0]
+
+
+class TestMagnitude:
+    def test_it_is_the_norm_of_the_weights_of_the_head_alone(self, of):
+        case = of("fairseq")
+        found = magnitude_scores(case.model, [])["magnitude"]
+        weights = dict(case.model.model.named_parameters())
+        place = "decoder.layers.1.encoder_attn"
+        for number in range(4):
+            own = slice(4 * number, 4 * number + 4)  # 16 features, 4 heads
+            parts = [weights[f"{place}.{name}_proj.weight"][own] for name in "qkv"]
+            parts.append(weights[f"{place}.out_proj.weight"][:, own])
+            squares = sum(float(value) ** 2 for part in parts for value in part.flatten())
+            assert found[Head("A", 2, number + 1)] == pytest.approx(squares**0.5)
+
+    def test_learned_queries_have_a_row_and_columns(self, of):
+        case = of("hops")
+        (live,) = case.model.live_sites
+        found = magnitude_scores(case.model, [])["magnitude"]
+        row, columns = live.attention.hops.weight[1], live.output.weight[:, 6:12]
+        assert found[Head("E", 1, 2)] == pytest.approx(float(row.square().sum() + columns.square().sum()) ** 0.5)
+
+
+class TestEntropy:
+    def test_it_is_the_mean_over_real_queries(self, case):
+        found = entropy_scores(case.model, case.batches(5))
+        sums, queries = {}, {}
+        for one in case.singles:
+
+            def add(site, weights):  # (1, H, T, S), without padding
+                for head, own in zip(site.head_names(), weights[0].double().tolist()):
+                    for row in own:
+                        sums[head] = sums.get(head, 0.0) - sum(a * numpy.log(a) for a in row if a > 0)
+                        queries[head] = queries.get(head, 0) + 1
+
+            with torch.no_grad(), case.model.maps_shown(add):
+                case.model.logits(one)
+        expected = {head: float(total) / queries[head] for head, total in sums.items()}
+        close(found["attention-entropy"], expected, rel=1e-5)
+        assert found["attention-entropy-inverse"] == {head: -own for head, own in found["attention-entropy"].items()}
+
+
+def test_channels_of_a_site_are_standardised(of):
+    """The scores of a site have mean 0 over features, and so over heads of equal width."""
+    case = of("bert")
+    found = activation_scores(case.model, case.batches(70))["channel-variance"]
+    for site in [Site("E", 1, 4), Site("E", 2, 4)]:
+        assert sum(found[head] for head in site.head_names()) == pytest.approx(0, abs=1e-9)

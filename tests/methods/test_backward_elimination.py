@@ -1,0 +1,98 @@
+"""Backward elimination: brute force with one mask at a time, hand-worked games, ties, and planted heads."""
+
+import pytest
+import torch
+from headroom.core.heads import Head, parse_profile
+from headroom.methods.criteria.backward_elimination import backward_elimination_scores, eliminated
+from headroom.methods.orders import least_important_first
+from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
+from sklearn.metrics import roc_auc_score
+from toy_game import GameModel, heads_of, numbers
+
+ONE, TWO, THREE, FOUR = (Head("E", layer, head) for layer in (1, 2) for head in (1, 2))
+
+
+def scores(model, batches, removed=(), **options):
+    return backward_elimination_scores(model, batches, removed, **options)["backward-elimination"]
+
+
+@torch.no_grad()
+def brute_force(model, singles, heads, steps):
+    """Return the first heads and losses, one mask and one sentence at a time."""
+    gone, found = frozenset(), []
+    for _ in range(steps):
+        losses = {}
+        for head in heads:
+            if head not in gone:
+                with model.gates.masked(gone | {head}):
+                    losses[head] = sum(float(model.losses(batch)[0]) for batch in singles) / len(singles)
+        best = min(losses, key=losses.get)
+        gone |= {best}
+        found.append((best, losses[best]))
+    return found
+
+
+class TestBruteForce:
+    def test_of_a_translation_model(self, lively, texts):
+        few = [side[:6] for side in texts]
+        heads = heads_of(lively)
+        found = eliminated(lively, lively.batches(*few, sentences=4))
+        assert sorted(head for head, _ in found) == heads
+        expected = brute_force(lively, lively.batches(*few, sentences=1), heads, 4)
+        assert [head for head, _ in found[:4]] == [head for head, _ in expected]
+        assert [loss for _, loss in found[:4]] == pytest.approx([loss for _, loss in expected], rel=1e-5)
+
+    def test_of_a_classifier_to_the_end(self, tmp_path):
+        model = planted_classifier(tmp_path / "model", {head: weight + 0.01 for head, weight in WEIGHTS.items()})
+        ignored = [head for head in heads_of(model) if head not in WEIGHTS]
+        expected = brute_force(model, model.batches(marked_text(), examples=1), sorted(WEIGHTS), len(WEIGHTS))
+        found = eliminated(model, model.batches(marked_text(), examples=12), ignored)
+        assert [head for head, _ in found] == [head for head, _ in expected]
+        assert [loss for _, loss in found] == pytest.approx([loss for _, loss in expected], rel=1e-4)
+
+    def test_masked_equals_sliced(self, lively, texts):
+        removed = parse_profile("E1:1 E1:2 E1:3 E1:4 E2:1 D1:1 D1:2 D1:3 D2:2 A1:4 A2:1 A2:2 A2:3", lively.sites)
+        few = lively.batches(*[side[:4] for side in texts], sentences=4)
+        masked = scores(lively, few, removed)
+        lively.remove(removed)
+        assert scores(lively, few) == masked
+        assert sorted(masked.values()) == [0.0] * 13 + list(range(1, 12))
+
+
+class TestByHand:
+    def test_the_order_is_by_the_loss_without_all_heads_removed_before(self):
+        """L = -3 a - 2 max(b, c) + d: d harms, then b or c is spare, then the other one costs 2, and a 3."""
+        model = GameModel(lambda gates, _: -3 * gates[:, 0] - 2 * torch.maximum(gates[:, 1], gates[:, 2]) + gates[:, 3])
+        assert eliminated(model, numbers(3)) == [(FOUR, -5), (TWO, -5), (THREE, -3), (ONE, 0)]  # equal: table order
+        found = scores(model, numbers(3))
+        assert found == {ONE: 4, TWO: 2, THREE: 3, FOUR: 1}
+        assert least_important_first(found, heads_of(model)) == [FOUR, TWO, THREE, ONE]
+        assert scores(model, numbers(3), [ONE]) == {ONE: 0, TWO: 2, THREE: 3, FOUR: 1}
+        assert scores(GameModel(model.game, removed=[ONE]), numbers(3)) == {ONE: 0, TWO: 2, THREE: 3, FOUR: 1}
+
+    def test_greedy_is_not_optimal(self):
+        """L = -3 a b - 2 c (1 - a): c is worth 2 alone, but is removed first, as it adds nothing to a and b."""
+        model = GameModel(lambda gates, _: -3 * gates[:, 0] * gates[:, 1] - 2 * gates[:, 2] * (1 - gates[:, 0]))
+        assert eliminated(model, numbers(1)) == [(THREE, -3), (FOUR, -3), (ONE, 0), (TWO, 0)]
+
+    def test_of_a_half_and_of_the_first_examples(self):
+        """Head one is worth the number of an odd example, head two that of an even one."""
+        model = GameModel(
+            lambda gates, number: -gates[:, 0] * number * (number % 2) - gates[:, 1] * number * (1 - number % 2)
+        )
+        assert scores(model, numbers(3, 3), half=1)[ONE] == 4
+        assert scores(model, numbers(3, 3), half=0)[TWO] == 4
+        assert scores(model, numbers(3, 3), examples=2) == scores(model, numbers(2))
+
+    def test_it_costs_half_of_the_square_of_the_heads(self):
+        model = GameModel(lambda gates, _: gates.sum(1), heads=(3, 3))
+        eliminated(model, numbers(2, 3))
+        assert model.rows == 5 * (6 + 5 + 4 + 3 + 2 + 1)
+
+
+def test_planted_heads_are_found(tmp_path):
+    model = planted_classifier(tmp_path / "model")
+    found = scores(model, model.batches(marked_text(), examples=12))
+    assert sorted(found, key=found.get)[:2] == sorted(HARMFUL, key=found.get)
+    assert sorted(found, key=found.get)[-3:] == sorted(HELPFUL, key=found.get)
+    assert roc_auc_score([head in HELPFUL for head in found], list(found.values())) == 1

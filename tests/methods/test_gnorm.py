@@ -1,0 +1,109 @@
+"""Gradient norms of projections: sentence by sentence with all gradients, sliced heads, and greedy orders."""
+
+import pytest
+from headroom.core.heads import Head, parse_profile
+from headroom.engines.classification.model import ClassificationModel
+from headroom.methods.criteria.gnorm import gnorm_scores
+from headroom.methods.orders import rescored_order
+from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
+from sklearn.metrics import roc_auc_score
+from toy_encoder import toy_text, write_encoder
+
+
+def scores(model, batches, removed=(), **options):
+    return gnorm_scores(model, batches, removed, **options)["gnorm"]
+
+
+@pytest.fixture
+def classifier(tmp_path):
+    loaded = ClassificationModel.load(write_encoder(tmp_path / "model"), "cpu", "eager")
+    loaded.model.double()
+    return loaded
+
+
+def by_sentence(model, singles):
+    """Return the scores from the gradients of all parameters, one sentence at a time, and rows cut head by head."""
+    for parameter in model.model.parameters():
+        parameter.requires_grad_(True)
+        parameter.grad = None
+    for batch in singles:
+        (model.losses(batch)[0].sum() / len(singles)).backward()
+    found = {}
+    for live in model.live_sites:
+        for place, head in enumerate(live.kept_heads()):
+            product = 1.0
+            for name in live.inputs:
+                gradient = live.attention.get_parameter(f"{name}.weight").grad
+                rows = gradient[place * live.head_width : (place + 1) * live.head_width]
+                product *= float((rows**2).sum()) ** 0.5
+            found[head] = product
+    model.model.requires_grad_(False)
+    return found
+
+
+class TestOracles:
+    def test_sentence_by_sentence_in_a_classifier(self, classifier):
+        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
+        found = scores(classifier, batches)
+        assert found == pytest.approx(by_sentence(classifier, singles), rel=1e-5)
+        assert len(set(found.values())) == 8
+
+    def test_sentence_by_sentence_in_a_translation_model(self, exact, texts):
+        batches, singles = (exact.batches(*texts, sentences=size) for size in (5, 1))
+        found = scores(exact, batches)
+        assert found == pytest.approx(by_sentence(exact, singles), rel=1e-4)
+        assert len(set(found.values())) == 24
+
+    def test_of_a_half(self, classifier):
+        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
+        odd = [batch for batch in singles if batch.positions[0] % 2]
+        assert scores(classifier, batches, half=1) == pytest.approx(by_sentence(classifier, odd), rel=1e-5)
+
+    @pytest.mark.parametrize("profile", ["E1:2 D2:1", "A1:1 A1:2 A1:3 A1:4"])
+    def test_masked_equals_sliced(self, exact, texts, profile):
+        removed, batches = parse_profile(profile, exact.sites), exact.batches(*texts, sentences=5)
+        full, masked = scores(exact, batches), scores(exact, batches, removed)
+        assert all(masked[head] == 0 < full[head] for head in removed)
+        exact.remove(removed)
+        assert scores(exact, batches) == pytest.approx(masked, rel=1e-4)
+
+    def test_without_heads(self, classifier):
+        batches = classifier.batches(toy_text(), examples=5)
+        heads = frozenset(scores(classifier, batches))
+        assert set(scores(classifier, batches, heads).values()) == {0.0}
+        classifier.remove(heads)
+        assert set(scores(classifier, batches).values()) == {0.0}
+
+
+def test_nothing_is_left_behind(classifier):
+    weights = list(classifier.model.parameters())
+    scores(classifier, classifier.batches(toy_text(), examples=5))
+    assert not any(weight.requires_grad or weight.grad is not None for weight in weights)
+    assert classifier.gates.changed == frozenset()
+
+
+def test_heads_are_scored_again_after_each_removal(classifier):
+    """The greedy order, worked out with sliced copies of the scores; it differs from the fixed order."""
+    batches = classifier.batches(toy_text(), examples=5)
+    heads = list(scores(classifier, batches))
+    greedy = rescored_order(heads, range(9), lambda removed: scores(classifier, batches, removed))
+    assert sorted(greedy) == heads
+    for place, head in enumerate(greedy):
+        classifier.model.requires_grad_(False)
+        own = scores(classifier, batches)
+        rest = greedy[place:]
+        assert own[head] == min(own[other] for other in rest)
+        if place < 3:
+            classifier.remove(frozenset([head]))
+        else:
+            break
+    fixed = sorted(heads, key=scores(classifier, batches).get)
+    assert fixed != greedy
+
+
+def test_planted_heads_are_found_without_their_signs(tmp_path):
+    model = planted_classifier(tmp_path / "model")
+    found = scores(model, model.batches(marked_text(), examples=12))
+    assert {head for head, value in found.items() if value > 1e-9} == HELPFUL | HARMFUL
+    assert roc_auc_score([head in WEIGHTS for head in found], list(found.values())) == 1
+    assert max(found, key=found.get) == Head("E", 1, 1)

@@ -1,0 +1,134 @@
+"""Integrated gradients: a game by hand, finite differences, completeness, and planted heads."""
+
+import pytest
+import torch
+from headroom.core.heads import Head, parse_profile
+from headroom.engines.classification.model import ClassificationModel
+from headroom.methods.criteria.integrated_gradients import integrated_gradient_scores
+from headroom.methods.masked_losses import mean_losses, open_heads
+from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
+from sklearn.metrics import roc_auc_score
+from toy_encoder import toy_text, write_encoder
+from toy_game import GameModel, heads_of, numbers
+
+
+def scores(model, batches, removed=(), **options):
+    return integrated_gradient_scores(model, batches, removed, **options)["integrated-gradients"]
+
+
+@pytest.fixture
+def classifier(tmp_path):
+    loaded = ClassificationModel.load(write_encoder(tmp_path / "model"), "cpu", "eager")
+    loaded.model.double()
+    return loaded
+
+
+def game(gates, number):
+    one, two, three, four = gates.T
+    return (3 - 2 * one - two * three + four**2 / 2) * (1 + number)
+
+
+class TestByHand:
+    def test_each_head_gets_its_part_of_the_path(self):
+        """dL/dxi on the path: -2, -a, -a, a; the integrals -2, -1/2, -1/2, 1/2, for numbers 0 and 1."""
+        model = GameModel(game)
+        found = scores(model, numbers(2), steps=2)  # the midpoint rule is exact for lines
+        assert list(found) == heads_of(model)
+        assert list(found.values()) == pytest.approx([1.5 * part for part in (2, 0.5, 0.5, -0.5)])
+
+    def test_closed_heads_stay_closed(self):
+        third = Head("E", 2, 1)
+        for model, removed in ((GameModel(game), [third]), (GameModel(game, removed=[third]), [])):
+            assert list(scores(model, numbers(1), removed, steps=2).values()) == pytest.approx([2, 0, 0, -0.5])
+
+    def test_of_a_half_and_of_the_first_examples(self):
+        model = GameModel(game)
+        one = Head("E", 1, 1)
+        assert scores(model, numbers(3, 3), half=1)[one] == pytest.approx(2 * (2 + 4 + 6) / 3)
+        assert scores(model, numbers(3, 3), examples=2)[one] == pytest.approx(2 * (1 + 2) / 2)
+
+    def test_a_model_without_heads(self):
+        model = GameModel(game)
+        assert set(scores(model, numbers(2), heads_of(model)).values()) == {0.0}
+
+
+def by_differences(model, singles, steps):
+    """Return the scores from losses alone: central differences in one gate at each midpoint, sentence by sentence."""
+    heads, found = open_heads(model), {}
+    for place, head in enumerate(heads):
+        slopes = []
+        for step in range(steps):
+            losses = []
+            for sign in (1, -1):
+                gates = torch.full((1, len(heads)), (step + 0.5) / steps, dtype=torch.float64)
+                gates[0, place] += sign * 1e-4
+                losses.append(float(mean_losses(model, singles, gates, heads)))
+            slopes.append((losses[0] - losses[1]) / 2e-4)
+        found[head] = -sum(slopes) / steps
+    return found
+
+
+class TestOracles:
+    def test_finite_differences_of_a_classifier(self, classifier):
+        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
+        expected = by_differences(classifier, singles, 2)
+        assert scores(classifier, batches, steps=2) == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+    def test_finite_differences_of_a_translation_model(self, exact, texts):
+        nats = torch.nn.functional.cross_entropy
+        pad = exact.target.dictionary.pad()
+        few = [side[:3] for side in texts]
+
+        def losses(batch):  # in float64, unlike the model's own
+            own = nats(exact.logits(batch).transpose(1, 2), batch.target, ignore_index=pad, reduction="none")
+            return own.sum(1), None
+
+        exact.losses = losses
+        expected = by_differences(exact, exact.batches(*few, sentences=1), 2)
+        found = scores(exact, exact.batches(*few, sentences=3), steps=2)
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+    @pytest.mark.parametrize("profile", ["E1:2 D2:1", "A1:1 A1:2 A1:3 A1:4"])
+    def test_masked_equals_sliced(self, exact, texts, profile):
+        removed, batches = parse_profile(profile, exact.sites), exact.batches(*texts, sentences=5)
+        masked = scores(exact, batches, removed, steps=3)
+        assert all(masked[head] == 0 for head in removed)
+        exact.remove(removed)
+        assert scores(exact, batches, steps=3) == pytest.approx(masked, rel=1e-4, abs=1e-5)
+
+
+def change(model, batches, removed=()):
+    """Return L(closed) - L(open)."""
+    heads = open_heads(model, removed)
+    opened, closed = mean_losses(model, batches, torch.tensor([[1.0], [0.0]]).expand(2, len(heads)), heads).tolist()
+    return closed - opened
+
+
+class TestCompleteness:
+    def test_of_a_classifier(self, classifier):
+        batches = classifier.batches(toy_text(), examples=5)
+        assert sum(scores(classifier, batches).values()) == pytest.approx(change(classifier, batches), rel=1e-3)
+
+    def test_of_a_trained_translation_model(self, model, texts):
+        batches = model.batches(*texts, sentences=5)
+        assert sum(scores(model, batches).values()) == pytest.approx(change(model, batches), rel=1e-3)
+        removed = frozenset([Head("E", 1, 1), Head("A", 2, 3)])
+        expected = change(model, batches, removed)
+        assert sum(scores(model, batches, removed).values()) == pytest.approx(expected, rel=1e-3)
+
+    def test_where_parts_cancel_the_error_is_relative_to_them(self, exact, texts):
+        """With random weights the parts are eight times their sum, and ReLUs have kinks on the path."""
+        batches = exact.batches(*texts, sentences=5)
+        found = scores(exact, batches)
+        size = sum(map(abs, found.values()))
+        assert size > 5 * abs(change(exact, batches))
+        assert sum(found.values()) == pytest.approx(change(exact, batches), abs=1e-3 * size)
+
+
+def test_planted_heads_are_found_with_their_signs(tmp_path):
+    model = planted_classifier(tmp_path / "model")
+    found = scores(model, model.batches(marked_text(), examples=12))
+    assert {head for head, value in found.items() if value > 0.1} == HELPFUL
+    assert {head for head, value in found.items() if value < -0.1} == HARMFUL
+    assert all(abs(value) < 1e-6 for head, value in found.items() if head not in WEIGHTS)
+    assert roc_auc_score([head in HELPFUL for head in found], list(found.values())) == 1

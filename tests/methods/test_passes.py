@@ -1,0 +1,75 @@
+"""Passes counted from what runs: whole and partial passes, several interventions in a batch, forward and backward."""
+
+import pytest
+import torch
+from headroom.core.heads import parse_profile
+from headroom.methods.criteria import BAKEOFF, SCORES, families
+from headroom.methods.criteria.activation import activation_scores
+from headroom.methods.criteria.gradient import gradient_scores
+from headroom.methods.criteria.gradient_shared import shared_scores
+from headroom.methods.criteria.obs import obs_scores
+from headroom.methods.criteria.weights import magnitude_scores
+from headroom.methods.passes import counted
+
+COSTS = {gradient_scores: (1, 1), shared_scores: (1, 1), activation_scores: (1, 0), obs_scores: (1, 0)}
+
+
+@pytest.mark.parametrize("score", COSTS)
+@pytest.mark.parametrize("sentences", [5, 12])
+def test_criteria_of_one_pass(lively, texts, score, sentences):
+    batches = lively.batches(*texts, sentences=sentences)
+    with counted(lively, 12) as passes:
+        score(lively, batches)
+    assert (passes.forward, passes.backward) == COSTS[score]
+    assert passes.seconds > 0
+
+
+def test_weights_need_none(lively, texts):
+    with counted(lively, 12) as passes:
+        magnitude_scores(lively, lively.batches(*texts, sentences=12))
+    assert (passes.forward, passes.backward) == (0, 0)
+
+
+def test_declared_needs_are_those_measured(lively, texts):
+    batches = lively.batches(*texts, sentences=12)
+    for score, own in [*families(SCORES).items(), *families(BAKEOFF).items()]:
+        needs = {one.needs for one in own}
+        if needs & {"sweep", "training"}:
+            continue
+        with counted(lively, 12) as passes:
+            score(lively, batches)
+        found = "none" if not passes.forward else "backward" if passes.backward else "forward"
+        assert needs == {found}, own
+
+
+def test_half_of_the_set_and_parts_of_the_model(lively, texts):
+    batches = lively.batches(*texts, sentences=3)
+    with counted(lively, 12) as passes, torch.no_grad():
+        lively.losses(batches[0])
+        lively.model.encoder(batches[1].source, src_lengths=batches[1].lengths)
+    assert passes.forward == pytest.approx(3 / 12 + 2 / 6 * 3 / 12)  # the encoder has 2 of the 6 sites
+    assert passes.backward == 0
+
+
+def test_interventions_in_one_batch_count_for_each(lively, texts):
+    (batch,) = lively.batches(texts[0][:1] * 4, texts[1][:1] * 4, sentences=4)
+    with counted(lively, 1) as passes, torch.no_grad():
+        lively.losses(batch)
+    assert passes.forward == 4
+
+
+def test_sites_without_heads_are_not_expected(lively, texts):
+    lively.remove(parse_profile("E1:1 E1:2 E1:3 E1:4", lively.sites))
+    batches = lively.batches(*texts, sentences=5)
+    with counted(lively, 12) as passes:
+        gradient_scores(lively, batches)
+    assert (passes.forward, passes.backward) == (1, 1)
+
+
+def test_nothing_is_counted_after_the_block(lively, texts):
+    (batch,) = lively.batches(*texts, sentences=12)
+    with counted(lively, 12) as passes:
+        lively.losses(batch)
+    lively.losses(batch)
+    assert passes.forward == 1
+    assert not any(live.output._forward_hooks for live in lively.live_sites)

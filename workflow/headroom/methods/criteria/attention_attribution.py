@@ -1,0 +1,138 @@
+"""Attention attribution of heads: integrated gradients over attention weights (Hao et al. 2021, Eq. 3 and 5).
+
+With A_h the attention weights of head h, all heads of one site are scaled together, site by site:
+
+    Attr_h = A_h * 1/m sum over k = 1..m of dF/dA_h at (k/m) A,    I_h = mean over examples of max over i, j of Attr_h
+
+F is the model's probability of the label; of a translation the geometric mean of the probabilities of its pieces, which
+for a single target is the same. No pass needs gradients through the attention itself: the output of a head is
+z_h = A_h V_h with values V_h that do not depend on A_h, so that (k/m) A is a gate of k/m on the site, and
+
+    dF/dA_h,ij = <dF/dz_h,i, V_h,j>
+
+A head whose weights all lower F scores 0, as it would by any position that is masked: padding does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.heads import Head, Site
+from headroom.methods.criteria import BAKEOFF, Criterion
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from headroom.engines.head_model import HeadModel
+    from headroom.engines.sites import AttentionSite
+
+EXAMPLES = 200
+"""Examples, from the start of the set; number as in Hao et al.'s released code."""
+
+STEPS = 20
+"""Steps of an integral; number as in Hao et al.'s released code."""
+
+
+def attention_attribution_scores(
+    model: HeadModel,
+    batches: Iterable[Any],
+    removed: Collection[Head] = (),
+    *,
+    half: int | None = None,
+    examples: int | None = EXAMPLES,
+    steps: int = STEPS,
+) -> dict[str, dict[Head, float]]:
+    """Score all heads by `attention-attribution`; heads removed or sliced out score 0.
+
+    Costs `steps` forward and backward passes over the examples for each site, and one forward pass for the weights.
+
+    Args:
+        model: A model in eval mode, loaded to show its attention weights; its parameters need no gradient.
+        batches: Batches with references.
+        removed: Heads that are removed from the start.
+        half: 0 or 1 for examples at even or odd positions of the set only.
+        examples: The number of examples, from the start of the set or half; None for all.
+        steps: m.
+
+    Raises:
+        HeadroomError: If the model does not show its attention weights, or a site has no values.
+    """
+    import torch
+
+    from headroom.methods.masked_losses import all_scores, examples_of, open_heads
+
+    heads = open_heads(model, removed)
+    chosen = examples_of(batches, half=half, limit=examples)
+    sums: dict[Head, float] = dict.fromkeys(heads, 0.0)
+    for batch in chosen:
+        maps, values = _attended(model, batch, heads)
+        for live in (live for live in model.live_sites if live.kept):
+            slopes = _mean_slopes(model, batch, live.site, heads, steps)
+            slopes_of_weights = torch.einsum("tbkd,sbkd->bkts", slopes, values[live.site])
+            largest = (maps[live.site] * slopes_of_weights).flatten(2).amax(-1).clamp(min=0)  # (B, K)
+            for head, value in zip(live.kept_heads(), largest.double().sum(0).tolist()):
+                if head in sums:
+                    sums[head] += value
+    count = sum(len(batch.positions) for batch in chosen)
+    return {"attention-attribution": all_scores(model, heads, [value / count for value in sums.values()])}
+
+
+def _attended(model: HeadModel, batch: Any, heads: Sequence[Head]) -> tuple[dict[Site, Tensor], dict[Site, Tensor]]:
+    """Return the attention weights (B, K, T, S) and the values (S, B, K, d) of every site with heads."""
+    import torch
+
+    from headroom.engines.maps import shown_values
+    from headroom.methods.masked_losses import gated
+
+    sites: list[AttentionSite] = [live for live in model.live_sites if live.kept]
+    for live in sites:
+        _ = live.value  # raises if a site has none
+    maps: dict[Site, Tensor] = {}
+    values: dict[Site, Tensor] = {}
+    with (
+        torch.no_grad(),
+        gated(model, torch.ones(len(heads)), heads),
+        model.maps_shown(maps.__setitem__),
+        shown_values(sites, values.__setitem__, batch_first=model.gates.batch_first),
+    ):
+        model.losses(batch)
+    return maps, values
+
+
+def _mean_slopes(model: HeadModel, batch: Any, site: Site, heads: Sequence[Head], steps: int) -> Tensor:
+    """Return the mean of dF/dz over the gates k/m of a site, k = 1..m, summed over no examples, (T, B, K, d)."""
+    import torch
+
+    from headroom.methods.masked_losses import gated
+
+    seen: list[Tensor] = []
+
+    def keep(own: Site, z: Tensor) -> None:
+        if own == site:
+            seen.append(z if z.requires_grad else z.requires_grad_())
+
+    total: Tensor = torch.zeros(())
+    inside = torch.tensor([site.kind == head.kind and site.layer == head.layer for head in heads])
+    for step in range(1, steps + 1):
+        gates = torch.where(inside, step / steps, 1.0)
+        seen.clear()
+        with torch.enable_grad(), gated(model, gates, heads), model.gates.observed(keep):
+            nats, targets = model.losses(batch)
+            probability = torch.exp(-nats / targets).sum()
+        total = total + torch.autograd.grad(probability, seen)[0] / steps
+    return total
+
+
+CRITERIA = (
+    Criterion(
+        "attention-attribution",
+        "backward",
+        True,
+        "Hao et al. 2021, Eq. 3 and 5",
+        BAKEOFF,
+        score=attention_attribution_scores,
+        maps=True,
+        compared=False,
+    ),
+)

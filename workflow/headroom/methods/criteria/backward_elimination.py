@@ -1,0 +1,83 @@
+"""Greedy backward elimination by the true loss, the upper reference of criteria.
+
+At each step the head is removed whose removal leaves the lowest loss, with all heads removed before:
+
+    h = argmin over the remaining heads of L(P + h),  P <- P + h
+
+The score of a head is the step at which it is removed, from 1. With H heads this is H (H + 1) / 2 masks. Greedy is not
+optimal: a pair of heads that matters only together is not seen from its single heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.heads import Head
+from headroom.methods.criteria import BAKEOFF, Criterion
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
+
+EXAMPLES = 256
+"""Examples, from the start of the set."""
+
+
+def eliminated(model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = ()) -> list[tuple[Head, float]]:
+    """Return all remaining heads in the order of their removal, with the mean loss of an example after each.
+
+    Equal losses are decided by table order. The model is in eval mode, batches have references.
+    """
+    import torch
+
+    from headroom.methods.masked_losses import mean_losses, open_heads
+
+    heads, chosen = open_heads(model, removed), list(batches)
+    rest, kept = list(range(len(heads))), torch.ones(len(heads))
+    order: list[tuple[Head, float]] = []
+    while rest:
+        candidates = kept.repeat(len(rest), 1)  # (M, N): a row without each of the remaining heads
+        candidates[range(len(rest)), rest] = 0
+        losses = mean_losses(model, chosen, candidates, heads)
+        best = int(losses.argmin())
+        kept = candidates[best]
+        order.append((heads[rest.pop(best)], float(losses[best])))
+    return order
+
+
+def backward_elimination_scores(
+    model: HeadModel,
+    batches: Iterable[Any],
+    removed: Collection[Head] = (),
+    *,
+    half: int | None = None,
+    examples: int | None = EXAMPLES,
+) -> dict[str, dict[Head, float]]:
+    """Score all heads by `backward-elimination`: the step at which they are removed; 0 for heads removed before.
+
+    Costs H (H + 1) / 2 forward passes over the examples.
+
+    Args:
+        model: A model in eval mode.
+        batches: Batches with references.
+        removed: Heads that are removed from the start.
+        half: 0 or 1 for examples at even or odd positions of the set only.
+        examples: The number of examples, from the start of the set or half; None for all.
+    """
+    from headroom.methods.masked_losses import all_scores, examples_of
+
+    order = [head for head, _ in eliminated(model, examples_of(batches, half=half, limit=examples), removed)]
+    return {"backward-elimination": all_scores(model, order, map(float, range(1, len(order) + 1)))}
+
+
+CRITERIA = (
+    Criterion(
+        "backward-elimination",
+        "forward",
+        True,
+        "greedy selection by the loss",
+        BAKEOFF,
+        score=backward_elimination_scores,
+        compared=False,
+    ),
+)

@@ -1,0 +1,43 @@
+"""Single-head ablation by loss: the reference that criteria are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.heads import Head
+from headroom.methods.criteria import BAKEOFF, REFERENCE, Criterion, Scores
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
+
+
+def loss_ablation(
+    model: HeadModel, batches: Iterable[Any], removed: Collection[Head] = (), *, half: int | None = None
+) -> dict[str, Scores]:
+    """Return by how much the mean loss of an example rises, in nats, without each head; see `Score`.
+
+    It is the true effect of what gradient scores estimate (Michel et al. 2019, section 3.2, with the loss instead of
+    the metric, which has no ties). All masks of a batch are rows of one forward pass.
+    """
+    import torch
+
+    from headroom.methods.masked_losses import all_scores, examples_of, mean_losses, open_heads
+
+    heads = open_heads(model, removed)
+    masks = torch.cat([torch.ones(1, len(heads)), 1 - torch.eye(len(heads))])  # (1 + N, N): the first removes none
+    losses = mean_losses(model, examples_of(batches, half=half), masks, heads)  # (1 + N,)
+    return {REFERENCE: all_scores(model, heads, (losses[1:] - losses[0]).tolist())}
+
+
+CRITERIA = (
+    Criterion(
+        REFERENCE,
+        "sweep",
+        True,
+        "Michel et al. 2019, section 3.2, by loss",
+        table=BAKEOFF,
+        score=loss_ablation,
+        compared=False,
+    ),
+)

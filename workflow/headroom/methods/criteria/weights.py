@@ -1,0 +1,41 @@
+"""The size of a head's weights: no example is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any
+
+from headroom.core.heads import Head
+from headroom.methods.criteria import BAKEOFF, Criterion
+from headroom.methods.criteria.activation import columns
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
+
+
+def magnitude_scores(
+    model: HeadModel,
+    batches: Iterable[Any],  # noqa: ARG001
+    removed: Collection[Head] = (),
+    *,
+    half: int | None = None,  # noqa: ARG001
+) -> dict[str, dict[Head, float]]:
+    """Return the l2 norm of all weights of every head; zero for removed heads.
+
+    These are the rows of all its input projections, W_Q, W_K and W_V (of learned queries only these rows; of DeBERTa v2
+    also those of positions), and the columns of W_O. Biases do not count. Examples have no effect.
+    """
+    scores = {head: 0.0 for site in model.sites for head in site.head_names()}
+    for live in (live for live in model.live_sites if live.kept):
+        squares = columns(live).square().sum((0, 2))  # (K,)
+        for name in live.inputs:
+            rows = getattr(live.attention, name).weight.detach().unflatten(0, (len(live.kept), -1))  # (K, d, width)
+            squares = squares + rows.double().square().sum((1, 2))
+        norms = zip(live.kept_heads(), squares.sqrt().tolist())
+        scores |= {head: norm for head, norm in norms if head not in removed}
+    return {"magnitude": scores}
+
+
+CRITERIA = (
+    Criterion("magnitude", "none", False, "the l2 norm of weights", BAKEOFF, score=magnitude_scores, compared=False),
+)
