@@ -13,7 +13,7 @@ from headroom.claims.rows import claim_rows, number_rows
 from headroom.claims.study_tables import TRANSLATION, StudyTables
 from headroom.core import tables
 from headroom.core.tables import CLAIMS, NUMBERS
-from headroom.report.verdicts import ClaimVerdict, verdicts
+from headroom.report.first_screen import ClaimVerdict, verdicts
 from pandas import DataFrame
 from written_tables import write_rows
 

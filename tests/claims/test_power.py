@@ -4,8 +4,7 @@ import math
 
 import pytest
 from headroom.claims.entries import all_claims
-from headroom.claims.evaluation import Decision
-from headroom.claims.power import factor, needed, seeds_for, wanted
+from headroom.claims.evaluation import Decision, factor, needed, seeds_for, wanted
 from headroom.claims.verdict import FAILS, HOLDS, Number, Reading, above, all_of, below
 from headroom.core.statistics import Estimate, mean_of
 

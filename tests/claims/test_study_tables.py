@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 from claims.claim_tables import CLASSIFIER, OTHER_RUN, RUN, classified, curve, effects, scored, study
+from headroom.claims.ablation import changed, right_or_wrong
 from headroom.claims.arms import ArmDescription
-from headroom.claims.chance import measurable, with_scale, with_shares
 from headroom.claims.configuration import arms_in, read_configuration
 from headroom.claims.paired import main_pair, repulsive_pairs
-from headroom.claims.significance import changed, right_or_wrong
+from headroom.claims.selection import measurable, with_scale, with_shares
 from headroom.claims.study_tables import TABLES, StudyTables, arm_of, seed_of, task_of
 from headroom.core.errors import HeadroomError
 from headroom.report.sections.arms import arms_with_lines

@@ -16,6 +16,7 @@ from typing import Any
 import numpy
 from headroom.claims.study_tables import TABLES
 from headroom.core.heads import KINDS, Head, Site, all_heads, format_profile
+from headroom.stages import bakeoff
 from written_tables import write_rows
 
 TRANSLATION_RUNS = [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
@@ -58,6 +59,8 @@ TASKS = {
     "cola": classifying("cola", {"matthews": (0.6, 0.0), "accuracy": (0.9, 55.0)}),
 }
 ALL_TASKS = tuple(TASKS)
+COMPARED = {"gradient-example": 0.3, "output-norm": 0.8, "loss-ablation": 0.0}
+"""The criteria that are compared, with the noise of their scores."""
 CRITERIA = ("gradient-token", "gradient-example", "gradient-batch", "gradient-squared")
 
 OFFSETS = tuple(f"{offset:+d}".replace("+0", "0") for offset in range(-5, 6))
@@ -212,6 +215,38 @@ class Maker:
             where = {"removed": format_profile(removed), "set": "test"}
             yield self.row(**kind, **size, **where, **self.tested(self.metric, full, value))
 
+    def bakeoff_scores(self) -> Iterator[Row]:
+        for criterion, noise in COMPARED.items():
+            for half in ("all", "choose", "score"):
+                random = numpy.random.default_rng(len(criterion + half))
+                for head in self.task.heads:
+                    value = self.weight[head] * random.lognormal(0, noise)
+                    yield self.of(head, criterion=criterion, half=half, value=value)
+
+    def bakeoff_costs(self) -> Iterator[Row]:
+        for criterion in COMPARED:
+            cost = {"output-norm": (1, 0, 0), "gradient-example": (1, 1, 1)}.get(
+                criterion, (len(self.task.heads), 0, 1)
+            )
+            forward, backward, labels = cost
+            passes = {"forward": forward, "backward": backward, "seconds": 0.7 * (forward + backward)}
+            yield self.row(criterion=criterion, family="made", labels=labels, **passes)
+
+    def bakeoff_curves(self) -> Iterator[Row]:
+        for order, ranking, noise, draws in (
+            *((criterion, "fixed", noise, 1) for criterion, noise in COMPARED.items()),
+            *(("gradient-example", "rescored", 0.1, 1), ("random", "fixed", 9.0, 2), ("top-first", "fixed", 3.0, 1)),
+            *(("bottom-first", "fixed", 4.0, 1), ("reverse", "fixed", 0.0, 1)),
+        ):
+            for draw in range(draws):
+                random = numpy.random.default_rng(draw)
+                noisy = {head: self.weight[head] * random.lognormal(0, noise) for head in self.task.heads}
+                heads = sorted(noisy, key=noisy.__getitem__, reverse=order == "reverse")
+                for repair, more in (("none", 0.0), ("obs", 0.02)):
+                    for row in self.curve("all", order, "", ranking, draw, heads):
+                        repaired = row["value"] + more * self.full * bool(row["removed"])
+                        yield {**row, "repair": repair, "value": min(row["full"], repaired)}
+
     def settling(self) -> Iterator[Row]:
         for epoch in range(1, self.task.epochs):
             for kind in ("all", *dict.fromkeys(site.kind for site in self.task.sites)):
@@ -290,6 +325,12 @@ class Maker:
                 yield from self.rare(model, head)
         for head in self.encoder:
             yield from self.relations("trained", head, "shuffled")
+
+    def distances(self) -> Iterator[Row]:
+        for relation in RELATIONS:
+            for position, value in {-2: 0.15, -1: 0.45, 1: 0.2, 2: 0.1}.items():
+                bounds = {"value": value, "low": value - 0.02, "high": value + 0.02}
+                yield self.row(relation=relation, position=position, **bounds, count=700)
 
     def confidence(self, model: str, head: Head) -> Iterator[Row]:
         value = 0.2 + 0.1 * self.pointing.random() if model == "untrained" else 0.35 + 0.5 * self.pointing.random()
@@ -520,7 +561,8 @@ def overlaps(study: str) -> Iterator[Row]:
 
 
 OF_ARMS = {"update_cost": update_cost, "arms": repulsion, "overlap": overlaps}
-NOT_SHOWN = ("scores_halves", "ablation_halves", "timing_samples")
+REPLACED = ("ablation_replaced", "keep_one_replaced", "pruning_replaced")
+NOT_SHOWN = ("scores_halves", "ablation_halves", "timing_samples", *REPLACED)
 
 
 def write_example_study(
@@ -531,6 +573,9 @@ def write_example_study(
     for name, table in TABLES.items():
         if name in NOT_SHOWN or (only and name not in only):
             continue
+        if name == "bakeoff":
+            paths += [compared(directory, study, task) for task in tasks]
+            continue
         if name in OF_ARMS:
             files = {directory / f"{name}.csv": OF_ARMS[name](study)} if "translation" in tasks else {}
         else:
@@ -538,6 +583,21 @@ def write_example_study(
             files = {directory / name / f"{run}.csv": getattr(maker, name)() for run, maker in makers.items()}
         paths += [write_rows(table, path, rows) for path, rows in files.items()]
     return paths
+
+
+def compared(directory: Path, study: str, task: str) -> Path:
+    """Summarise the criteria of a task from the tables of its baseline, as the stage does; return the path."""
+    runs = [run for run in TASKS[task].runs if ".baseline." in run]
+    named = {"curves": "bakeoff_curves", "scores": "bakeoff_scores", "costs": "bakeoff_costs"}
+    given = [text for flag, name in named.items() for text in (f"--{flag}", *places(directory / name, runs))]
+    path = directory / "bakeoff" / f"{task}.csv"
+    path.parent.mkdir(exist_ok=True)
+    bakeoff.main(["--study", study, "--task", task, *given, "--output", str(path)])
+    return path
+
+
+def places(directory: Path, runs: Sequence[str]) -> list[str]:
+    return [str(directory / f"{run}.csv") for run in runs]
 
 
 def write_example_maps(directory: Path, tasks: Sequence[str] = ("translation",)) -> list[Path]:

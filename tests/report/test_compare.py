@@ -17,7 +17,7 @@ from headroom.core.statistics import Estimate
 from headroom.core.tables import COMPARISON, COMPARISON_CURVES, COMPARISON_DIFFERENCES
 from headroom.report.compare import main
 from headroom.report.comparison import render
-from headroom.report.tasks import task_name
+from headroom.report.names import task_name
 from lxml import html
 from report.chromium import Page as Browser
 from report.conftest import HOSTILE

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from headroom.claims.maps import AttentionMap, read_maps
+from headroom.claims.study_tables import AttentionMap, read_maps
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.report import atlas, drawing, palette, svg
@@ -26,12 +26,12 @@ def test_all_cells_lie_inside_the_view_box_which_fits_a_phone(layers: int, heads
 
 
 def test_the_area_of_a_mark_is_proportional_to_its_amount() -> None:
-    assert atlas.mark_side(0.64, 20) ** 2 / atlas.mark_side(0.16, 20) ** 2 == pytest.approx(4)
-    assert atlas.mark_side(-0.64, 20) == atlas.mark_side(0.64, 20)
-    assert atlas.mark_side(0, 20) == 0
-    assert atlas.mark_side(math.nan, 20) == 0
-    assert atlas.mark_side(1, 20) < 20
-    assert atlas.mark_side(7, 20) == atlas.mark_side(1, 20)
+    assert Mark(0.64, "").side(20) ** 2 / Mark(0.16, "").side(20) ** 2 == pytest.approx(4)
+    assert Mark(-0.64, "").side(20) == Mark(0.64, "").side(20)
+    assert Mark(0, "").side(20) == 0
+    assert Mark(math.nan, "").side(20) == 0
+    assert Mark(1, "").side(20) < 20
+    assert Mark(7, "").side(20) == Mark(1, "").side(20)
 
 
 def test_marks_say_by_shape_what_they_mean() -> None:

@@ -8,7 +8,7 @@ from claims.claim_tables import OTHER_RUN, Row, classified, effects, sites, stud
 from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
 from headroom.report.panels import shared_limits
-from headroom.report.sections import ablation, keep_one, retested
+from headroom.report.sections import ablation, keep_one
 from headroom.report.sections.effects import in_percent, main_effects, paper_scale
 from headroom.report.spec import Section, Table, cells
 from headroom.report.views import views_with
@@ -84,16 +84,16 @@ def test_improving_heads_are_tested_again(tmp_path: Path) -> None:
     on_choose = [row | {"set": "choose"} for row in effects([2.0, 1.0, 3.0, -1.0], p=0.001)]
     on_test = list(effects([0.5, -0.5, 1.0, 9.0], p=0.5))
     tables = study(tmp_path, ablation=[*on_choose, *on_test])
-    found = retested.improving(tables)
+    found = ablation.improving(tables)
     assert list(found["name"]) == ["E1:3", "E1:1", "E1:2"]
     assert list(found["delta_first"]) == [3.0, 2.0, 1.0]
     assert list(found["delta_second"]) == [1.0, 0.5, -0.5]
     assert list(found["p_second"]) == [0.5] * 3
-    shown = retested.fold(tables, views_with(tables, "ablation"))
+    shown = ablation.retested(tables, views_with(tables, "ablation"))
     assert shown is not None
     assert cells(shown.tables[0])[0][1] == "change on choose [95 % interval]"
     alone = study(tmp_path / "2", ablation=on_test)
-    assert retested.fold(alone, views_with(alone, "ablation")) is None
+    assert ablation.retested(alone, views_with(alone, "ablation")) is None
 
 
 def test_tests_are_counted_with_and_without_correction(tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_tests_are_counted_with_and_without_correction(tmp_path: Path) -> None:
         for row, exact in zip(classified(effects([-1.0, -2.0, 0.5], p=0.002)), (0.001, 0.008, 0.9), strict=True)
     ]
     tables = study(tmp_path, ablation=tested)
-    shown = retested.compared(tables, views_with(tables, "ablation"))
+    shown = ablation.tests_compared(tables, views_with(tables, "ablation"))
     assert shown is not None
     rows = rows_of(shown.tables[0])
     counts = {test: list(row.values())[2:] for (_, test), row in rows.items()}
@@ -110,7 +110,7 @@ def test_tests_are_counted_with_and_without_correction(tmp_path: Path) -> None:
     assert counts["approximate randomisation"] == ["3", "2", "3", "0"]  # p_bh is 0.002, p_holm 0.03
     assert counts["McNemar’s exact test"] == ["2", "2", "1", "1"]  # Holm and Benjamini-Hochberg: 0.003 and 0.012
     plain = study(tmp_path / "2", ablation=effects([1.0]))
-    assert retested.compared(plain, views_with(plain, "ablation")) is None
+    assert ablation.tests_compared(plain, views_with(plain, "ablation")) is None
 
 
 def kept_heads() -> list[Row]:

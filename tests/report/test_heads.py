@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from claims.claim_tables import CLASSIFIER, RUN, study
-from headroom.claims.maps import AttentionMap
-from headroom.claims.study_tables import StudyTables
+from headroom.claims.study_tables import AttentionMap, StudyTables
 from headroom.core.heads import Head
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.heads import heads_data

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import OTHER_RUN, Row, offset, rare, relevance, role, study, tracked
+from claims.claim_tables import OTHER_RUN, RUN, Row, offset, rare, relevance, role, study, tracked
 from headroom.claims.study_tables import StudyTables
 from headroom.report.attention_map import pages
 from headroom.report.sections import roles
@@ -54,6 +54,41 @@ def test_margins_stand_beside_controls_and_the_paper(tmp_path: Path) -> None:
         *("best head, 95 % interval", "untrained model", "paper, WMT", "paper, OpenSubtitles"),
     ]
     assert section.remarks == ()
+
+
+def test_the_distribution_of_positions_of_every_head(tmp_path: Path) -> None:
+    shares = {"-1": 0.95, "+2": 0.04, "+5": 0.01}
+    found = [row for target, share in shares.items() for row in offset("E2:2", share, 0.9, target=target)]
+    untrained = [row | {"model": "untrained"} for row in offset("E2:2", 0.5, 0.3, target="-1")]
+    section = roles.section(
+        study(tmp_path, attention_stats=[*found, *offset("E1:1", 0.3, 0.5, target="+2"), *untrained])
+    )
+    assert table(section, "positions") == {
+        "E1:1": {"head": "E1:1", "−1 (%)": "–", "+2 (%)": "30"},
+        "E2:2": {"head": "E2:2", "−1 (%)": "95", "+2 (%)": "4"},
+    }
+
+
+def test_where_related_words_are_with_the_papers_most_frequent_position(tmp_path: Path) -> None:
+    shares = {("obj", 2): 0.6, ("obj", 1): 0.25, ("nsubj", -1): 0.75, ("nsubj", -4): 0.1, ("case", -1): 0.5}
+    where = {"run": RUN, "epoch": 10, "count": 40}
+    found = [
+        where | {"relation": relation, "position": position, "value": share}
+        for (relation, position), share in shares.items()
+    ]
+    section = roles.section(study(tmp_path, attention_stats=pointing(), distances=found))
+    shown = table(section, "distances")
+    assert [list(row.values()) for row in shown.values()] == [
+        ["verb → subject", "75", "–", "–", "35", "40"],
+        ["verb → object", "–", "25", "60", "41", "40"],
+        ["governor → case", "50", "–", "–", "–", "40"],
+    ]
+    assert list(shown["verb → object"])[1:4] == ["−1 (%)", "+1 (%)", "+2 (%)"]
+
+
+def test_no_positions_without_measured_heads(tmp_path: Path) -> None:
+    section = roles.section(study(tmp_path, roles=[role("E2:2", "-1")]))
+    assert "Relative positions that heads point to" not in [fold.label for fold in section.folds]
 
 
 def test_roles_without_controls_are_warned_of(tmp_path: Path) -> None:

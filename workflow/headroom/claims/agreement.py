@@ -6,7 +6,7 @@ import numpy
 import pandas
 
 from headroom.claims.ablation import HEADS
-from headroom.claims.evidence import by_run, estimate_in, readings
+from headroom.claims.evidence import by_run, each_run, estimate_in
 from headroom.claims.selection import last_epochs, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
@@ -14,14 +14,7 @@ from headroom.core.statistics import Estimate
 
 
 def across_domains(tables: StudyTables, *, weak: float, worst: float, enough: float) -> list[Reading]:
-    """Decide whether the effects of removing a head correlate across domains, for every far set of every run.
-
-    Args:
-        tables: The tables of one task.
-        weak: The claim does not hold if the interval of a correlation lies below this.
-        worst: How many of the worst heads one of the correlations is without.
-        enough: This one is required only of models with at least so many heads.
-    """
+    """Decide whether the effects of removing a head correlate across domains, for every far set of every run."""
     found = []
     for rows in by_run(tables.agreement, tables):
         run = str(rows["run"].iloc[0])
@@ -53,27 +46,19 @@ def _of_pair(rows: pandas.DataFrame, weak: float, worst: float, *, few: bool) ->
     return Reading(HOLDS if all(one.found.low > 0 for one in numbers) else UNDECIDED, numbers)
 
 
-def relevance_and_confidence(tables: StudyTables, *, weak: float) -> list[Reading]:
-    """Decide whether relevance ranks the encoder's heads as confidence does.
-
-    Args:
-        tables: The tables of one task.
-        weak: A rank correlation that is below this does not count.
-    """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        pair = {"confidence", "relevance"}
-        rows = rows_where(last_epochs(rows), scope="E", statistic="spearman")
-        asked = [{first, second} == pair for first, second in zip(rows["first"], rows["second"])]
-        rows = rows[numpy.array(asked, dtype=bool)]
-        if rows.empty:
-            return None
-        found = estimate_in(rows)
-        numbers = [Number("spearman", found)]
-        if rows["ceiling"].notna().any():
-            numbers.append(Number("ceiling", Estimate(float(rows["ceiling"].iloc[0]))))
-        if found.high < weak:
-            return Reading(FAILS, tuple(numbers))
-        return Reading(HOLDS if found.low > 0 and found.value >= weak else UNDECIDED, tuple(numbers))
-
-    return readings(tables, "rank_correlation", read)
+@each_run("rank_correlation")
+def relevance_and_confidence(rows: pandas.DataFrame, *, weak: float) -> Reading | None:
+    """Decide whether relevance ranks the encoder's heads as confidence does."""
+    pair = {"confidence", "relevance"}
+    rows = rows_where(last_epochs(rows), scope="E", statistic="spearman")
+    asked = [{first, second} == pair for first, second in zip(rows["first"], rows["second"])]
+    rows = rows[numpy.array(asked, dtype=bool)]
+    if rows.empty:
+        return None
+    found = estimate_in(rows)
+    numbers = [Number("spearman", found)]
+    if rows["ceiling"].notna().any():
+        numbers.append(Number("ceiling", Estimate(float(rows["ceiling"].iloc[0]))))
+    if found.high < weak:
+        return Reading(FAILS, tuple(numbers))
+    return Reading(HOLDS if found.low > 0 and found.value >= weak else UNDECIDED, tuple(numbers))

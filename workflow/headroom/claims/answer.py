@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas
 
-from headroom.claims.ablation import unchanged_share
+from headroom.claims.ablation import changed, right_or_wrong, unchanged_share
 from headroom.claims.arm_effects import prunability, ratios
 from headroom.claims.entries import all_claims, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
@@ -18,7 +18,6 @@ from headroom.claims.pruning import kind_needs_more, removable_number
 from headroom.claims.removal import half_sliced
 from headroom.claims.repulsion import LIKENESS
 from headroom.claims.selection import chosen_heads, main_metric, rows_where
-from headroom.claims.significance import changed, right_or_wrong
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import HOLDS, Number, Reading, Unit, majority, mean_over_runs, pooled
 from headroom.core.heads import KINDS

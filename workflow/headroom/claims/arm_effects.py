@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas
 
-from headroom.claims.paired import Pair, compared, main_pair
+from headroom.claims.paired import Pair, compared, of_main_pair
 from headroom.claims.repulsion import GROWTH, LIKENESS, controls_of
 from headroom.claims.selection import arm_rows, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, seed_of
@@ -17,12 +17,12 @@ from headroom.core.statistics import Estimate, mean_of, median_of
 LESS, MORE, SAME, OPEN = "less prunable", "more prunable", "not noticeably changed", "undecided"
 
 
-def more_diverse(tables: StudyTables) -> list[Reading]:
+@of_main_pair
+def more_diverse(tables: StudyTables, pair: Pair) -> Reading | None:
     """Decide whether repulsion makes the heads of a model more diverse."""
-    pair = main_pair(tables)
-    found = _less(tables, pair, LIKENESS) if pair else None
-    if pair is None or found is None:
-        return []
+    found = _less(tables, pair, LIKENESS)
+    if found is None:
+        return None
     about = {"arm": pair.arm.name, "other": pair.reference.name}
     numbers = [Number("likeness", found, signed=True, about=about)]
     verdicts = [below(found, 0.0)]
@@ -37,7 +37,7 @@ def more_diverse(tables: StudyTables) -> list[Reading]:
     change = change_over_epochs(tables, pair.reference.name)
     if change:
         numbers.append(Number("over_epochs", change, signed=True, about={"other": pair.reference.name}))
-    return [Reading(all_of(*verdicts), tuple(numbers))]
+    return Reading(all_of(*verdicts), tuple(numbers))
 
 
 def likeness_between(tables: StudyTables, arm: str, other: str) -> Estimate | None:
@@ -73,20 +73,14 @@ class Prunability(NamedTuple):
     gini: Estimate | None
 
 
-def less_prunable(tables: StudyTables, *, area_margin: float, share_margin: float) -> list[Reading]:
-    """Decide whether repulsion makes models less prunable.
-
-    Args:
-        tables: The tables of one task.
-        area_margin: As of `effect_of`.
-        share_margin: As of `effect_of`.
-    """
-    pair = main_pair(tables)
-    found = prunability(tables, pair, area_margin=area_margin, share_margin=share_margin) if pair else None
+@of_main_pair
+def less_prunable(tables: StudyTables, pair: Pair, *, area_margin: float, share_margin: float) -> Reading | None:
+    """Decide whether repulsion makes models less prunable."""
+    found = prunability(tables, pair, area_margin=area_margin, share_margin=share_margin)
     if found is None:
-        return []
+        return None
     verdict = {LESS: HOLDS, MORE: FAILS, SAME: FAILS, OPEN: UNDECIDED}[found.effect]
-    return [Reading(verdict, numbers_of(found))]
+    return Reading(verdict, numbers_of(found))
 
 
 def prunability(tables: StudyTables, pair: Pair, *, area_margin: float, share_margin: float) -> Prunability | None:
@@ -103,11 +97,7 @@ def prunability(tables: StudyTables, pair: Pair, *, area_margin: float, share_ma
 def effect_of(area: Estimate, share: Estimate | None, *, area_margin: float, share_margin: float) -> str:
     """Return what two differences say: of the area under the curve, and of the removable share if that is defined.
 
-    Args:
-        area: The difference in area, as a share of the full score.
-        share: The difference in the removable share.
-        area_margin: A change of the area by less than this does not matter.
-        share_margin: A change of the removable share by less than this does not matter.
+    Both are shares, of the full score and of the heads; a change by less than its margin does not matter.
     """
     found = [(area, area_margin)] + ([(share, share_margin)] if share is not None else [])
     if all(-margin < one.low and one.high < margin for one, margin in found):
@@ -126,20 +116,15 @@ def numbers_of(found: Prunability) -> tuple[Number, ...]:
     return tuple(numbers)
 
 
-def costs_nothing(tables: StudyTables, *, negligible: float) -> list[Reading]:
-    """Decide whether repulsion costs next to nothing in training time.
-
-    Args:
-        tables: The tables of one task.
-        negligible: An update that takes up to this many times the baseline's costs next to nothing more.
-    """
-    pair = main_pair(tables)
-    found = ratios(tables, pair.arm.name, pair.reference.name) if pair else None
-    if pair is None or found is None or found.empty:
-        return []
+@of_main_pair
+def costs_nothing(tables: StudyTables, pair: Pair, *, negligible: float) -> Reading | None:
+    """Decide whether repulsion costs next to nothing in training time."""
+    found = ratios(tables, pair.arm.name, pair.reference.name)
+    if found.empty:
+        return None
     median = median_of(found.to_numpy())
     about = {"arm": pair.arm.name, "other": pair.reference.name}
-    return [Reading(below(median, negligible), (Number("ratio", median, about=about),))]
+    return Reading(below(median, negligible), (Number("ratio", median, about=about),))
 
 
 def ratios(tables: StudyTables, arm: str, reference: str) -> "pandas.Series[float]":

@@ -17,23 +17,14 @@ _NAMED = ("method", "sites", "heads", "attention_dropout")
 
 @dataclass(frozen=True)
 class ArmDescription:
-    """An arm as the study's configuration describes it.
+    """An arm as the study's configuration describes it."""
 
-    Attributes:
-        name: Its name in runs and tables.
-        method: The training method, e.g. `svgd`.
-        sites: The sites that it acts on, as the configuration has them.
-        heads: Heads of every site, if they are other than those of the task's model.
-        attention_dropout: Dropout on attention weights, if it is other than that of the task's model.
-        others: Its other settings, e.g. `alpha`, as texts.
-    """
-
-    name: str
-    method: str
-    sites: tuple[str, ...] = EVERYWHERE
-    heads: int | None = None
-    attention_dropout: float | None = None
-    others: tuple[tuple[str, str], ...] = ()
+    name: str  # its name in runs and tables
+    method: str  # the training method, e.g. `svgd`
+    sites: tuple[str, ...] = EVERYWHERE  # the sites that it acts on, as the configuration has them
+    heads: int | None = None  # heads of every site, if they are other than those of the task's model
+    attention_dropout: float | None = None  # dropout on attention weights, if it is other than that of the task's model
+    others: tuple[tuple[str, str], ...] = ()  # its other settings, e.g. `alpha`, as texts
 
     @property
     def shape(self) -> tuple[int | None, float | None]:
@@ -57,12 +48,9 @@ class ArmDescription:
 
 
 def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) -> ArmDescription:
-    """Return an arm from its section of the configuration.
+    """Return an arm from its section of the configuration; without a method its name is its method.
 
-    Args:
-        name: Its name.
-        settings: Its section; without a method the arm's name is its method.
-        model: The section of the task's model: what is the same there is not the arm's own.
+    What is the same in the section of the task's model is not the arm's own.
     """
     heads, dropout = (_own(settings.get(key), model.get(key)) for key in ("heads", "attention_dropout"))
     return ArmDescription(

@@ -6,8 +6,7 @@ from itertools import groupby
 from textwrap import shorten, wrap
 
 from headroom.claims.entries import read_papers
-from headroom.claims.evaluation import Decision
-from headroom.claims.power import needed
+from headroom.claims.evaluation import Decision, needed
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
 from headroom.claims.words import in_words
 from headroom.core.errors import visible

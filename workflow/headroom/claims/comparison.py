@@ -12,12 +12,11 @@ from itertools import combinations
 import numpy
 
 from headroom.claims.entries import Across, Claim, Unlike, all_claims, decide, rule_across
-from headroom.claims.evaluation import Decision
+from headroom.claims.evaluation import Decision, needed
 from headroom.claims.evidence import by_run
 from headroom.claims.finished import Corpus, FinishedStudy
 from headroom.claims.paired import difference_of, main_pair
 from headroom.claims.pointing import functions_of_runs, likeness
-from headroom.claims.power import needed
 from headroom.claims.repulsion import gain_of
 from headroom.claims.roles import TRAINED
 from headroom.claims.selection import rows_where
@@ -28,27 +27,16 @@ from headroom.core.statistics import Estimate
 
 @dataclass(frozen=True)
 class Case:
-    """The verdict of one study, or of a comparison of two, on a claim.
-
-    Attributes:
-        study: The study.
-        task: The task.
-        verdict: Its verdict.
-        number: The main number behind it.
-        other: The other one of two studies; "" for one alone.
-        part: What of the task is judged apart, e.g. a far set.
-        key: What is to differ between cases: two of the same key are repetitions.
-        needed: What would decide it; "" where that is not known.
-    """
+    """The verdict of one study, or of a comparison of two, on a claim."""
 
     study: str
     task: str
     verdict: str
-    number: Number
-    other: str = ""
-    part: str = ""
-    key: tuple[str, ...] = ()
-    needed: str = ""
+    number: Number  # the main number behind it
+    other: str = ""  # the other one of two studies; "" for one alone
+    part: str = ""  # what of the task is judged apart, e.g. a far set
+    key: tuple[str, ...] = ()  # what is to differ between cases: two of the same key are repetitions
+    needed: str = ""  # what would decide it; "" where that is not known
 
     @property
     def name(self) -> str:
@@ -59,19 +47,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """The joint finding of studies on a claim.
-
-    Attributes:
-        verdict: The verdict.
-        numbers: The numbers behind it, the main one first.
-        cases: What it was decided from.
-        needed: What would decide it; "" of a decided one, and where that is not known.
-    """
+    """The joint finding of studies on a claim."""
 
     verdict: str
-    numbers: tuple[Number, ...] = ()
-    cases: tuple[Case, ...] = ()
-    needed: str = ""
+    numbers: tuple[Number, ...] = ()  # the numbers behind it, the main one first
+    cases: tuple[Case, ...] = ()  # what it was decided from
+    needed: str = ""  # what would decide it; "" of a decided one, and where that is not known
 
 
 @dataclass(frozen=True)
@@ -112,22 +93,12 @@ class _Model:
 
 
 def functions_across_languages(studies: Sequence[FinishedStudy], *, alike: float) -> Finding:
-    """Decide whether models of different languages agree in the functions of their heads.
-
-    Args:
-        studies: The studies.
-        alike: Two models agree if more than this share of the functions that either has are in both.
-    """
+    """Decide whether models of different languages agree in the functions of their heads."""
     return _functions(studies, alike, lambda one, other: one.languages != other.languages, "between {} languages")
 
 
 def functions_across_domains(studies: Sequence[FinishedStudy], *, alike: float) -> Finding:
-    """Decide whether models of the same languages, trained on different text, agree in the functions of their heads.
-
-    Args:
-        studies: The studies.
-        alike: As of `functions_across_languages`.
-    """
+    """Decide whether models of the same languages, trained on different text, agree in the functions of their heads."""
 
     def unlike(one: Corpus, other: Corpus) -> bool:
         return one.languages == other.languages and "" != one.domain != other.domain != ""
@@ -191,12 +162,7 @@ def _function_cases(pairs: Sequence[tuple[_Model, _Model]], alike: float) -> Ite
 
 
 def effects_across_domains(studies: Sequence[FinishedStudy], *, least: float) -> Finding:
-    """Decide whether the effects of removing a head correlate for every pair of domains.
-
-    Args:
-        studies: The studies.
-        least: The required number of pairs of domains.
-    """
+    """Decide whether the effects of removing a head correlate for every pair of domains."""
     claim = all_claims()["M6"]
     cases = []
     for study, view in _asked(studies, claim):
@@ -213,12 +179,7 @@ def effects_across_domains(studies: Sequence[FinishedStudy], *, least: float) ->
 
 
 def removable_across_tasks(studies: Sequence[FinishedStudy], *, least: float) -> Finding:
-    """Decide whether heads of every task can be removed, each by the rule of one task.
-
-    Args:
-        studies: The studies.
-        least: The required number of tasks.
-    """
+    """Decide whether heads of every task can be removed, each by the rule of one task."""
     claim = all_claims()["M15"]
     cases = []
     for study, view in _asked(studies, claim):
@@ -232,10 +193,6 @@ def gains_across_tasks(studies: Sequence[FinishedStudy], *, least: float) -> Fin
     """Decide whether repulsion between heads improves the models of every task.
 
     A task refutes it by an interval that is corrected for the number of tasks.
-
-    Args:
-        studies: The studies.
-        least: The required number of tasks.
     """
     claim = all_claims()["R2"]
     cases = [case for study, view in _asked(studies, claim) for case in _gain(claim, study, view)]

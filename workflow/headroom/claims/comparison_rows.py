@@ -8,12 +8,11 @@ from headroom.claims.comparison import Case, Compared
 from headroom.claims.entries import filled
 from headroom.claims.evidence import curve_by, has_skill, judged, orders_in, scaled_by_run
 from headroom.claims.finished import FinishedStudy
-from headroom.claims.metrics import metric_points
 from headroom.claims.rows import POOLED, Row
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Number
-from headroom.claims.words import words_for
+from headroom.claims.words import metric_points, words_for
 from headroom.core.statistics import Estimate, over_runs, unpaired_difference
 
 _NO_NUMBER = {"name": "", "value": math.nan, "low": math.nan, "high": math.nan, "unit": "", "signed": "", "words": ""}

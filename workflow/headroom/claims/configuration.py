@@ -29,29 +29,32 @@ def read_configuration(path: Path | None) -> Any:
 
 def arms_in(configuration: Any) -> Arms:
     """Return the arms of every task as a configuration describes them, in its order; tasks without any are left out."""
-    found = {task: _arms_of(section) for task, section in _tasks(configuration).items()}
+    found = {task: _arms_of(section) for task, section in task_sections(configuration).items()}
     return {task: arms for task, arms in found.items() if arms}
 
 
 def mains_in(configuration: Any) -> dict[str, str]:
     """Return the main criterion of every task whose pruning section names one."""
-    named = {task: _section(section.get("pruning")).get("main") for task, section in _tasks(configuration).items()}
+    every = task_sections(configuration)
+    named = {task: mapping(section.get("pruning")).get("main") for task, section in every.items()}
     return {task: str(main) for task, main in named.items() if main}
 
 
-def _tasks(configuration: Any) -> dict[str, Mapping[str, Any]]:
-    whole = _section(configuration)
-    sections = {TRANSLATION: whole.get(TRANSLATION), **_section(whole.get("classification"))}
-    return {task: _section(section) for task, section in sections.items()}
+def task_sections(configuration: Any) -> dict[str, Mapping[str, Any]]:
+    """Return the section of every task."""
+    whole = mapping(configuration)
+    sections = {TRANSLATION: whole.get(TRANSLATION), **mapping(whole.get("classification"))}
+    return {task: mapping(section) for task, section in sections.items()}
 
 
 def _arms_of(section: Mapping[str, Any]) -> dict[str, ArmDescription]:
     """Return the arms of one task; its model's own settings are what an arm without such a setting has."""
-    model = {**_section(section.get("model")), **_section(section.get("encoder"))}
-    return {name: described(name, _section(arm), model) for name, arm in _section(section.get("arms")).items()}
+    model = {**mapping(section.get("model")), **mapping(section.get("encoder"))}
+    return {name: described(name, mapping(arm), model) for name, arm in mapping(section.get("arms")).items()}
 
 
-def _section(value: Any) -> Mapping[str, Any]:
+def mapping(value: Any) -> Mapping[str, Any]:
+    """Return a mapping as it is, an empty one in place of anything else."""
     return value if isinstance(value, Mapping) else {}
 
 

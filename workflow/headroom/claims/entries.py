@@ -15,14 +15,12 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
-from headroom.claims.verdict import Reading
+from headroom.claims.verdict import Reading, Rule
 from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
 
 PLACE = Path(__file__).parent / "papers"
 """The folder with a file per paper."""
-
-Rule = Callable[..., list[Reading]]
 
 Value = TypeVar("Value", float, str)
 
@@ -139,9 +137,9 @@ class Paper(_Entry):
     authors: str = Field(description="Authors and year, as they are cited.")
     title: str = Field(description="Title.")
     year: int = Field(description="Year of publication: papers come in this order.")
+    needs: str = Field("", description="The table without which its claims are not asked; empty for none.")
     claims: tuple[Claim, ...] = Field(description="Its claims, in order.")
     values: dict[str, Any] = Field({}, description="Values of its figures and tables, by name.")
-    sources: dict[str, str | dict[str, str]] = Field({}, description="Where these come from, some by kind of task.")
     exhibits: tuple[PaperExhibit, ...] = Field((), description="Its figures and tables, in order.")
 
 
@@ -174,6 +172,11 @@ def read_papers(place: Path = PLACE) -> tuple[Paper, ...]:
                 raise HeadroomError(f"{path}, claim {claim.id}: {ids[claim.id]} has one too; number it otherwise")
             ids[claim.id] = path
     return tuple(paper for _, paper in sorted(papers, key=lambda one: (one[1].year, _letter_place(one[1]))))
+
+
+def papers_asked(tables: StudyTables) -> list[Paper]:
+    """Return the papers whose claims a study can decide: some need a certain experiment."""
+    return [paper for paper in read_papers() if not paper.needs or tables.has(paper.needs)]
 
 
 def all_claims() -> dict[str, Claim]:

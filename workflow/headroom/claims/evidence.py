@@ -1,7 +1,13 @@
-"""Rows that claims rest on: runs of the baseline, main order, points of a curve."""
+"""What rules rest on: the runs of the baseline, each judged alone, their main order, points of a curve.
 
-from collections.abc import Callable, Iterator
+A rule is a function from the tables of one task to readings. Its keyword arguments are the thresholds of the claim's
+entry, where the rule in words names them.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple
 
 import numpy
@@ -9,10 +15,18 @@ import pandas
 from numpy import ndarray
 
 from headroom.claims.arms import BASELINE
-from headroom.claims.chance import measurable, with_scale
-from headroom.claims.selection import examples_in, last_epochs, main_criterion, main_metric, main_set, rows_where
+from headroom.claims.selection import (
+    examples_in,
+    last_epochs,
+    main_criterion,
+    main_metric,
+    main_set,
+    measurable,
+    rows_where,
+    with_scale,
+)
 from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
-from headroom.claims.verdict import UNDECIDED, Number, Reading, Unit
+from headroom.claims.verdict import UNDECIDED, Number, Reading, Rule, Unit
 from headroom.core.curves import area, share_kept
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
@@ -32,25 +46,65 @@ def scaled_by_run(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
         yield with_scale(rows) if "full" in rows else rows
 
 
-def readings(
-    tables: StudyTables, name: str, read: Callable[[pandas.DataFrame], Reading | None], *, shares: bool = False
-) -> list[Reading]:
-    """Return the reading of each run of the baseline; runs without the rows have none.
+def as_rule(rule: Rule, read: Callable[..., Reading | None]) -> Rule:
+    """Return a rule with the name and text of the function that it applies, which has the thresholds as keywords."""
+    made = wraps(read)(rule)
+    tables = Parameter("tables", Parameter.POSITIONAL_OR_KEYWORD, annotation=StudyTables)
+    thresholds = [one for one in signature(read).parameters.values() if one.kind is one.KEYWORD_ONLY]
+    made.__annotations__ = {"tables": StudyTables, "return": list[Reading]}
+    made.__signature__ = Signature([tables, *thresholds])  # type: ignore[attr-defined]
+    return made
+
+
+def each_run(name: str, *others: str, shares: bool = False) -> Callable[[Callable[..., Reading | None]], Rule]:
+    """Make a rule, which judges each run of the baseline, of a function that reads one or returns None.
 
     Args:
-        tables: The tables of one task.
-        name: The table that is read.
-        read: Returns the reading of one run, given its rows.
+        name: The table with the rows that the function is given.
+        others: Further tables whose rows of the run it is given.
         shares: Whether the rule uses shares of the score: then a model that scores next to nothing, or a classifier
             that scores no more than chance, is undecided.
     """
-    found = []
-    for rows in scaled_by_run(tables, name):
-        reading = (_unskilled(rows) if shares else None) or read(rows)
-        if reading is not None:
-            examples = examples_in(judged(rows)) if "metric" in rows else 0
-            found.append(replace(reading, run=str(rows["run"].iloc[0]), examples=examples))
-    return found
+
+    def rule_of(read: Callable[..., Reading | None]) -> Rule:
+        def rule(tables: StudyTables, **thresholds: Any) -> list[Reading]:
+            found = []
+            for rows in scaled_by_run(tables, name):
+                run = str(rows["run"].iloc[0])
+                more = (rows_where(tables.frame(other), run=run) for other in others)
+                reading = (_unskilled(rows) if shares else None) or read(rows, *more, **thresholds)
+                if reading is not None:
+                    examples = examples_in(judged(rows)) if "metric" in rows else 0
+                    found.append(replace(reading, run=run, examples=examples))
+            return found
+
+        return as_rule(rule, read)
+
+    return rule_of
+
+
+def each_order(name: str, *others: str) -> Callable[[Callable[..., Reading | None]], Rule]:
+    """Do as `each_run` for a function that reads a run by one order: the first of `orders_in` decides.
+
+    The last number of a reading is how many orders agree with it. Curves are shares of the score.
+    """
+
+    def rule_of(read: Callable[..., Reading | None]) -> Rule:
+        @wraps(read)
+        def by_all(rows: pandas.DataFrame, *more: pandas.DataFrame, **thresholds: Any) -> Reading | None:
+            found = [one for order in orders_in(rows) if (one := read(rows, order, *more, **thresholds))]
+            return with_agreement(found) if found else None
+
+        return each_run(name, *others, shares=True)(by_all)
+
+    return rule_of
+
+
+def with_agreement(found: Sequence[Reading]) -> Reading:
+    """Return the first of the readings by several criteria, with the number of those of the same verdict."""
+    same = sum(one.verdict == found[0].verdict for one in found)
+    alike = Number("same_verdict", Estimate(float(same)), "count", about={"criteria": len(found)})
+    return replace(found[0], numbers=(*found[0].numbers, alike))
 
 
 def has_skill(rows: pandas.DataFrame) -> bool:
@@ -95,18 +149,13 @@ CONTROLS = ("random", "reverse", "ablation")
 
 
 class Curve(NamedTuple):
-    """What is kept of the score along the removal of heads.
+    """What is kept of the score along the removal of heads."""
 
-    Attributes:
-        removed: (points,) shares of the heads in scope that are removed, rising.
-        kept: (1 + samples, points) shares of the full score above chance; the first row is measured, the others are on
-            resamples of the examples, the same ones for all curves on one set.
-        heads: How many heads are in scope.
-    """
-
-    removed: ndarray
+    removed: ndarray  # (points,) shares of the heads in scope that are removed, rising
+    # (1 + samples, points) shares of the full score above chance; the first row is measured, the others are on
+    # resamples of the examples, the same ones for all curves on one set
     kept: ndarray
-    heads: float
+    heads: float  # how many heads are in scope
 
     def at(self, share: float) -> ndarray | None:
         """Return (1 + samples,) what is kept at the point nearest to a share; None if none is within 0.1."""
@@ -155,11 +204,21 @@ def curve_by(frame: pandas.DataFrame, order: tuple[str, str], scope: str = "all"
         HeadroomError: If the table has no file of resamples.
     """
     name, normalised = order
-    rows = rows_where(judged(frame), scope=scope, ranking="fixed", order=name, normalised=normalised)
+    return curve_of(rows_where(judged(frame), scope=scope, ranking="fixed", order=name, normalised=normalised))
+
+
+def curve_of(rows: pandas.DataFrame) -> Curve | None:
+    """Return the curve of one run's rows of one order, the mean of its draws; None without rows.
+
+    Raises:
+        HeadroomError: If the table has no file of resamples.
+    """
     if rows.empty:
         return None
     if "resampled" not in rows or rows["resampled"].isna().any():
-        raise HeadroomError(f"{rows['run'].iloc[0]}: its curves have no resamples (.npz); run the rule pruning again")
+        raise HeadroomError(
+            f"{rows['run'].iloc[0]}: its curves have no resamples (.npz); run the rule that writes them again"
+        )
     draws = [own.sort_values("heads_removed") for _, own in rows.groupby("draw", dropna=False)]
     first = draws[0]
     removed = (first["heads_removed"] / first["heads_total"]).to_numpy(dtype=float)
@@ -178,37 +237,6 @@ def kept_of(row: "pandas.Series[Any]") -> ndarray:
         numpy.r_[row[name], row[drawn]] for name, drawn in (("value", "resampled"), ("full", "full_resampled"))
     )
     return share_kept(value, full, float(row["chance"]))
-
-
-def by_orders(
-    tables: StudyTables, name: str, read: Callable[[pandas.DataFrame, tuple[str, str]], Reading | None]
-) -> list[Reading]:
-    """Return the reading of each run of the baseline by the first of `orders_in`, and how many orders agree with it.
-
-    Args:
-        tables: The tables of one task.
-        name: The table with the curves.
-        read: Returns the reading of one run by one order, given its rows; None if it lacks them.
-    """
-
-    def by_all(rows: pandas.DataFrame) -> Reading | None:
-        found = [one for one in (read(rows, order) for order in orders_in(rows)) if one]
-        if not found:
-            return None
-        same = sum(one.verdict == found[0].verdict for one in found)
-        alike = Number("same_verdict", Estimate(float(same)), "count", about={"criteria": len(found)})
-        return replace(found[0], numbers=(*found[0].numbers, alike))
-
-    return readings(tables, name, by_all, shares=True)
-
-
-def preferred(rows: pandas.DataFrame, criterion: str) -> pandas.DataFrame:
-    """Return the rows of the main criterion, raw, or else of the first one; `criterion` names its column."""
-    named = rows[[criterion, "normalised"]].drop_duplicates()
-    names = [(str(name), str(normalised)) for name, normalised in named.itertuples(index=False)]
-    main = (main_criterion(rows), "raw")
-    name, normalised = main if main in names else (names or [main])[0]
-    return rows_where(rows, **{criterion: name, "normalised": normalised})
 
 
 def estimate_in(rows: pandas.DataFrame, *columns: str) -> Estimate:

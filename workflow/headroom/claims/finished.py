@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas
 
-from headroom.claims.configuration import found_in, read_configuration
-from headroom.claims.study_tables import TRANSLATION, StudyTables
+from headroom.claims.configuration import found_in, mapping, read_configuration, task_sections
+from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import CLAIMS, NUMBERS
 
@@ -45,34 +45,21 @@ UNNAMED = ("source", "target", "")
 
 @dataclass(frozen=True)
 class Corpus:
-    """The text of a task.
+    """The text of a task."""
 
-    Attributes:
-        domain: Its domain, e.g. a data set; "" if unknown.
-        languages: Source and target language of a translation, in lower case; none if unknown.
-    """
-
-    domain: str = ""
-    languages: tuple[str, ...] = ()
+    domain: str = ""  # its domain, e.g. a data set; "" if unknown
+    languages: tuple[str, ...] = ()  # source and target language of a translation, in lower case; none if unknown
 
 
 @dataclass(frozen=True)
 class FinishedStudy:
-    """A study with results.
-
-    Attributes:
-        name: Its name.
-        tables: Its tables.
-        claims: Its table `claims`.
-        numbers: Its table `numbers`.
-        corpora: The text of every task.
-    """
+    """A study with results."""
 
     name: str
     tables: StudyTables
-    claims: pandas.DataFrame = field(default_factory=lambda: CLAIMS.read_all([]))
-    numbers: pandas.DataFrame = field(default_factory=lambda: NUMBERS.read_all([]))
-    corpora: Mapping[str, Corpus] = field(default_factory=dict)
+    claims: pandas.DataFrame = field(default_factory=lambda: CLAIMS.read_all([]))  # its table `claims`
+    numbers: pandas.DataFrame = field(default_factory=lambda: NUMBERS.read_all([]))  # its table `numbers`
+    corpora: Mapping[str, Corpus] = field(default_factory=dict)  # the text of every task
 
     def views(self) -> Iterator[StudyTables]:
         """Yield the tables of one task after another."""
@@ -119,16 +106,10 @@ def _read(place: Path) -> FinishedStudy:
     name = str(claims["study"].iloc[0]) if len(claims) else place.resolve().name
     tables = found_in(place)
     configuration = place / "configuration.json"
-    sections = _sections(read_configuration(configuration if configuration.is_file() else None))
-    corpora = {task: _corpus(name, sections.get(task, {}), place / task / "corpus") for task in tables.tasks}
+    sections = task_sections(read_configuration(configuration if configuration.is_file() else None))
+    texts = {task: mapping(sections.get(task, {}).get("corpus")) for task in tables.tasks}
+    corpora = {task: _corpus(name, text, place / task / "corpus") for task, text in texts.items()}
     return FinishedStudy(name, tables, claims, NUMBERS.read(place / NUMBERS.path), corpora)
-
-
-def _sections(configuration: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the section `corpus` of every task."""
-    whole = _mapping(configuration)
-    tasks = {TRANSLATION: whole.get(TRANSLATION), **_mapping(whole.get("classification"))}
-    return {task: _mapping(_mapping(section).get("corpus")) for task, section in tasks.items()}
 
 
 def _corpus(study: str, section: Mapping[str, Any], prepared: Path) -> Corpus:
@@ -136,7 +117,7 @@ def _corpus(study: str, section: Mapping[str, Any], prepared: Path) -> Corpus:
     if section.get("source") == "generated":
         return Corpus(GENERATED)
     about = prepared / "corpus.json"
-    known = _mapping(_json(about)) if about.is_file() else section
+    known = mapping(_json(about)) if about.is_file() else section
     named = [_language(known.get(f"{side}_language")) for side in ("source", "target")]
     languages = tuple(named) if all(named) else ()
     words = [section.get(key) for key in ("dataset", "name")] if "dataset" in section else [section.get("test")]
@@ -155,7 +136,3 @@ def _json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise HeadroomError(f"{path}: cannot be read ({error}); run the study again") from error
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -3,61 +3,111 @@
 Voita et al. (2019), section 6.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pandas
 
-from headroom.claims.evidence import judged, kept_of, number, readings, scaled_by_run
-from headroom.claims.gating import HARD_CONCRETE, SCRATCH, continued, encoder_scope, hard, models
-from headroom.claims.selection import rows_where
+from headroom.claims.evidence import each_run, judged, kept_of, number, scaled_by_run
+from headroom.claims.selection import heads_of, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, Verdict, above
+from headroom.core.heads import KINDS, Head
 from headroom.core.statistics import Estimate, mean_of
 
+HARD_CONCRETE = "hard-concrete"
+EXACT = ("exact", "exact-straight-through")
+CONTINUED, GRADIENT, RANDOM, SCRATCH = "continued", "gradient", "random", "scratch"
 
-def encoder_pruned(tables: StudyTables, *, most: float, least: float, margin: float) -> list[Reading]:
+FALLING = "falling"
+"""What `start` says of a model whose loss was still falling when its gates were added."""
+
+
+def hard(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return the rows of hard gates, main metric, on the set that runs are judged on."""
+    rows = judged(rows)
+    return rows_where(rows, gates="hard")
+
+
+def models(rows: pandas.DataFrame, method: str, scope: str) -> pandas.DataFrame:
+    """Return a method's models of one scope, most heads kept first."""
+    chosen = rows_where(rows, method=method, scope=scope)
+    return chosen.sort_values("kept", ascending=False, kind="stable")
+
+
+def encoder_scope(rows: pandas.DataFrame) -> str:
+    """Return the scope that is about encoder heads: `E`, or `all` where nothing else was gated."""
+    return "E" if "E" in set(rows["scope"]) else "all"
+
+
+def continued(rows: pandas.DataFrame, scope: str) -> "pandas.Series[Any] | None":
+    """Return the row of the same training without gates, of a scope; None if that was not run."""
+    chosen = rows_where(rows, method=CONTINUED, scope=scope)
+    return None if chosen.empty else chosen.iloc[0]
+
+
+def survival(gates: pandas.DataFrame, scope: str = "all") -> "pandas.Series[float]":
+    """Return the share of settings at which each head stays, by kind, layer and head.
+
+    Hard-concrete settings are counted; where there is none, those of exact selection.
+    """
+    rows = rows_where(gates, scope=scope)
+    learned = rows_where(rows, method=HARD_CONCRETE)
+    rows = learned if len(learned) else rows
+    return rows.groupby(["kind", "layer", "head"])["kept"].mean()
+
+
+def kept_heads(gates: pandas.DataFrame) -> list[Head]:
+    """Return the heads that one setting keeps."""
+    return heads_of(gates[gates["kept"] == 1])
+
+
+def removed_heads(row: pandas.Series) -> list[str]:
+    """Return the names of the heads that a row of `pruned_models` is without."""
+    return str(row["removed"]).split()
+
+
+def layout(row: pandas.Series, heads: Sequence[Head]) -> dict[str, tuple[int, int]]:
+    """Return by kind how many heads a row of `pruned_models` keeps, and of how many, of a model with these heads."""
+    gone = set(removed_heads(row))
+    found = {}
+    for kind in KINDS:
+        own = [str(head) for head in heads if head.kind == kind]
+        if own:
+            found[kind] = (len(set(own) - gone), len(own))
+    return found
+
+
+@each_run("pruned_models", shares=True)
+def encoder_pruned(rows: pandas.DataFrame, *, most: float, least: float, margin: float) -> Reading | None:
     """Decide whether most of the encoder's heads can be pruned by learned gates without noticeable loss.
 
-    Args:
-        tables: The tables of one task.
-        most: The largest model that keeps at most this share of its heads is judged.
-        least: One that keeps less than this share cannot refute the claim.
-        margin: Losing more than this share of the score is noticeable.
+    The largest model that keeps at most `most` of its heads is judged; one that keeps less than `least` cannot refute
+    the claim.
     """
-    return _pruned(tables, "", most=most, least=least, margin=margin)
+    return _pruned(hard(rows), encoder_scope(hard(rows)), most, least, margin)
 
 
-def all_kinds_pruned(tables: StudyTables, *, most: float, least: float, margin: float) -> list[Reading]:
-    """Decide whether heads of all kinds can be pruned by learned gates without noticeable loss.
-
-    Args:
-        tables: The tables of one task.
-        most: As of `encoder_pruned`.
-        least: As of `encoder_pruned`.
-        margin: As of `encoder_pruned`.
-    """
-    return _pruned(tables, "all", most=most, least=least, margin=margin)
+@each_run("pruned_models", shares=True)
+def all_kinds_pruned(rows: pandas.DataFrame, *, most: float, least: float, margin: float) -> Reading | None:
+    """Decide the same as `encoder_pruned` of heads of all kinds."""
+    return _pruned(hard(rows), "all", most, least, margin)
 
 
-def _pruned(tables: StudyTables, scope: str, *, most: float, least: float, margin: float) -> list[Reading]:
-    """Read the loss of the largest small model of a scope; "" is the scope that is about the encoder.
+def _pruned(rows: pandas.DataFrame, scope: str, most: float, least: float, margin: float) -> Reading | None:
+    """Read the loss of the largest small model of a scope.
 
     The control is the same training without gates: further training alone may change the score.
     """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        rows = hard(rows)
-        swept = models(rows, HARD_CONCRETE, scope or encoder_scope(rows))
-        if swept.empty:
-            return None
-        shares = swept["kept"] / swept["heads"]
-        small = swept[shares <= most]
-        if small.empty:
-            return Reading(UNDECIDED, (Number("smallest", Estimate(float(shares.min())), "share"),))
-        return _score_kept(small.iloc[0], rows, least, margin)
-
-    return readings(tables, "pruned_models", read, shares=True)
+    swept = models(rows, HARD_CONCRETE, scope)
+    if swept.empty:
+        return None
+    shares = swept["kept"] / swept["heads"]
+    small = swept[shares <= most]
+    if small.empty:
+        return Reading(UNDECIDED, (Number("smallest", Estimate(float(shares.min())), "share"),))
+    return _score_kept(small.iloc[0], rows, least, margin)
 
 
 def _score_kept(row: "pandas.Series[Any]", rows: pandas.DataFrame, least: float, margin: float) -> Reading:
@@ -108,30 +158,21 @@ def scratch_differences(tables: StudyTables) -> dict[str, pandas.DataFrame]:
     return found
 
 
-def converge(tables: StudyTables, *, decided: float, close: float) -> list[Reading]:
-    """Decide whether learned gates end near 0 or 1.
-
-    Args:
-        tables: The tables of one task.
-        decided: The required share of decided gates.
-        close: Points by which making gates hard may change the score.
-    """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        learned = rows_where(judged(rows), method=HARD_CONCRETE, gates="hard")
-        if learned.empty:
-            return None
-        share = 1 - float(learned["undecided"].sum() / learned["heads"].sum())
-        numbers = [Number("decided", Estimate(share), "share")]
-        signs = [share >= decided]
-        both = hard_and_soft(rows)
-        if len(both):
-            apart = float(both["apart"].abs().max())
-            numbers.append(Number("apart", Estimate(apart), about={"metric": str(both["metric"].iloc[0])}))
-            signs.append(apart <= close)
-        return Reading(HOLDS if all(signs) else UNDECIDED if any(signs) else FAILS, tuple(numbers))
-
-    return readings(tables, "pruned_models", read)
+@each_run("pruned_models")
+def converge(rows: pandas.DataFrame, *, decided: float, close: float) -> Reading | None:
+    """Decide whether learned gates end near 0 or 1."""
+    learned = rows_where(hard(rows), method=HARD_CONCRETE)
+    if learned.empty:
+        return None
+    share = 1 - float(learned["undecided"].sum() / learned["heads"].sum())
+    numbers = [Number("decided", Estimate(share), "share")]
+    signs = [share >= decided]
+    both = hard_and_soft(rows)
+    if len(both):
+        apart = float(both["apart"].abs().max())
+        numbers.append(Number("apart", Estimate(apart), about={"metric": str(both["metric"].iloc[0])}))
+        signs.append(apart <= close)
+    return Reading(HOLDS if all(signs) else UNDECIDED if any(signs) else FAILS, tuple(numbers))
 
 
 def hard_and_soft(rows: pandas.DataFrame) -> pandas.DataFrame:

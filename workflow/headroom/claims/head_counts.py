@@ -15,15 +15,10 @@ from headroom.core.statistics import Estimate, mean_of
 
 @dataclass(frozen=True)
 class Sweep:
-    """Arms that differ in nothing but their number of heads.
+    """Arms that differ in nothing but their number of heads."""
 
-    Attributes:
-        first: The one that the study names first; it represents the training method.
-        arms: Names of arms by the number of heads of a site, in rising order.
-    """
-
-    first: ArmDescription
-    arms: dict[int, str]
+    first: ArmDescription  # the one that the study names first; it represents the training method
+    arms: dict[int, str]  # names of arms by the number of heads of a site, in rising order
 
 
 def more_is_not_better(tables: StudyTables) -> list[Reading]:

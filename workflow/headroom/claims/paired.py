@@ -1,16 +1,17 @@
 """Arms side by side: which of them make a pair, and how far apart they are, paired over seeds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas
 
 from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
-from headroom.claims.evidence import estimate_in, judged
+from headroom.claims.evidence import as_rule, estimate_in, judged
 from headroom.claims.selection import main_metric, main_set, rows_where
 from headroom.claims.study_tables import StudyTables, arm_of, seed_of
+from headroom.claims.verdict import Reading, Rule
 from headroom.core.statistics import Estimate, mean_of
 
 
@@ -35,6 +36,17 @@ def main_pair(tables: StudyTables) -> Pair | None:
         return pair.reference != first, not pair.arm.is_everywhere, REPULSIVE.index(pair.arm.method)
 
     return min(pairs, key=place, default=None)
+
+
+def of_main_pair(read: Callable[..., Reading | None]) -> Rule:
+    """Make a rule that judges all runs of a task at once, paired by seed, of a function that reads the main pair."""
+
+    def rule(tables: StudyTables, **thresholds: Any) -> list[Reading]:
+        pair = main_pair(tables)
+        reading = read(tables, pair, **thresholds) if pair else None
+        return [reading] if reading else []
+
+    return as_rule(rule, read)
 
 
 def repulsive_pairs(tables: StudyTables) -> list[Pair]:
@@ -68,14 +80,7 @@ def differences(tables: StudyTables, arm: str, other: str) -> list[float]:
 
 
 def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 1) -> Estimate | None:
-    """Return the mean difference in score of two arms with its t-interval over seeds; None without a common seed.
-
-    Args:
-        tables: The tables of one task.
-        arm: The arm.
-        other: What is taken off.
-        comparisons: As of `mean_of`.
-    """
+    """Return by how much an arm scores more than another with its t-interval over seeds; None without a common seed."""
     found = differences(tables, arm, other)
     return mean_of(found, comparisons) if found else None
 

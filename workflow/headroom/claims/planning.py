@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def lines(decisions: Sequence[Decision], planned: Study | None = None) -> Iterator[str]:
     """Yield a line per claim and task that is undecided: what it needs, and whether a planned study has it."""
-    from headroom.claims.power import needed
+    from headroom.claims.evaluation import needed
     from headroom.claims.verdict import UNDECIDED
 
     for one in decisions:
@@ -62,7 +62,7 @@ def lines(decisions: Sequence[Decision], planned: Study | None = None) -> Iterat
 
 def _planned(one: Decision, planned: Study | None) -> str:
     """Return whether a planned study is large enough for one claim; "" if unknown."""
-    from headroom.claims.power import wanted
+    from headroom.claims.evaluation import wanted
 
     sizes = wanted(one)
     if planned is None or sizes is None or one.task not in planned.tasks:

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy
 import pandas
 
-from headroom.claims.evidence import readings
+from headroom.claims.evidence import each_run, estimate_in
 from headroom.claims.relevance import over_uniform
 from headroom.claims.roles import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, held
 from headroom.claims.selection import last_epochs, rows_where
@@ -16,34 +16,23 @@ from headroom.core.statistics import Estimate, counted_share
 NEIGHBOURS = ("-1", "+1")
 
 
-def positional(tables: StudyTables, *, share: float, confident: float) -> list[Reading]:
-    """Decide whether encoder heads point to a neighbouring position, and do so with confidence.
-
-    Args:
-        tables: The tables of one task.
-        share: A positional head points to one relative position for this share of words.
-        confident: The required mean largest weight of every such head.
-    """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        if rows_where(rows, measure="offset", model=TRAINED).empty:
-            return None
-        heads, control = positional_heads(rows, share), positional_heads(rows, share, UNTRAINED)
-        numbers = [Number("heads", Estimate(float(len(heads))), "count")]
-        if heads.empty:
-            nearest = nearest_to_positional(rows)
-            numbers.append(Number("nearest", nearest, "share"))
-            return Reading(FAILS if nearest.high < share else Verdict(UNDECIDED, [(nearest, share)]), tuple(numbers))
-        least = heads.sort_values("value").iloc[0]
-        found = Estimate(float(least["value"]), float(least["low"]), float(least["high"]))
-        numbers.append(Number("least_confident", found))
-        if len(control):
-            numbers.append(Number("untrained", Estimate(float(len(control))), "count"))
-            return Reading(UNDECIDED, tuple(numbers))
-        sure = Estimate(*(float(heads[name].min()) for name in ("value", "low", "high")))
-        return Reading(above(sure, confident), tuple(numbers))
-
-    return readings(tables, "attention_stats", read)
+@each_run("attention_stats")
+def positional(rows: pandas.DataFrame, *, share: float, confident: float) -> Reading | None:
+    """Decide whether encoder heads point to a neighbouring position, and do so with confidence."""
+    if rows_where(rows, measure="offset", model=TRAINED).empty:
+        return None
+    heads, control = positional_heads(rows, share), positional_heads(rows, share, UNTRAINED)
+    numbers = [Number("heads", Estimate(float(len(heads))), "count")]
+    if heads.empty:
+        nearest = nearest_to_positional(rows)
+        numbers.append(Number("nearest", nearest, "share"))
+        return Reading(FAILS if nearest.high < share else Verdict(UNDECIDED, [(nearest, share)]), tuple(numbers))
+    numbers.append(Number("least_confident", estimate_in(heads.sort_values("value"))))
+    if len(control):
+        numbers.append(Number("untrained", Estimate(float(len(control))), "count"))
+        return Reading(UNDECIDED, tuple(numbers))
+    sure = Estimate(*(float(heads[name].min()) for name in ("value", "low", "high")))
+    return Reading(above(sure, confident), tuple(numbers))
 
 
 def positional_heads(rows: pandas.DataFrame, share: float, model: str = TRAINED) -> pandas.DataFrame:
@@ -73,29 +62,20 @@ def nearest_to_positional(rows: pandas.DataFrame) -> Estimate:
     return best._replace(high=max((one.high for one in found), default=best.high))
 
 
-def syntactic(tables: StudyTables, *, most: float, margin: float) -> list[Reading]:
-    """Decide whether most syntactic relations have a head that finds the related word.
-
-    Args:
-        tables: The tables of one task.
-        most: The required share of relations and directions.
-        margin: A syntactic head beats the relation's most frequent position by this share of words.
-    """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        gold = rows_where(rows, trees="gold")
-        best, untrained = (best_heads(rows_where(gold, model=model)) for model in (TRAINED, UNTRAINED))
-        if best.empty:
-            return None
-        shuffled = best_heads(rows_where(rows, model=TRAINED, trees=SHUFFLED))
-        control = pandas.concat([untrained, shuffled], ignore_index=True)
-        share = syntactic_share(best, control, margin)
-        numbers = [Number("relations", share, "share"), _points("mean_margin", float(best["margin"].mean()))]
-        if len(control):
-            numbers.append(_points("largest_of_controls", float(control["margin"].max())))
-        return Reading(above(share, most), tuple(numbers))
-
-    return readings(tables, "attention_stats", read)
+@each_run("attention_stats")
+def syntactic(rows: pandas.DataFrame, *, most: float, margin: float) -> Reading | None:
+    """Decide whether most syntactic relations have a head that finds the related word."""
+    gold = rows_where(rows, trees="gold")
+    best, untrained = (best_heads(rows_where(gold, model=model)) for model in (TRAINED, UNTRAINED))
+    if best.empty:
+        return None
+    shuffled = best_heads(rows_where(rows, model=TRAINED, trees=SHUFFLED))
+    control = pandas.concat([untrained, shuffled], ignore_index=True)
+    share = syntactic_share(best, control, margin)
+    numbers = [Number("relations", share, "share"), _points("mean_margin", float(best["margin"].mean()))]
+    if len(control):
+        numbers.append(_points("largest_of_controls", float(control["margin"].max())))
+    return Reading(above(share, most), tuple(numbers))
 
 
 def _points(name: str, share: float) -> Number:
@@ -113,30 +93,21 @@ def syntactic_share(best: pandas.DataFrame, control: pandas.DataFrame, margin: f
     return Estimate(*(float((real & (best[name] > margin)).mean()) for name in ("margin", "low", "high")))
 
 
-def rare_words(tables: StudyTables, *, rare: float) -> list[Reading]:
-    """Decide whether exactly one head of the first encoder layer, its most relevant, points to rare words.
-
-    Args:
-        tables: The tables of one task.
-        rare: A rare-word head points to one of the two rarest words in more than this share of the cases.
-    """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        heads = rare_heads(rows)
-        if heads.empty:
-            return None
-        relevance = over_uniform(rows_where(tables.relevance, run=rows["run"].iloc[0]))
-        best = heads.iloc[0]
-        found = Estimate(float(best["value"]), float(best["low"]), float(best["high"]))
-        rank = rank_of(int(best["head"]), relevance)
-        amount = Estimate(float((heads["value"] > rare).sum()))
-        numbers = [Number("best", found, "share"), Number("heads", amount, "count")]
-        if rank == rank:
-            numbers.append(Number("rank", Estimate(rank), "count"))
-        ahead = surely_ahead(int(best["head"]), relevance)
-        return Reading(_rare_verdict(heads, rank, ahead, rare), tuple(numbers))
-
-    return readings(tables, "attention_stats", read)
+@each_run("attention_stats", "relevance")
+def rare_words(rows: pandas.DataFrame, relevance: pandas.DataFrame, *, rare: float) -> Reading | None:
+    """Decide whether exactly one head of the first encoder layer, its most relevant, points to rare words."""
+    heads = rare_heads(rows)
+    if heads.empty:
+        return None
+    relevance = over_uniform(relevance)
+    best, found = heads.iloc[0], estimate_in(heads)
+    rank = rank_of(int(best["head"]), relevance)
+    amount = Estimate(float((heads["value"] > rare).sum()))
+    numbers = [Number("best", found, "share"), Number("heads", amount, "count")]
+    if rank == rank:
+        numbers.append(Number("rank", Estimate(rank), "count"))
+    ahead = surely_ahead(int(best["head"]), relevance)
+    return Reading(_rare_verdict(heads, rank, ahead, rare), tuple(numbers))
 
 
 def rare_heads(rows: pandas.DataFrame) -> pandas.DataFrame:
@@ -169,12 +140,7 @@ def _rare_verdict(heads: pandas.DataFrame, rank: float, ahead: int, rare: float)
 
 
 def models_agree(tables: StudyTables, *, alike: float) -> list[Reading]:
-    """Decide whether models agree in the functions of their heads; all runs are judged at once.
-
-    Args:
-        tables: The tables of one task.
-        alike: Two models agree if more than this share of the functions that either has are in both.
-    """
+    """Decide whether models agree in the functions of their heads; all runs are judged at once."""
     found = functions_of_runs(tables)
     if not found:
         return []

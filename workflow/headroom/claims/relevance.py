@@ -2,35 +2,24 @@
 
 import pandas
 
-from headroom.claims.evidence import readings
+from headroom.claims.evidence import each_run
 from headroom.claims.selection import last_epochs, rows_where
-from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import UNDECIDED, Number, Reading, above
 from headroom.core.statistics import Estimate
 
 
-def few_lead(tables: StudyTables, *, leads: float, most: float, conserved: float) -> list[Reading]:
-    """Decide whether relevance ranks a few heads of most encoder sites well above the rest.
-
-    Args:
-        tables: The tables of one task.
-        leads: A head stands out with this many times an even share.
-        most: The required share of sites.
-        conserved: The largest relative difference between the sum of relevances and the logit that rounding explains.
-    """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        shares = rows_where(over_uniform(rows), kind="E")
-        if shares.empty:
-            return None
-        sites, error = leading_sites(shares, leads), conservation_error(rows)
-        numbers = [Number("sites", sites, "share"), Number("best", Estimate(float(shares["value"].max())))]
-        if error > conserved:
-            numbers.append(Number("error", Estimate(error), "share"))
-            return Reading(UNDECIDED, tuple(numbers))
-        return Reading(above(sites, most), tuple(numbers))
-
-    return readings(tables, "relevance", read)
+@each_run("relevance")
+def few_lead(rows: pandas.DataFrame, *, leads: float, most: float, conserved: float) -> Reading | None:
+    """Decide whether relevance ranks a few heads of most encoder sites well above the rest."""
+    shares = rows_where(over_uniform(rows), kind="E")
+    if shares.empty:
+        return None
+    sites, error = leading_sites(shares, leads), conservation_error(rows)
+    numbers = [Number("sites", sites, "share"), Number("best", Estimate(float(shares["value"].max())))]
+    if error > conserved:
+        numbers.append(Number("error", Estimate(error), "share"))
+        return Reading(UNDECIDED, tuple(numbers))
+    return Reading(above(sites, most), tuple(numbers))
 
 
 def over_uniform(rows: pandas.DataFrame) -> pandas.DataFrame:

@@ -2,9 +2,8 @@
 
 import pandas
 
-from headroom.claims.evidence import estimate_in, readings
+from headroom.claims.evidence import each_run, estimate_in
 from headroom.claims.selection import last_epochs, rows_where
-from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, Number, Reading, above, all_of, below
 from headroom.core.statistics import Estimate
 
@@ -12,36 +11,24 @@ WHOLE_MODEL = ("model", "generation")
 """The timed part that is the whole model: of a classifier, of a translation model."""
 
 
+@each_run("timing")
 def speeds_up(
-    tables: StudyTables, *, gain: float, share: float, near: float, large: float, small: float
-) -> list[Reading]:
-    """Decide whether removal makes large batches faster and small ones not.
-
-    Args:
-        tables: The tables of one task.
-        gain: A gain in speed of more than this share counts.
-        share: The share of heads that is sliced out.
-        near: How far from it the timed share may be.
-        large: Batches of this size or more are large.
-        small: Batches of this size or less are small.
-    """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        sliced = half_sliced(rows, share=share, near=near)
-        verdicts, numbers = [], []
-        for size in sliced["batch_size"]:
-            columns = ("speedup", "speedup_low", "speedup_high")
-            found = Estimate(*(end - 1 for end in estimate_in(rows_where(sliced, batch_size=size), *columns)))
-            numbers.append(Number("gain", found, "share", signed=True, about={"size": float(size)}))
-            if size >= large:
-                verdicts.append(above(found, gain))
-            elif size <= small:
-                verdicts.append(below(found, gain))
-        if not (sliced["batch_size"] >= large).any():
-            return None
-        return Reading(all_of(*verdicts), tuple(numbers[::-1]))
-
-    return readings(tables, "timing", read)
+    rows: pandas.DataFrame, *, gain: float, share: float, near: float, large: float, small: float
+) -> Reading | None:
+    """Decide whether removal of nearly a `share` of heads makes large batches faster and small ones not."""
+    sliced = half_sliced(rows, share=share, near=near)
+    verdicts, numbers = [], []
+    for size in sliced["batch_size"]:
+        columns = ("speedup", "speedup_low", "speedup_high")
+        found = Estimate(*(end - 1 for end in estimate_in(rows_where(sliced, batch_size=size), *columns)))
+        numbers.append(Number("gain", found, "share", signed=True, about={"size": float(size)}))
+        if size >= large:
+            verdicts.append(above(found, gain))
+        elif size <= small:
+            verdicts.append(below(found, gain))
+    if not (sliced["batch_size"] >= large).any():
+        return None
+    return Reading(all_of(*verdicts), tuple(numbers[::-1]))
 
 
 def half_sliced(rows: pandas.DataFrame, *, share: float, near: float) -> pandas.DataFrame:
@@ -52,27 +39,21 @@ def half_sliced(rows: pandas.DataFrame, *, share: float, near: float) -> pandas.
     return sliced[(distance == distance.min()) & (distance <= near)].sort_values("batch_size")
 
 
-def small_part(tables: StudyTables, *, near: float, equal: float) -> list[Reading]:
+@each_run("parameters")
+def small_part(rows: pandas.DataFrame, *, near: float, equal: float) -> Reading | None:
     """Decide whether a head is an even part of its layer's attention, and attention a third of the parameters.
 
-    Args:
-        tables: The tables of one task.
-        near: By how much, relatively, attention may differ from a third.
-        equal: By how much, relatively, a head's part may differ from an even one: biases are shared.
+    By `near` may attention differ from a third, by `equal` a head's part from an even one (biases are shared).
     """
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        found = parameter_shares(rows)
-        if found.empty:
-            return None
-        attention = float(found["model_share"].iloc[0])
-        is_equal = (found["head_share"] * found["heads"] - 1).abs().max() <= equal
-        is_third = abs(3 * attention - 1) <= near
-        head = Estimate(float(found["head_share"].mean()))
-        numbers = (Number("attention", Estimate(attention), "share"), Number("head", head, "share"))
-        return Reading(HOLDS if is_equal and is_third else FAILS, numbers)
-
-    return readings(tables, "parameters", read)
+    found = parameter_shares(rows)
+    if found.empty:
+        return None
+    attention = float(found["model_share"].iloc[0])
+    is_equal = (found["head_share"] * found["heads"] - 1).abs().max() <= equal
+    is_third = abs(3 * attention - 1) <= near
+    head = Estimate(float(found["head_share"].mean()))
+    numbers = (Number("attention", Estimate(attention), "share"), Number("head", head, "share"))
+    return Reading(HOLDS if is_equal and is_third else FAILS, numbers)
 
 
 def parameter_shares(rows: pandas.DataFrame) -> pandas.DataFrame:

@@ -5,7 +5,7 @@ An et al. (2020). All rules judge all runs of a task at once, paired by seed.
 
 from headroom.claims.arms import SPOS, SVGD, ArmDescription
 from headroom.claims.evidence import judged
-from headroom.claims.paired import Pair, compared, difference_of, main_pair, repulsive_pairs, scores_by_seed
+from headroom.claims.paired import Pair, compared, difference_of, of_main_pair, repulsive_pairs, scores_by_seed
 from headroom.claims.selection import main_metric, main_set
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
@@ -21,14 +21,14 @@ CONTROLS = ("smoothing", "scaled", "noise", GROWTH)
 """Methods that change gradients as svgd does, except for repulsion."""
 
 
-def improves(tables: StudyTables) -> list[Reading]:
+@of_main_pair
+def improves(tables: StudyTables, pair: Pair) -> Reading | None:
     """Decide whether repulsion improves the model."""
-    pair = main_pair(tables)
-    gain = gain_of(tables, pair) if pair else None
-    if pair is None or gain is None:
-        return []
+    gain = gain_of(tables, pair)
+    if gain is None:
+        return None
     others = [gain_of(tables, other) for other in repulsive_pairs(tables) if other != pair and other.arm.is_everywhere]
-    return [Reading(above(gain.found, 0.0), (gain, *(other for other in others if other)))]
+    return Reading(above(gain.found, 0.0), (gain, *(other for other in others if other)))
 
 
 def gain_of(tables: StudyTables, pair: Pair) -> Number | None:
@@ -48,10 +48,6 @@ def noise_is_as_good(tables: StudyTables, *, as_good: float) -> list[Reading]:
     """Decide whether SPOS is at least as good as the SVGD of the same model and sites.
 
     Of several arms of SPOS the one with the most noise decides: with next to none, it is SVGD.
-
-    Args:
-        tables: The tables of one task.
-        as_good: An arm is as good if it scores less by no more than this share of the other's score.
     """
     found = []
     for spos in sorted((arm for arm in tables.described_arms if arm.method == SPOS), key=_noise, reverse=True):
@@ -76,12 +72,7 @@ def _twin(tables: StudyTables, arm: ArmDescription, method: str) -> ArmDescripti
 
 
 def first_layers_suffice(tables: StudyTables, *, most: float) -> list[Reading]:
-    """Decide whether it is enough that heads of the first layers repel each other.
-
-    Args:
-        tables: The tables of one task.
-        most: The first layers suffice if they keep more than this share of the gain.
-    """
+    """Decide whether it is enough that heads of the first layers repel each other: it keeps `most` of the gain."""
     pairs = repulsive_pairs(tables)
     for whole in (pair for pair in pairs if pair.arm.is_everywhere):
         for first in (pair.arm for pair in pairs if pair.arm.is_first and pair.reference == whole.reference):
@@ -96,26 +87,24 @@ def first_layers_suffice(tables: StudyTables, *, most: float) -> list[Reading]:
     return []
 
 
-def gain_is_of_repulsion(tables: StudyTables, *, most: float) -> list[Reading]:
+@of_main_pair
+def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Reading | None:
     """Decide whether a gain comes from repulsion, or from the other effects of svgd: smoothing, scaling, noise.
 
-    Args:
-        tables: The tables of one task.
-        most: A control that has more than this share of the gain without repulsion is as good.
+    A control that has more than the share `most` of the gain without repulsion is as good.
     """
-    pair = main_pair(tables)
-    gain = gain_of(tables, pair) if pair else None
-    if pair is None or gain is None:
-        return []
+    gain = gain_of(tables, pair)
+    if gain is None:
+        return None
     found = {arm.name: difference_of(tables, pair.arm.name, arm.name) for arm in controls_of(tables, pair)}
     known = {name: one for name, one in found.items() if one is not None}
     if not known:
-        return []
+        return None
     over = tuple(less(tables, pair.arm.name, name, one) for name, one in known.items())
     likeness = _likeness(tables, pair, [pair.arm.name, *known])
     if above(gain.found, 0.0) != HOLDS:
-        return [Reading(UNDECIDED, (gain, *over, *likeness))]
-    return [Reading(_against_controls(tables, pair, gain.found, known, most), (*over, gain, *likeness))]
+        return Reading(UNDECIDED, (gain, *over, *likeness))
+    return Reading(_against_controls(tables, pair, gain.found, known, most), (*over, gain, *likeness))
 
 
 def controls_of(tables: StudyTables, pair: Pair) -> list[ArmDescription]:

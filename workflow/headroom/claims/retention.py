@@ -4,50 +4,43 @@ from collections.abc import Iterable
 
 import pandas
 
-from headroom.claims.evidence import readings
-from headroom.claims.gating import survival
+from headroom.claims.evidence import each_run
+from headroom.claims.gates import survival
 from headroom.claims.selection import last_epochs, rows_where
-from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import Number, Reading, above, all_of
 from headroom.core.statistics import Estimate, welch
 
 
-def by_kind(tables: StudyTables) -> list[Reading]:
+@each_run("gates")
+def by_kind(rows: pandas.DataFrame) -> Reading | None:
     """Decide whether heads of the encoder go first and those of encoder-decoder attention last."""
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        found = _survival(rows)
-        if set(found["kind"]) != {"E", "A", "D"}:
-            return None
-        encoder, cross, decoder = (_shares(found, kind) for kind in ("E", "A", "D"))
-        differences = (welch(decoder, encoder), welch(cross, encoder), welch(cross, decoder))
-        numbers = (
-            Number("encoder", _mean(encoder), "share"),
-            Number("decoder", _mean(decoder), "share"),
-            Number("cross", _mean(cross), "share"),
-            Number("last_less_first", differences[1], "share", signed=True),
-        )
-        return Reading(all_of(*(above(one, 0.0) for one in differences)), numbers)
-
-    return readings(tables, "gates", read)
+    found = _survival(rows)
+    if set(found["kind"]) != {"E", "A", "D"}:
+        return None
+    encoder, cross, decoder = (_shares(found, kind) for kind in ("E", "A", "D"))
+    differences = (welch(decoder, encoder), welch(cross, encoder), welch(cross, decoder))
+    numbers = (
+        Number("encoder", _mean(encoder), "share"),
+        Number("decoder", _mean(decoder), "share"),
+        Number("cross", _mean(cross), "share"),
+        Number("last_less_first", differences[1], "share", signed=True),
+    )
+    return Reading(all_of(*(above(one, 0.0) for one in differences)), numbers)
 
 
-def by_layer(tables: StudyTables) -> list[Reading]:
+@each_run("gates")
+def by_layer(rows: pandas.DataFrame) -> Reading | None:
     """Decide whether the decoder keeps self-attention in lower layers, encoder-decoder attention in upper layers."""
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        found = _survival(rows)
-        decoder = found[found["kind"].isin(["A", "D"])]
-        lower, upper = halves(int(layer) for layer in decoder["layer"])
-        if not lower or decoder["kind"].nunique() < 2:
-            return None
-        low = welch(_shares(found, "D", lower), _shares(found, "D", upper))
-        high = welch(_shares(found, "A", upper), _shares(found, "A", lower))
-        named = (("decoder_lower", low), ("cross_upper", high))
-        numbers = tuple(Number(name, one, "share", signed=True) for name, one in named)
-        return Reading(all_of(above(low, 0.0), above(high, 0.0)), numbers)
-
-    return readings(tables, "gates", read)
+    found = _survival(rows)
+    decoder = found[found["kind"].isin(["A", "D"])]
+    lower, upper = halves(int(layer) for layer in decoder["layer"])
+    if not lower or decoder["kind"].nunique() < 2:
+        return None
+    low = welch(_shares(found, "D", lower), _shares(found, "D", upper))
+    high = welch(_shares(found, "A", upper), _shares(found, "A", lower))
+    named = (("decoder_lower", low), ("cross_upper", high))
+    numbers = tuple(Number(name, one, "share", signed=True) for name, one in named)
+    return Reading(all_of(above(low, 0.0), above(high, 0.0)), numbers)
 
 
 def halves(layers: Iterable[int]) -> tuple[list[int], list[int]]:

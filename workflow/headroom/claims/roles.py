@@ -59,14 +59,10 @@ def functions(rows: pandas.DataFrame) -> set[str]:
 
 
 def best_heads(pointing: pandas.DataFrame) -> pandas.DataFrame:
-    """Return, per relation and direction, the rows of one model that judge the head chosen on the other half.
+    """Return, per relation and direction, the row that judges the head chosen on the other half.
 
-    Args:
-        pointing: Rows of one run, one model and one kind of trees.
-
-    Returns:
-        Rows of the half `score`, one per target, with two more columns: `margin`, value less baseline, and
-        `name`, the head. `low` and `high` are of the margin.
+    Given are rows of one run, one model and one kind of trees. Two columns are added: `margin`, value less baseline, of
+    which `low` and `high` are, and `name`, the head.
     """
     rows = rows_where(last_epochs(pointing), measure="relation")
     chosen, judged = rows_where(rows, half="choose"), rows_where(rows, half="score")

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headroom.claims.answer import Part
-from headroom.claims.evaluation import Decision
-from headroom.claims.power import needed
+from headroom.claims.evaluation import Decision, needed
 from headroom.claims.verdict import Number, pooled
 from headroom.claims.words import words_for
 from headroom.core.statistics import Estimate

@@ -1,13 +1,38 @@
-"""Choosing rows of the tables: last epochs, the run that is shown first, the main order, metric and set."""
+"""Choosing rows of the tables: last epochs, the run that is shown first, the main order, metric and set.
+
+Shares of a score begin at chance: the best score of giving every example the same answer. It depends on the evaluation
+set, and is 0 for translation. The score of a classifier without heads is not used: its answers are arbitrary.
+"""
 
 from collections.abc import Iterable
 
 import pandas
 
-from headroom.claims.chance import with_shares
 from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.core.curves import MEASURABLE, share_kept
 from headroom.core.heads import Head
 from headroom.settings.experiments import MainSettings
+
+
+def with_scale(rows: pandas.DataFrame) -> pandas.DataFrame:
+    """Return rows with one more column: `scale`, the full score less chance."""
+    return rows.assign(scale=rows["full"] - rows["chance"])
+
+
+def with_shares(curves: pandas.DataFrame) -> pandas.DataFrame:
+    """Return curve rows with `scale`, the `share` of heads removed and `kept` of the score, both in %."""
+    rows = with_scale(curves)
+    value, full, chance = (rows[name].to_numpy(dtype=float) for name in ("value", "full", "chance"))
+    return rows.assign(
+        share=100 * rows["heads_removed"] / rows["heads_total"],
+        kept=100 * share_kept(value, full, chance),
+    )
+
+
+def measurable(rows: pandas.DataFrame) -> "pandas.Series[bool]":
+    """Return which rows (from `with_scale`) have a full score large enough for shares of it."""
+    return (rows["scale"] >= MEASURABLE) | (rows["metric"] == "loss")
+
 
 GRADIENT_CRITERIA = ("gradient-example", "gradient-token", "gradient-batch", "gradient-squared")
 """The gradient criteria, the usual one first."""
@@ -38,9 +63,7 @@ def main_set(frame: pandas.DataFrame) -> str:
 def chosen_heads(keep_one: pandas.DataFrame, chosen_on: str) -> pandas.DataFrame:
     """Return the last epoch's rows, main metric, judging set, of the heads that are the best of their site on a set.
 
-    Args:
-        keep_one: Rows of the table `keep_one`.
-        chosen_on: The set that the heads were chosen on; that which they are judged on for the paper's tables 2 and 3.
+    For the paper's tables 2 and 3 it is the set that they are judged on.
     """
     rows = last_epochs(keep_one)
     rows = rows_where(rows, metric=main_metric(rows))

@@ -7,43 +7,34 @@ import numpy
 import pandas
 from numpy import ndarray
 
-from headroom.claims.chance import measurable
-from headroom.claims.evidence import PAPERS_OWN, by_orders, by_run, curve_by, number
-from headroom.claims.selection import main_criterion, main_metric, rows_where
+from headroom.claims.evidence import PAPERS_OWN, by_run, curve_by, each_order, number, with_agreement
+from headroom.claims.selection import main_criterion, main_metric, measurable, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import UNDECIDED, Number, Reading, above, all_of, below
 from headroom.core import ranks
 from headroom.core.statistics import Estimate, mean_of
 
 
-def late_plateau(tables: StudyTables, *, plateau: float, removed: float, straight: float) -> list[Reading]:
-    """Decide whether the last epoch keeps a plateau of the score that the first does not.
-
-    Args:
-        tables: The tables of one task.
-        plateau: The share of the score that the last epoch has to keep.
-        removed: The share of heads that is removed.
-        straight: A curve is straight if the area under it is within this of one half.
-    """
-
-    def read(rows: pandas.DataFrame, order: tuple[str, str]) -> Reading | None:
-        rows = rows_where(rows, metric=main_metric(rows))
-        large = rows[measurable(rows)]
-        epochs = sorted(large["epoch"].unique())
-        if len(epochs) < 2 or epochs[-1] != rows["epoch"].max():
-            return None
-        ends = (epochs[0], epochs[-1])
-        curves = [curve_by(rows_where(large, epoch=epoch), order) for epoch in ends]
-        first, last = (None if curve is None else curve.at(removed) for curve in curves)
-        if first is None or last is None or curves[0] is None:
-            return None
-        bend = number("bend", numpy.abs(curves[0].area - 0.5), "number")
-        gained = number("gained", last - first, signed=True)
-        kept = number("last", last, epoch=float(ends[1]))
-        verdict = all_of(above(kept.found, plateau), above(gained.found, 0.0), below(bend.found, straight))
-        return Reading(verdict, (kept, number("first", first, epoch=float(ends[0])), gained, bend))
-
-    return by_orders(tables, "pruning_epochs", read)
+@each_order("pruning_epochs")
+def late_plateau(
+    rows: pandas.DataFrame, order: tuple[str, str], *, plateau: float, removed: float, straight: float
+) -> Reading | None:
+    """Decide whether the last epoch keeps a plateau of the score that the first does not."""
+    rows = rows_where(rows, metric=main_metric(rows))
+    large = rows[measurable(rows)]
+    epochs = sorted(large["epoch"].unique())
+    if len(epochs) < 2 or epochs[-1] != rows["epoch"].max():
+        return None
+    ends = (epochs[0], epochs[-1])
+    curves = [curve_by(rows_where(large, epoch=epoch), order) for epoch in ends]
+    first, last = (None if curve is None else curve.at(removed) for curve in curves)
+    if first is None or last is None or curves[0] is None:
+        return None
+    bend = number("bend", numpy.abs(curves[0].area - 0.5), "number")
+    gained = number("gained", last - first, signed=True)
+    kept = number("last", last, epoch=float(ends[1]))
+    verdict = all_of(above(kept.found, plateau), above(gained.found, 0.0), below(bend.found, straight))
+    return Reading(verdict, (kept, number("first", first, epoch=float(ends[0])), gained, bend))
 
 
 def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[Reading]:
@@ -51,11 +42,6 @@ def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[
 
     Over all heads, ranks are those of sites: some sites have large scores in every training, also in another one. So
     heads are ranked within their sites, and what two trainings have in common is the control.
-
-    Args:
-        tables: The tables of one task.
-        early: The share of training after which ranks are compared with those of the last epoch.
-        settled: The required share of the distance from another seed's correlation to 1.
     """
     every = tables.scores
     runs = list(by_run(every, tables))
@@ -69,10 +55,7 @@ def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[
         }
         known = [one for one in by_criterion.values() if one]
         if by_criterion.get(chosen):
-            same = sum(one.verdict == known[0].verdict for one in known)
-            alike = Number("same_verdict", Estimate(float(same)), "count", about={"criteria": len(known)})
-            run = str(rows["run"].iloc[0])
-            found.append(replace(known[0], run=run, numbers=(*known[0].numbers, alike)))
+            found.append(replace(with_agreement(known), run=str(rows["run"].iloc[0])))
     return found
 
 

@@ -10,7 +10,7 @@ import pandas
 from scipy.stats import hypergeom, nchypergeom_fisher
 
 from headroom.claims.evidence import by_run
-from headroom.claims.gating import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
+from headroom.claims.gates import HARD_CONCRETE, RANDOM, encoder_scope, hard, kept_heads, removed_heads
 from headroom.claims.roles import TRAINED, UNTRAINED, held, main_roles, of_heads
 from headroom.claims.selection import heads_of, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
@@ -29,21 +29,13 @@ SMALLEST = 1e-4
 
 @dataclass(frozen=True)
 class Survivors:
-    """What is left of the encoder's heads at one setting.
+    """What is left of the encoder's heads at one setting."""
 
-    Attributes:
-        method: How heads were chosen.
-        setting: Lambda or K.
-        kept: The encoder heads left.
-        heads: All encoder heads.
-        specialised: Those that hold a role in the trained model.
-    """
-
-    method: str
-    setting: str
-    kept: frozenset[Head]
-    heads: frozenset[Head]
-    specialised: frozenset[Head]
+    method: str  # how heads were chosen
+    setting: str  # lambda or K
+    kept: frozenset[Head]  # the encoder heads left
+    heads: frozenset[Head]  # all encoder heads
+    specialised: frozenset[Head]  # those that hold a role in the trained model
 
     @property
     def found(self) -> int:
@@ -74,12 +66,9 @@ class Survivors:
 
 
 def survivors(gates: pandas.DataFrame, targets: dict[Head, list[str]], method: str) -> list[Survivors]:
-    """Return what is left at every setting of one run and method, most heads first.
+    """Return what is left at every setting of one run and method, given the targets of heads with a role.
 
-    Args:
-        gates: Rows of `gates` of one run.
-        targets: The targets of every head that holds a role.
-        method: How heads were chosen.
+    The rows of `gates` are those of the run; the setting that keeps most heads comes first.
     """
     rows = rows_where(last_epochs(gates), method=method, kind="E")
     rows = rows_where(rows, scope=encoder_scope(rows))
@@ -98,14 +87,7 @@ def decisive(found: list[Survivors]) -> Survivors | None:
 
 
 def specialised_survive(tables: StudyTables, *, level: float, odds: float) -> list[Reading]:
-    """Decide whether heads with a role survive pruning more often than random heads would.
-
-    Args:
-        tables: The tables of one task.
-        level: Random survivors have as many heads with a role with a chance below this.
-        odds: Heads with a role that survive with odds so many times those of others do so for their role: the claim is
-            refuted where survivors would have so few of them with a chance below `level`.
-    """
+    """Decide whether heads with a role survive pruning more often than random heads would."""
     examined = {*tables.roles["run"], *tables.attention_stats["run"]}
     found = []
     for rows in by_run(tables.gates, tables):
@@ -136,19 +118,12 @@ def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]], level
 
 @dataclass(frozen=True)
 class Drift:
-    """What became of roles in one pruned model.
+    """What became of roles in one pruned model."""
 
-    Attributes:
-        model: Its name.
-        removed: The heads that went.
-        before: Heads that hold each target in the trained model.
-        after: Heads that hold it in the pruned model.
-    """
-
-    model: str
-    removed: frozenset[str]
-    before: dict[str, frozenset[str]]
-    after: dict[str, frozenset[str]]
+    model: str  # its name
+    removed: frozenset[str]  # the heads that went
+    before: dict[str, frozenset[str]]  # heads that hold each target in the trained model
+    after: dict[str, frozenset[str]]  # heads that hold it in the pruned model
 
     @property
     def lost(self) -> list[str]:
@@ -213,12 +188,7 @@ def _holders(roles: pandas.DataFrame, without: frozenset[str] = frozenset()) -> 
 
 
 def functions_move(tables: StudyTables, *, share: float) -> list[Reading]:
-    """Decide whether functions whose heads are pruned are taken over by heads that are left.
-
-    Args:
-        tables: The tables of one task.
-        share: The required share of lost functions that are taken over.
-    """
+    """Decide whether functions whose heads are pruned are taken over by heads that are left."""
     found = []
     for rows in by_run(tables.pruned_models, tables):
         run = str(rows["run"].iloc[0])

@@ -1,7 +1,7 @@
 """Verdicts, estimates and numbers: the reading of a claim in one run, and the combination of several runs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,13 +19,9 @@ NOT_RUN = "not run"
 
 
 class Verdict(str):
-    """A verdict that knows which intervals contained their threshold, from which follows what would decide it.
+    """A verdict that knows which intervals contained their threshold, from which follows what would decide it."""
 
-    Attributes:
-        open: The estimates that are undecided, each with its threshold.
-    """
-
-    open: tuple[tuple[Estimate, float], ...]
+    open: tuple[tuple[Estimate, float], ...]  # the estimates that are undecided, each with its threshold
 
     def __new__(cls, word: str, still_open: Iterable[tuple[Estimate, float]] = ()) -> "Verdict":
         """Take the word, one of the four, and what is undecided."""
@@ -40,42 +36,31 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Number:
-    """A number that a rule found.
+    """A number that a rule found."""
 
-    Attributes:
-        name: Its name: the key of its words in the claim's entry.
-        found: The number with its interval.
-        unit: `share` (of 1, written in per cent), `count` (a whole number where it is one) or `number`.
-        signed: Whether it is written with plus signs.
-        about: What else its words name, e.g. the arm, the metric or the epoch.
-        resampled: The number on every resample of the examples, (samples,), which all runs share; None without.
-    """
-
-    name: str
-    found: Estimate
-    unit: Unit = "number"
-    signed: bool = False
+    name: str  # its name: the key of its words in the claim's entry
+    found: Estimate  # the number with its interval
+    unit: Unit = "number"  # `share` (of 1, written in per cent), `count` (a whole number where it is one) or `number`
+    signed: bool = False  # whether it is written with plus signs
+    # what else its words name, e.g. the arm, the metric or the epoch
     about: Mapping[str, str | float] = field(default_factory=dict)
+    # the number on every resample of the examples, (samples,), which all runs share; None without
     resampled: ndarray | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading of a claim in one run.
+    """The reading of a claim in one run."""
 
-    Attributes:
-        verdict: One of `HOLDS`, `FAILS`, `UNDECIDED`.
-        numbers: The numbers behind it, the main one first.
-        run: The run; "" if the rule judges all runs at once.
-        part: What of the run is judged apart, e.g. a far set; "" for the whole.
-        examples: How many examples the numbers rest on; 0 if not on examples.
-    """
+    verdict: str  # one of `HOLDS`, `FAILS`, `UNDECIDED`
+    numbers: tuple[Number, ...]  # the numbers behind it, the main one first
+    run: str = ""  # the run; "" if the rule judges all runs at once
+    part: str = ""  # what of the run is judged apart, e.g. a far set; "" for the whole
+    examples: int = 0  # how many examples the numbers rest on; 0 if not on examples
 
-    verdict: str
-    numbers: tuple[Number, ...]
-    run: str = ""
-    part: str = ""
-    examples: int = 0
+
+Rule = Callable[..., list[Reading]]
+"""What decides a claim: from the tables of one task, and the claim's thresholds by name, to readings."""
 
 
 def majority(verdicts: Sequence[str]) -> str:

@@ -1,30 +1,57 @@
-"""Numbers in words: a value with its interval, as boards and pages write it."""
+"""Numbers in words: metrics, and a value with its interval, as boards and pages write it."""
 
 import math
 from dataclasses import dataclass
 
 from headroom.claims.entries import Claim, filled
-from headroom.claims.metrics import metric_points
 from headroom.claims.verdict import Number, Unit
 from headroom.core.formatting import MOST_DECIMALS, count, estimate, number
 from headroom.core.statistics import Estimate
 
+METRIC_NAMES = {
+    "bleu": "BLEU",
+    "chrf": "chrF",
+    "exact": "exact sentences (%)",
+    "accuracy": "accuracy (%)",
+    "f1": "F1 (%)",
+    "matthews": "Matthews correlation (× 100)",
+    "loss": "loss (nats)",
+}
+"""Names with units. BLEU is sacrebleu's, on detokenised text or, of IWSLT, on lower-cased tokens."""
+
+_WORDS = {"exact": "exact sentences", "accuracy": "accuracy", "f1": "F1", "matthews": "Matthews correlation"}
+
+_POINTS = {
+    "exact": "% of exact sentences",
+    "accuracy": "points of accuracy",
+    "f1": "points of F1",
+    "matthews": "points of Matthews correlation (× 100)",
+}
+
+
+def metric_name(metric: str) -> str:
+    """Return the name of a metric with its unit, for axes and headings."""
+    return METRIC_NAMES.get(metric, metric)
+
+
+def metric_word(metric: str) -> str:
+    """Return the name of a metric in a sentence: `BLEU`, `accuracy`."""
+    return _WORDS.get(metric, metric_name(metric))
+
+
+def metric_points(metric: str) -> str:
+    """Return what follows a difference: `BLEU`, `points of accuracy`."""
+    return _POINTS.get(metric, metric_name(metric))
+
 
 @dataclass(frozen=True)
 class Measured:
-    """A number with its interval, and the words around it.
+    """A number with its interval, and the words around it."""
 
-    Attributes:
-        words: A text with `{}` in place of the number, e.g. `{} of the heads unchanged`.
-        found: The number.
-        unit: How it is written: `share` in per cent, `count` as a whole number where it is one.
-        signed: Write plus signs.
-    """
-
-    words: str
-    found: Estimate
-    unit: Unit = "number"
-    signed: bool = False
+    words: str  # A text with `{}` in place of the number, e.g. `{} of the heads unchanged`
+    found: Estimate  # the number
+    unit: Unit = "number"  # how it is written: `share` in per cent, `count` as a whole number where it is one
+    signed: bool = False  # write plus signs
 
     def __str__(self) -> str:
         return self.words.replace("{}", self.text(), 1)

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from headroom.claims.maps import AttentionMap
-from headroom.claims.study_tables import StudyTables
+from headroom.claims.study_tables import AttentionMap, StudyTables
 from headroom.core.formatting import listing
 from headroom.report import palette
+from headroom.report.names import heading, words_of
 from headroom.report.prose import words
 from headroom.report.role_names import target_words
 from headroom.report.spec import Drawing
-from headroom.report.tasks import heading, words_of
 
 CELL = 17.0
 SHADES = 10
@@ -23,12 +22,7 @@ _CHARACTER = 6.6
 
 
 def pages(tables: StudyTables, *, several: bool) -> list[Drawing]:
-    """Return the maps of one task's first run that has any.
-
-    Args:
-        tables: The tables of one task.
-        several: Whether the study has several tasks, so that this one has to be named.
-    """
+    """Return the maps of one task's first run that has any; `several` tasks in the study have to be named."""
     run = next((run for run in tables.runs if any(one.run == run for one in tables.maps)), "")
     made = []
     for one in tables.maps:

@@ -6,14 +6,12 @@ from typing import NamedTuple
 
 import pandas
 
-from headroom.claims.chance import with_scale
-from headroom.claims.metrics import metric_points, metric_word
-from headroom.claims.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.claims.selection import examples_in, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
 from headroom.claims.study_tables import StudyTables, arm_of, kind_of
+from headroom.claims.words import metric_points, metric_word
 from headroom.core.formatting import listing, number, percent, plural
-from headroom.report.names import run_name
+from headroom.report.names import heading, run_name, words_of
 from headroom.report.sections.gates import warnings
-from headroom.report.tasks import heading, words_of
 
 FEW_EXAMPLES = 200
 FEW_HEADS = 24

@@ -12,7 +12,7 @@ import pandas
 import yaml
 from markupsafe import Markup
 
-from headroom.claims.entries import read_papers
+from headroom.claims.entries import papers_asked
 from headroom.claims.selection import examples_in, main_run, rows_where
 from headroom.claims.study_tables import TRANSLATION, StudyTables, arm_of, kind_of, seed_of
 from headroom.core.curves import MARGINS
@@ -20,9 +20,8 @@ from headroom.core.errors import HeadroomError
 from headroom.core.formatting import count, device_name, duration, listing, percent, plural
 from headroom.core.statistics import LEVEL
 from headroom.data.catalogue import Dataset, Entry, LabelledDataset, PublishedFile, Treebank, find_entry
-from headroom.report.names import METHOD_NAMES, criterion_name
+from headroom.report.names import METHOD_NAMES, criterion_name, heading
 from headroom.report.provenance import Provenance
-from headroom.report.tasks import heading
 from headroom.settings.study import Study, load_study
 
 _HERE = Path(__file__).parent
@@ -59,34 +58,19 @@ class Citing:
 
 @dataclass(frozen=True)
 class Data:
-    """Where the text of a task, or its trees, come from.
+    """Where the text of a task, or its trees, come from."""
 
-    Attributes:
-        title: A short description.
-        licences: What it may be used for; none if it is not known.
-        sizes: By set, how many examples it has, as far as the configuration or a catalogue says.
-        tags: What `references.yaml` calls it.
-        files: Its published files.
-    """
-
-    title: str
-    licences: tuple[str, ...] = ()
+    title: str  # A short description
+    licences: tuple[str, ...] = ()  # what it may be used for; none if it is not known
+    # by set, how many examples it has, as far as the configuration or a catalogue says
     sizes: Mapping[str, int] | None = None
-    tags: tuple[str, ...] = ()
-    files: tuple[PublishedFile, ...] = ()
+    tags: tuple[str, ...] = ()  # what `references.yaml` calls it
+    files: tuple[PublishedFile, ...] = ()  # its published files
 
 
 def citing(study: str, tables: StudyTables, *, configuration: Any, made: Provenance, version: str = "") -> Citing:
-    """Return what readers need to cite a study.
-
-    Args:
-        study: Its name.
-        tables: Its tables.
-        configuration: Its configuration as read from the file; None if it is not known.
-        made: How it was made: versions and times per stage.
-        version: The version of headroom.
-    """
-    configured = _configured(configuration)
+    """Return what readers need to cite a study; the configuration is as read from the file, None if unknown."""
+    configured, papers = _configured(configuration), papers_asked(tables)
     tasks = [_task(task, tables.of_task(task), configured) for task in tables.tasks]
     stages, versions = (_rows(made, name) for name in ("stages", "versions"))
     kinds = {kind_of(task) for task in tables.tasks}
@@ -102,8 +86,8 @@ def citing(study: str, tables: StudyTables, *, configuration: Any, made: Provena
         configured=configured,
         level=LEVEL,
         margins=MARGINS,
-        papers=read_papers(),
-        claims=sum(any(map(claim.asked_of, tables.tasks)) for paper in read_papers() for claim in paper.claims),
+        papers=papers,
+        claims=sum(any(map(claim.asked_of, tables.tasks)) for paper in papers for claim in paper.claims),
         packages=packages,
         seconds=float(stages["seconds"].sum()) if len(stages) else None,
         memory=float(stages["memory"].max()) if len(stages) else None,
@@ -118,11 +102,8 @@ def citing(study: str, tables: StudyTables, *, configuration: Any, made: Provena
 def bibtex(study: str, tags: Mapping[str, Any], data: Sequence[Data] = (), version: str = "") -> str:
     """Return BibTeX of a study, of the papers, and of the data and software that it used.
 
-    Args:
-        study: Its name.
-        tags: What was used, as `references.yaml` names it, with a note on it or None.
-        data: Data sets; one that no entry is about gets an entry with its title and address.
-        version: The version of headroom.
+    `tags` are what `references.yaml` calls these, each with a note on it or None; data that no entry is about gets an
+    entry with its title and address.
     """
     known = yaml.safe_load((_HERE / "references.yaml").read_text(encoding="utf-8"))
     named = " ".join(re.findall("[a-z0-9]+", study.lower())) or "study"

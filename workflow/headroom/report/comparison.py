@@ -16,11 +16,10 @@ from headroom.core.errors import visible
 from headroom.core.statistics import Estimate
 from headroom.core.tables import OF_SEVERAL
 from headroom.report import drawing, palette, panels, svg
-from headroom.report.keys import full_key
-from headroom.report.names import order_name
+from headroom.report.names import order_name, task_name
+from headroom.report.panels import full_key
 from headroom.report.prose import environment
 from headroom.report.spec import Key
-from headroom.report.tasks import task_name
 
 DASHES = ("", "dashed", "dotted", "dashdot")
 """Of the lines of a study's tasks, in their order; they recur."""
@@ -31,19 +30,12 @@ SIZES = {"narrow": (310.0, 250.0), "wide": (760.0, 360.0)}
 
 @dataclass(frozen=True)
 class Cell:
-    """A verdict with its number in words.
+    """A verdict with its number in words."""
 
-    Attributes:
-        place: Its subject: a task, or studies, task and part.
-        verdict: The verdict.
-        ours: The number; "" without one.
-        needed: What would decide it; "" where that is not known.
-    """
-
-    place: str
+    place: str  # its subject: a task, or studies, task and part
     verdict: str
-    ours: str
-    needed: str = ""
+    ours: str  # the number; "" without one
+    needed: str = ""  # what would decide it; "" where that is not known
 
 
 @dataclass(frozen=True)

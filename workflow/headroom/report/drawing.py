@@ -72,12 +72,8 @@ class Panel:
 def panel(name: str, *, x_label: str, y_label: str, width: float = WIDTH, height: float = HEIGHT) -> Iterator[Panel]:
     """Give the axes of a new panel to draw on; when the block ends, the panel's `markup` is set.
 
-    Args:
-        name: Unique in the page; letters, digits and hyphens.
-        x_label: Name of the horizontal axis with its unit.
-        y_label: Name of the vertical axis with its unit.
-        width: Natural width in CSS pixels; at most 320, so that it fits a phone.
-        height: Natural height in CSS pixels.
+    Its name, of letters, digits and hyphens, is unique in the page. Width and height are in CSS pixels; the width is at
+    most 320, so that it fits a phone.
     """
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width / 72, height / 72), layout="constrained")

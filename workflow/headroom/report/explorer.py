@@ -13,27 +13,26 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.chance import measurable, with_shares
-from headroom.claims.metrics import metric_name, metric_word
+from headroom.claims.evidence import judged
 from headroom.claims.selection import (
     heads_of,
     last_epochs,
     main_criterion,
     main_gradient,
-    main_metric,
     main_run,
-    main_set,
+    measurable,
     rows_where,
+    with_shares,
 )
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.words import metric_name, metric_word
 from headroom.core.errors import visible
 from headroom.core.formatting import estimate, number, percent
 from headroom.core.heads import Head, parse_head
 from headroom.report.atlas import Mark, draw_atlases, draw_left
 from headroom.report.explorer_panel import draw_orders
-from headroom.report.names import criterion_name, order_name, run_name
+from headroom.report.names import criterion_name, heading, order_name, run_name, words_of
 from headroom.report.svg import size
-from headroom.report.tasks import heading, words_of
 
 STEPS = (0.2, 0.4, 0.6, 0.8)
 """The shares of heads removed that the figure without JavaScript shows, or the nearest that were measured."""
@@ -54,33 +53,19 @@ class Step:
 
 @dataclass(frozen=True)
 class View:
-    """One task in the explorer.
+    """One task in the explorer."""
 
-    Attributes:
-        task: Its name in tables.
-        name: Its name for readers.
-        run: The run shown, for readers.
-        order: The main order, for readers.
-        criterion: What the squares of the atlas show; "" if the run has no scores.
-        set: The evaluation set.
-        of: What shares of the score are shares of: `the score`, `the score above chance`; "" without shares.
-        curve: The panel with the curves.
-        atlases: The atlases with all heads, one per kind.
-        across: The width of the widest of them in CSS pixels.
-        steps: Four steps along the main order.
-    """
-
-    task: str
-    name: str
-    run: str
-    order: str
-    criterion: str
-    set: str
-    of: str
-    curve: Markup
-    atlases: tuple[Markup, ...]
-    across: float
-    steps: tuple[Step, ...]
+    task: str  # its name in tables
+    name: str  # its name for readers
+    run: str  # the run shown, for readers
+    order: str  # the main order, for readers
+    criterion: str  # what the squares of the atlas show; "" if the run has no scores
+    set: str  # the evaluation set
+    of: str  # what shares of the score are shares of: `the score`, `the score above chance`; "" without shares
+    curve: Markup  # the panel with the curves
+    atlases: tuple[Markup, ...]  # the atlases with all heads, one per kind
+    across: float  # the width of the widest of them in CSS pixels
+    steps: tuple[Step, ...]  # four steps along the main order
 
 
 @dataclass(frozen=True)
@@ -101,12 +86,9 @@ def explorer(tables: StudyTables) -> Explorer | None:
 
 
 class Curves:
-    """The pruning curves of one run of one task, the main order first.
+    """The pruning curves of one run and task over all heads together, in one metric on one set; the main order first.
 
-    Args:
-        rows: Rows of the table `pruning` of one run, metric and set, with shares, over all heads together.
-        scores: Rows of the table `scores` of the same run by the main criterion; may be empty.
-        task: The task.
+    The scores are those of the same run by the main criterion; there may be none.
     """
 
     def __init__(self, rows: pandas.DataFrame, scores: pandas.DataFrame, task: str) -> None:
@@ -124,11 +106,10 @@ class Curves:
     @classmethod
     def of(cls, tables: StudyTables) -> "Curves | None":
         """Return the curves of the run shown first of a task; None without any."""
-        rows = rows_where(last_epochs(tables.pruning), scope="all")
+        rows = judged(rows_where(tables.pruning, scope="all"))
         if rows.empty:
             return None
-        rows = rows_where(rows, run=main_run(rows, tables), metric=main_metric(rows))
-        rows = with_shares(rows_where(rows, set=main_set(rows)))
+        rows = with_shares(rows_where(rows, run=main_run(rows, tables)))
         scores = rows_where(last_epochs(tables.scores), run=rows["run"].iloc[0])
         scores = rows_where(scores, criterion=main_criterion(rows), normalised="raw")
         return cls(rows, scores, tables.task)

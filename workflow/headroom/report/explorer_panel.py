@@ -28,13 +28,8 @@ def draw_orders(
 
     Every order is a group that the page can bring to the front, see `svg.LINE`.
 
-    Args:
-        orders: By key the rows of one order, fewest heads removed first.
-        rows: The rows of all orders and draws, as `claims.chance.with_shares` returns them.
-        name: Unique name of the panel.
-        label: Name of the vertical axis.
-        column: What the vertical axis shows, `kept` or `value`.
-        task: The task that the curves are of.
+    `orders` are by key the rows of one order, fewest heads removed first, `rows` those of all orders and draws from
+    `with_shares`; the vertical axis shows the column `kept` or `value`.
     """
     total = int(rows["heads_total"].max())
     with drawing.panel(name, x_label="heads removed", y_label=label, width=WIDTH, height=HEIGHT) as panel:
@@ -87,11 +82,8 @@ def linked(panel: Panel, *, heads: int, task: str = "", scale: str = "share") ->
     The root gets `data-explore="heads_removed"`, the task, and the mapping from its axes to units of the view box:
     `data-x` and `data-y` have the two ends in units and the values there.
 
-    Args:
-        panel: A panel after its `with` block, its horizontal axis about heads removed.
-        heads: How many heads there are in all.
-        task: The task that the panel is about; "" for every task, marked at the same share of heads.
-        scale: What the horizontal axis counts: `heads`, or `share` of heads in %.
+    The horizontal axis counts `heads` removed of that many in all, or is their `share` in %, as `scale` says. Panels of
+    every task (the task is "") are marked at the same share.
     """
     box, (inches_across, inches_down) = panel.axes.get_position(), panel.figure.get_size_inches()
     width, height = 72 * inches_across, 72 * inches_down

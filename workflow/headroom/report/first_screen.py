@@ -1,6 +1,7 @@
-"""The first screen: the answer in a few numbers, every claim as a tile, and cautions."""
+"""The first screen: the answer in a few numbers, every claim as a tile with its verdicts, and cautions."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -8,18 +9,74 @@ from typing import Any, NamedTuple
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.entries import read_papers, threshold
-from headroom.claims.metrics import metric_word
+from headroom.claims.entries import Claim, all_claims, read_papers, threshold
 from headroom.claims.rows import POOLED
 from headroom.claims.selection import main_metric, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
-from headroom.claims.verdict import NOT_RUN, UNDECIDED
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.claims.words import Measured, metric_word
 from headroom.core.formatting import listing, plural
+from headroom.core.statistics import Estimate
+from headroom.report.names import task_name, words_of
 from headroom.report.numbers import Numbers
 from headroom.report.palette import KIND_COLOURS, KIND_NAMES
 from headroom.report.prose import environment
-from headroom.report.tasks import task_name, words_of
-from headroom.report.verdicts import ClaimVerdict
+
+ABSENT = "the experiment was not run"
+NO_TASK = "no task of this study is of that kind"
+
+
+@dataclass(frozen=True)
+class ClaimVerdict:
+    """A claim of a paper, what this study found in one task, and the verdict with the rule that decided it."""
+
+    id: str
+    claim: str
+    task: str
+    paper: str
+    ours: str
+    verdict: str
+    rule: str
+    section: str
+
+
+def verdicts(claims: pandas.DataFrame, numbers: pandas.DataFrame) -> list[ClaimVerdict]:
+    """Return what the tables `claims` and `numbers` say, one verdict per claim and task, in their order."""
+    known = all_claims()
+    pooled = rows_where(claims, run=POOLED)
+    found = []
+    for name, task, verdict in zip(pooled["claim"], pooled["task"], pooled["verdict"]):
+        runs, own = rows_where(claims, claim=name, task=task), rows_where(numbers, what=name, task=task)
+        found.append(_verdict(known[name], task, verdict, runs, own))
+    return found
+
+
+def _verdict(claim: Claim, task: str, verdict: str, runs: pandas.DataFrame, numbers: pandas.DataFrame) -> ClaimVerdict:
+    found = "; ".join(map(str, measured(rows_where(numbers, run=POOLED))))
+    ours = (ABSENT if task else NO_TASK) if verdict == NOT_RUN else found
+    alone = runs[runs["run"] != POOLED]
+    if len(alone) > 1:
+        ours = f"{ours} ({_spread(alone, numbers)})"
+    needed = rows_where(runs, run=POOLED)["needed"].iloc[0]
+    ours += f"; {needed} would decide" if needed.startswith("about") else f"; {needed}" if needed else ""
+    paper = claim.paper_of(task)
+    return ClaimVerdict(claim.id, claim.sentence, task, paper, ours, verdict, claim.rule_text, claim.section)
+
+
+def measured(numbers: pandas.DataFrame) -> Iterator[Measured]:
+    """Yield the numbers of rows of the table `numbers`, in their words."""
+    columns = ["words", "value", "low", "high", "unit", "signed"]
+    for words, value, low, high, unit, signed in numbers[columns].itertuples(index=False):
+        yield Measured(words, Estimate(value, low, high), unit, bool(signed))
+
+
+def _spread(runs: pandas.DataFrame, numbers: pandas.DataFrame) -> str:
+    """Return how far apart the runs that were judged alone are, and their verdicts."""
+    main = numbers[numbers["run"] != POOLED].drop_duplicates(["run", "part"])
+    ordered = sorted(measured(main), key=lambda one: one.found.value)
+    tally = Counter(runs["verdict"])
+    votes = ", ".join(f"{word}: {tally[word]}" for word in (HOLDS, FAILS, UNDECIDED) if tally[word])
+    return f"{plural(len(runs), 'run')}, from {ordered[0].bare()} to {ordered[-1].bare()}; {votes}"
 
 
 class Tile(NamedTuple):
@@ -45,7 +102,7 @@ def board(verdicts: Sequence[ClaimVerdict]) -> list[BoardRow]:
     for name, group in groupby(verdicts, key=lambda one: one.id):
         own = tuple(group)
         tiles[name] = Tile(name, own[0].claim, own)
-    return [
+    rows = [
         BoardRow(
             _short(paper.authors, paper.year),
             paper.title,
@@ -53,6 +110,7 @@ def board(verdicts: Sequence[ClaimVerdict]) -> list[BoardRow]:
         )
         for paper in read_papers()
     ]
+    return [row for row in rows if row.tiles]
 
 
 def _short(authors: str, year: int) -> str:
@@ -61,17 +119,14 @@ def _short(authors: str, year: int) -> str:
 
 def tally(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return how many claims there are and of how many papers: `37 claims of three papers`."""
-    return f"{plural(len({one.id for one in verdicts}), 'claim')} of three papers"
+    named = {one.id for one in verdicts}
+    own = {claim.id for paper in read_papers() if paper.needs for claim in paper.claims}
+    ours = f", {len(own & named)} of our own" if own & named else ""
+    return f"{plural(len(named - own), 'claim')} of three papers{ours}"
 
 
 class Answer:
-    """The cards of the first screen, drawn by `first.html.j2` from the numbers of the answer.
-
-    Args:
-        tables: The tables of the study.
-        numbers: Its numbers.
-        claims: Its table `claims`.
-    """
+    """The cards of the first screen, drawn by `first.html.j2` from the numbers of the answer."""
 
     def __init__(self, tables: StudyTables, numbers: Numbers, claims: pandas.DataFrame) -> None:
         self.tasks = list(tables.tasks)

@@ -14,19 +14,17 @@ import pandas
 from markupsafe import Markup
 
 from headroom.claims.evidence import judged
-from headroom.claims.gating import EXACT, GRADIENT, HARD_CONCRETE, hard, removed_heads
-from headroom.claims.maps import AttentionMap
-from headroom.claims.metrics import metric_name, metric_word
+from headroom.claims.gates import EXACT, GRADIENT, HARD_CONCRETE, hard, removed_heads
 from headroom.claims.roles import confidence, held
 from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
-from headroom.claims.study_tables import StudyTables
+from headroom.claims.study_tables import AttentionMap, StudyTables
+from headroom.claims.words import metric_name, metric_word
 from headroom.core.formatting import MISSING, estimate, interval, number, p_value, percent
 from headroom.core.heads import Head, parse_head
 from headroom.report import palette
 from headroom.report.explorer import embedded, name_of, score_of
-from headroom.report.names import METHOD_NAMES, SCOPES, order_name, run_name
+from headroom.report.names import METHOD_NAMES, SCOPES, heading, order_name, run_name
 from headroom.report.role_names import target_words
-from headroom.report.tasks import heading
 
 STAYS, GOES = "stays", "goes"
 
@@ -39,22 +37,14 @@ _LAYOUTS = (HARD_CONCRETE, *EXACT, GRADIENT)
 
 @dataclass
 class Block:
-    """A table of the panel: its rows are the same for all heads, the cells are a head's own.
+    """A table of the panel: its rows are the same for all heads, the cells are a head's own."""
 
-    Attributes:
-        title: Its heading.
-        columns: The headings of its columns but the first.
-        empty: The text for a head without any row; "" to omit the block.
-        note: How to read it.
-        rows: The labels of its rows.
-        cells: By head and row, the cells.
-    """
-
-    title: str
-    columns: Sequence[str]
-    empty: str = ""
-    note: str = ""
-    rows: list[str] = field(default_factory=list)
+    title: str  # its heading
+    columns: Sequence[str]  # the headings of its columns but the first
+    empty: str = ""  # the text for a head without any row; "" to omit the block
+    note: str = ""  # how to read it
+    rows: list[str] = field(default_factory=list)  # the labels of its rows
+    # by head and row, the cells
     cells: defaultdict[Head, dict[int, Sequence[str]]] = field(default_factory=lambda: defaultdict(dict))
 
     def add(self, row: str, cells: Mapping[Head, Sequence[str]]) -> None:

@@ -1,10 +1,76 @@
-"""Runs, criteria, orders and methods as readers should see them."""
+"""Tasks, runs, criteria, orders and methods as readers should see them, and words that depend on the task."""
+
+from dataclasses import dataclass
 
 from headroom.claims.evidence import judged
-from headroom.claims.metrics import metric_points
 from headroom.claims.selection import main_metric, main_set
-from headroom.claims.study_tables import StudyTables, arm_of, seed_of
+from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, seed_of
+from headroom.claims.words import metric_points
 from headroom.settings.arms import ARMS
+
+_NAMES = {
+    "translation": "translation",
+    "entailment": "entailment",
+    "sst2": "SST-2",
+    "cola": "CoLA",
+    "mrpc": "MRPC",
+    "rte": "RTE",
+    "snli": "SNLI",
+    "mnli": "MNLI",
+    "qnli": "QNLI",
+    "qqp": "QQP",
+}
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words that differ between the two kinds of tasks."""
+
+    example: str  # what a set consists of, in the singular
+    loss: str  # the loss with its unit
+    site: str  # what a site is called where all are of one kind
+    of_score: str  # what shares of the score are shares of
+    kept: str  # the same on an axis
+
+    @property
+    def score(self) -> str:
+        """What shares of the score are shares of, without article: `score`, `score above chance`."""
+        return self.of_score.removeprefix("of the ")
+
+
+_WORDS: dict[TaskKind, Words] = {
+    "translation": Words(
+        example="sentence",
+        loss="loss (nats per token)",
+        site="site",
+        of_score="of the score",
+        kept="score (% of full model)",
+    ),
+    "classification": Words(
+        example="example",
+        loss="loss (nats per example)",
+        site="layer",
+        of_score="of the score above chance",
+        kept="above chance (% of full model)",
+    ),
+}
+
+
+def words_of(task: str) -> Words:
+    """Return the words for a task."""
+    return _WORDS[kind_of(task)]
+
+
+def task_name(task: str) -> str:
+    """Return a task as readers should see it: `sst2` is SST-2; an unknown task keeps its name."""
+    return _NAMES.get(task, task)
+
+
+def heading(task: str) -> str:
+    """Return a task as the heading of a part of a section: `Translation`, `SST-2`."""
+    name = task_name(task)
+    return name[:1].upper() + name[1:]
+
 
 CRITERION_NAMES = {
     "gradient-example": "gradient, per example",
@@ -56,11 +122,7 @@ def run_name(run: str) -> str:
 
 
 def folded_runs(others: list[str]) -> list[str]:
-    """Return the runs that are shown folded after the one shown first: all if they are few, else one of every arm.
-
-    Args:
-        others: The other runs that could be shown, in order.
-    """
+    """Return the runs that are shown folded after the one shown first: all if they are few, else one of every arm."""
     if len(others) <= MOST_FOLDED:
         return others
     first = {arm_of(run): run for run in reversed(others)}

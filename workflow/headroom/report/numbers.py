@@ -14,17 +14,11 @@ from headroom.core.statistics import Estimate
 
 @dataclass(frozen=True)
 class Shown:
-    """A number of the table `numbers`, ready for a sentence.
+    """A number of the table `numbers`, ready for a sentence."""
 
-    Attributes:
-        measured: The number with its interval.
-        cell: The row of the table: what, task, run, part and name, separated by `|`.
-        with_interval: Whether it is written with its interval.
-    """
-
-    measured: Measured
-    cell: str
-    with_interval: bool = False
+    measured: Measured  # the number with its interval
+    cell: str  # the row of the table: what, task, run, part and name, separated by `|`
+    with_interval: bool = False  # whether it is written with its interval
 
     @property
     def found(self) -> Estimate:
@@ -60,23 +54,13 @@ class Shown:
 
 
 class Numbers:
-    """The numbers of a study by what they are about.
-
-    Args:
-        frame: The table `numbers`.
-    """
+    """The numbers of a study, from its table `numbers`, by what they are about: a claim, or `answer`."""
 
     def __init__(self, frame: pandas.DataFrame) -> None:
         self._rows = rows_where(frame, run=POOLED)
 
     def parts(self, what: str, name: str, task: str) -> dict[str, Shown]:
-        """Return a number of a task for each of its parts, "" for the whole.
-
-        Args:
-            what: A claim's number, or `answer`.
-            name: The number's name.
-            task: The task.
-        """
+        """Return a number of a task for each of its parts, "" for the whole."""
         return dict(self._found(what, name, task))
 
     def one(self, what: str, name: str, task: str, part: str = "") -> Shown | None:

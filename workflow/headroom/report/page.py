@@ -1,9 +1,10 @@
-"""The page: sections, claims and provenance in one self-contained HTML file."""
+"""The page: sections, claims and provenance in one self-contained HTML file; and captions for Snakemake's report."""
 
 import base64
 import gzip
 import io
 import json
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from itertools import groupby
@@ -18,13 +19,15 @@ from headroom.core.errors import visible
 from headroom.report import first_screen, palette, spec, svg
 from headroom.report.cautions import Caution, summary
 from headroom.report.explorer import explorer
+from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.report.heads import heads_data
 from headroom.report.numbers import Numbers
-from headroom.report.prose import TEMPLATES, Sentences, environment
+from headroom.report.prose import TEMPLATES, Sentences, arguments, environment, words
 from headroom.report.provenance import Provenance
 from headroom.report.sections import (
     ablation,
     agreement,
+    bakeoff,
     gates,
     keep_one,
     pruning,
@@ -37,7 +40,6 @@ from headroom.report.sections import (
     timing,
     training,
 )
-from headroom.report.verdicts import ClaimVerdict, verdicts
 
 VERDICTS = (HOLDS, FAILS, UNDECIDED, NOT_RUN)
 
@@ -46,7 +48,7 @@ SCRIPTS = ("state.js", "page.js", "explorer.js", "head.js", "quote.js")
 """The files of style and script, in the order in which the page has them."""
 
 ORDER = (
-    *(ablation, keep_one, scores, rank_correlation, agreement, pruning, settling, roles, gates),
+    *(ablation, keep_one, scores, rank_correlation, agreement, pruning, bakeoff, settling, roles, gates),
     *(removal, timing, repulsion, training),
 )
 """The modules of the sections, in the order of the question: which heads matter, what can go, what heads do, what
@@ -150,9 +152,6 @@ def packed(files: Mapping[str, str]) -> str:
     The same files give the same text on one version of zlib: names are sorted and no time is stored. The text consists
     of letters, digits, `+`, `/` and `=`, so it needs no escaping in `<script type="text/plain" id="attachments">`.
     `quote.js` unpacks it.
-
-    Args:
-        files: The content of every file by its name, e.g. the CSV of `curves.csv`.
     """
     content = json.dumps(dict(files), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     buffer = io.BytesIO()
@@ -167,3 +166,18 @@ def version() -> str:
         return metadata.version("headroom")
     except metadata.PackageNotFoundError:
         return ""
+
+
+WIDTH = 100
+
+
+def captions() -> dict[str, str]:
+    """Return the caption of every section's figure by the section's name: what it shows, and how to read it."""
+    return {part.name: _caption(part.name, part.title) for part in sections(StudyTables())}
+
+
+def _caption(name: str, title: str) -> str:
+    text = f"{title}, study ``{{{{ snakemake.params.study }}}}``. {words(name, 'alt').unescape()}."
+    if not arguments(name, "figure"):  # else it names what only a study has
+        text += f" {words(name, 'figure').unescape()}"
+    return "\n".join(textwrap.wrap(text, WIDTH, break_long_words=False)) + "\n"

@@ -1,9 +1,11 @@
-"""The kinds of panels in figures: lines, dots with intervals, matrices, scatter plots.
+"""The kinds of panels in figures: lines, dots with intervals, matrices, scatter plots; and the keys of their marks.
 
-Each takes a tidy frame, one mark a row, and returns a small SVG. Looks are given by hue: `Look` of every value.
+Each takes a tidy frame, one mark a row, and a name that is unique in the page, and returns a small SVG. Looks are given
+by hue, a column of the frame: the `Look` of every value, from back to front; other values are not drawn. A `reference`
+is the place of a thin dashed line, e.g. of the full model; `limits` are the ends of the axis of numbers. Sizes are px.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +17,7 @@ from matplotlib.colors import LinearSegmentedColormap, TwoSlopeNorm, to_rgb
 from matplotlib.ticker import MaxNLocator
 
 from headroom.core.formatting import fixed
-from headroom.core.heads import Head
+from headroom.core.heads import KINDS, Head
 from headroom.report import drawing, palette, svg
 from headroom.report.palette import Colour
 from headroom.report.spec import Key, Panel
@@ -68,18 +70,8 @@ def lines(
 ) -> Markup:
     """Return a panel of lines: the mean over units strong, single units faint, an interval as a band.
 
-    Args:
-        frame: One row per unit, x and hue; columns `low` and `high`, where there is one unit, are drawn as a band.
-        looks: The look of every value of hue, from back to front; others are not drawn.
-        name: Unique name of the panel.
-        across: The horizontal axis.
-        up: The vertical axis.
-        hue: Column of what has a line each.
-        units: Column of what is averaged over, e.g. runs.
-        band: A control, whose range at every x is a grey band below the lines; None for none.
-        reference: Height of a thin dashed line, e.g. of the full model.
-        limits: Ends of the vertical axis.
-        height: Height in px.
+    The frame has a row per unit, x and hue; its columns `low` and `high`, where there is one unit, are drawn as a band.
+    `units` is the column of what is averaged over; `band` has a control, whose range at every x is a grey band.
     """
     (x, x_label), (y, y_label) = across, up
     with drawing.panel(name, x_label=x_label, y_label=y_label, height=height) as panel:
@@ -138,18 +130,10 @@ def dots(
 ) -> Markup:
     """Return a panel with a row per name: a dot with its interval per hue, the hues below each other.
 
-    Args:
-        frame: One row per dot: the value, `low` and `high` (empty for none); several of one row and hue are single
-            seeds, drawn faint, if a column `single` is true for them.
-        looks: The look of every value of hue.
-        name: Unique name of the panel.
-        across: The horizontal axis.
-        row: Column of the names of rows.
-        hue: Column of what has a dot each; the column of rows, if the dots of a row are of one hue.
-        hollow: Column that is true for dots drawn hollow, e.g. without significance; "" for none.
-        reference: Place of a thin dashed line, e.g. 0 for differences.
-        rows: The names of rows from top to bottom; of the frame by default.
-        limits: Ends of the horizontal axis, shared by panels of one figure.
+    The frame has a row per dot: the value, `low` and `high` (empty for none); several of one row and hue are single
+    seeds, drawn faint, if a column `single` is true for them. `row` is the column of the names of rows, from top to
+    bottom as in `rows`; it is also that of hues, if the dots of a row are of one. `hollow` is a column that is true for
+    dots drawn hollow, e.g. without significance.
     """
     names = list(rows or dict.fromkeys(frame[row]))
     value, label = across
@@ -202,16 +186,9 @@ def matrix(
     decimals: int = 2,
     width: float = drawing.WIDTH,
 ) -> Markup:
-    """Return a panel of a matrix of numbers: the stronger a cell, the further from zero, on limits about zero.
+    """Return a panel of a matrix of numbers: the stronger a cell, the further from zero; NaN leaves a cell empty.
 
-    Args:
-        values: The numbers by row and column; NaN leaves a cell empty.
-        name: Unique name of the panel.
-        colour: Colour of positive numbers.
-        negative: Colour of negative numbers.
-        limit: Number that has the full colour.
-        decimals: Decimals of the numbers in cells.
-        width: Width in px, at most 320.
+    The number `limit` has the full colour, `negative` ones another.
     """
     below, above = to_rgb(negative.light), to_rgb(colour.light)  # both fade to nothing: colours stay the palette's
     shades = [(0.0, (*below, 0.55)), (0.5, (*below, 0.0)), (0.5, (*above, 0.0)), (1.0, (*above, 0.55))]
@@ -243,12 +220,7 @@ def matrix(
 def scatter(frame: pandas.DataFrame, name: str, across: Axis, up: Axis, *, named: Sequence[Head] = ()) -> Markup:
     """Return a panel with a mark per head, coloured by kind, that lights up with it in the page.
 
-    Args:
-        frame: Rows with kind, layer and head, and the two numbers.
-        name: Unique name of the panel.
-        across: The horizontal axis.
-        up: The vertical axis.
-        named: Heads whose names are next to their marks.
+    Rows have kind, layer and head, and the two numbers; `named` heads have their names next to their marks.
     """
     (x, x_label), (y, y_label) = across, up
     with drawing.panel(name, x_label=x_label, y_label=y_label, height=250) as panel:
@@ -290,3 +262,33 @@ def key(look: Look, name: str, *, line: bool = True) -> Key:
 def atlases(drawn: Sequence[Markup], label: str, task: str) -> list[Panel]:
     """Return the panels of the atlases of one model, one per kind of attention; the first has the label."""
     return [Panel(one, label if place == 0 else "", task=task) for place, one in enumerate(drawn)]
+
+
+def mark_sample(kind: str, colour: str = "ink") -> Markup:
+    """Return a sample of an atlas mark for a key: "square", "ring", "cross", "frame", "dot" or "band"."""
+    shapes = {
+        "square": '<rect x="1" y="1" width="10" height="10" style="fill:var(--{0})"/>',
+        "ring": '<circle cx="6" cy="6" r="4.5" style="fill:none;stroke:var(--{0});stroke-width:1.6"/>',
+        "cross": '<path d="M2 2l8 8m0-8l-8 8" style="fill:none;stroke:var(--{0});stroke-width:1.3"/>',
+        "frame": '<rect x="1" y="1" width="10" height="10" style="fill:none;stroke:var(--{0});stroke-width:1.5"/>',
+        "dot": '<circle cx="6" cy="6" r="4" style="fill:var(--{0})"/>',
+        "triangle": '<path d="M6 1.5l5 9h-10z" style="fill:var(--{0})"/>',
+        "band": '<rect width="12" height="12" style="fill:var(--{0});fill-opacity:.22"/>',
+    }
+    drawing = Markup(shapes[kind]).format(colour)
+    return Markup('<svg class="sample" viewBox="0 0 12 12" aria-hidden="true">{}</svg>').format(drawing)
+
+
+def kind_keys(kinds: Collection[str] = KINDS) -> tuple[Key, ...]:
+    """Return the keys of kinds of attention: a colour and a mark each."""
+    marks = {"E": "dot", "A": "square", "D": "triangle"}
+    return tuple(
+        Key(mark_sample(marks[kind], colour.variable), f"{kind} {palette.KIND_NAMES[kind]}")
+        for kind, colour in palette.KIND_COLOURS.items()
+        if kind in kinds
+    )
+
+
+def full_key() -> Key:
+    """Return the key of the full model's line."""
+    return key(Look(palette.INK, "dashed"), "full model")

@@ -7,11 +7,11 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup, escape
 
-from headroom.claims.metrics import metric_word
 from headroom.claims.rows import ANSWER
 from headroom.claims.study_tables import StudyTables
+from headroom.claims.words import metric_word
+from headroom.report.names import task_name
 from headroom.report.numbers import Numbers, Shown
-from headroom.report.tasks import task_name
 
 TEMPLATES = Path(__file__).parent / "templates"
 """Where the templates, the style and the scripts of the page are."""
@@ -29,6 +29,7 @@ def environment() -> jinja2.Environment:
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
     )
     made.filters["prose"] = prose
+    made.filters["g"] = lambda number, digits=6: f"{number:.{digits}g}"
     made.filters["task_name"] = task_name
     made.filters["metric_word"] = metric_word
     return made
@@ -52,13 +53,7 @@ def _joined(markup: str) -> Markup:
 
 
 class Sentences:
-    """The sentences of one template, a macro each, about one study.
-
-    Args:
-        template: Its file in the folder of templates.
-        tables: The tables of the study.
-        numbers: The numbers of the study.
-    """
+    """The sentences of one template, a macro each, about one study."""
 
     def __init__(self, template: str, tables: StudyTables, numbers: Numbers) -> None:
         self._tables, self._numbers = tables, numbers
@@ -71,12 +66,7 @@ class Sentences:
         return _joined(sentence()) if sentence else Markup("")
 
     def each(self, name: str, what: str = ANSWER) -> list[tuple[str, Shown, str]]:
-        """Return a number of the first tasks with it, as (task, number, part).
-
-        Args:
-            name: The number's name.
-            what: A claim's number, or `answer`.
-        """
+        """Return a number of a claim or of the answer for the first tasks with it, as (task, number, part)."""
         found = []
         for task in self._tables.tasks:
             for part, number in list(self._numbers.parts(what, name, task).items())[:1]:
@@ -85,13 +75,9 @@ class Sentences:
 
 
 def words(section: str, name: str, **values: object) -> Markup:
-    """Return a text of a section: the macro of this name in `prose/<section>.md.j2`.
+    """Return a text of a section: the macro of this name in `prose/<section>.md.j2`, given what it names.
 
-    Args:
-        section: The section.
-        name: What the text is for: `figure` (how to read the figure), `method` (what was done), or the name of a
-            note; the caption of Snakemake's report is `figure`, too.
-        values: What the macro's text names, e.g. a metric.
+    `figure` is how to read the figure (the caption of Snakemake's report, too), `method` what was done.
     """
     module = environment().get_template(f"prose/{section}.md.j2").module
     return _joined(getattr(module, name)(**values))
@@ -100,10 +86,7 @@ def words(section: str, name: str, **values: object) -> Markup:
 def texts(section: str, name: str = "", **values: object) -> tuple[Markup, Markup]:
     """Return both texts of a figure: what it shows, for those who do not see it, and how to read it.
 
-    Args:
-        section: The section.
-        name: The figure, with the texts `<name>_alt` and `<name>`; "" for the main one, with `alt` and `figure`.
-        values: What the second one names.
+    These are `<name>_alt` and `<name>`, of the main figure `alt` and `figure`; the second may name values.
     """
     return words(section, f"{name}_alt" if name else "alt"), words(section, name or "figure", **values)
 

@@ -15,9 +15,8 @@ from headroom.claims.configuration import read_configuration
 from headroom.claims.study_tables import TABLES, StudyTables, seed_of
 from headroom.core.errors import HeadroomError
 from headroom.core.formatting import count, device_name, duration, listing, percent, plural
-from headroom.report.names import run_name
+from headroom.report.names import heading, run_name
 from headroom.report.spec import Fold, Table
-from headroom.report.tasks import heading
 
 PACKAGES = (
     *("torch", "fairseq-fixed", "transformers", "tokenizers", "sacrebleu", "sentencepiece", "snakemake", "pydantic"),
@@ -44,11 +43,8 @@ def provenance(
 ) -> Provenance:
     """Return how the study was made.
 
-    Args:
-        tables: The tables of the study.
-        benchmarks: Snakemake's benchmark files, `<rule>/<run>.tsv`.
-        configuration: The study's configuration, JSON or YAML.
-        overhead: JSON with `wall_seconds`, `cores` and `job_seconds` of the whole workflow.
+    Benchmark files are Snakemake's, `<rule>/<run>.tsv`; the overhead of the whole workflow is JSON with `wall_seconds`,
+    `cores` and `job_seconds`.
 
     Raises:
         HeadroomError: If a file cannot be read or is not of that form.

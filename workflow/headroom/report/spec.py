@@ -8,10 +8,9 @@ from typing import Any
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.metrics import metric_name
+from headroom.claims.words import metric_name
 from headroom.core.formatting import MISSING, correlation, count, duration, estimate, fixed, number, p_value, percent
-from headroom.report.names import criterion_name, run_name
-from headroom.report.tasks import task_name
+from headroom.report.names import criterion_name, run_name, task_name
 
 
 @dataclass(frozen=True)
@@ -24,64 +23,40 @@ class Key:
 
 @dataclass(frozen=True)
 class Panel:
-    """One drawing of a figure, at most 320 px wide, with its label and a key of its own.
+    """One drawing of a figure, at most 320 px wide, with its label and a key of its own."""
 
-    Attributes:
-        drawing: An SVG element with ids that are unique in the page.
-        label: What it shows, e.g. the task.
-        key: The marks that only this panel has.
-        task: The task it is about: marks of heads of one task light up together.
-    """
-
-    drawing: Markup
-    label: str = ""
-    key: tuple[Key, ...] = ()
-    task: str = ""
+    drawing: Markup  # an SVG element with ids that are unique in the page
+    label: str = ""  # what it shows, e.g. the task
+    key: tuple[Key, ...] = ()  # the marks that only this panel has
+    task: str = ""  # the task it is about: marks of heads of one task light up together
 
 
 @dataclass(frozen=True)
 class Figure:
-    """Panels side by side.
+    """Panels side by side."""
 
-    Attributes:
-        name: Unique in the page: the anchor `figure-<name>` and the name of its files.
-        panels: Its drawings; none if there is nothing to draw.
-        alt: What it shows, for those who do not see it.
-        how: How to read it, in at most two sentences.
-        key: The marks that all panels share.
-        frame: The rows behind it, which readers can download; None for those of another figure.
-        is_atlas: Whether the panels are atlases, whose heads light up.
-    """
-
-    name: str
-    panels: tuple[Panel, ...]
-    alt: str
-    how: str = ""
-    key: tuple[Key, ...] = ()
+    name: str  # unique in the page: the anchor `figure-<name>` and the name of its files
+    panels: tuple[Panel, ...]  # its drawings; none if there is nothing to draw
+    alt: str  # what it shows, for those who do not see it
+    how: str = ""  # how to read it, in at most two sentences
+    key: tuple[Key, ...] = ()  # the marks that all panels share
+    # the rows behind it, which readers can download; None for those of another figure
     frame: pandas.DataFrame | None = None
-    is_atlas: bool = False
+    is_atlas: bool = False  # whether the panels are atlases, whose heads light up
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of a table of the study, in words.
+    """Rows of a table of the study, in words."""
 
-    Attributes:
-        name: Unique in the page; its CSV is `<name>.csv`.
-        frame: The rows; the CSV has all columns, unrounded.
-        columns: The columns shown: keys of `COLUMNS`, or any other, written as it is. `value ~` is a value with
-            its interval: `low` and `high`, or the columns of these endings (`speedup ~`: `speedup_low`).
-        headings: Headings other than those of `COLUMNS`, by column.
-        note: What marks in the cells mean.
-        decimals: Decimals of numbers in columns that `COLUMNS` lacks; None for as many as each needs.
-    """
-
-    name: str
-    frame: pandas.DataFrame
+    name: str  # unique in the page; its CSV is `<name>.csv`
+    frame: pandas.DataFrame  # the rows; the CSV has all columns, unrounded
+    # the columns shown: keys of `COLUMNS`, or any other, written as it is. `value ~` is a value with its interval:
+    # `low` and `high`, or the columns of these endings (`speedup ~`: `speedup_low`)
     columns: Sequence[str]
-    headings: Mapping[str, str] = field(default_factory=dict)
-    note: str = ""
-    decimals: int | None = None
+    headings: Mapping[str, str] = field(default_factory=dict)  # headings other than those of `COLUMNS`, by column
+    note: str = ""  # what marks in the cells mean
+    decimals: int | None = None  # decimals of numbers in columns that `COLUMNS` lacks; None for as many as each needs
 
 
 @dataclass(frozen=True)
@@ -107,23 +82,14 @@ class Fold:
 
 @dataclass(frozen=True)
 class Section:
-    """One experiment.
+    """One experiment."""
 
-    Attributes:
-        name: The noun of the experiment: its anchor in the page.
-        title: Its subject in a few words, for the contents.
-        figure: The figure that is not folded: all tasks side by side on shared axes.
-        folds: Everything else.
-        remarks: Cautions.
-        missing: That it was not run, in one line; empty if it was.
-    """
-
-    name: str
-    title: str
-    figure: Figure | None = None
-    folds: tuple[Fold, ...] = ()
-    remarks: tuple[str, ...] = ()
-    missing: str = ""
+    name: str  # the noun of the experiment: its anchor in the page
+    title: str  # its subject in a few words, for the contents
+    figure: Figure | None = None  # the figure that is not folded: all tasks side by side on shared axes
+    folds: tuple[Fold, ...] = ()  # everything else
+    remarks: tuple[str, ...] = ()  # cautions
+    missing: str = ""  # that it was not run, in one line; empty if it was
 
 
 def figures_of(section: Section) -> list[Figure]:

@@ -37,10 +37,6 @@ def clean(source: str, prefix: str) -> str:
     Metadata, comments, the document type and style elements (which would apply to the whole page) are
     dropped; ids that nothing refers to are dropped, the others get the prefix; coordinates are rounded to
     a tenth of a unit; the size is left to the page, the view box stays.
-
-    Args:
-        source: An SVG document as matplotlib writes it.
-        prefix: What makes the ids unique in the page; letters, digits and hyphens.
     """
     parser = etree.XMLParser(remove_comments=True, resolve_entities=False, no_network=True)
     root = etree.fromstring(source.encode("utf-8"), parser)

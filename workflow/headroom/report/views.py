@@ -1,15 +1,19 @@
-"""The tasks of a study in one section: which have rows, their panels side by side, which are lacking."""
+"""What sections share: the tasks of a study, their panels side by side, and the values that the papers published."""
 
 from collections.abc import Callable
 
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.entries import read_papers
 from headroom.claims.study_tables import StudyTables
 from headroom.core.formatting import listing
+from headroom.report.names import heading, task_name
 from headroom.report.prose import words
 from headroom.report.spec import Panel
-from headroom.report.tasks import heading, task_name
+
+PUBLISHED = {name: value for paper in read_papers() for name, value in paper.values.items()}
+"""By name the values of figures and tables, as the YAML of the papers describes them."""
 
 
 def views_with(study: StudyTables, *tables: str) -> dict[str, StudyTables]:
@@ -40,13 +44,6 @@ def panels_of(
     draw: Callable[[str, pandas.DataFrame], Markup],
     title: Callable[[pandas.DataFrame], str] = lambda _: "",
 ) -> tuple[Panel, ...]:
-    """Return a panel per task of a frame.
-
-    Args:
-        study: The study.
-        frame: The rows of all tasks, with the column `task`.
-        draw: Draws a task from its rows.
-        title: What the label of a task's panel says of its rows in addition to the task.
-    """
+    """Return a panel per task of a frame, which `draw` draws from its rows; `title` is what its label says of these."""
     tasks = ((str(task), own) for task, own in frame.groupby("task", sort=False))
     return tuple(Panel(draw(task, own), label(study, task, title(own)), task=task) for task, own in tasks)

@@ -7,13 +7,11 @@ from headroom.claims.selection import heads_of, last_epochs, main_metric, main_r
 from headroom.claims.study_tables import StudyTables, TaskKind, kind_of
 from headroom.core.formatting import MISSING, fixed
 from headroom.report import panels
-from headroom.report.keys import kind_keys
-from headroom.report.panels import Look
+from headroom.report.panels import Look, kind_keys
 from headroom.report.prose import texts, words
-from headroom.report.published import AGREEMENT
 from headroom.report.sections.effects import HERE, LOOKS, effects, in_percent, percent_label
 from headroom.report.spec import Figure, Fold, Section, Table
-from headroom.report.views import lacking, lead, panels_of, views_with
+from headroom.report.views import PUBLISHED, lacking, lead, panels_of, views_with
 
 TITLE = "Agreement across domains"
 SPEARMAN = Look(HERE.colour, dash="dashed", marker="s")
@@ -51,7 +49,7 @@ def agreements(view: StudyTables) -> pandas.DataFrame:
 
 def paper_values(kind: TaskKind) -> dict[tuple[str, float], str]:
     """Return the paper's agreement by statistic and number of heads left out, or of overlaps by number of heads."""
-    pearson, spearman, without, common = AGREEMENT[kind]
+    pearson, spearman, without, common = PUBLISHED["agreement"][kind]
     found: dict[tuple[str, float], str] = {("pearson", 0.0): pearson, ("spearman", 0.0): spearman}
     found |= {("pearson", dropped): text for dropped, text in zip((1, 2, 5, 10), without.split(", "), strict=True)}
     shared = zip((5, 10, 20), common.split(", "), strict=True)

@@ -9,17 +9,16 @@ from markupsafe import Markup
 from headroom.claims import arm_numbers
 from headroom.claims.arm_numbers import SAME_SEED, BySeed
 from headroom.claims.head_counts import by_number
-from headroom.claims.metrics import metric_name
 from headroom.claims.paired import main_pair
 from headroom.claims.selection import last_arm_curves, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.claims.words import metric_name
 from headroom.core.formatting import listing, percent, plural
 from headroom.report import palette, panels
-from headroom.report.names import points_on
+from headroom.report.names import points_on, words_of
 from headroom.report.panels import Look, arm_looks
 from headroom.report.prose import texts, words
 from headroom.report.spec import Figure, Fold, Key, Panel, Table
-from headroom.report.tasks import words_of
 from headroom.report.views import label, panels_of
 
 DRAWN = {

@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.chance import with_shares
-from headroom.claims.selection import arm_rows, last_epochs, main_gradient, main_metric, main_run, main_set, rows_where
+from headroom.claims.evidence import judged
+from headroom.claims.selection import arm_rows, main_gradient, main_run, rows_where, with_shares
 from headroom.claims.study_tables import TRANSLATION, StudyTables, TaskKind, arm_of, kind_of
 from headroom.core.formatting import listing
 from headroom.report import palette, panels
-from headroom.report.keys import full_key, mark_sample
-from headroom.report.names import criterion_name, order_name
+from headroom.report.names import criterion_name, order_name, task_name, words_of
 from headroom.report.palette import Colour
-from headroom.report.panels import Look
-from headroom.report.published import CURVES, CURVES_BY_KIND, SHARES, TASK_CURVES
+from headroom.report.panels import Look, full_key, mark_sample
 from headroom.report.spec import Key
-from headroom.report.tasks import task_name, words_of
+from headroom.report.views import PUBLISHED
 
+SHARES = PUBLISHED["shares"]
+CURVES = PUBLISHED["curves"]
 MAIN = "main"
 """The line of the order shown first; lines of other orders have the order's name, e.g. ABLATION."""
 
@@ -37,12 +37,10 @@ def of_task(view: StudyTables) -> pandas.DataFrame:
 
     Added are `line`, `share` of heads removed (%) and `kept` of the full model's score (%) with `low` and `high`.
     """
-    rows = last_epochs(view.pruning)
-    rows = rows_where(rows, metric=main_metric(rows))
+    rows = judged(view.pruning)
     if rows.empty:
         return pandas.DataFrame(columns=_COLUMNS)
-    rows = with_shares(rows_where(rows, set=main_set(rows)))
-    rows = arm_rows(rows, arm_of(main_run(rows, view)))
+    rows = arm_rows(with_shares(rows), arm_of(main_run(rows, view)))
     points = rows["scale"].where(rows["scale"] > 0) / 100
     kept = rows.assign(low=rows["kept"] + (rows["low"] - rows["delta"]) / points)
     kept = kept.assign(high=rows["kept"] + (rows["high"] - rows["delta"]) / points, task=view.task)
@@ -74,9 +72,9 @@ def paper_curves(task: str) -> dict[tuple[str, str], list[float]]:
         (PAPER_MAIN, data): paper_kept(CURVES[kind]["gradient"], kind),
         (PAPER_ABLATION, data): paper_kept(CURVES[kind]["ablation"], kind),
     }
-    if task in TASK_CURVES:
+    if task in PUBLISHED["task_curves"]:
         own = "IWSLT14" if kind == "translation" else task_name(task)
-        found[PAPER_MAIN, own] = paper_kept(TASK_CURVES[task], kind)
+        found[PAPER_MAIN, own] = paper_kept(PUBLISHED["task_curves"][task], kind)
     return found
 
 
@@ -94,7 +92,7 @@ def paper_rows(task: str) -> pandas.DataFrame:
 
 def paper_kind_rows(kind: str) -> pandas.DataFrame:
     """Return the paper's curve of one kind of attention alone, as rows like ours."""
-    return _as_rows(paper_kept(CURVES_BY_KIND[kind], "translation"), TRANSLATION, PAPER_MAIN, kind)
+    return _as_rows(paper_kept(PUBLISHED["curves_by_kind"][kind], "translation"), TRANSLATION, PAPER_MAIN, kind)
 
 
 def _as_rows(kept: Sequence[float], task: str, line: str, scope: str = "all") -> pandas.DataFrame:
@@ -138,14 +136,7 @@ def limits(rows: pandas.DataFrame) -> tuple[float, float]:
 
 
 def panel(rows: pandas.DataFrame, looks: Mapping[str, Look], name: str, limits: tuple[float, float]) -> Markup:
-    """Return the panel of one task's curves.
-
-    Args:
-        rows: Rows of `of_task` and of the paper, drawn by `line`; random orders are a band.
-        looks: The looks of lines, from back to front.
-        name: Unique name of the panel.
-        limits: Ends of the vertical axis.
-    """
+    """Return the panel of one task, from rows of `of_task` and of the paper, by `line`; random orders are a band."""
     axes = panels.REMOVED, ("kept", words_of(rows["task"].iloc[0]).kept)
     band = rows_where(rows, line=RANDOM)
     return panels.lines(rows, looks, name, *axes, hue="line", band=band, reference=100.0, limits=limits)

@@ -2,13 +2,12 @@
 
 import pandas
 
-from headroom.claims.chance import with_scale
-from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where
+from headroom.claims.selection import heads_of, last_epochs, main_metric, main_run, main_set, rows_where, with_scale
 from headroom.claims.study_tables import StudyTables, TaskKind
 from headroom.report import palette
+from headroom.report.names import words_of
 from headroom.report.panels import Look
-from headroom.report.published import CURVES
-from headroom.report.tasks import words_of
+from headroom.report.views import PUBLISHED
 
 HERE = Look(palette.arm_colour("", []), marker="o")
 LOOKS = {"here": HERE, "paper": Look(palette.INK, marker="D")}
@@ -41,5 +40,5 @@ def percent_label(task: str, where: str = "") -> str:
 
 def paper_scale(kind: TaskKind) -> float:
     """Return the score of the first paper's full model; of its classifier, less that without any head."""
-    curve = CURVES[kind]["gradient"]
+    curve = PUBLISHED["curves"][kind]["gradient"]
     return curve[0] - (curve[-1] if kind == "classification" else 0.0)

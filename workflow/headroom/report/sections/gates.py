@@ -4,24 +4,32 @@ import math
 
 import pandas
 
-from headroom.claims.chance import with_scale, with_shares
 from headroom.claims.evidence import judged
-from headroom.claims.gates import hard_and_soft
-from headroom.claims.gating import CONTINUED, EXACT, FALLING, GRADIENT, HARD_CONCRETE, RANDOM, SCRATCH, hard, layout
-from headroom.claims.selection import arm_rows, heads_of, main_gradient, main_run, rows_where
+from headroom.claims.gates import (
+    CONTINUED,
+    EXACT,
+    FALLING,
+    GRADIENT,
+    HARD_CONCRETE,
+    RANDOM,
+    SCRATCH,
+    hard,
+    hard_and_soft,
+    layout,
+)
+from headroom.claims.selection import arm_rows, heads_of, main_gradient, main_run, rows_where, with_scale, with_shares
 from headroom.claims.study_tables import StudyTables, arm_of, kind_of
 from headroom.core.formatting import listing, symbol
 from headroom.report import palette, panels
-from headroom.report.names import METHOD_NAMES, SCOPES, run_name
+from headroom.report.names import METHOD_NAMES, SCOPES, heading, run_name, words_of
 from headroom.report.palette import Colour
 from headroom.report.panels import Look
 from headroom.report.prose import texts, words
-from headroom.report.published import ENCODER_PRUNED, LAYOUTS
 from headroom.report.sections import retention, survivors
 from headroom.report.spec import Figure, Fold, Panel, Section, Table
-from headroom.report.tasks import heading, words_of
-from headroom.report.views import label, lead
+from headroom.report.views import PUBLISHED, label, lead
 
+ENCODER_PRUNED = PUBLISHED["encoder_pruned"]
 TITLE = "Learned gates"
 KEPT = "share", "heads kept (%)"
 
@@ -121,7 +129,7 @@ def _paper() -> pandas.DataFrame:
     for data in ENCODER_PRUNED:
         full = ENCODER_PRUNED[data][48]
         rows += [("E", f"paper, {data}", kept / 48, bleu / full) for kept, bleu in ENCODER_PRUNED[data].items()]
-        for heads, pruned, scratch in LAYOUTS[data]:
+        for heads, pruned, scratch in PUBLISHED["layouts"][data]:
             rows.append(("all", f"paper, {data}", sum(heads) / 144, pruned / full))
             rows.append(("all", f"paper, {data}, from scratch", sum(heads) / 144, (scratch or math.nan) / full))
     frame = pandas.DataFrame(rows, columns=["scope", "method", "share", "score"]).dropna()

@@ -5,20 +5,19 @@ from collections.abc import Mapping, Sequence
 import pandas
 from markupsafe import Markup
 
+from headroom.claims.ablation import SCREENING
 from headroom.claims.keep_one import corrected
 from headroom.claims.selection import chosen_heads, heads_of, main_run, main_set, rows_where
-from headroom.claims.significance import SCREENING
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import LEVEL
 from headroom.core.formatting import MINUS, MISSING
 from headroom.core.heads import KINDS
 from headroom.report import panels
-from headroom.report.keys import mark_sample
+from headroom.report.panels import mark_sample
 from headroom.report.prose import texts, words
-from headroom.report.published import KEEP_ONE_OTHER, KEEP_ONE_SAME, KEEP_ONE_TABLES
 from headroom.report.sections.effects import LOOKS, in_percent, paper_scale, percent_label
 from headroom.report.spec import Figure, Fold, Key, Section, Table
-from headroom.report.views import lacking, lead, panels_of, views_with
+from headroom.report.views import PUBLISHED, lacking, lead, panels_of, views_with
 
 TITLE = "Keeping one head per site"
 OTHER = "choose"
@@ -34,10 +33,12 @@ def section(study: StudyTables) -> Section:
     if not other:
         return Section("keep_one", TITLE, missing=str(words("keep_one", "missing")))
     same = [sites(views[task], main_set(views[task].keep_one)) for task in other]
-    first, second = (" and ".join(sorted(set(names))) for names in zip(*KEEP_ONE_TABLES.values(), strict=True))
+    first, second = (
+        " and ".join(sorted(set(names))) for names in zip(*PUBLISHED["keep_one_tables"].values(), strict=True)
+    )
     tables = (
-        _table(pandas.concat(other.values()), "other", KEEP_ONE_OTHER, second, study),
-        _table(pandas.concat(same), "same", KEEP_ONE_SAME, first, study),
+        _table(pandas.concat(other.values()), "other", PUBLISHED["keep_one_other"], second, study),
+        _table(pandas.concat(same), "same", PUBLISHED["keep_one_same"], first, study),
     )
     main = {task: rows_where(rows, run=main_run(rows, views[task])) for task, rows in other.items()}
     folds = (Fold("All sites, and the paper’s tables", tables=tables, text=words("keep_one", "method")),)
@@ -82,7 +83,7 @@ def _beside_paper(rows: pandas.DataFrame, task: str) -> pandas.DataFrame:
     theirs = [
         (kind, layer, size * float(text.strip("*").replace(MINUS, "-")), text[-1] != "*")
         for kind in set(rows["kind"])
-        for layer, text in enumerate(KEEP_ONE_OTHER[kind_of(task)].get(kind, ()), start=1)
+        for layer, text in enumerate(PUBLISHED["keep_one_other"][kind_of(task)].get(kind, ()), start=1)
     ]
     paper = pandas.DataFrame(theirs, columns=["kind", "layer", "delta", "hollow"]).assign(task=task, by="paper")
     paper = paper.assign(site=paper["kind"] + paper["layer"].map(str))

@@ -10,9 +10,8 @@ from headroom.core.formatting import plural
 from headroom.report import palette, panels
 from headroom.report.panels import Look
 from headroom.report.prose import texts, words
-from headroom.report.published import HEAD_SHARE
 from headroom.report.spec import Figure, Fold, Section, Table
-from headroom.report.views import lacking, panels_of, views_with
+from headroom.report.views import PUBLISHED, lacking, panels_of, views_with
 
 TITLE = "Removing heads for real"
 ATTENTION = "attention / model"
@@ -77,5 +76,5 @@ def _shares(task: str, sliced: pandas.DataFrame, sites: pandas.DataFrame) -> pan
         found.append((f"{plural(int(row['heads_removed']), 'head')} / model", HERE, 100 * row["saved"]))
     for kind, part in own.groupby("kind", sort=False) if len(own) else ():
         name = f"a head / site ({kind})"
-        found += [(name, HERE, 100 * part["head_share"].mean()), (name, PAPER, HEAD_SHARE[kind_of(task)])]
+        found += [(name, HERE, 100 * part["head_share"].mean()), (name, PAPER, PUBLISHED["head_share"][kind_of(task)])]
     return pandas.DataFrame(found, columns=["share", "source", "value"]).assign(task=task)

@@ -1,11 +1,14 @@
 """Repulsion: what arms change against ordinary training of the same model; what they are; numbers by arm."""
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
 import pandas
 
 from headroom.claims import arm_numbers
 from headroom.claims.paired import scores_by_seed
 from headroom.claims.repulsion import LIKENESS
-from headroom.claims.selection import last_epochs, rows_where
+from headroom.claims.selection import last_epochs, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables, seed_of
 from headroom.methods.arm_quantities import curve_area, removable_share
 from headroom.report import palette, panels
@@ -39,7 +42,25 @@ def section(study: StudyTables) -> Section:
     seeds = len({seed_of(run) for view in views for run in view.runs})
     remarks = (words("repulsion", "few_seeds", seeds=seeds),) if seeds < ENOUGH_SEEDS else ()
     figure = _figure(numbers, comparison) if len(numbers) else None
-    return Section("repulsion", TITLE, figure, (method, *folded), remarks)
+    return Section("repulsion", TITLE, figure, (method, *folded), (*remarks, *_best_weights(views)))
+
+
+def _best_weights(views: Sequence[StudyTables]) -> Iterator[str]:
+    """Yield, for arms that differ in nothing but alpha, the alpha with the highest mean score on `check`."""
+    for view in views:
+        means = rows_where(view.frame("arms"), task=view.task, statistic="metric_mean", set="check")
+        means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
+        scores = dict(zip(means["arm"], means["value"], strict=True))
+        weights: defaultdict[tuple[object, ...], dict[str, str]] = defaultdict(dict)
+        for arm in view.described_arms:
+            others = dict(arm.others)
+            if "alpha" in others and arm.name in scores:
+                alpha = others.pop("alpha")
+                weights[arm.method, arm.sites, arm.shape, *others.items()][arm.name] = alpha
+        for alphas in weights.values():
+            if len(alphas) > 1:
+                best = max(alphas, key=lambda arm: scores[arm])
+                yield words("repulsion", "weight", values=len(alphas), alpha=alphas[best], arm=best)
 
 
 def _quantities(view: StudyTables) -> pandas.DataFrame:

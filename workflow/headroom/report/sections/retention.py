@@ -3,7 +3,7 @@
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.gating import EXACT, HARD_CONCRETE, survival
+from headroom.claims.gates import EXACT, HARD_CONCRETE, survival
 from headroom.claims.roles import main_roles
 from headroom.claims.selection import heads_of, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables
@@ -11,14 +11,14 @@ from headroom.core.formatting import percent
 from headroom.core.heads import KINDS
 from headroom.report import palette, panels
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.keys import mark_sample
-from headroom.report.panels import Look
+from headroom.report.panels import Look, mark_sample
 from headroom.report.prose import texts, words
-from headroom.report.published import BY_KIND, BY_LAYERS
 from headroom.report.role_names import letters
 from headroom.report.spec import Figure, Fold, Key, Panel, Table
-from headroom.report.views import label, panels_of
+from headroom.report.views import PUBLISHED, label, panels_of
 
+BY_KIND = PUBLISHED["by_kind"]
+BY_LAYERS = PUBLISHED["by_layers"]
 PAIRS_FROM = 6
 """From so many layers on, layers are shown in pairs, as in the paper."""
 
@@ -28,9 +28,7 @@ PAPER = "paper, WMT"
 def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]:
     """Return how often each head stays, and which kinds and layers keep theirs; nothing without a sweep on all kinds.
 
-    Args:
-        runs: The tables of every task, and the run whose gates are shown.
-        study: The tables of all tasks.
+    `runs` are the tables of every task with the run whose gates are shown.
     """
     swept = [(view, run, rows) for view, run in runs if len(rows := _sweep(view, run))]
     if not swept:

@@ -28,16 +28,18 @@ from headroom.core.formatting import MISSING, number
 from headroom.core.heads import Head
 from headroom.report import attention_map, palette, panels
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.keys import mark_sample
 from headroom.report.names import folded_runs, run_name
-from headroom.report.panels import Look
+from headroom.report.panels import Look, mark_sample
 from headroom.report.prose import texts, words
-from headroom.report.published import LANGUAGES, RELATIONS
 from headroom.report.role_names import letter_keys, letters, target_name, target_words
 from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.report.views import label, lead, panels_of
+from headroom.report.views import PUBLISHED, label, lead, panels_of
 
+RELATIONS = PUBLISHED["relations"]
+LANGUAGES = PUBLISHED["languages"]
 TITLE = "What heads do"
+NEAR = ("-3", "-2", "-1", "0", "+1", "+2", "+3")
+"""Relative positions of the table of positions."""
 
 BEST, CONTROL, PAPER = "best head", "controls", "paper"
 LOOKS = {
@@ -61,6 +63,8 @@ def section(study: StudyTables) -> Section:
     folds = [Fold("Definition of roles", text=words("roles", "method"))]
     if len(best):
         folds.append(Fold("Best heads of relations in numbers", tables=(_relation_table(best, study),)))
+    if distances := _distance_table(study, views):
+        folds.append(Fold("Where related words are", tables=(distances,)))
     if len(best) or roles:
         folded = by_confidence if len(best) else None
         folds.append(Fold("Encoder heads by role and confidence, all runs", folded, roles))
@@ -68,6 +72,8 @@ def section(study: StudyTables) -> Section:
         folds.append(Fold("Encoder heads by relevance", by_relevance))
     if len(known):
         folds.append(Fold("All heads in numbers", tables=(_head_table(known, study),)))
+    if positions := _position_table(study, views):
+        folds.append(Fold("Relative positions that heads point to", tables=(positions,)))
     if maps:
         folds.append(Fold("Attention maps of single sentences", text=words("roles", "maps"), pages=tuple(maps)))
     return Section("roles", TITLE, figure, tuple(folds), remarks=_remarks(study))
@@ -153,6 +159,28 @@ def _relation_table(best: pandas.DataFrame, study: StudyTables) -> Table:
     columns = [*lead(study), "relation", *list(own_names.values())[:3], "margin ~", *found, "pairs"]
     frame = wide.drop(columns=["hollow", "hue", "who"])
     return Table("relations", frame, columns, note=words("roles", "relation_table"))
+
+
+def _distance_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Table | None:
+    """Return the distribution of the positions of every relation's dependents, in %, a row per relation; or None."""
+    found = []
+    for task, (view, run) in views.items():
+        rows = rows_where(last_epochs(view.distances), run=run)
+        rows = rows.assign(offset=rows["position"].map("{:+.0f}".format), value=100 * rows["value"])
+        own = rows.pivot(index=["relation", "count"], columns="offset", values="value").reset_index()
+        targets = own["relation"] + ":to-dependent"
+        published = [float(RELATIONS[target][0][1]) if target in RELATIONS else math.nan for target in targets]
+        own = own.assign(task=task, paper=published, order=targets.map(in_order), relation=targets.map(target_name))
+        found.append(own.sort_values("order"))
+    wide = pandas.concat(found or [pandas.DataFrame()])
+    if wide.empty:
+        return None
+    headings = {offset: f"{target_name(offset)} (%)" for offset in NEAR}
+    headings |= {"paper": "paper, most frequent (%)", "count": "pairs"}
+    columns = [*lead(study), "relation", *(offset for offset in NEAR if offset in wide), "paper", "count"]
+    return Table(
+        "distances", wide.drop(columns="order"), columns, headings, words("roles", "distance_table"), decimals=0
+    )
 
 
 def _confidences(study: StudyTables) -> Figure | None:
@@ -250,6 +278,23 @@ def heads(view: StudyTables, run: str) -> pandas.DataFrame:
         for head in every
     ]
     return pandas.DataFrame(rows)
+
+
+def _position_table(study: StudyTables, views: Mapping[str, tuple[StudyTables, str]]) -> Table | None:
+    """Return how often every head points to each near relative position, in % of the pieces that can; None without."""
+    found = []
+    for task, (view, run) in views.items():
+        rows = rows_where(last_epochs(view.attention_stats), run=run, model=TRAINED, measure="offset")
+        rows = rows[rows["target"].isin(NEAR)]
+        rows = rows.assign(task=task, name=list(map(str, heads_of(rows))), value=100 * rows["value"])
+        own = rows.pivot(index=["task", *HEAD, "name"], columns="target", values="value").reset_index()
+        found.append(own.sort_values("kind", ascending=False, kind="stable"))  # the encoder first
+    wide = pandas.concat(found or [pandas.DataFrame()])
+    if wide.empty:
+        return None
+    headings = {"name": "head"} | {offset: f"{target_name(offset)} (%)" for offset in NEAR}
+    shown = [*lead(study), "name", *(offset for offset in NEAR if offset in wide)]
+    return Table("positions", wide, shown, headings, words("roles", "position_table"), decimals=0)
 
 
 def _head_table(known: pandas.DataFrame, study: StudyTables) -> Table:

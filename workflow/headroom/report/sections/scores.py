@@ -19,11 +19,10 @@ from headroom.core.formatting import listing, number, plural
 from headroom.core.heads import Head
 from headroom.report import panels
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.keys import mark_sample
-from headroom.report.names import CRITERION_NAMES, criterion_name, folded_runs, order_name, run_name
+from headroom.report.names import CRITERION_NAMES, criterion_name, folded_runs, order_name, run_name, words_of
+from headroom.report.panels import mark_sample
 from headroom.report.prose import words
 from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
-from headroom.report.tasks import words_of
 from headroom.report.views import label, lacking, lead, views_with
 
 TITLE = "Which heads matter: gradient scores"

@@ -3,21 +3,27 @@
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.chance import measurable, with_shares
-from headroom.claims.selection import main_gradient, main_metric, main_run, main_set, rows_where
+from headroom.claims.selection import (
+    main_gradient,
+    main_metric,
+    main_run,
+    main_set,
+    measurable,
+    rows_where,
+    with_shares,
+)
 from headroom.claims.study_tables import TRANSLATION, StudyTables, arm_of
 from headroom.core.formatting import listing
 from headroom.report import palette, panels
-from headroom.report.names import criterion_name, run_name
+from headroom.report.names import criterion_name, run_name, words_of
 from headroom.report.palette import Colour, arm_colour
 from headroom.report.panels import Look
 from headroom.report.prose import texts, words
-from headroom.report.published import SETTLING, SETTLING_EPOCHS
 from headroom.report.sections import curves
 from headroom.report.spec import Figure, Fold, Key, Section, Table
-from headroom.report.tasks import words_of
-from headroom.report.views import lacking, panels_of, views_with
+from headroom.report.views import PUBLISHED, lacking, panels_of, views_with
 
+SETTLING = PUBLISHED["settling"]
 TITLE = "When important heads settle"
 ALL = "all heads"
 DRAWN = {20: Look(palette.INK, "", "o"), 40: Look(palette.INK, "dashed", "s"), 60: Look(palette.INK, "dotted", "^")}
@@ -93,9 +99,9 @@ def _paper() -> pandas.DataFrame:
     """Return the paper's curves of every epoch as rows like ours."""
     of = {"task": TRANSLATION, "run": "paper"}
     found = [
-        of | {"epoch": epoch, "done": 100 * epoch / SETTLING_EPOCHS[-1], "share": share, "kept": kept}
+        of | {"epoch": epoch, "done": 100 * epoch / PUBLISHED["settling_epochs"][-1], "share": share, "kept": kept}
         for share, values in SETTLING.items()
-        for epoch, kept in zip(SETTLING_EPOCHS, values, strict=True)
+        for epoch, kept in zip(PUBLISHED["settling_epochs"], values, strict=True)
     ]
     return pandas.DataFrame(found)
 
@@ -114,7 +120,13 @@ def _curve_fold(rows: pandas.DataFrame, study: StudyTables) -> Fold:
         wide = wide.rename(columns=lambda share: f"{share} %").join(own.groupby("epoch")["full"].first())
         made.append(wide.reset_index().assign(task=task, run=run))
     wide = pandas.concat(made)
-    columns = ["task", "run", "epoch", "full", *(f"{share} %" for share in SETTLING if f"{share} %" in wide)]
+    columns = [
+        "task",
+        "run",
+        "epoch",
+        "full",
+        *(f"{share} %" for share in SETTLING if f"{share} %" in wide),
+    ]
     table = Table("pruned-epochs", wide, columns, decimals=1)
     runs = listing(dict.fromkeys(map(run_name, rows["run"])))
     text = words("settling", "method", runs=runs)

@@ -5,7 +5,7 @@ from collections import Counter
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.gating import EXACT, HARD_CONCRETE
+from headroom.claims.gates import EXACT, HARD_CONCRETE
 from headroom.claims.roles import ROLES, main_roles, role_of
 from headroom.claims.selection import rows_where
 from headroom.claims.study_tables import StudyTables
@@ -15,10 +15,9 @@ from headroom.report import palette, panels
 from headroom.report.names import METHOD_NAMES
 from headroom.report.panels import Look
 from headroom.report.prose import texts, words
-from headroom.report.published import SURVIVORS
 from headroom.report.role_names import target_name
 from headroom.report.spec import Figure, Fold, Table
-from headroom.report.views import lead, panels_of
+from headroom.report.views import PUBLISHED, lead, panels_of
 
 RANDOM, PAPER = "random survivors, 95 %", "paper, OpenSubtitles"
 LOOKS = {
@@ -33,9 +32,7 @@ LOOKS = {
 def folds(runs: list[tuple[StudyTables, str]], study: StudyTables) -> list[Fold]:
     """Return what stays of heads with a role, and what roles there are after pruning; nothing without either.
 
-    Args:
-        runs: The tables of every task, and the run whose gates are shown.
-        study: The tables of all tasks.
+    `runs` are the tables of every task with the run whose gates are shown.
     """
     named = [view for view, _ in runs if view.given("roles")]
     rows = [row for view, run in runs if view in named for row in _rows(view, run)]
@@ -91,8 +88,8 @@ def _shares(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Return heads kept and heads with a role among them in %, of the study, of random survivors, of the paper."""
     chance = rows.drop_duplicates("stay").assign(found=rows["expected"], hue=RANDOM)
     here = pandas.concat([rows.assign(low=float("nan"), high=float("nan")), chance])
-    held = sum(SURVIVORS[48][:3])
-    theirs = [{"hue": PAPER, "stay": kept, "found": sum(each[:3])} for kept, each in SURVIVORS.items()]
+    held = sum(PUBLISHED["survivors"][48][:3])
+    theirs = [{"hue": PAPER, "stay": kept, "found": sum(each[:3])} for kept, each in PUBLISHED["survivors"].items()]
     both = pandas.concat([here, pandas.DataFrame(theirs).assign(run="paper", heads=48, specialised=held)])
     shares = {name: 100 * both[name] / both["specialised"] for name in ("low", "high")}
     shares |= {"share": 100 * both["stay"] / both["heads"], "survive": 100 * both["found"] / both["specialised"]}

@@ -11,9 +11,8 @@ from headroom.report.cautions import timing_noise
 from headroom.report.names import PART_NAMES
 from headroom.report.panels import Look
 from headroom.report.prose import words
-from headroom.report.published import TIMING
 from headroom.report.spec import Figure, Fold, Panel, Section, Table
-from headroom.report.views import label, lacking, views_with
+from headroom.report.views import PUBLISHED, label, lacking, views_with
 
 TITLE = "Time gained"
 SLICED, EXPECTED, MASKED, PAPER = "sliced", "expected of sliced", "masked", "paper"
@@ -87,7 +86,7 @@ def _half(rows: pandas.DataFrame) -> pandas.DataFrame:
     found = [measured.assign(source=measured["model"]), expected]
     if part in WHOLE_MODEL and len(near):
         share = near["share_removed"].iloc[0]
-        paper = pandas.DataFrame({"batch_size": list(TIMING), "value": list(TIMING.values())})
+        paper = pandas.DataFrame({"batch_size": list(PUBLISHED["timing"]), "value": list(PUBLISHED["timing"].values())})
         paper = paper[paper["batch_size"].isin(near["batch_size"])]
         found.append(paper.assign(task=task, run="paper", part=part, share_removed=share, source=PAPER, **bare))
     made = pandas.concat(found, ignore_index=True)

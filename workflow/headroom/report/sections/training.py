@@ -5,16 +5,15 @@ from collections.abc import Iterable
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.metrics import metric_name
 from headroom.claims.paired import compared
 from headroom.claims.selection import last_epochs, main_metric, main_set, rows_where
 from headroom.claims.study_tables import StudyTables, arm_of
+from headroom.claims.words import metric_name
 from headroom.report import palette, panels
-from headroom.report.names import run_name
+from headroom.report.names import run_name, words_of
 from headroom.report.panels import Look, arm_looks
 from headroom.report.prose import texts, words
 from headroom.report.spec import Figure, Fold, Key, Section, Table
-from headroom.report.tasks import words_of
 from headroom.report.views import lacking, panels_of, views_with
 
 TITLE = "Training and quality"

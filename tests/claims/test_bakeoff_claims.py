@@ -1,0 +1,102 @@
+"""The claims about criteria (B1 to B6) on hand-made curves of two and three runs."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+from claims.claim_tables import Row, expect, study, verdict_of
+from headroom.claims.bakeoff import areas, best_of, is_criterion
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+
+CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
+"""Shares of the score kept with half of the heads removed."""
+
+PASSES = {"gradient-example": 1.0, "output-norm": 1.0, "loss-ablation": 25.0}
+
+
+def curves(
+    kept: Mapping[str, float], *, half: float = 0.02, runs: int = 3, ranking: str = "fixed", repair: str = "none"
+) -> Iterator[Row]:
+    """Yield curves with points at half of the heads and at all; `half` is that of the interval of BLEU."""
+    for seed in range(1, runs + 1):
+        for order, share in kept.items():
+            for removed, value in ((0, 50.0), (4, 50.0 * share), (8, 0.0)):
+                wide = half if removed == 4 else 0.0
+                yield {
+                    "run": f"translation.baseline.seed{seed}", "scope": "all", "order": order, "ranking": ranking,
+                    "repair": repair, "draw": 0, "heads_removed": removed, "heads_total": 8, "full": 50.0,
+                    "value": value, "low": value - wide, "high": value + wide,
+                }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claim", "changed", "half", "verdict"),
+    [
+        ("B1", {}, 0.5, HOLDS),
+        ("B1", {"random": 0.9}, 0.5, FAILS),
+        ("B1", {"random": 0.8}, 5.0, UNDECIDED),
+        ("B5", {}, 0.5, HOLDS),
+        ("B5", {"top-first": 0.9}, 0.5, FAILS),
+        ("B2", {}, 0.5, HOLDS),  # the gradient against single-head ablation
+        ("B2", {"loss-ablation": 0.95}, 0.5, FAILS),
+        ("B2", {"loss-ablation": 0.85}, 5.0, UNDECIDED),
+        ("B4", {}, 0.5, FAILS),  # the output norm against single-head ablation
+        ("B4", {"output-norm": 0.8}, 0.5, HOLDS),
+    ],
+)
+def test_verdicts(claim, changed, half, verdict, tmp_path: Path):
+    costs = [{"criterion": name, "forward": passes, "backward": passes} for name, passes in PASSES.items()]
+    expect(claim, verdict, tmp_path, bakeoff_curves=curves({**CRITERIA, **changed}, half=half), bakeoff_costs=costs)
+
+
+def test_numbers_are_differences_of_areas(tmp_path: Path):
+    found = expect("B1", HOLDS, tmp_path, bakeoff_curves=curves(CRITERIA))
+    # the area under (0, 1), (1/2, k), (1, 0) is 1/4 + k/2
+    assert "loss-ablation: +21 [20, 21] % against random orders; area 0.66" in found.ours  # 0.41 / 2, 0.25 + 0.81 / 2
+    assert "against random orders" in found.ours
+
+
+def test_the_criterion_is_chosen_on_other_runs(tmp_path: Path):
+    rows = list(curves(CRITERIA, runs=2))
+    for row in rows:  # by chance the norm is best in the first run, and bad in the second
+        if row["order"] == "output-norm" and row["heads_removed"] == 4:
+            row["value"] = 50.0 * (0.95 if row["run"].endswith("1") else 0.2)
+    first, second = areas(study(tmp_path, bakeoff_curves=rows))
+    assert best_of([first], is_criterion).order == "output-norm"
+    assert best_of([second], is_criterion).order == "loss-ablation"
+    found = verdict_of("B1", study(tmp_path / "again", bakeoff_curves=rows))
+    assert found.verdict == UNDECIDED  # the first run holds, the second, judged by the first's choice, does not
+
+
+def test_one_run_chooses_nothing(tmp_path: Path):
+    expect("B1", NOT_RUN, tmp_path, bakeoff_curves=curves(CRITERIA, runs=1))
+
+
+@pytest.mark.parametrize(("better", "verdict"), [(0.05, HOLDS), (-0.05, FAILS), (0.0, UNDECIDED)])
+def test_scoring_again(better, verdict, tmp_path: Path):
+    again = {"gradient-example": 0.8 + better, "output-norm": 0.6 + better}
+    rows = [*curves(CRITERIA, half=0.1), *curves(again, half=0.1, ranking="rescored")]
+    expect("B3", verdict, tmp_path, bakeoff_curves=rows)
+
+
+def test_scoring_again_needs_orders_that_were(tmp_path: Path):
+    expect("B3", NOT_RUN, tmp_path, bakeoff_curves=curves(CRITERIA))
+
+
+@pytest.mark.parametrize(("gain", "verdict"), [(0.15, HOLDS), (-0.1, FAILS)])
+def test_repair_against_the_choice_of_the_criterion(gain, verdict, tmp_path: Path):
+    named = {order: share for order, share in CRITERIA.items() if order not in ("random", "top-first")}
+    repaired = {order: min(1.0, share + gain) for order, share in named.items()}
+    worse = {order: share - 0.2 for order, share in named.items()}
+    rows = [*curves(CRITERIA, half=0.1), *curves(repaired, half=0.1, repair="obs")]
+    rows += curves(worse, half=0.1, repair="scale")
+    found = expect("B6", verdict, tmp_path, bakeoff_curves=rows)
+    assert "obs over loss-ablation" in found.ours
+
+
+def test_claims_are_asked_only_where_criteria_were_compared(tmp_path: Path):
+    from headroom.claims.evaluation import evaluate
+
+    asked = {one.claim.id for one in evaluate(study(tmp_path, bakeoff_curves=list(curves(CRITERIA))))}
+    others = {one.claim.id for one in evaluate(study(tmp_path / "none"))}
+    assert asked - others == {"B1", "B2", "B3", "B4", "B5", "B6"}

@@ -1,0 +1,189 @@
+"""Criteria compared at equal numbers of heads: areas of their curves, their cost, re-scoring and repair."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy
+from numpy import ndarray
+
+from headroom.claims.evidence import by_run, curve_of, judged, number
+from headroom.claims.selection import examples_in, measurable, with_scale
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import Reading, Verdict, above
+from headroom.core.statistics import Estimate
+from headroom.methods.criteria import criterion
+from headroom.methods.orders import CONTROLS
+
+NO_REPAIR = "none"
+
+
+class Way(NamedTuple):
+    """An order of heads, and what is done with what is left."""
+
+    order: str
+    ranking: str = "fixed"
+    repair: str = NO_REPAIR
+
+
+@dataclass(frozen=True)
+class Areas:
+    """The areas under the curves of one run.
+
+    Attributes:
+        run: The run.
+        found: By way, (1 + samples,), the measured area first.
+        examples: How many examples they rest on.
+    """
+
+    run: str
+    found: Mapping[Way, ndarray]
+    examples: int
+
+
+ROUNDING = 0.05
+"""Passes that a criterion of one pass may exceed it by, e.g. for the layers below the first site."""
+
+Choice = Callable[[Way], bool]
+
+
+def areas(tables: StudyTables) -> list[Areas]:
+    """Return the areas under all curves of each run of the baseline that has enough skill for shares of its score."""
+    found = []
+    for rows in by_run(tables.bakeoff_curves, tables):
+        rows = judged(with_scale(rows))
+        if not bool(measurable(rows).any()):
+            continue
+        own = {
+            Way(*map(str, key)): curve_of(part)
+            for key, part in rows.groupby(["order", "ranking", "repair"], sort=False)
+        }
+        known = {way: curve.area for way, curve in own.items() if curve is not None}
+        found.append(Areas(str(rows["run"].iloc[0]), known, examples_in(rows)))
+    return found
+
+
+def some_beats_random(tables: StudyTables) -> list[Reading]:
+    """Decide whether the best criterion of the other runs keeps more of the score than random orders do."""
+    return _best_over(tables, Way("random"), "over_random")
+
+
+def some_beats_top_first(tables: StudyTables) -> list[Reading]:
+    """Decide whether the best criterion of the other runs keeps more than removing the top layers first."""
+    return _best_over(tables, Way("top-first"), "over_top_first")
+
+
+def cheap_suffices(tables: StudyTables, *, margin: float) -> list[Reading]:
+    """Decide whether a criterion of at most one pass forward and backward keeps as much as any costlier one."""
+    costs = tables.bakeoff_costs.groupby("criterion")[["forward", "backward"]].mean().max(axis=1)
+
+    def cheap(name: str) -> bool:
+        known = name in costs.index
+        return bool(costs[name] < 1 + ROUNDING) if known else criterion(name).needs in ("none", "forward")
+
+    return _suffices(tables, cheap, margin)
+
+
+def unlabelled_suffices(tables: StudyTables, *, margin: float) -> list[Reading]:
+    """Decide whether a criterion without references keeps as much as any with them."""
+    return _suffices(tables, lambda name: not criterion(name).labels, margin)
+
+
+def rescoring_helps(tables: StudyTables) -> list[Reading]:
+    """Decide whether scoring the remaining heads again after every step keeps more, on average over criteria."""
+
+    def read(own: Areas, _: list[Areas]) -> Reading | None:
+        again = [way for way in own.found if way.ranking == "rescored" and way.repair == NO_REPAIR]
+        pairs = [(own.found[way], own.found[fixed]) for way in again if (fixed := Way(way.order)) in own.found]
+        if not pairs:
+            return None
+        gain = number(
+            "gain", numpy.mean([more - less for more, less in pairs], axis=0), signed=True, criteria=len(pairs)
+        )
+        return Reading(above(gain.found, 0.0), (gain,))
+
+    return _read(tables, read)
+
+
+def repair_matters_more(tables: StudyTables) -> list[Reading]:
+    """Decide whether the best repair gains more, on average over criteria, than the best criterion over the median one.
+
+    The repair and the criterion are those that are best in the other runs.
+    """
+
+    def read(own: Areas, others: list[Areas]) -> Reading | None:
+        plain = [way for way in own.found if is_criterion(way)]
+        repairs = list(dict.fromkeys(way.repair for way in own.found if way.repair != NO_REPAIR))
+        if not plain or not repairs or not others:
+            return None
+        gains = {repair: [_gain(one, plain, repair) for one in (*others, own)] for repair in repairs}
+        repair = max(repairs, key=lambda name: sum(float(gain[0]) for gain in gains[name][:-1]))
+        best = best_of(others, is_criterion)
+        median = numpy.median([own.found[way] for way in plain], axis=0)
+        by_repair, by_criterion = gains[repair][-1], own.found[best] - median
+        more = number("more", by_repair - by_criterion, signed=True, repair=repair, order=best.order)
+        parts = (number("repair", by_repair, signed=True), number("criterion", by_criterion, signed=True))
+        return Reading(above(more.found, 0.0), (more, *parts))
+
+    return _read(tables, read)
+
+
+def is_criterion(way: Way) -> bool:
+    """Return whether curves are of a criterion, scored once, without repair."""
+    return way.order not in CONTROLS and way.ranking == "fixed" and way.repair == NO_REPAIR
+
+
+def best_of(runs: Iterable[Areas], chosen: Choice) -> Way:
+    """Return the way with the largest mean area over runs, of those that all of them have."""
+    runs = list(runs)
+    common = [way for way in runs[0].found if chosen(way) and all(way in one.found for one in runs)]
+    return max(common, key=lambda way: sum(float(one.found[way][0]) for one in runs))
+
+
+def _gain(own: Areas, plain: list[Way], repair: str) -> ndarray:
+    """Return the mean gain of a repair over ways without, (1 + samples,)."""
+    pairs = [(own.found[way._replace(repair=repair)], own.found[way]) for way in plain]
+    return numpy.mean([more - less for more, less in pairs], axis=0)
+
+
+def _best_over(tables: StudyTables, control: Way, name: str) -> list[Reading]:
+    def read(own: Areas, others: list[Areas]) -> Reading | None:
+        if not others or control not in own.found:
+            return None
+        best = best_of(others, is_criterion)
+        over = number(name, own.found[best] - own.found[control], signed=True, order=best.order)
+        return Reading(above(over.found, 0.0), (over, number("area", own.found[best], "number")))
+
+    return _read(tables, read)
+
+
+def _suffices(tables: StudyTables, frugal: Callable[[str], bool], margin: float) -> list[Reading]:
+    """Decide whether the best frugal criterion of the other runs keeps as much as their best other one."""
+
+    def read(own: Areas, others: list[Areas]) -> Reading | None:
+        ways = [way for way in own.found if is_criterion(way)]
+        kinds = {frugal(way.order) for way in ways}
+        if not others or len(kinds) < 2:
+            return None
+        first = best_of(others, lambda way: is_criterion(way) and frugal(way.order))
+        second = best_of(others, lambda way: is_criterion(way) and not frugal(way.order))
+        less = number("less", own.found[first] - own.found[second], signed=True, order=first.order, other=second.order)
+        return Reading(_not_worse(less.found, margin), (less,))
+
+    return _read(tables, read)
+
+
+def _not_worse(difference: Estimate, margin: float) -> Verdict:
+    """Return whether a difference excludes a loss of the margin; it fails if it lies beyond such a loss."""
+    return above(difference, -margin)
+
+
+def _read(tables: StudyTables, read: Callable[[Areas, list[Areas]], Reading | None]) -> list[Reading]:
+    """Return the reading of each run, given its areas and those of the other runs."""
+    runs = areas(tables)
+    found = []
+    for own in runs:
+        reading = read(own, [one for one in runs if one is not own])
+        if reading is not None:
+            found.append(Reading(reading.verdict, reading.numbers, own.run, examples=own.examples))
+    return found
