@@ -4,16 +4,13 @@ from headroom.stages import parameters
 
 RULE = """
 
-def small_model(tables: StudyTables, *, most: float) -> list[Reading]:
+@each_run("parameters")
+def small_model(rows: pandas.DataFrame, *, most: float) -> Reading | None:
     \"\"\"Decide whether a model has at most so many parameters.\"\"\"
-
-    def read(rows: pandas.DataFrame) -> Reading | None:
-        if rows.empty:
-            return None
-        found = Estimate(float(rows["model_parameters"].iloc[0]))
-        return Reading(HOLDS if found.value < most else FAILS, (Number("parameters", found, "count"),))
-
-    return readings(tables, "parameters", read)
+    if rows.empty:
+        return None
+    found = Estimate(float(rows["model_parameters"].iloc[0]))
+    return Reading(HOLDS if found.value < most else FAILS, (Number("parameters", found, "count"),))
 """
 
 ENTRY = """

@@ -16,18 +16,18 @@ def score(model, batches, removed=(), *, half=None):
     for live in model.live_sites:
         blocks = live.output.weight.unflatten(1, (len(live.kept), -1))  # (D, H, d)
         found |= dict(zip(live.kept_heads(), blocks.square().sum((0, 2)).sqrt().tolist()))
-    return {"output-norm": found}
+    return {"column-norm": found}
 
 
-CRITERIA = (Criterion(name="output-norm", needs="forward", labels=False, source="this test", score=score),)
+CRITERIA = (Criterion(name="column-norm", needs="forward", labels=False, source="this test", score=score),)
 '''
 
 
 def test_a_criterion_is_one_file(project, toy, tmp_path):
-    project.write("headroom/methods/criteria/output_norm.py", FAMILY)
-    assert project.touched() == {"headroom/methods/criteria/output_norm.py"}
+    project.write("headroom/methods/criteria/column_norm.py", FAMILY)
+    assert project.touched() == {"headroom/methods/criteria/column_norm.py"}
 
-    criteria = ["gradient-example", "output-norm"]
+    criteria = ["gradient-example", "column-norm"]
     jobs = project.plan(translation__pruning__criteria=criteria)
     assert jobs["pruning"] == 3
     assert jobs["scores"] == 8
@@ -39,15 +39,15 @@ def test_a_criterion_is_one_file(project, toy, tmp_path):
     sets = ["--score-on", "check", "--judge-on", "far", "--examples", "4", "--resamples", "9", "--random-draws", "1"]
     project.headroom(
         *("pruning", *model, "--scores", scores, *sets, "--step", "0.5", "--normalisations", "raw"),
-        *("--criteria", *criteria, "--main", "output-norm", "--output", curves),
+        *("--criteria", *criteria, "--main", "column-norm", "--output", curves),
     )
 
-    rows = tables.SCORES.read(scores).query("criterion == 'output-norm' and normalised == 'raw'")
+    rows = tables.SCORES.read(scores).query("criterion == 'column-norm' and normalised == 'raw'")
     weights = torch.load(toy.checkpoints[-1], weights_only=True)["model"]
     columns = weights["decoder.layers.1.encoder_attn.out_proj.weight"][:, 4:8]  # of the second of 4 heads, 16 wide
     a2 = rows.query("kind == 'A' and layer == 2")
     assert a2["value"].tolist()[1] == pytest.approx(float(columns.norm()), rel=1e-6)
     ordered = rows.sort_values("value")
     least = [f"{kind}{layer:.0f}:{head:.0f}" for kind, layer, head in ordered[["kind", "layer", "head"]].to_numpy()]
-    points = tables.PRUNING.read(curves).query("order == 'output-norm' and heads_removed == 12")
+    points = tables.PRUNING.read(curves).query("order == 'column-norm' and heads_removed == 12")
     assert {frozenset(removed.split()) for removed in points["removed"]} >= {frozenset(least[:12])}

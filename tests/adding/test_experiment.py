@@ -27,7 +27,7 @@ LISTED = {
         ('description="labels and metrics")\n', FIELD),
     ],
     "headroom/core/tables/__init__.py": [
-        ("import ARMS, GATES, OVERLAP, PRUNED_MODELS, PRUNING, PRUNING_EPOCHS\n", "@SITE_SIZES\n"),
+        ("import ARMS, GATES, OVERLAP, PRUNED_MODELS, PRUNING, PRUNING_EPOCHS, PRUNING_REPLACED\n", "@SITE_SIZES\n"),
         ("ALL = Registry(\n", "    SITE_SIZES,\n"),
         ("__all__ = [\n", '    "SITE_SIZES",\n'),
     ],

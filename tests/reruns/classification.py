@@ -2,6 +2,8 @@
 
 from reruns.jobs import (
     BOTH_LABELLED,
+    COMPARED_CRITERIA,
+    COMPARED_CURVES,
     CONTROLS_LABELLED,
     ENCODER,
     EVERY_PAIR,
@@ -9,6 +11,7 @@ from reruns.jobs import (
     JUDGED_LABELLED,
     NEW_DETAILED,
     POINTING,
+    REPLACED,
     REPORT,
     SCORES_LABELLED,
     Row,
@@ -17,7 +20,7 @@ from reruns.jobs import (
 )
 
 CLASSIFICATION = [
-    *of_task("classification.entailment", 1, SCORES_LABELLED, {}, CONTROLS_LABELLED, "removal_labelled"),
+    *of_task("classification.entailment", 1, SCORES_LABELLED, {}, CONTROLS_LABELLED, "removal_labelled", REPLACED),
     *rows(
         EVERY_PAIR,
         {"classification.entailment.corpus.seed (generated)": 2},
@@ -76,7 +79,7 @@ CLASSIFICATION = [
         },
     ),
     *rows(
-        {**NEW_DETAILED, **BOTH_LABELLED, "pruning": 1, "removal_labelled": 1},
+        {**NEW_DETAILED, **BOTH_LABELLED, **REPLACED, "pruning": 1, "removal_labelled": 1},
         {"classification.entailment.detailed_seeds": 2},
     ),
     *rows(
@@ -92,6 +95,26 @@ CLASSIFICATION = [
         },
     ),
     *rows({**CONTROLS_LABELLED, **REPORT}, {"classification.entailment.gates.random_draws": 2}),
+    *rows(  # a criterion of a family that was computed: its curves alone
+        {"bakeoff_curves": 2, "bakeoff": 1, **REPORT},
+        {
+            "classification.entailment.bakeoff.criteria": ["output-norm", "wanda"],
+            "classification.entailment.bakeoff.rescored": ["output-norm"],
+            "classification.entailment.bakeoff.random_draws": 3,
+        },
+    ),
+    *rows(
+        {**COMPARED_CURVES, **REPORT},
+        {
+            "classification.entailment.bakeoff.repairs": ["obs"],
+            "classification.entailment.bakeoff.step": 0.25,
+            "classification.entailment.bakeoff.test_examples": 10,
+        },
+    ),
+    *rows(
+        {**COMPARED_CRITERIA, **REPORT},
+        {"classification.entailment.bakeoff.examples": 19, "classification.entailment.bakeoff.batch_examples": 8},
+    ),
     *rows(REPORT, {"classification.entailment.gates.penalties": [0.03, 0.1]}),  # of hard-concrete: not in its ways
     *rows(
         {"gates": 1, "attention_stats_pruned": 5, "roles_pruned": 1, "rank_correlation": 1, **REPORT},

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 
 from reruns.jobs import (
     BOTH_LABELLED,
+    COMPARED_CRITERIA,
+    COMPARED_CURVES,
     CORPUS,
+    CURVES_REPLACED,
     ENCODER,
     EVERY_PAIR,
     EVERY_SET,
@@ -14,6 +17,7 @@ from reruns.jobs import (
     JUDGED_LABELLED,
     MODEL,
     POINTING,
+    REPLACED,
     SCORES,
     SCORES_LABELLED,
     SURVIVORS,
@@ -30,12 +34,24 @@ ROLES = {"roles": 8, "roles_pruned": 1, "attention_maps": 2, **REPORT}
 OBSERVED = {"attention_stats": 8, "rank_correlation": 2, **SURVIVORS, **ROLES}
 GATED = {**total(GATES_AND_CONTROLS, BOTH_LABELLED), **REPORT}
 RELEVANCE = {"relevance": 8, "rank_correlation": 2, **REPORT}
-CURVES = {"pruning": 3, "pruning_sites": 2, "pruning_epochs": 8, **COMPARED}
-
+CURVES = {"pruning": 3, **CURVES_REPLACED, "pruning_sites": 2, "pruning_epochs": 8, **COMPARED}
+CHOSEN = {"agreement": 2, "rank_correlation": 2, "pruning": 3, **CURVES_REPLACED, **REPORT}
+ABLATED = {"ablation": 2, "ablation_replaced": 1, **CHOSEN}
 
 OF_STAGES: Mapping[str, Jobs] = {
-    "ablation": {"ablation": 2, "agreement": 2, "pruning": 3, "rank_correlation": 2, **REPORT},
+    "ablation": {
+        "ablation": 2,
+        "ablation_replaced": 1,
+        "agreement": 2,
+        "pruning": 3,
+        **CURVES_REPLACED,
+        "rank_correlation": 2,
+        **REPORT,
+    },
     "agreement": {"agreement": 2, **REPORT},
+    "bakeoff": {"bakeoff": 1, **REPORT},
+    "bakeoff_curves": {**COMPARED_CURVES, **REPORT},
+    "bakeoff_scores": {**COMPARED_CRITERIA, "bakeoff_curves": 6, **REPORT},  # of the orders that read scores
     "relevance": RELEVANCE,
     "acquire": total(EVERY_SET, EVERY_PAIR),
     "arms": COMPARED,
@@ -50,7 +66,7 @@ OF_STAGES: Mapping[str, Jobs] = {
     "compare": {},
     "evaluation": {"evaluation": 8, **COMPARED},
     "gates": GATED,
-    "keep_one": {"keep_one": 2, **REPORT},
+    "keep_one": {"keep_one": 2, "keep_one_replaced": 1, **REPORT},
     "roles": ROLES,
     "attention_stats": OBSERVED,
     "overlap": {"overlap": 1, **REPORT},
@@ -85,14 +101,25 @@ SHARED: Mapping[str, Jobs] = {
     f"{PROVIDERS}/generated.py": EVERY_SET,
     f"{PROVIDERS}/generated_pairs.py": EVERY_PAIR,
     "workflow/headroom/engines/classification/judging.py": JUDGED_LABELLED,
-    "workflow/headroom/core/ranks.py": {"agreement": 2, "settling": 8, "rank_correlation": 2, "overlap": 1, **REPORT},
+    "workflow/headroom/core/ranks.py": {
+        **{"agreement": 2, "settling": 8, "rank_correlation": 2, "bakeoff": 1, "overlap": 1},
+        **REPORT,
+    },
     "workflow/headroom/engines/translation/judging.py": JUDGED,
     "workflow/headroom/methods/arm_quantities.py": COMPARED,
     "workflow/headroom/methods/diversity.py": {"diversity": 8, "particles": 8, **COMPARED},
     "workflow/headroom/methods/particle_geometry.py": {"particles": 8, **REPORT},
     "workflow/headroom/methods/learned_gates.py": GATED,
-    "workflow/headroom/methods/criteria/gradient.py": total(SCORES, SCORES_LABELLED),
+    "workflow/headroom/methods/criteria/gradient.py": total(SCORES, SCORES_LABELLED, COMPARED_CRITERIA),
     "workflow/headroom/methods/relevance.py": RELEVANCE,
+    "workflow/headroom/methods/propagation.py": RELEVANCE,
+    "workflow/headroom/methods/repair.py": {
+        **ABLATED,
+        **{"keep_one": 2, "removal": 1, "removal_labelled": 1},
+        **REPLACED,
+        **COMPARED_CURVES,
+        **CURVES,
+    },
     "workflow/headroom/methods/particles.py": total(MODEL, FINE_TUNING),
     "workflow/headroom/methods/translation_arms.py": MODEL,
     "workflow/headroom/methods/syntax.py": OBSERVED,

@@ -81,8 +81,25 @@ GATES_LABELLED = {"gates": 1, "rank_correlation": 1}
 CONTROLS_LABELLED = {"gates_controls": 1}
 BOTH_LABELLED = {**GATES_LABELLED, **CONTROLS_LABELLED}
 
+# The sweeps of classification with means instead of zeros.
+CURVES_REPLACED = {"pruning_replaced": 1}
+REPLACED = {"ablation_replaced": 1, "keep_one_replaced": 1, **CURVES_REPLACED}
+
+# The comparison of criteria in classification: two families of criteria and six orders, of two seeds.
+COMPARED_CURVES = {"bakeoff_curves": 12, "bakeoff": 1}
+COMPARED_CRITERIA = {"bakeoff_scores": 4, **COMPARED_CURVES}
+
 OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES_AND_CONTROLS, "pruning": 2, "removal": 1, **SCORED}
-OF_CLASSIFICATION = {**EVERY_RUN, **DETAILED, **BOTH_LABELLED, "pruning": 1, "removal_labelled": 1, **SCORED}
+OF_CLASSIFICATION = {
+    **EVERY_RUN,
+    **DETAILED,
+    **BOTH_LABELLED,
+    **REPLACED,
+    **COMPARED_CRITERIA,
+    "pruning": 1,
+    "removal_labelled": 1,
+    **SCORED,
+}
 TRAINING = {"training_translation": 4, **OF_TRANSLATION}
 MODEL = {"update_cost": 1, **TRAINING}
 CORPUS = {"vocabulary": 1, **MODEL}
@@ -96,10 +113,17 @@ EVERY_PAIR = {"labelled_text": 1, "treebank": 1, **ENCODER}
 BY_SCORES = {"rank_correlation": 1, "pruning_sites": 1, "timing": 1}
 NEW_SCORES = {"scores": 4, "settling": 4, "pruning_epochs": 4, **BY_SCORES, **SCORED}
 SCORES = {**NEW_SCORES, **CONTROLS, "pruning": 2, "removal": 1}
-SCORES_LABELLED = {**NEW_SCORES, **CONTROLS_LABELLED, "pruning": 1, "removal_labelled": 1}
+SCORES_LABELLED = {**NEW_SCORES, **CONTROLS_LABELLED, "pruning": 1, **CURVES_REPLACED, "removal_labelled": 1}
 JUDGING = {"ablation": 1, "keep_one": 1, "pruning_sites": 1, "agreement": 1}
 SAMPLED = {"evaluation": 4, "pruning": 2, "pruning_epochs": 4, **JUDGING, **GATES_AND_CONTROLS, **LAST}
-SAMPLED_LABELLED = {"evaluation": 4, "pruning": 1, "pruning_epochs": 4, **JUDGING, **BOTH_LABELLED, **LAST}
+SAMPLED_LABELLED = {
+    **{"evaluation": 4, "pruning": 1, "pruning_epochs": 4},
+    **JUDGING,
+    **BOTH_LABELLED,
+    **REPLACED,
+    **COMPARED_CURVES,
+    **LAST,
+}
 JUDGED = {"removal": 1, **SAMPLED}
 JUDGED_LABELLED = {"removal_labelled": 1, **SAMPLED_LABELLED}
 RULES = {"roles": 4, "attention_maps": 1, **REPORT}
@@ -107,7 +131,9 @@ POINTING = {"attention_stats": 4, "rank_correlation": 1, **RULES}
 NEW_DETAILED = {**DETAILED, "pruning_epochs": 1, **LAST}
 
 
-def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, controls: Jobs, removal: str) -> list[Row]:
+def of_task(
+    task: str, curves: int, scores: Jobs, survivors: Jobs, controls: Jobs, removal: str, replaced: Jobs
+) -> list[Row]:
     """Return the rows of keys that tasks of translation and of classification have alike.
 
     Args:
@@ -117,30 +143,44 @@ def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, controls: Job
         survivors: What follows from where heads of pruned models point.
         controls: The controls of gates, and what follows from them.
         removal: The rule that removes heads.
+        replaced: The jobs of the sweeps with other replacements than zero.
     """
-    ablated = {"ablation": 1, "pruning": curves, "agreement": 1, "rank_correlation": 1, **REPORT}
+    redrawn = {"pruning": curves, **{name: one for name, one in replaced.items() if name == "pruning_replaced"}}
+    kept = {"keep_one": 1, **{name: one for name, one in replaced.items() if name == "keep_one_replaced"}}
+    removed = {name: one for name, one in replaced.items() if name == "ablation_replaced"}
+    ablated = {"ablation": 1, **removed, **redrawn, "agreement": 1, "rank_correlation": 1, **REPORT}
     pointing, ruled = {**POINTING, **survivors}, {**RULES, **{name: 1 for name in survivors if "roles" in name}}
     tables: list[tuple[Jobs, dict[str, Any]]] = [
         (ablated, {"ablation.examples": 9, "ablation.far_sets": []}),
-        ({"keep_one": 1, **REPORT}, {"keep_one.examples": 9}),
+        ({**kept, **REPORT}, {"keep_one.examples": 9}),
+        (
+            {"ablation_replaced": 1, "keep_one_replaced": 1, "pruning_replaced": curves, **REPORT},
+            {"intervention.replacement": ["zero", "resample"]},
+        ),
         (scores, {"scores.examples": 19, "scores.batch_examples": 8}),
         (
             {"relevance": 4, "rank_correlation": 1, **REPORT},
-            {"relevance.examples": 3, "relevance.epsilon": 1e-5, "relevance.batch_examples": 2},
+            {
+                "relevance.examples": 3,
+                "relevance.rule": "alpha-beta",
+                "relevance.alpha": 1.0,
+                "relevance.epsilon": 1e-5,
+                "relevance.batch_examples": 2,
+            },
         ),
         (
-            {"pruning": curves, "pruning_sites": 1, "pruning_epochs": 4, **LAST},
+            {**redrawn, "pruning_sites": 1, "pruning_epochs": 4, **LAST},
             {"pruning.step": 0.25, "pruning.test_examples": 10},
         ),
         (
-            {"pruning": curves, **REPORT},
+            {**redrawn, **REPORT},
             {
                 "pruning.criteria": ["gradient-example", "gradient-token"],
                 "pruning.normalisations": ["layer"],
                 "pruning.random_draws": 3,
             },
         ),
-        ({removal: 1, **REPORT}, {"removal.share": 0.25}),
+        ({removal: 1, **REPORT}, {"removal.share": 0.25, "removal.repair": "obs"}),
         (
             {"timing": 1, **REPORT},
             {
@@ -173,7 +213,7 @@ def of_task(task: str, curves: int, scores: Jobs, survivors: Jobs, controls: Job
         ({"attention_maps": 1, **REPORT}, {"attention_maps.sentences": 2}),
     ]
     main = {f"{task}.pruning.criteria": ["gradient-token"], f"{task}.pruning.main": "gradient-token"}
-    by_main = {"pruning": curves, removal: 1, "pruning_epochs": 4, **BY_SCORES, **controls, **SCORED}
+    by_main = {**redrawn, removal: 1, "pruning_epochs": 4, **BY_SCORES, **controls, **SCORED}
     return [
         Row(f"{task}.pruning.main", main, by_main),
         *(row for jobs, values in tables for row in rows(jobs, {f"{task}.{key}": one for key, one in values.items()})),

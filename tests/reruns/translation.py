@@ -20,8 +20,27 @@ from reruns.jobs import (
     rows,
 )
 
+COMPARED = {"bakeoff_scores": 4, "bakeoff_curves": 12, "bakeoff": 1, **REPORT}
+
 TRANSLATION = [
-    *of_task("translation", 2, SCORES, SURVIVORS, CONTROLS, "removal"),
+    *rows(COMPARED, {"translation.bakeoff.criteria": ["wanda"]}),
+    Row(
+        "translation.bakeoff.rescored",
+        {"translation.bakeoff": {"criteria": ["wanda"], "rescored": ["wanda"]}},
+        COMPARED,
+    ),
+    *rows(  # nothing is compared
+        REPORT,
+        {
+            "translation.bakeoff.repairs": ["obs"],
+            "translation.bakeoff.examples": 19,
+            "translation.bakeoff.batch_examples": 8,
+            "translation.bakeoff.step": 0.25,
+            "translation.bakeoff.test_examples": 10,
+            "translation.bakeoff.random_draws": 3,
+        },
+    ),
+    *of_task("translation", 2, SCORES, SURVIVORS, CONTROLS, "removal", {}),
     *rows(
         EVERY_SET,
         {

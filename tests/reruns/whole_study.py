@@ -7,6 +7,7 @@ from reruns.jobs import (
     MODEL,
     NEW_ARM,
     NEW_ARM_LABELLED,
+    REPLACED,
     SAMPLED,
     SAMPLED_LABELLED,
     SCORED,
@@ -17,7 +18,7 @@ from reruns.jobs import (
     without_configuration,
 )
 
-SWEEPS = {"ablation": 2, "keep_one": 2, "pruning": 3, "pruning_sites": 2, "pruning_epochs": 8}
+SWEEPS = {"ablation": 2, "keep_one": 2, "pruning": 3, "pruning_sites": 2, "pruning_epochs": 8, **REPLACED}
 """Rules that `shards` splits: the tables are the same, but have other inputs."""
 
 WHOLE_STUDY = [
@@ -35,8 +36,11 @@ WHOLE_STUDY = [
         | {"agreement": 2, "rank_correlation": 2, "arms": 1, "claims": 1, "report": 1},
         {"shards": 2},
     ),
-    *rows(total(NEW_ARM, NEW_ARM_LABELLED), {"seeds": [1, 2, 3]}),
-    *rows(SCORED, {"seeds": [1]}),
+    *rows(
+        total(NEW_ARM, NEW_ARM_LABELLED, {"bakeoff_scores": 2, "bakeoff_curves": 6, "bakeoff": 1}),
+        {"seeds": [1, 2, 3]},
+    ),
+    *rows({"bakeoff": 1, **SCORED}, {"seeds": [1]}),
     *rows(
         total(SAMPLED, SAMPLED_LABELLED, {"attention_stats": 8, "roles": 8, "attention_maps": 2}),
         {"sampling.resamples": 101},

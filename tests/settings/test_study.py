@@ -54,6 +54,19 @@ def test_a_task_alone():
             "classification.rte.scores.examples: 11 exceeds the examples of `choose`; give at most 10",
         ),
         ({"classification": {"rte": {"encoder": {"source": "new", "heads": 7}}}}, "key classification.rte.encoder"),
+        (
+            {"translation": {"intervention": {"replacement": ["mean"]}}},
+            "translation.intervention.replacement: zero is missing, which claims are about; add it",
+        ),
+        (
+            {"classification": {"rte": {"intervention": {"replacement": ["zero", "mean", "mean"]}}}},
+            "classification.rte.intervention.replacement: the replacement mean is given twice; give it once",
+        ),
+        (
+            {"translation": {"intervention": {"replacement": ["zero", "median"]}}},
+            "input should be 'zero', 'mean' or 'resample'",
+        ),
+        ({"translation": {"removal": {"repair": "weld"}}}, "key translation.removal.repair: input should be 'none', "),
         ({"gpus": 0, "translation": {}}, "key gpus: input should be greater than 0 (found: 0)"),
         ({"gpus": 2, "translation": {}}, "gpus: 2 require device: cuda, which is auto; leave gpus out"),
         ({"gpus": 2, "device": "cpu", "translation": {}}, "gpus: 2 require device: cuda, which is cpu"),

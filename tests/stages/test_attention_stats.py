@@ -42,6 +42,26 @@ def test_all_measures_of_all_heads_of_both_models(table):
     assert not table.duplicated(["model", "kind", "layer", "head", "measure", "target", "trees", "half"]).any()
 
 
+def test_distances_of_related_words(toy, tmp_path):
+    out = ["--output", str(tmp_path / "table.csv"), "--distances", str(tmp_path / "distances.csv")]
+    attention_stats.main([*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK, *out])
+    found = tables.DISTANCES.read(tmp_path / "distances.csv")
+    bank = read_trees(str(toy.corpus / "far.conllu"))
+    assert set(found["signature"]) == {f"sentences:{len(bank)}|resamples:20"}
+    objects = rows_where(found, relation="obj").set_index("position")
+    offsets = [place - word.governor for one in bank for place, word in enumerate(one.words) if word.relation == "obj"]
+    assert set(objects["count"]) == {len(offsets)}
+    assert objects["value"].to_dict() == pytest.approx(
+        {position: offsets.count(position) / len(offsets) for position in objects.index}, rel=1e-6
+    )
+
+
+def test_without_a_treebank_no_distances(toy, tmp_path):
+    out = ["--output", str(tmp_path / "table.csv"), "--distances", str(tmp_path / "distances.csv")]
+    attention_stats.main([*looking_at(toy, toy.checkpoints[-1]), *QUICK, *out])
+    assert tables.DISTANCES.read(tmp_path / "distances.csv").empty
+
+
 def test_rows_have_the_order_of_the_sites(table):
     for model in ("trained", "untrained"):
         confident = rows_where(table, model=model, measure="confidence", half="all")

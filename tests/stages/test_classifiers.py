@@ -160,6 +160,15 @@ def test_a_sliced_classifier_labels_as_the_masked_one(made, tmp_path):
     assert left == made.heads // 2
 
 
+def test_a_repaired_classifier_labels_as_the_masked_one(made, tmp_path):
+    given = arguments(made, tmp_path / "removal.csv", *QUICK, *made.scores)
+    removal.main([*given, "--sliced", str(tmp_path / "sliced"), "--repair", "refit"])
+    checks = tables.REMOVAL.read(tmp_path / "removal.csv").set_index("check")["value"]
+    assert checks["identical_outputs"] == 1
+    assert checks["largest_logit_difference"] < 1e-4
+    assert len({checks["loss_full"], checks["loss_unrepaired"], checks["loss_repaired"]}) == 3
+
+
 def test_timing_of_full_masked_and_sliced(made, tmp_path):
     few = ["--shares", "0.5", "--batch-sizes", "1", "4", "--warmup", "1", "--repeats", "2"]
     timing.main(arguments(made, tmp_path / "timing.csv", *made.scores, "--samples", str(tmp_path / "all.csv"), *few))

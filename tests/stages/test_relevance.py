@@ -10,6 +10,7 @@ from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import HALVES, Head, all_heads
 from headroom.data.labelled import read_labelled
 from headroom.engines.classification.model import ClassificationModel
+from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances
 from headroom.stages import relevance
 from stages.stage_arguments import looking_at
@@ -28,7 +29,7 @@ def test_every_head_measure_and_half(toy, model, tmp_path):
     assert set(table["epoch"]) == {2}
     assert set(table["signature"]) == {"lrp:epsilon|epsilon:1e-06|logit:top-1|set:check|examples:7"}
     texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]
-    found = relevances(model, model.batches(*texts, sentences=7), epsilon=1e-6)
+    found = relevances(model, model.batches(*texts, sentences=7), rule=EpsilonRule(1e-6))
     for half in HALVES:
         rows = table[(table["measure"] == "relevance") & (table["half"] == half)]
         heads = [Head(row.kind, int(row.layer), int(row.head)) for row in rows.itertuples()]
@@ -69,7 +70,9 @@ def test_a_classifier(tmp_path):
     assert len(table) == 8 * 2 * 3 + 1
     assert set(table["epoch"]) == {3}
     model = ClassificationModel.load(tmp_path / "epoch3", "cpu")
-    found = relevances(model, model.batches(read_labelled(tmp_path / "check.tsv", None), examples=12), epsilon=1e-6)
+    found = relevances(
+        model, model.batches(read_labelled(tmp_path / "check.tsv", None), examples=12), rule=EpsilonRule(1e-6)
+    )
     expected = estimates(found, "signed", "score")[Head("E", 2, 3)]
     chosen = table[(table["measure"] == "signed") & (table["half"] == "score")]
     (row,) = chosen[(chosen["layer"] == 2) & (chosen["head"] == 3)].to_dict("records")
@@ -77,7 +80,22 @@ def test_a_classifier(tmp_path):
     assert row["count"] == 6
 
 
-@pytest.mark.parametrize(("flag", "value"), [("--examples", "1"), ("--epsilon", "0"), ("--batch-examples", "0")])
+def test_the_rule_is_a_setting_and_in_the_signature(toy, model, tmp_path):
+    given = arguments(toy, tmp_path / "relevance.csv", "--rule", "alpha-beta", "--alpha", "2", "--epsilon", "1e-7")
+    relevance.main(given)
+    table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
+    named = "lrp:alpha-beta|epsilon:1e-07|alpha:2.0|beta:-1.0|logit:top-1|set:check|examples:7"
+    assert set(table["signature"]) == {named}
+    texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]
+    found = relevances(model, model.batches(*texts, sentences=3), rule=AlphaBetaRule(2, 1e-7))
+    expected = estimates(found, "relevance", "all")
+    rows = table[(table["measure"] == "relevance") & (table["half"] == "all")]
+    assert rows["value"].tolist() == pytest.approx([expected[head].value for head in all_heads(model.sites)], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"), [("--examples", "1"), ("--epsilon", "0"), ("--batch-examples", "0"), ("--alpha", "0")]
+)
 def test_impossible_settings_are_refused_before_any_work(toy, tmp_path, flag, value):
     with pytest.raises(HeadroomError, match=f"{flag} {value}"):
         relevance.main(arguments(toy, tmp_path / "relevance.csv", flag, value))

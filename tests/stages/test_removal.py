@@ -1,13 +1,16 @@
 """The stage `removal` on a tiny run: a sliced checkpoint with the translations of the masked model."""
 
 import pytest
+import torch
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import format_profile
+from headroom.core.heads import format_profile, parse_profile
+from headroom.core.interventions import PLAIN, Intervention
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.orders import least_important_first, read_scores
+from headroom.methods.repair import calibrated
 from headroom.settings.experiments import DecodingSettings
 from headroom.stages import removal
 from headroom.stages import scores as scores_stage
@@ -65,15 +68,50 @@ def test_a_difference_would_be_seen(toy, lively, lively_checkpoint):
     judged = TranslatedSet(name="check", pairs=pairs, settings=DecodingSettings(), resamples=2)
     other = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
     other.remove(frozenset(lively.sites[2].head_names()))
-    found = removal.compare(lively, frozenset(), other, judged)
+    found = removal.compare(lively, PLAIN, other, judged)
     assert found["identical_outputs"] == 0
     assert found["differing_outputs"] > 0
     assert found["largest_logit_difference"] > 1e-2
 
 
+REPAIRED = "E1:2 E2:1 E2:4 A2:1 A2:2 A2:3 A2:4 D1:3"
+
+
+@pytest.mark.parametrize("kind", ["mean-bias", "scale", "obs", "refit"])
+def test_a_repaired_model_is_saved(toy, lively, lively_checkpoint, tmp_path, kind):
+    removal.main(arguments(toy, lively_checkpoint, tmp_path, "--heads", REPAIRED, "--repair", kind))
+    table, values = checks(tmp_path)
+    assert values["identical_outputs"] == 1
+    assert values["largest_logit_difference"] < 1e-4
+    assert set(table["signature"].str.partition("|repair:")[2]) == {f"{kind}|calibration:choose"}
+    choose, check = (read_pairs(toy.corpus, name) for name in ("choose", "check"))
+    known = calibrated(lively, lively.batches(choose.source, choose.target, sentences=7))
+    batches = lively.batches(check.source, check.target, sentences=4)
+    removed = parse_profile(REPAIRED, lively.sites)
+    for name, one in (("full", PLAIN), ("unrepaired", Intervention(removed)), ("repaired", kind)):
+        one = Intervention(removed, repair=kind) if one == kind else one
+        with torch.no_grad(), lively.gates.applied(one, known):
+            nats, pieces = zip(*(lively.losses(batch) for batch in batches))
+        expected = float(torch.cat(nats).sum() / torch.cat(pieces).sum())
+        assert values[f"loss_{name}"] == pytest.approx(expected, rel=1e-4)
+    sliced = TranslationModel.load(tmp_path / "sliced.pt", toy.data, "cpu")
+    plain = TranslationModel.load(lively_checkpoint, toy.data, "cpu")
+    bias = next(live.attention.bias for live in sliced.live_sites if str(live.site) == "A2")
+    before = next(live.output.bias for live in plain.live_sites if str(live.site) == "A2")
+    assert torch.equal(bias, before) == (kind == "obs")  # a site without heads computes its mean or, by obs, nothing
+
+
+def test_without_a_repair_the_checks_are_those_of_the_heads_alone(toy, lively_checkpoint, tmp_path):
+    removal.main(arguments(toy, lively_checkpoint, tmp_path, "--heads", REPAIRED))
+    table, values = checks(tmp_path)
+    assert not [name for name in values.index if name.startswith("loss")]
+    assert not table["signature"].str.contains("repair").any()
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        (["--heads", "E1:1", "--settings", '{"removal": {"repair": "weld"}}'], "--repair weld: input should be 'none'"),
         (["--heads", "E1:5"], "head E1:5: does not exist; site E1 has 4 heads"),
         (["--heads", "E3:1"], "head E3:1: does not exist; the model's sites are"),
         (["--heads", "E1:0"], "head 'E1:0': malformed"),
@@ -88,3 +126,14 @@ def test_mistakes_are_named_and_nothing_is_written(toy, lively_checkpoint, tmp_p
     with pytest.raises(HeadroomError, match=message):
         removal.main(arguments(toy, lively_checkpoint, tmp_path, *more))
     assert not list(tmp_path.iterdir())
+
+
+def test_a_repair_needs_the_set_that_chooses_heads(toy, lively_checkpoint, tmp_path):
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for side in ("source", "target"):
+        (corpus / f"check.{side}").write_bytes((toy.corpus / f"check.{side}").read_bytes())
+    given = arguments(toy, lively_checkpoint, tmp_path / "out", "--heads", "E1:1", "--corpus", str(corpus))
+    with pytest.raises(HeadroomError, match=r"choose\.source"):
+        removal.main([*given, "--repair", "obs"])
+    assert not (tmp_path / "out").exists()

@@ -16,6 +16,7 @@ SWEEPS = {
     "ablate": (ablation, ["--sets", "check", "far"]),
     "keep": (keep_one, ["--sets", "check", "far"]),
     "prune": (pruning, ["--judge-on", "far", "--score-on", "check", "--step", "0.5", "--random-draws", "2"]),
+    "ablate with means": (ablation, ["--sets", "far", "--replacement", "mean"]),
 }
 
 

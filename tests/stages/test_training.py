@@ -251,9 +251,10 @@ class TestMistakes:
         assert f"--until {until}: not an epoch; give a number from 1" in error
 
     @pytest.mark.parametrize("task", TASKS)
-    def test_float16_on_the_cpu(self, task, made, tmp_path, capsys):
-        assert self.refused(task, made, tmp_path, capsys, "--precision", "float16") == (
-            "error: precision: float16 needs CUDA, and this run is on the CPU; use bfloat16 or float32\n"
+    @pytest.mark.parametrize("precision", ["float16", "tf32"])
+    def test_precisions_of_gpus_on_the_cpu(self, task, precision, made, tmp_path, capsys):
+        assert self.refused(task, made, tmp_path, capsys, "--precision", precision) == (
+            f"error: precision: {precision} needs CUDA, and this run is on the CPU; use bfloat16 or float32\n"
         )
 
     def test_no_place_for_checkpoints(self, made, tmp_path):

@@ -17,12 +17,20 @@ TRANSLATED = [run for run in RUNS if run.startswith("translation.")]
 assert STUDY.translation is not None
 SCOPES = {run: STUDY.translation.pruning.scopes if run in TRANSLATED else ("all",) for run in DETAILED}
 WAYS = {run: STUDY.tasks[STUDY.runs()[run].task].gates.ways for run in DETAILED}
+REPLACED = [
+    (run, kind)
+    for run in DETAILED
+    for kind in STUDY.tasks[STUDY.runs()[run].task].intervention.replacement
+    if kind != "zero"
+]
 FROM_SCRATCH = STUDY.translation.gates.from_scratch
 STARTS = ("scratch", "random1")
 FIGURES = (
     *("ablation", "keep_one", "scores", "rank_correlation", "agreement", "pruning", "settling", "roles", "gates"),
-    *("removal", "timing", "repulsion", "training"),
+    *("bakeoff", "removal", "timing", "repulsion", "training"),
 )
+FAMILIES = ("activation", "loss_ablation")
+COMPARED = ("output-norm", "loss-ablation", "random", "top-first", "bottom-first", "reverse")
 # The files of every table, below results/tiny.
 FILES = {
     **{name: [f"{name}/{run}.csv" for run in RUNS] for name in tables.ALL.by_name},
@@ -46,6 +54,21 @@ FILES = {
         ),
     ],
     "pruning": [f"pruning/{run}.{scope}.csv" for run in DETAILED for scope in (*SCOPES[run], "sites")],
+    **{
+        name: [f"{name}/entailment.baseline.seed{seed}.{family}.csv" for seed in (1, 2) for family in FAMILIES]
+        for name in ("bakeoff_scores", "bakeoff_costs")
+    },
+    "bakeoff_curves": [
+        f"bakeoff_curves/entailment.baseline.seed{seed}.{order}.csv" for seed in (1, 2) for order in COMPARED
+    ],
+    "bakeoff": ["bakeoff/entailment.csv"],
+    **{
+        name: [f"{name}/{run}.{kind}.csv" for run, kind in REPLACED]
+        for name in ("ablation_replaced", "keep_one_replaced")
+    },
+    "pruning_replaced": [
+        f"pruning_replaced/{run}.{scope}.{kind}.csv" for run, kind in REPLACED for scope in SCOPES[run]
+    ],
     "update_cost": ["update_cost.csv"],
     "arms": ["arms.csv"],
     "overlap": ["overlap.csv"],
@@ -58,8 +81,13 @@ RIGHT_OR_WRONG = {"p_mcnemar", "p_unpaired"}
 MAY_BE_EMPTY = {
     "ablation": RIGHT_OR_WRONG,
     "keep_one": {*RIGHT_OR_WRONG, "chosen_on"},
+    "bakeoff_curves": {*RIGHT_OR_WRONG, "normalised", "removed"},
+    "bakeoff": {"run", "set", "metric", "value", "low", "high", "p"},
+    "ablation_replaced": RIGHT_OR_WRONG,
+    "keep_one_replaced": {*RIGHT_OR_WRONG, "chosen_on"},
     "agreement": {"k", "value", "low", "high"},
     "pruning": {*RIGHT_OR_WRONG, "normalised", "removed"},
+    "pruning_replaced": {*RIGHT_OR_WRONG, "normalised", "removed"},
     "pruning_epochs": {*RIGHT_OR_WRONG, "removed"},
     "settling": {"k"},
     "attention_stats": {"target", "trees", "baseline", "low", "high"},
@@ -109,7 +137,7 @@ class TestOneRun:
                 if (
                     content
                     and "run" in tables.ALL.by_name[table].names
-                    and table not in ("overlap", "claims", "numbers")
+                    and table not in ("overlap", "claims", "numbers", "bakeoff")
                 ):
                     assert {row["run"] for row in content} == {next(run for run in RUNS if run in name)}
 

@@ -236,7 +236,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write all files, or with `--check` raise HeadroomError if one is out of date."""
     options = build_parser().parse_args(arguments)
     from headroom.claims.page import claims_text
-    from headroom.report.captions import captions
+    from headroom.report.page import captions
 
     made = (
         (options.schema, schema_text()),

@@ -78,6 +78,20 @@ class JobSettings:
         unused = ["scopes", "criteria", "normalisations", "random_draws"]
         return self.sections(run, "pruning", "answers", "sampling", leave_out={"pruning": unused})
 
+    def bakeoff_scores(self, run: str) -> str:
+        """Return the settings of the scores of a run for the comparison of criteria."""
+        settings = self.plan.task(run).bakeoff
+        unused = [name for name in type(settings).model_fields if name not in ("examples", "batch_examples")]
+        return as_json({"bakeoff": unused}, bakeoff=settings)
+
+    def bakeoff_curves(self, run: str, order: str) -> str:
+        """Return the settings of the curves of a run by one order, for the comparison of criteria."""
+        unused = ["criteria", *([] if order == "random" else ["random_draws"])]
+        found = json.loads(self.sections(run, "bakeoff", "answers", "sampling", leave_out={"bakeoff": unused}))
+        again = [name for name in found["bakeoff"]["rescored"] if name == order]
+        found["bakeoff"] |= {"criteria": again, "rescored": again}
+        return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+
     def gates(self, run: str, way: str) -> str:
         """Return the settings of a method of learned gates, of `controls` or of `from_scratch`, and of evaluation."""
         method = way.partition(".")[0]

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 
-from headroom.methods.criteria import check
+from headroom.methods.criteria import check, check_compared
 from headroom.plan import Plan
 from headroom.settings.checks import TRANSLATION
 from headroom.settings.study import Study
@@ -45,6 +45,8 @@ def wrong_criteria(plan: Plan) -> list[str]:
     found: list[str] = []
     for name, task in plan.study.tasks.items():
         found += check(_place(name), task.pruning.criteria, task.pruning.main)
+        compared = task.bakeoff.criteria, task.bakeoff.rescored
+        found += check_compared(_place(name), *compared, plan.lacking_to_compare(name))
     if found:
         return found
     lacking = {

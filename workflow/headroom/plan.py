@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from headroom.core.tables import ALL
-from headroom.methods.criteria import criterion
+from headroom.methods.criteria import REFERENCE, criterion, family_of
+from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.settings.base import SPLITS, fresh_seed
 from headroom.settings.checks import TRANSLATION
 from headroom.settings.experiments import ScopedGateSettings
@@ -195,6 +196,14 @@ class Plan:
         far = self.task(run).ablation.far_sets
         return ["choose", "test", *(self.task(run).corpus.far_names if far is None else far)]
 
+    def replacements(self, run: str) -> list[str]:
+        """Return the replacements of removed heads, other than zero, that the sweeps of a run are repeated with."""
+        return [name for name in self.task(run).intervention.replacement if name != "zero"]
+
+    def removal_sets(self, run: str) -> list[str]:
+        """Return the sets that real removal reads: the one it is checked on, and that of the repair, if any."""
+        return ["test", *(["choose"] if self.task(run).removal.repair != "none" else [])]
+
     def evaluated_sets(self, run: str) -> list[str]:
         """Return the sets of the final scores."""
         return ["check", "test", *self.task(run).corpus.far_names]
@@ -325,6 +334,58 @@ class Plan:
         }
         return {name: paths for name, paths in found.items() if name == "ablation" or name in named}
 
+    # the comparison of criteria
+
+    def compared(self, task: str) -> list[str]:
+        """Return the runs on which criteria are compared: every seed of the first arm; empty without criteria."""
+        settings = self.study.tasks[task]
+        first = next(iter(settings.arms))
+        own = [name for name, run in self.runs.items() if run.task == task and run.arm == first]
+        return own if settings.bakeoff.criteria else []
+
+    def lacking_to_compare(self, task: str) -> dict[str, str]:
+        """Return, by experiment without a table of every compared run, what to do about its criteria."""
+        runs, found = self.compared(task), dict[str, str]()
+        if not set(runs) <= set(self.detailed):
+            found["ablation"] = "needs every seed in detail; raise detailed_seeds, or use loss-ablation"
+        if not set(runs) <= set(self.gated) or not all(map(self.survival_tables, runs)):
+            found["gates"] = "needs learned gates of every seed; raise detailed_seeds and set gates.ways"
+        if not set(runs) <= set(self.transformers):
+            found |= dict.fromkeys(("attention_stats", "relevance"), "needs a Transformer; leave it out")
+        return found
+
+    def bakeoff_families(self, task: str) -> list[str]:
+        """Return the families of criteria that are computed for the comparison; always that of the reference."""
+        named = [*self.study.tasks[task].bakeoff.criteria, REFERENCE]
+        return list(dict.fromkeys(family for name in named if (family := family_of(name))))
+
+    def bakeoff_tables(self, name: str, task: str) -> list[str]:
+        """Return the tables of scores or of costs of the comparison."""
+        families = self.bakeoff_families(task)
+        return self.tables(name, (f"{run}.{family}" for run in self.compared(task) for family in families))
+
+    def bakeoff_scores(self, run: str, order: str) -> list[str]:
+        """Return the tables with the scores of an order; empty for controls without scores."""
+        if order in CONTROLS and order != REVERSE:
+            return []
+        family = family_of(REFERENCE if order == REVERSE else order)
+        if family:
+            return self.tables("bakeoff_scores", [f"{run}.{family}"])
+        return (
+            self.survival_tables(run)
+            if criterion(order).table == "gates"
+            else self.tables(criterion(order).table, [run])
+        )
+
+    def bakeoff_curves(self, task: str) -> list[str]:
+        """Return the tables of curves of the comparison."""
+        orders = self.bakeoff_orders(task)
+        return self.tables("bakeoff_curves", (f"{run}.{order}" for run in self.compared(task) for order in orders))
+
+    def bakeoff_orders(self, task: str) -> list[str]:
+        """Return the orders of the comparison: criteria, the reference, and the controls."""
+        return [*dict.fromkeys([*self.study.tasks[task].bakeoff.criteria, REFERENCE]), *CONTROLS]
+
     # the report
 
     def report_tables(self) -> list[str]:
@@ -333,6 +394,12 @@ class Plan:
         runs |= {"transformers": self.transformers}
         found = [path for name, table in ALL.by_name.items() for path in self.tables(name, runs[table.runs])]
         found += self.tables("pruning", (f"{run}.{scope}" for run in self.detailed for scope in self.scopes(run)))
+        for run in self.detailed:
+            kinds = self.replacements(run)
+            for table in ("ablation_replaced", "keep_one_replaced"):
+                found += self.tables(table, [f"{run}.{kind}" for kind in kinds])
+            scopes = [scope for scope in self.scopes(run) if scope != "sites"]
+            found += self.tables("pruning_replaced", [f"{run}.{scope}.{kind}" for scope in scopes for kind in kinds])
         for run in self.gated:
             ways = [f"{run}.{way}" for way in self.task(run).gates.ways]
             controls = [f"{run}.controls.{scope}" for scope in self.control_scopes(run)]
@@ -340,6 +407,9 @@ class Plan:
             found += self.tables("gates", ways) + self.tables("pruned_models", [*ways, *controls, *scratch])
             found += self.stats_tables_of_pruned(run)
             found += self.tables("roles", [f"{run}.pruned"] if self.stats_of_pruned(run) else [])
+        for task in filter(self.compared, self.study.tasks):
+            found += self.bakeoff_curves(task) + self.bakeoff_tables("bakeoff_scores", task)
+            found += self.bakeoff_tables("bakeoff_costs", task) + self.tables("bakeoff", [task])
         return found + [f"{self.results}/{name}.csv" for name in self.study_tables]
 
     def resamples(self) -> list[str]:
@@ -363,11 +433,12 @@ class Plan:
 
     def benchmarks(self) -> list[str]:
         """Return the benchmark files of all jobs that write the study's tables and models."""
-        tables = [path for path in self.report_tables() if "/timing_samples/" not in path and "/gates/" not in path]
+        unmeasured = ("/timing_samples/", "/distances/", "/gates/", "/bakeoff_costs/")  # further outputs of a job
+        tables = [path for path in self.report_tables() if not any(name in path for name in unmeasured)]
         names = [path.removeprefix(f"{self.results}/").removesuffix(".csv") for path in tables]
         scratch = [f"{run}.{name}" for run in self.gated for name in self.from_scratch(run)]
-        apart = {f"pruned_models/{one}" for one in scratch}
-        names = [name.replace("pruned_models/", "gates/") for name in names if name not in apart]
+        unlike = {f"pruned_models/{one}" for one in scratch}
+        names = [name.replace("pruned_models/", "gates/") for name in names if name not in unlike]
         names += [path.removeprefix(f"{self.results}/").removesuffix(".json") for path in self.attention_maps()]
         names += [f"{name}/{one}" for one in scratch for name in ("training_from_scratch", "from_scratch")]
         return [f"{self.results}/benchmarks/{name}.tsv" for name in [*names, "claims"]]

@@ -29,6 +29,22 @@ rule ablation:
         "{params.written} > {log} 2>&1"
 
 
+# The same with another replacement of the removed head than zero.
+use rule ablation as ablation_replaced with:
+    input:
+        unpack(model_files("ablation", plan.ablated_sets)),
+        shards=plan.shards("ablation_replaced/{run}.{replacement}"),
+    output:
+        f"{RESULTS}/ablation_replaced/{{run}}.{{replacement}}.csv",
+    log:
+        f"{LOGS}/ablation_replaced/{{run}}.{{replacement}}.log",
+    benchmark:
+        f"{BENCHMARKS}/ablation_replaced/{{run}}.{{replacement}}.tsv"
+    params:
+        columns=columns("ablation_replaced"),
+        written=merged_replaced,
+
+
 if study.shards > 1:
 
     use rule ablation as ablation_shard with:
@@ -42,3 +58,15 @@ if study.shards > 1:
             f"{BENCHMARKS}/ablation/{{run}}.shard{{shard}}.tsv"
         params:
             written=shard_flags,
+
+    use rule ablation_replaced as ablation_replaced_shard with:
+        input:
+            unpack(model_files("ablation", plan.ablated_sets)),
+        output:
+            plan.shard("ablation_replaced/{run}.{replacement}"),
+        log:
+            f"{LOGS}/ablation_replaced/{{run}}.{{replacement}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/ablation_replaced/{{run}}.{{replacement}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags_replaced,

@@ -4,7 +4,8 @@ rule attention_stats:
         unpack(model_files("attention_stats", "check", "train")),
         treebank=of_run(plan.treebank),
     output:
-        f"{RESULTS}/attention_stats/{{run}}.csv",
+        table=f"{RESULTS}/attention_stats/{{run}}.csv",
+        distances=f"{RESULTS}/distances/{{run}}.csv",
     log:
         f"{LOGS}/attention_stats/{{run}}.log",
     benchmark:
@@ -22,10 +23,10 @@ rule attention_stats:
         model=model,
         treebank=flag("--treebank", "treebank"),
         settings=of_run(job_settings.sections, "attention_stats", "sampling"),
-        columns=columns("attention_stats"),
+        columns=columns("attention_stats", "distances"),
     shell:
         "python -m headroom attention_stats {params.model} {params.treebank} --set check --models trained untrained "
-        "--settings {params.settings:q} --output {output} > {log} 2>&1"
+        "--settings {params.settings:q} --output {output.table} --distances {output.distances} > {log} 2>&1"
 
 
 # Attention statistics of the heads kept by learned gates, and of those of their controls.

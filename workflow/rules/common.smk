@@ -49,6 +49,7 @@ try:
     from headroom.core.errors import HeadroomError
     from headroom.data.providers import module_of
     from headroom.job_settings import JobSettings, as_json, columns
+    from headroom.methods.criteria import family_names
     from headroom.missing import missing_files, missing_mirror, wrong_criteria
     from headroom.plan import CATALOGUES, CLASSIFIER, Plan, local_files, own_files
     from headroom.settings.base import SPLITS
@@ -96,6 +97,7 @@ wildcard_constraints:
     shard="[0-9]+",
     end="[0-9]+",
     scope="all|E|A|D",
+    replacement="mean|resample",
 
 
 def of_run(function, *arguments):
@@ -263,6 +265,16 @@ def merged(wildcards, input, output):
 def shard_flags(wildcards, output):
     """Return the flags of a job that evaluates a shard."""
     return f"--output {output[0]} --shard {wildcards.shard}/{study.shards}"
+
+
+def merged_replaced(wildcards, input, output):
+    """Return the flags of the job that writes the table of a sweep with another replacement than zero."""
+    return f"{merged(wildcards, input, output)} --replacement {wildcards.replacement}"
+
+
+def shard_flags_replaced(wildcards, output):
+    """Return the flags of a job that evaluates a shard of such a sweep."""
+    return f"{shard_flags(wildcards, output)} --replacement {wildcards.replacement}"
 
 
 def memory(megabytes):

@@ -26,6 +26,22 @@ rule keep_one:
         "{params.written} > {log} 2>&1"
 
 
+# The same with another replacement of the other heads than zero.
+use rule keep_one as keep_one_replaced with:
+    input:
+        unpack(model_files("keep_one", "choose", "test")),
+        shards=plan.shards("keep_one_replaced/{run}.{replacement}"),
+    output:
+        f"{RESULTS}/keep_one_replaced/{{run}}.{{replacement}}.csv",
+    log:
+        f"{LOGS}/keep_one_replaced/{{run}}.{{replacement}}.log",
+    benchmark:
+        f"{BENCHMARKS}/keep_one_replaced/{{run}}.{{replacement}}.tsv"
+    params:
+        columns=columns("keep_one_replaced"),
+        written=merged_replaced,
+
+
 if study.shards > 1:
 
     use rule keep_one as keep_one_shard with:
@@ -39,3 +55,15 @@ if study.shards > 1:
             f"{BENCHMARKS}/keep_one/{{run}}.shard{{shard}}.tsv"
         params:
             written=shard_flags,
+
+    use rule keep_one_replaced as keep_one_replaced_shard with:
+        input:
+            unpack(model_files("keep_one", "choose", "test")),
+        output:
+            plan.shard("keep_one_replaced/{run}.{replacement}"),
+        log:
+            f"{LOGS}/keep_one_replaced/{{run}}.{{replacement}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/keep_one_replaced/{{run}}.{{replacement}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags_replaced,

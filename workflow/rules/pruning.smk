@@ -48,6 +48,42 @@ if study.shards > 1:
             written=shard_flags,
 
 
+# The same orders with another replacement of the removed heads than zero.
+use rule pruning as pruning_replaced with:
+    input:
+        unpack(model_files("pruning", "choose", "test")),
+        unpack(of_run(plan.order_tables)),
+        scores=f"{RESULTS}/scores/{{run}}.csv",
+        shards=plan.shards("pruning_replaced/{run}.{scope}.{replacement}"),
+    output:
+        table=f"{RESULTS}/pruning_replaced/{{run}}.{{scope}}.{{replacement}}.csv",
+        resamples=f"{RESULTS}/pruning_replaced/{{run}}.{{scope}}.{{replacement}}.npz",
+    log:
+        f"{LOGS}/pruning_replaced/{{run}}.{{scope}}.{{replacement}}.log",
+    benchmark:
+        f"{BENCHMARKS}/pruning_replaced/{{run}}.{{scope}}.{{replacement}}.tsv"
+    params:
+        columns=columns("pruning_replaced"),
+        written=merged_replaced,
+
+
+if study.shards > 1:
+
+    use rule pruning_replaced as pruning_replaced_shard with:
+        input:
+            unpack(model_files("pruning", "choose", "test")),
+            unpack(of_run(plan.order_tables)),
+            scores=f"{RESULTS}/scores/{{run}}.csv",
+        output:
+            plan.shard("pruning_replaced/{run}.{scope}.{replacement}"),
+        log:
+            f"{LOGS}/pruning_replaced/{{run}}.{{scope}}.{{replacement}}.shard{{shard}}.log",
+        benchmark:
+            f"{BENCHMARKS}/pruning_replaced/{{run}}.{{scope}}.{{replacement}}.shard{{shard}}.tsv"
+        params:
+            written=shard_flags_replaced,
+
+
 # The main order within every single site, at the last epoch of detailed runs.
 rule pruning_sites:
     input:

@@ -3,7 +3,7 @@ if plan.translated:
 
     rule removal:
         input:
-            unpack(model_files("removal", "test")),
+            unpack(model_files("removal", plan.removal_sets)),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:
             sliced=f"{RESULTS}/sliced/{{run}}.pt",
@@ -36,7 +36,7 @@ if plan.labelled:
 
     rule removal_labelled:
         input:
-            unpack(model_files("removal", "test")),
+            unpack(model_files("removal", plan.removal_sets)),
             scores=f"{RESULTS}/scores/{{run}}.csv",
         output:
             sliced=[f"{RESULTS}/sliced/{{run}}/{name}" for name in (*CLASSIFIER, "headroom.json")],

@@ -10,6 +10,7 @@ FIGURES = {
     "rank_correlation": "Which heads matter",
     "agreement": "Which heads matter",
     "pruning": "What can be removed",
+    "bakeoff": "What can be removed",
     "settling": "What can be removed",
     "roles": "What heads do",
     "gates": "What learned gates keep",

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
+from headroom.core.interventions import Repair, Replacement
 from headroom.settings.base import Settings
 
 
@@ -26,6 +27,26 @@ class KeepOneSettings(Settings):
     )
 
 
+class InterventionSettings(Settings):
+    """Removal of heads in sweeps: single heads, one head kept per site, pruning curves."""
+
+    replacement: tuple[Replacement, ...] = Field(
+        ("zero",),
+        description="replacements of the z of removed heads: zero, always; for each further one, mean (of the head on "
+        "the set `choose`) or resample (another example of the batch), ablation, keep_one and pruning are repeated and "
+        "written to tables of their own",
+    )
+
+    @field_validator("replacement")
+    @classmethod
+    def _zero_and_others_once(cls, replacement: tuple[Replacement, ...]) -> tuple[Replacement, ...]:
+        if "zero" not in replacement:
+            raise ValueError("zero is missing, which claims are about; add it")
+        if repeated := [name for name in replacement if replacement.count(name) > 1]:
+            raise ValueError(f"the replacement {repeated[0]} is given twice; give it once")
+        return replacement
+
+
 class ScoreSettings(Settings):
     """Gradient importance of heads (Michel et al. 2019, Eq. 2), in all granularities from one pass."""
 
@@ -44,8 +65,22 @@ class RelevanceSettings(Settings):
         100, ge=2, description="examples of the `check` set, from its start, whose outputs are explained"
     )
     batch_examples: PositiveInt = Field(32, description="examples in a batch; does not change the result")
+    rule: Literal["epsilon", "alpha-beta"] = Field(
+        "epsilon",
+        description="how relevance is divided among the contributions to a sum: in proportion to them (epsilon), or "
+        "separately among positive and negative ones (alpha-beta; Bach et al. 2015, Eq. 60)",
+    )
     epsilon: PositiveFloat = Field(
-        1e-6, description="stabiliser of the epsilon rule: smaller activations get no relevance"
+        1e-6,
+        description="outputs of much smaller magnitude pass no relevance (epsilon); smaller sums of contributions of "
+        "one sign count as none (alpha-beta)",
+    )
+    alpha: float = Field(
+        0.5,
+        gt=0,
+        description="share of positive contributions, that of negative ones is 1 - alpha (alpha-beta only): 0.5 in "
+        "Voita et al.'s code; also usual are 1 (none to negative ones) and 2. Up to 1 no relevance is negative if the "
+        "explained logit is positive",
     )
 
 
@@ -93,10 +128,47 @@ class ScopedPruningSettings(PruningSettings):
     )
 
 
+class BakeoffSettings(Settings):
+    """Comparison of criteria at equal numbers of heads and known cost."""
+
+    criteria: tuple[CriterionName, ...] = Field(
+        (),
+        description="criteria whose orders are compared over every seed of the first arm; empty for no comparison. "
+        "Always included: random orders, `top-first` and `bottom-first`, and single-head `ablation` of detailed runs",
+    )
+    rescored: tuple[CriterionName, ...] = Field(
+        (), description="those of them whose remaining heads are also re-scored after every step"
+    )
+    repairs: tuple[Repair, ...] = Field(
+        (), description="repairs without training, each applied to every pruned model of every order"
+    )
+    examples: PositiveInt | None = Field(
+        200, description="examples of the `choose` set, from its start, that heads are scored on; unset for all"
+    )
+    batch_examples: PositiveInt = Field(32, description="examples in a batch")
+    step: float = Field(0.1, gt=0, le=1, description="share of all heads removed at each step")
+    test_examples: PositiveInt | None = Field(
+        None, description="examples of the test set, from its start, that curves are measured on; unset for all"
+    )
+    random_draws: PositiveInt = Field(5, description="random orders, the control")
+
+    @model_validator(mode="after")
+    def _rescored_are_compared(self) -> Self:
+        if unknown := [name for name in self.rescored if name not in self.criteria]:
+            raise ValueError(f"rescored: '{unknown[0]}' is not in criteria; add it there")
+        return self
+
+
 class RemovalSettings(Settings):
     """Real removal: the checkpoint without its least important heads."""
 
     share: float = Field(0.5, ge=0, le=1, description="share of all heads sliced out, least important first")
+    repair: Repair = Field(
+        "none",
+        description="change of output projections that compensates for removed heads without training, from outputs of "
+        "heads on the set `choose`: mean-bias (means of removed heads in the bias), scale (a scale per remaining head, "
+        "by least squares), obs (optimal brain surgeon), refit (least squares), or none",
+    )
 
 
 Way = Literal["hard-concrete.all", "exact.all", "exact-straight-through.all"]

@@ -120,8 +120,9 @@ class TrainingSettings(Settings):
     label_smoothing: float = Field(0.05, ge=0, lt=1, description="label smoothing")
     weight_decay: float = Field(0.0, ge=0, description="weight decay of Adam, decoupled from the gradient")
     clip_norm: float = Field(0.0, ge=0, description="largest gradient norm; 0 does not clip")
-    precision: Literal["float32", "bfloat16", "float16"] = Field(
-        "float32", description="number format of the forward and backward pass (float16 needs CUDA)"
+    precision: Literal["float32", "tf32", "bfloat16", "float16"] = Field(
+        "float32",
+        description="number format of the forward and backward pass in training (tf32 and float16 need CUDA)",
     )
 
 
@@ -135,8 +136,9 @@ class FineTuningSettings(Settings):
     warmup_share: float = Field(0.1, ge=0, lt=1, description="share of all updates with a rising learning rate")
     weight_decay: float = Field(0.01, ge=0, description="decoupled weight decay of AdamW")
     clip_norm: float = Field(1.0, ge=0, description="largest gradient norm; 0 does not clip")
-    precision: Literal["float32", "bfloat16", "float16"] = Field(
-        "float32", description="number format of the forward and backward pass (float16 needs CUDA)"
+    precision: Literal["float32", "tf32", "bfloat16", "float16"] = Field(
+        "float32",
+        description="number format of the forward and backward pass in training (tf32 and float16 need CUDA)",
     )
 
 

@@ -8,10 +8,12 @@ from headroom.settings.experiments import (
     AblationSettings,
     AttentionMapsSettings,
     AttentionStatsSettings,
+    BakeoffSettings,
     ChosenGateSettings,
     DecodingSettings,
     DiversitySettings,
     EvaluationSettings,
+    InterventionSettings,
     KeepOneSettings,
     LabellingSettings,
     PruningSettings,
@@ -58,8 +60,12 @@ class ExperimentsSettings(Settings):
     )
     ablation: AblationSettings = Field(default_factory=AblationSettings, description="removal of each head on its own")
     keep_one: KeepOneSettings = Field(default_factory=KeepOneSettings, description="one head kept per site")
+    intervention: InterventionSettings = Field(
+        default_factory=InterventionSettings, description="replacements of removed heads in sweeps"
+    )
     scores: ScoreSettings = Field(default_factory=ScoreSettings, description="gradient importance")
     relevance: RelevanceSettings = Field(default_factory=RelevanceSettings, description="relevance of heads")
+    bakeoff: BakeoffSettings = Field(default_factory=BakeoffSettings, description="comparison of criteria")
     removal: RemovalSettings = Field(default_factory=RemovalSettings, description="real removal")
     timing: TimingSettings = Field(default_factory=TimingSettings, description="speed")
     diversity: DiversitySettings = Field(default_factory=DiversitySettings, description="diversity of heads")

@@ -6,13 +6,15 @@ import argparse
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
 from headroom.core.command import leading_columns
+from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import HALVES, Head, Site, all_heads
-from headroom.core.interventions import Intervention, add_shards
+from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.experiments import AblationSettings
@@ -31,6 +33,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--sets", nargs="+", default=["choose", "test"], help="evaluation sets")
     parser.add_argument("--output", required=True, help="table of effects")
     parser.add_argument("--halves", help="table of effects on halves of the first set; unset for none")
+    add_replacement(parser)
     add_shards(parser)
     add_settings(parser, ablation=AblationSettings)
     engine.add_judging(parser)
@@ -41,33 +44,40 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Ablate every head on every set and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.methods.judging import judges_of
+    from headroom.methods.repair import replacements_for
 
+    if given.halves and given.replacement != "zero":
+        raise HeadroomError("--halves: these effects are of the replacement zero; leave it out")
     examples = settings_from(given, "ablation", AblationSettings).examples
     sets = [engine.judged_set(name, examples) for name in given.sets]
-    judges = judges_of(engine.load(given.checkpoint), sets, given, tried, "ablation")
+    model, kind = engine.load(given.checkpoint), given.replacement
+    replacements = replacements_for(kind, engine, model)
+    judges = judges_of(model, sets, given, partial(tried, replacement=kind), "ablation", replacements)
     if given.shard:
         return
-    leading = leading_columns(given)
+    table = tables.ABLATION if kind == "zero" else tables.ABLATION_REPLACED
+    leading = leading_columns(given) | ({} if kind == "zero" else {"replacement": kind})
     heads = all_heads(judges[0].model.sites)
     rows: list[dict[str, Any]] = []
     for judge in judges:
-        rows += [leading | row for row in effects(judge, heads)]
+        rows += [leading | row for row in effects(judge, heads, kind)]
         logger.info("ablated %d heads on %s", len(heads), judge.set.name)
-    tables.ABLATION.write(given.output, rows)
+    table.write(given.output, rows)
     if given.halves:
         tables.ABLATION_HALVES.write(given.halves, [leading | row for row in effects_on_halves(judges[0], heads)])
 
 
-def tried(sites: Sequence[Site]) -> list[Intervention]:
+def tried(sites: Sequence[Site], replacement: Replacement = "zero") -> list[Intervention]:
     """Return the removal of each head on its own."""
-    return [Intervention.without(head) for head in all_heads(sites)]
+    return [Intervention.without(head, replacement=replacement) for head in all_heads(sites)]
 
 
-def effects(judge: Judge, heads: Sequence[Head]) -> list[dict[str, Any]]:
+def effects(judge: Judge, heads: Sequence[Head], replacement: Replacement = "zero") -> list[dict[str, Any]]:
     """Return the effect of removing each head on its own; corrections are over the heads, per metric."""
     from headroom.methods.judging import comparisons
 
-    return comparisons(judge, [(asdict(head), Intervention.without(head)) for head in heads])
+    cases = [(asdict(head), Intervention.without(head, replacement=replacement)) for head in heads]
+    return comparisons(judge, cases)
 
 
 def effects_on_halves(judge: Judge, heads: Sequence[Head]) -> Iterator[dict[str, Any]]:

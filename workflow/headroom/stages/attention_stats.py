@@ -41,6 +41,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--name", default="trained", help="name of the trained model in the table")
     parser.add_argument("--set", default="check", help="evaluation set for the measurements")
     parser.add_argument("--output", required=True, help="output table")
+    parser.add_argument("--distances", help="output table of the distances of related words; unset for none")
     add_settings(parser, attention_stats=AttentionStatsSettings)
     add_settings(parser, sampling=SamplingSettings)
     return parser
@@ -61,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows += pointing.rows(model)
         logger.info("measured the %s model of %s", model, given.checkpoint)
     tables.ATTENTION_STATS.write(given.output, rows)
+    if given.distances:
+        tables.DISTANCES.write(given.distances, pointing.distances())
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,18 @@ class Pointing:
             place = columns.pop("head")
             found.append(leading | place | columns | {"signature": self._signature(one) + weights})
         return found
+
+    def distances(self) -> list[dict[str, Any]]:
+        """Return the rows of the distances of related words; none without a treebank."""
+        from headroom.methods.syntax import relation_distances
+
+        if not self.treebank:
+            return []
+        model = self.engine.load(self.given.checkpoint, maps=True)
+        batches = self.engine.sentence_batches(model, [one.text for one in self.treebank], self.settings.batch_examples)
+        found = relation_distances(batches, self.treebank, relations=self.settings.relations, resamples=self.resamples)
+        about = signature(sentences=len(self.treebank), resamples=self.resamples)
+        return [leading_columns(self.given) | asdict(one) | {"signature": about} for one in found]
 
     def _measured(self, fresh: int | None) -> list[Measured]:
         """Return the measurements of a model; `fresh` is a seed of untrained weights."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -13,25 +12,25 @@ from headroom.core import tables
 from headroom.core.command import epoch_of
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
-from headroom.core.heads import Head, all_heads, format_profile
-from headroom.core.interventions import Intervention, add_shards
+from headroom.core.heads import Head, all_heads
+from headroom.core.interventions import Intervention, add_replacement, add_shards
 from headroom.core.progress import followed
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.criteria import SCORES, Scores, criteria, criterion, criterion_scores, scored
 from headroom.methods.orders import (
+    Order,
     least_important_first,
+    profiles,
     random_order,
     read_scores,
-    removed_first,
     rescored_order,
     step_sizes,
 )
 from headroom.settings.experiments import PruningSettings, ScoreSettings
 
 if TYPE_CHECKING:
-    from headroom.core.resamples import Resamples
     from headroom.engines.head_model import HeadModel
-    from headroom.methods.judging import Judge, Judged
+    from headroom.methods.judging import Judged
 
 logger = logging.getLogger("headroom.stages.pruning")
 
@@ -39,17 +38,6 @@ USES = ("model", "judging")
 
 Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
 """From a criterion to a function from a profile to the raw scores under it."""
-
-
-@dataclass(frozen=True)
-class Order:
-    """A removal order and the columns that name it."""
-
-    order: str
-    heads: list[Head]
-    normalised: str = ""
-    ranking: str = "fixed"
-    draw: int = 0
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -78,6 +66,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument(
         "--output", required=True, help="table of curves; resampled scores are written next to it as .npz"
     )
+    add_replacement(parser)
     add_shards(parser)
     add_settings(parser, pruning=PruningSettings)
     add_settings(parser, scores=ScoreSettings)
@@ -89,7 +78,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure the curves of each checkpoint and write the table."""
     engine, given = given_engine(build_parser, arguments)
     from headroom.core.resamples import Resamples, resamples_beside
-    from headroom.methods.judging import Judge, follow, judged_share, read_shards, write_shard
+    from headroom.methods.judging import Judge, curve, follow, judged_share, read_shards, write_shard
+    from headroom.methods.repair import replacements_for
 
     pruning, scoring = settings_from(given, "pruning", PruningSettings), settings_from(given, "scores", ScoreSettings)
     check_criteria(pruning)
@@ -101,7 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for checkpoint in followed(given.checkpoints, "pruning", "epochs"):
         model = engine.load(checkpoint)
         epoch = epoch_of(checkpoint)
-        judge = Judge(model, judged, known.get(f"epoch {epoch}"))
+        replacements = replacements_for(given.replacement, engine, model)
+        judge = Judge(model, judged, known.get(f"epoch {epoch}"), replacements=replacements)
         rescore = rescorer(engine, given, scoring, model)
         scopes = [one for name in given.scopes for one in (map(str, model.sites) if name == "sites" else [name])]
         found = {  # all of them first, so that errors in tables are reported before any evaluation
@@ -109,7 +100,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             for scope in followed(scopes, "pruning", f"scopes ordered at epoch {epoch}")
         }
         curves = [order for own in found.values() for order in own]
-        points = [Intervention(gone) for order in curves for gone in steps(order, pruning.step)]
+        points = [
+            Intervention(gone, replacement=given.replacement)
+            for order in curves
+            for gone in profiles(order, pruning.step)
+        ]
         share = given.shard.share(filter(None, points)) if given.shard else points
         follow([judge], share, "pruning", f"profiles of epoch {epoch}")
         if given.shard:
@@ -117,12 +112,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
             continue
         for scope, own in found.items():
             leading = {"study": given.study, "run": given.run, "epoch": epoch, "scope": scope}
-            rows += [{**leading, **row} for order in own for row in curve(judge, order, pruning.step, resamples)]
+            leading |= {} if given.replacement == "zero" else {"replacement": given.replacement}
+            for order in own:
+                drawn = curve(judge, order, pruning.step, resamples, replacement=given.replacement)
+                rows += [{**leading, **row} for row in drawn]
             logger.info("epoch %d, scope %s: done", epoch, scope)
     if given.shard:
         write_shard(given.output, judged_by_epoch)
     else:
-        tables.PRUNING.write(given.output, rows)
+        table = tables.PRUNING if given.replacement == "zero" else tables.PRUNING_REPLACED
+        table.write(given.output, rows)
         resamples.write(resamples_beside(given.output))
 
 
@@ -155,24 +154,6 @@ def orders(
     for draw in range(pruning.random_draws):
         yield Order("random", random_order(heads, draw), draw=draw)
     yield Order("reverse", least_important_first(main_scores, heads)[::-1])
-
-
-def steps(order: Order, step: float) -> list[frozenset[Head]]:
-    """Return the profiles of a curve."""
-    return [removed_first(order.heads, count) for count in step_sizes(len(order.heads), step)]
-
-
-def curve(judge: Judge, order: Order, step: float, resamples: Resamples) -> list[dict[str, Any]]:
-    """Return one curve; corrections are over its steps, per metric."""
-    from headroom.methods.judging import comparisons
-
-    total = len(order.heads)
-    named = {name: value for name, value in vars(order).items() if name != "heads"} | {"heads_total": total}
-    cases = [
-        (named | {"heads_removed": len(gone), "removed": format_profile(gone)}, Intervention(gone))
-        for gone in steps(order, step)
-    ]
-    return comparisons(judge, cases, resamples)
 
 
 def rescorer(engine: Engine, given: argparse.Namespace, settings: ScoreSettings, model: HeadModel) -> Rescore:

@@ -41,22 +41,28 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Explain a checkpoint's outputs and write the table."""
     engine, given = given_engine(build_parser, arguments)
+    from headroom.methods.propagation import rule_of
     from headroom.methods.relevance import relevances
 
     settings = settings_from(given, "relevance", RelevanceSettings)
     examples = engine.examples(given.set, settings.examples)
     model = engine.load(given.checkpoint)
     batches = engine.batches(model, examples, settings.batch_examples)
-    found = relevances(model, followed(batches, "relevance", "batches"), epsilon=settings.epsilon)
+    found = relevances(model, followed(batches, "relevance", "batches"), rule=rule_of(settings))
     if not found.conservation_error <= CONSERVED:
         logger.warning(
             "warning: relevance is not conserved, the relative error is %.2g; the model contains an operation that the "
             "rules do not cover, do not rely on these relevances",
             found.conservation_error,
         )
-    about = signature(lrp="epsilon", epsilon=settings.epsilon, logit="top-1", set=given.set, examples=len(examples))
+    about = signature(**_rule(settings), logit="top-1", set=given.set, examples=len(examples))
     rows = [leading_columns(given) | row | {"signature": about} for row in _rows(found)]
     tables.RELEVANCE.write(given.output, rows)
+
+
+def _rule(settings: RelevanceSettings) -> dict[str, Any]:
+    named = {"lrp": settings.rule, "epsilon": settings.epsilon}
+    return named if settings.rule == "epsilon" else named | {"alpha": settings.alpha, "beta": 1 - settings.alpha}
 
 
 def _rows(found: Relevances) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Slice heads out of a checkpoint, save, reload, and check against the masked model."""
+"""Slice heads out of a checkpoint, if configured with a repair, save, reload, and check against the masked model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from headroom.core.command import epoch_of, leading_columns
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile, parse_profile
+from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.settings.experiments import MainSettings, RemovalSettings
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import EvaluationSet
+    from headroom.engines.engine import EvaluationSet, Outcome
+    from headroom.engines.gates import Replacements
     from headroom.engines.head_model import HeadModel
 
 logger = logging.getLogger("headroom.stages.removal")
@@ -44,17 +46,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     import torch
 
-    share = settings_from(given, "removal", RemovalSettings).share
+    from headroom.engines.head_model import realise
+    from headroom.methods.repair import CALIBRATION_SET, calibrated_on
+
+    settings = settings_from(given, "removal", RemovalSettings)
     judged = engine.judged_set(given.set)
     full = engine.load(given.checkpoint)
-    removed = chosen_heads(given, full, share)
+    intervention = Intervention(chosen_heads(given, full, settings.share), repair=settings.repair)
+    replacements = None if settings.repair == "none" else calibrated_on(engine, full)
     sliced = engine.load(given.checkpoint)
-    sliced.remove(removed)
+    realise(sliced, intervention, replacements)
     sliced.save(given.sliced)
-    checks = compare(full, removed, engine.load(given.sliced), judged)
-    logger.info("removed %d heads; outputs identical: %s", len(removed), bool(checks["identical_outputs"]))
-    about = signature(set=given.set, torch=torch.__version__)
-    gone = {"heads_removed": len(removed), "removed": format_profile(removed), "signature": about}
+    checks = compare(full, intervention, engine.load(given.sliced), judged, replacements)
+    logger.info("removed %d heads; outputs identical: %s", len(intervention.removed), bool(checks["identical_outputs"]))
+    repair = {} if replacements is None else {"repair": settings.repair, "calibration": CALIBRATION_SET}
+    gone = {"heads_removed": len(intervention.removed), "removed": format_profile(intervention.removed)}
+    gone |= {"signature": signature(set=given.set, torch=torch.__version__, **repair)}
     rows = [leading_columns(given) | gone | {"check": name, "value": value} for name, value in checks.items()]
     tables.REMOVAL.write(given.output, rows)
 
@@ -75,21 +82,39 @@ def chosen_heads(given: argparse.Namespace, model: HeadModel, share: float) -> f
     return removed_first(least_important_first(scores, heads), round(share * len(heads)))
 
 
-def compare(full: HeadModel, removed: frozenset[Head], sliced: HeadModel, judged: EvaluationSet) -> dict[str, float]:
-    """Return the checks: masked and sliced model on the same examples, and their sizes."""
+def compare(
+    full: HeadModel,
+    intervention: Intervention,
+    sliced: HeadModel,
+    judged: EvaluationSet,
+    replacements: Replacements | None = None,
+) -> dict[str, float]:
+    """Return the checks: masked and sliced model on the same examples, their sizes; with a repair also its effect."""
     import torch
 
     with torch.inference_mode():
         batches = judged.batches(full)
-        with full.gates.masked(removed):
-            expected = judged.judge(full).answers
+        with full.gates.applied(intervention, replacements):
+            masked = judged.judge(full)
             largest = max(float((full.logits(batch) - sliced.logits(batch)).abs().max()) for batch in batches)
-        found = judged.judge(sliced).answers
+        found = judged.judge(sliced)
+        losses = {} if replacements is None else losses_around(full, intervention, found, judged)
     return {
-        "identical_outputs": float(expected == found),
-        "differing_outputs": float(sum(a != b for a, b in zip(expected, found))),
+        "identical_outputs": float(masked.answers == found.answers),
+        "differing_outputs": float(sum(a != b for a, b in zip(masked.answers, found.answers))),
         "largest_logit_difference": largest,
         "parameters_full": float(sum(parameter.numel() for parameter in full.model.parameters())),
         "parameters_sliced": float(sum(parameter.numel() for parameter in sliced.model.parameters())),
-        "examples": float(len(expected)),
+        "examples": float(len(masked.answers)),
+        **losses,
     }
+
+
+def losses_around(
+    full: HeadModel, intervention: Intervention, repaired: Outcome, judged: EvaluationSet
+) -> dict[str, float]:
+    """Return the losses of the full model, without the heads, and without them but repaired."""
+    with full.gates.masked(intervention.removed):
+        without = judged.judge(full)
+    named = {"loss_full": judged.judge(full), "loss_unrepaired": without, "loss_repaired": repaired}
+    return {name: outcome.scores["loss"] for name, outcome in named.items()}

@@ -1,0 +1,85 @@
+"""Sweeps with another replacement than zero: the effects of mean or resampled heads, in tables of their own."""
+
+import pytest
+import torch
+from headroom.core import tables
+from headroom.core.errors import HeadroomError
+from headroom.core.heads import Head, parse_profile
+from headroom.core.interventions import Intervention
+from headroom.engines.gates import Replacements
+from headroom.engines.translation.engine import read_pairs
+from headroom.methods.repair import calibrated
+from headroom.stages import ablation, keep_one, pruning
+from headroom.stages import scores as scores_stage
+from stages.stage_arguments import QUICK, looking_at
+
+KINDS = ("mean", "resample")
+
+
+@pytest.fixture
+def losses(toy, lively):
+    """Return a function from a profile and a replacement to the loss on the set `far`, without any reuse."""
+    choose, far = (read_pairs(toy.corpus, name) for name in ("choose", "far"))
+    means = calibrated(lively, lively.batches(choose.source, choose.target, sentences=7)).means
+    batches = lively.batches(far.source, far.target, sentences=64)  # resampling depends on the batches
+
+    def loss(removed, kind):
+        one = Intervention(frozenset(removed), replacement=kind)
+        with torch.no_grad(), lively.gates.applied(one, Replacements(means)):
+            nats, pieces = zip(*(lively.losses(batch) for batch in batches))
+        return float(torch.cat(nats).sum() / torch.cat(pieces).sum())
+
+    return loss
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_ablation(toy, lively_checkpoint, losses, tmp_path, kind):
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
+    ablation.main([*given, "--replacement", kind])
+    table = tables.ABLATION_REPLACED.read(tmp_path / "table.csv")
+    assert set(table["replacement"]) == {kind}
+    rows = table[table["metric"] == "loss"]
+    assert len(rows) == 24
+    assert rows["signature"].str.endswith(f"|replacement:{kind}").all()
+    for row in rows.iloc[::7].itertuples():
+        head = Head(row.kind, row.layer, row.head)
+        assert row.value == pytest.approx(losses([head], kind), rel=1e-4)
+        assert abs(row.value - losses([head], "zero")) > 1e-3
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_keep_one(toy, lively_checkpoint, losses, tmp_path, kind):
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
+    keep_one.main([*given, "--replacement", kind])
+    table = tables.KEEP_ONE_REPLACED.read(tmp_path / "table.csv")
+    site = table[(table["kind"] == "A") & (table["layer"] == 2)]
+    for row in site[site["metric"] == "loss"].itertuples():
+        others = [Head("A", 2, head) for head in (1, 2, 3, 4) if head != row.head]
+        assert row.replacement == kind
+        assert row.value == pytest.approx(losses(others, kind), rel=1e-4)
+    bleu = site[site["metric"] == "bleu"]
+    assert bleu.loc[bleu["chosen_on"] == "far", "value"].tolist() == [bleu["value"].max()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_curves_of_the_same_orders(toy, lively, lively_checkpoint, losses, tmp_path, kind):
+    common = looking_at(toy, lively_checkpoint, several=True)
+    scores_stage.main([*common, "--set", "check", "--output", str(tmp_path / "scores.csv")])
+    given = [*common, *QUICK, "--scores", str(tmp_path / "scores.csv"), "--score-on", "check", "--judge-on", "far"]
+    given += ["--step", "0.5", "--random-draws", "1"]
+    pruning.main([*given, "--output", str(tmp_path / "zero.csv")])
+    pruning.main([*given, "--output", str(tmp_path / "table.csv"), "--replacement", kind])
+    table, zero = tables.PRUNING_REPLACED.read(tmp_path / "table.csv"), tables.PRUNING.read(tmp_path / "zero.csv")
+    assert set(table["replacement"]) == {kind}
+    assert table["removed"].tolist() == zero["removed"].tolist()
+    rows = table[(table["metric"] == "loss") & (table["order"] == "gradient-example")]
+    for row in rows.itertuples():
+        assert row.value == pytest.approx(losses(parse_profile(row.removed, lively.sites), kind), rel=1e-4)
+    assert (tmp_path / "table.npz").exists()
+
+
+def test_halves_are_of_zero_alone(toy, lively_checkpoint, tmp_path):
+    given = [*looking_at(toy, lively_checkpoint), *QUICK, "--sets", "far", "--output", str(tmp_path / "table.csv")]
+    with pytest.raises(HeadroomError, match="--halves: these effects are of the replacement zero; leave it out"):
+        ablation.main([*given, "--halves", str(tmp_path / "halves.csv"), "--replacement", "mean"])
+    assert not list(tmp_path.iterdir())
