@@ -13,6 +13,7 @@ from headroom.engines.classification.observing import example_batches
 from headroom.methods.criteria import BAKEOFF, SCORES, criteria, families
 from headroom.methods.passes import Passes, counted
 from headroom.methods.pointing import piece_pointing
+from headroom.methods.propagation import EpsilonRule
 from headroom.methods.relevance import estimates, relevances
 from planted_heads import EXAMPLES, KINDS, Planted, area, planted, write_planted
 
@@ -61,7 +62,7 @@ def observed(case: Planted) -> Iterator[tuple[str, dict[Head, float]]]:
     heads = {live.site: live.kept_heads() for live in case.model.live_sites}
     found = piece_pointing(batches, heads, frequencies=None, frequent=1, resamples=2)
     yield "confidence", {one.head: one.value for one in found if (one.measure, one.half) == ("confidence", "all")}
-    shares = estimates(relevances(case.model, case.batches(), epsilon=1e-6), "relevance", "all")
+    shares = estimates(relevances(case.model, case.batches(), rule=EpsilonRule(1e-6)), "relevance", "all")
     yield "relevance", {head: one.value for head, one in shares.items()}
 
 
