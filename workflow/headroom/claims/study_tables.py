@@ -15,7 +15,7 @@ from headroom.claims.arms import ArmDescription, place_of
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_head
-from headroom.core.resamples import read_resamples, resamples_beside
+from headroom.core.resamples import read_with_resamples
 from headroom.settings.experiments import MainSettings
 
 
@@ -229,20 +229,9 @@ def seed_of(run: str) -> int:
 
 
 def _read(name: str, paths: Sequence[Path]) -> pandas.DataFrame:
-    """Read files of a table as one, with the resamples stored next to them.
-
-    These are two more columns, `resampled` and `full_resampled`: the scores of the row's model and of the full one on
-    every resample of the examples, (samples,); None in rows without.
-    """
-    found = TABLES[name].read_all(paths)
-    if not TABLES[name].resampled or found.empty:
-        return found
-    pairs: list[tuple[Any, Any]] = []
-    for path in paths:
-        known = read_resamples(resamples_beside(path))
-        pairs += [known.get(row, (None, None)) for row in range(len(TABLES[name].read(path)))]
-    columns = dict(zip(("resampled", "full_resampled"), zip(*pairs)))
-    return found.assign(**{name: pandas.Series(own, index=found.index, dtype=object) for name, own in columns.items()})
+    """Read files of a table as one, with the resamples stored next to them, if it has any."""
+    table = TABLES[name]
+    return read_with_resamples(table, paths) if table.resampled else table.read_all(paths)
 
 
 def _table_name(path: Path) -> str:

@@ -27,6 +27,15 @@ class Agreement(NamedTuple):
     high: float
 
 
+def reliability(first: ndarray, second: ndarray) -> float:
+    """Return the reliability of a ranking on the whole set, 0 to 1, from scores on its halves, (heads,) each.
+
+    The rank correlation of two halves is that of half a set (Spearman-Brown).
+    """
+    half = correlation("spearman", first, second).value
+    return max(0.0, 2 * half / (1 + half)) if half > -1 else 0.0
+
+
 def correlation(statistic: str, first: ndarray, second: ndarray) -> Agreement:
     """Return the correlation of two score lists of the same heads.
 

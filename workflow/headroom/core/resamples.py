@@ -1,6 +1,10 @@
 """Resampled scores stored next to a table, for paired differences between curves, sets and models."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
 
 import numpy
@@ -8,6 +12,11 @@ from numpy import ndarray
 
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path
+
+if TYPE_CHECKING:
+    import pandas
+
+    from headroom.core.table import Table
 
 
 def resamples_beside(table: Path | str) -> Path:
@@ -45,6 +54,28 @@ class Resamples:
         places = numpy.array(self._kept), numpy.array(self._full_of)
         with atomic_path(path) as temporary, open(temporary, "wb") as stream:
             numpy.savez_compressed(stream, rows=places[0], full_of=places[1], values=values, fulls=fulls)
+
+
+def read_with_resamples(table: Table, paths: Sequence[Path | str]) -> pandas.DataFrame:
+    """Read files of a table as one, with the resamples stored next to them.
+
+    These are two more columns, `resampled` and `full_resampled`: the scores of the row's model and of the full one on
+    every resample of the examples, (samples,); None in rows without.
+
+    Raises:
+        HeadroomError: If a file cannot be read.
+    """
+    import pandas
+
+    found = table.read_all(paths)
+    if found.empty:
+        return found
+    pairs: list[tuple[Any, Any]] = []
+    for path in paths:
+        known = read_resamples(resamples_beside(path))
+        pairs += [known.get(row, (None, None)) for row in range(len(table.read(path)))]
+    columns = dict(zip(("resampled", "full_resampled"), zip(*pairs)))
+    return found.assign(**{name: pandas.Series(own, index=found.index, dtype=object) for name, own in columns.items()})
 
 
 def read_resamples(path: Path | str) -> dict[int, tuple[ndarray, ndarray]]:

@@ -16,7 +16,7 @@ from headroom.core import ranks, tables
 from headroom.core.command import stage_parser
 from headroom.core.curves import area, share_kept
 from headroom.core.errors import HeadroomError
-from headroom.core.resamples import read_resamples, resamples_beside
+from headroom.core.resamples import read_with_resamples
 from headroom.core.statistics import SEED, Estimate, holm, interval, mean_p, over_runs
 from headroom.core.table import signature
 from headroom.methods.criteria import REFERENCE
@@ -57,13 +57,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables of all runs of a task and write the comparison."""
-    import pandas
-
     given = build_parser().parse_args(arguments)
-    curves = [frame for path in given.curves for frame in [_with_resamples(path)] if len(frame)]
-    if not curves:
+    rows = read_with_resamples(tables.BAKEOFF_CURVES, given.curves)
+    if rows.empty:
         raise HeadroomError(f"{given.curves[0]}: the table is empty; rerun the job that writes it")
-    rows = pandas.concat(curves, ignore_index=True)
     metric, judged = rows["metric"].iloc[0], rows["set"].iloc[0]
     about = {"set": judged, "metric": metric, "signature": rows[rows["metric"] == metric]["signature"].iloc[0]}
     found = with_differences(list(numbers(rows[rows["metric"] == metric])))
@@ -175,16 +172,6 @@ def _row(run: str, way: Sequence[str], statistic: str, found: Estimate) -> dict[
     }
 
 
-def _with_resamples(path: Path) -> pandas.DataFrame:
-    """Read a table of curves with the scores on every resample, the columns `resampled` and `full_resampled`."""
-    import pandas
-
-    frame, known = tables.BAKEOFF_CURVES.read(path), read_resamples(resamples_beside(path))
-    pairs = [known.get(row, (None, None)) for row in range(len(frame))]
-    columns = dict(zip(("resampled", "full_resampled"), zip(*pairs)))
-    return frame.assign(**{name: pandas.Series(own, dtype=object) for name, own in columns.items()})
-
-
 def _kept(rows: pandas.DataFrame) -> ndarray:
     """Return the shares kept along one curve, (1 + samples, points)."""
     value, full = (
@@ -203,8 +190,7 @@ def _reliability(halves: Mapping[tuple[str, str], ndarray], criterion: str) -> f
     """Return the reliability of a criterion's ranks (Spearman-Brown); NaN without scores on halves."""
     if (criterion, "choose") not in halves:
         return math.nan
-    half = ranks.correlation("spearman", halves[criterion, "choose"], halves[criterion, "score"]).value
-    return max(0.0, 2 * half / (1 + half)) if half > -1 else 0.0
+    return ranks.reliability(halves[criterion, "choose"], halves[criterion, "score"])
 
 
 def _examples(costs: pandas.DataFrame) -> str:

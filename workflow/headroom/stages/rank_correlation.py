@@ -110,8 +110,7 @@ def reliability(scored: Scored, heads: Sequence[Head]) -> float:
     """Return the reliability of a criterion's ranks of heads on other examples, 0 to 1; NaN if unknown."""
     if scored.halves is None:
         return math.nan
-    half = ranks.correlation(STATISTIC, *(_values(scores, heads) for scores in scored.halves)).value
-    return max(0.0, 2 * half / (1 + half)) if half > -1 else 0.0
+    return ranks.reliability(*(_values(scores, heads) for scores in scored.halves))
 
 
 def _row(first: Scored, second: Scored, heads: Sequence[Head]) -> dict[str, Any]:
