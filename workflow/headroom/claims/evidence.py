@@ -27,7 +27,7 @@ from headroom.claims.selection import (
 )
 from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
 from headroom.claims.verdict import UNDECIDED, Number, Reading, Rule, Unit
-from headroom.core.curves import area, share_kept
+from headroom.core.curves import area, kept_along, share_kept
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
 
@@ -222,13 +222,8 @@ def curve_of(rows: pandas.DataFrame) -> Curve | None:
     draws = [own.sort_values("heads_removed") for _, own in rows.groupby("draw", dropna=False)]
     first = draws[0]
     removed = (first["heads_removed"] / first["heads_total"]).to_numpy(dtype=float)
-    kept = numpy.mean([_kept(own) for own in draws], axis=0)
+    kept = numpy.mean([kept_along(own) for own in draws], axis=0)
     return Curve(removed, kept, float(first["heads_total"].iloc[0]))
-
-
-def _kept(rows: pandas.DataFrame) -> ndarray:
-    """Return (1 + samples, points) shares kept along the rows of one curve."""
-    return numpy.stack([kept_of(row) for _, row in rows.iterrows()], axis=1)
 
 
 def kept_of(row: "pandas.Series[Any]") -> ndarray:

@@ -4,10 +4,15 @@ Intervals come from resamples of the examples; curves on one set share the resam
 are paired.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy
 from numpy import ndarray
 
 from headroom.core.statistics import LEVEL, Estimate
+
+if TYPE_CHECKING:
+    import pandas
 
 MARGINS = {"translation": 0.02, "classification": 0.03}
 """Losing this share of the score (of the score above chance, in classification) is noticeable. Michel et al. 2019 call
@@ -31,6 +36,18 @@ def share_kept(values: ndarray, full: ndarray, chance: float | ndarray) -> ndarr
     scale = numpy.asarray(full, dtype=float) - chance
     with numpy.errstate(divide="ignore", invalid="ignore"):
         return numpy.where(scale > 0, (numpy.asarray(values, dtype=float) - chance) / scale, numpy.nan)
+
+
+def kept_along(rows: "pandas.DataFrame") -> ndarray:
+    """Return the shares kept along the rows of one curve, (1 + samples, points): measured, then on every resample.
+
+    The rows are those of `core.resamples.read_with_resamples`.
+    """
+    value, full = (
+        numpy.stack([numpy.r_[row[name], row[drawn]] for _, row in rows.iterrows()], axis=1)
+        for name, drawn in (("value", "resampled"), ("full", "full_resampled"))
+    )
+    return share_kept(value, full, rows["chance"].to_numpy(dtype=float))
 
 
 def area(removed: ndarray, kept: ndarray) -> ndarray:

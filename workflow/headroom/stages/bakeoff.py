@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from headroom.core import ranks, tables
 from headroom.core.command import stage_parser
-from headroom.core.curves import area, share_kept
+from headroom.core.curves import area, kept_along
 from headroom.core.errors import HeadroomError
 from headroom.core.resamples import read_with_resamples
 from headroom.core.statistics import SEED, Estimate, holm, interval, mean_p, over_runs
@@ -76,7 +76,7 @@ def numbers(rows: pandas.DataFrame) -> Iterator[Numbers]:
     for (run, *way), own in rows.groupby(["run", *WAY], sort=False):
         draws = [drawn.sort_values("heads_removed") for _, drawn in own.groupby("draw")]
         removed = (draws[0]["heads_removed"] / draws[0]["heads_total"]).to_numpy(dtype=float)
-        kept = numpy.mean([_kept(drawn) for drawn in draws], axis=0)  # (1 + samples, points)
+        kept = numpy.mean([kept_along(drawn) for drawn in draws], axis=0)  # (1 + samples, points)
         points = {f"kept_{percent}": _at(removed, kept, percent / 100) for percent in POINTS}
         yield Numbers(str(run), tuple(map(str, way)), {"area": area(removed, kept), **points})
 
@@ -170,15 +170,6 @@ def _row(run: str, way: Sequence[str], statistic: str, found: Estimate) -> dict[
         "high": high,
         "p": math.nan,
     }
-
-
-def _kept(rows: pandas.DataFrame) -> ndarray:
-    """Return the shares kept along one curve, (1 + samples, points)."""
-    value, full = (
-        numpy.stack([numpy.r_[row[name], row[drawn]] for _, row in rows.iterrows()], axis=1)
-        for name, drawn in (("value", "resampled"), ("full", "full_resampled"))
-    )
-    return share_kept(value, full, float(rows["chance"].iloc[0]))
 
 
 def _at(removed: ndarray, kept: ndarray, share: float) -> ndarray:
