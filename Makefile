@@ -51,6 +51,7 @@ lint: $(READY)  ## style, types, the workflow's rules and the layers of the pack
 
 bench: $(READY)  ## guaranteed costs, as ratios measured on the finished starter study
 	@$(INSIDE) python benchmarks/ratios.py
+	@$(INSIDE) python benchmarks/training.py
 	@$(INSIDE) python benchmarks/gates.py
 	@$(INSIDE) python benchmarks/repulsion.py
 	@$(INSIDE) python benchmarks/observing.py
