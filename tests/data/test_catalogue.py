@@ -26,6 +26,14 @@ def test_the_default_dataset_has_its_sets_and_files():
     assert (dataset.file("train", "source").lines, dataset.file("newstest2015", "target").lines) == (29000, 2169)
 
 
+def test_a_table_of_pairs_has_the_required_sets():
+    dataset = find_entry(Dataset, "tatoeba-german", ("newstest2015",))
+    assert dataset.sets == ("train", "valid", "test", "newstest2015")
+    assert [dataset.size(name) for name in dataset.sets] == [169813 - 4000, 2000, 2000, 2169]
+    assert [file.path for file in dataset.files_of(["train", "test"])] == ["tatoeba/deu-eng.zip"]
+    assert [file.set for file in dataset.files_of(["newstest2015"])] == ["newstest2015", "newstest2015"]
+
+
 def test_a_treebank_lies_in_a_folder_of_its_name():
     for name, treebank in read_entries(Treebank.place, Treebank).items():
         assert treebank.file.path.startswith(f"{name}/")
@@ -84,7 +92,12 @@ def test_files_of_some_sets_are_those_they_need(datasets):
 @pytest.mark.parametrize(
     ("model", "name", "far", "message"),
     [
-        (Dataset, "europarl", (), "unknown data set 'europarl'; choose one of multi30k"),
+        (
+            Dataset,
+            "europarl",
+            (),
+            "unknown data set 'europarl'; choose one of multi30k, multi30k-french, tatoeba-french",
+        ),
         (Dataset, "multi30k", ("moon",), "unknown far-domain set 'moon'; choose from mscoco, newstest2015"),
         (LabelledDataset, "qqp", (), "unknown data set 'qqp'; choose one of cola, mrpc, rte, snli, sst2"),
         (LabelledDataset, "rte", ("moon",), "rte: unknown far-domain set 'moon'; choose from none"),
@@ -130,6 +143,13 @@ PARALLEL = [
         "choose cannot name a far-domain set",
     ),
 ]
+TABLES = [
+    (put(["table", "held_out"], {"valid": 10}), "held_out must have valid and test"),
+    (put(["table", "held_out", "train"], 10), "held_out must have valid and test"),
+    (put(["table", "member"], "../deu.txt"), r"table\.member"),
+    (lambda entry: [file.update(set="test") for file in entry["files"]], "train, valid and test are in the table"),
+    (lambda entry: entry["files"].pop(), "one source and one target"),
+]
 LABELLED = [
     ("sst2", put(["files", 0, "sha256"], "abc"), r"key sst2\.files\.0\.sha256"),
     ("sst2", put(["metrics"], ["bleu"]), r"key sst2\.metrics\.0"),
@@ -153,7 +173,11 @@ LABELLED = [
 
 @pytest.mark.parametrize(
     ("model", "name", "edit", "message"),
-    [*((Dataset, "multi30k", *row) for row in PARALLEL), *((LabelledDataset, *row) for row in LABELLED)],
+    [
+        *((Dataset, "multi30k", *row) for row in PARALLEL),
+        *((Dataset, "tatoeba-german", *row) for row in TABLES),
+        *((LabelledDataset, *row) for row in LABELLED),
+    ],
 )
 def test_a_faulty_entry_is_named_by_its_key(tmp_path, model, name, edit, message):
     entry = deepcopy(published(model)[name])

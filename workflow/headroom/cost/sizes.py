@@ -67,11 +67,9 @@ def _configured(corpus: Any, task: str) -> dict[str, int]:
         return {name: getattr(corpus, name) for name in ("train", "valid", "test", "far")}
     if corpus.source != "catalogue":
         return {}
-    if task == "translation":
-        entry = find_entry(Dataset, corpus.dataset, corpus.far)
-        return {name: entry.file(name, "source").lines for name in ("train", "valid", "test", *corpus.far)}
-    labelled = find_entry(LabelledDataset, corpus.dataset, corpus.far)
-    return {name: labelled.sets[name].examples for name in ("train", "valid", "test", *corpus.far)}
+    model: type[Dataset | LabelledDataset] = Dataset if task == "translation" else LabelledDataset
+    entry = find_entry(model, corpus.dataset, corpus.far)
+    return {name: entry.size(name) for name in ("train", "valid", "test", *corpus.far)}
 
 
 def _own(corpus: Any, task: str) -> Sizes:

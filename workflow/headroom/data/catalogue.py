@@ -101,21 +101,42 @@ class SideFile(PublishedFile):
     lines: int = Field(gt=0, description="Sentences.")
 
 
+class PairTable(PublishedFile):
+    """A table of sentence pairs in a zip archive, of which some are held out (`headroom.data.components`)."""
+
+    member: str = Field(pattern=r"^\w[\w.-]*(/\w[\w.-]*)*$", description="The table's name inside of the archive.")
+    pairs: int = Field(gt=0, description="The pairs: a line each, source and target separated by a tab.")
+    held_out: dict[str, Annotated[int, Field(gt=0)]] = Field(
+        description="The number of pairs of the validation and the test set."
+    )
+
+
 class Dataset(Entry):
-    """A parallel data set: both sides of train, valid, test and of any number of far-domain sets."""
+    """A parallel data set: train, valid, test and any number of far-domain sets.
+
+    Both sides of a set are files of their own, or `table` has the pairs of train, valid and test.
+    """
 
     place: ClassVar[Path] = _HERE / "catalogue.yaml"
 
     source_language: str
     target_language: str
-    files: Annotated[tuple[SideFile, ...], Field(min_length=1)]
+    table: PairTable | None = None
+    files: tuple[SideFile, ...] = ()
 
     @model_validator(mode="after")
     def _both_sides(self) -> Self:
         found = sorted((file.set, file.side) for file in self.files)
-        wanted = sorted((name, side) for name in {*REQUIRED, *self.sets} for side in ("source", "target"))
+        by_file = dict.fromkeys(file.set for file in self.files)
+        wanted = sorted(
+            (name, side) for name in {*by_file, *(() if self.table else REQUIRED)} for side in ("source", "target")
+        )
         if found != wanted:
             raise ValueError(f"every set needs one source and one target file; found {found}")
+        if self.table and {*by_file} & {*REQUIRED}:
+            raise ValueError("train, valid and test are in the table; give files of far-domain sets only")
+        if self.table and {*self.table.held_out} != {"valid", "test"}:
+            raise ValueError("held_out must have valid and test")
         if clash := {*self.far} & {*SPLITS}:
             raise ValueError(f"{sorted(clash)[0]} cannot name a far-domain set")
         return self
@@ -123,11 +144,23 @@ class Dataset(Entry):
     @property
     def sets(self) -> tuple[str, ...]:
         """The sets in the order of the catalogue."""
-        return tuple(dict.fromkeys(file.set for file in self.files))
+        return tuple(dict.fromkeys((*(REQUIRED if self.table else ()), *(file.set for file in self.files))))
 
     def file(self, name: str, side: str) -> SideFile:
         """Return the file of one side of a set."""
         return next(file for file in self.files if (file.set, file.side) == (name, side))
+
+    def files_of(self, names: Sequence[str]) -> tuple[PublishedFile, ...]:
+        """Return the files that these sets need, each once, in the order of the catalogue."""
+        table = (self.table,) if self.table and {*names} & {*REQUIRED} else ()
+        return (*table, *(file for file in self.files if file.set in names))
+
+    def size(self, name: str) -> int:
+        """Return the number of pairs of a set; that of the train set of a table is an upper bound."""
+        if not self.table or name not in REQUIRED:
+            return self.file(name, "source").lines
+        held_out = self.table.held_out
+        return self.table.pairs - sum(held_out.values()) if name == "train" else held_out[name]
 
 
 Column = Annotated[int, Field(ge=1)] | str
@@ -227,3 +260,7 @@ class LabelledDataset(Entry):
         """Return the files that these sets need, each once, in the order of the catalogue."""
         needed = {path for name in names for path in self.sets[name].paths}
         return tuple(file for file in self.files if file.path in needed)
+
+    def size(self, name: str) -> int:
+        """Return the number of examples of a set."""
+        return self.sets[name].examples

@@ -182,12 +182,8 @@ def _data(corpus: Any, task: str) -> Data:
         model: type[Entry] = Dataset if task == TRANSLATION else LabelledDataset
         entry: Any = find_entry(model, corpus.dataset, corpus.far)
         wanted = [name for name in entry.sets if name not in entry.far or name in corpus.far]
-        if isinstance(entry, Dataset):
-            files = tuple(file for file in entry.files if file.set in wanted)
-            sizes = {name: entry.file(name, "source").lines for name in wanted}
-        else:
-            files = entry.files_of(wanted)
-            sizes = {name: entry.sets[name].examples for name in wanted}
+        sizes = {name: entry.size(name) for name in wanted}
+        files = entry.files_of(wanted)
         return Data(entry.title, _licences(files), sizes, (f"dataset {corpus.dataset}", *far), files)
     if corpus.source == "hub":
         part = f", {corpus.name}" if corpus.name else ""

@@ -18,11 +18,13 @@ from headroom.data.catalogue import (
     Dataset,
     Identifiers,
     LabelledDataset,
+    PairTable,
     PublishedFile,
     Rows,
     Treebank,
     find_entry,
 )
+from headroom.data.components import held_out
 from headroom.data.corpora import Request
 from headroom.data.downloads import PATIENCE, Patience, addresses, download, in_mirror
 from headroom.data.labelled import LabelledSets, LabelledText, checked, split_rows
@@ -39,9 +41,11 @@ def parallel(settings: CatalogueCorpus, request: Request) -> ParallelSets:
     """Return a data set of the catalogue after fetching and checking all its files."""
     dataset = find_entry(Dataset, settings.dataset, settings.far, request.catalogue)
     names = (*REQUIRED, *settings.far)
-    origin = _origin(dataset.title, [file for file in dataset.files if file.set in names])
+    origin = _origin(dataset.title, dataset.files_of(names))
     languages = (dataset.source_language, dataset.target_language)
-    return ParallelSets({name: _pairs(dataset, name, request) for name in names}, languages, origin=origin)
+    of_table = _table_pairs(dataset.table, request) if dataset.table else {}
+    pairs = {name: of_table[name] if name in of_table else _pairs(dataset, name, request) for name in names}
+    return ParallelSets(pairs, languages, origin=origin)
 
 
 def labelled(settings: LabelledCatalogueCorpus, request: Request) -> LabelledSets:
@@ -124,6 +128,26 @@ def _pairs(dataset: Dataset, name: str, request: Request) -> ParallelText:
     paths = [fetch(file, request.downloads, mirror=request.mirror) for file in files]
     sides = ([line.strip() for line in unpacked_lines(*pair)] for pair in zip(paths, files, strict=True))
     return checked_pairs(ParallelText(*sides), *map(str, paths))
+
+
+def _table_pairs(table: PairTable, request: Request) -> dict[str, ParallelText]:
+    """Return train, valid and test of a table of pairs, split by connected component."""
+    path = fetch(table, request.downloads, mirror=request.mirror)
+    lines = _member_lines(path, table.member)
+    name = f"{path}, member {table.member}"
+    if len(lines) != table.pairs:
+        raise HeadroomError(f"{name}: {len(lines)} lines, expected {table.pairs}; remove the file to fetch it again")
+    rows = split_rows(lines, columns=2, name=name, first_line=1)
+    text = ParallelText([cleaned(row[0]) for row in rows], [cleaned(row[1]) for row in rows])
+    return held_out(checked_pairs(text, name, name), table.held_out)
+
+
+def cleaned(sentence: str) -> str:
+    """Return a sentence with single spaces, for any white space, and without invisible hyphens and spaces."""
+    return " ".join(sentence.translate(_INVISIBLE).split())
+
+
+_INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b"))
 
 
 @dataclass(frozen=True)
