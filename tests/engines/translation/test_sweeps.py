@@ -6,9 +6,10 @@ import torch
 from headroom.core.heads import parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Replacements
-from headroom.engines.translation import sweeps
+from headroom.engines.translation import changes, sweeps
+from headroom.engines.translation.changes import after, changed_layers, cut_after, ended, sampled
 from headroom.engines.translation.decoding import Prefixes, encode, greedy, mismatches
-from headroom.engines.translation.sweeps import Sweep, after, changed_layers, cut_after, ended, sampled
+from headroom.engines.translation.sweeps import Sweep
 from headroom.settings.experiments import DecodingSettings
 from known_replacements import drawn_addition
 
@@ -71,7 +72,7 @@ def test_every_intervention_equals_plain_decoding_and_losses(lively, batches, sw
 
 @pytest.mark.parametrize(("name", "value"), [("_ROOM", 0), ("_WORTH", 2.0), ("EVERY", 1), ("ROWS", 3)])
 def test_neither_memory_nor_shortcuts_change_a_result(lively, batches, monkeypatch, name, value):
-    monkeypatch.setattr(sweeps, name, value)
+    monkeypatch.setattr(changes if name == "EVERY" else sweeps, name, value)
     sweep = Sweep(lively, batches, lively.translate_pieces(batches, SHORT), SHORT)
     for one in list(interventions(lively))[::3]:
         pieces, nats = plainly(lively, batches, one)
@@ -81,7 +82,7 @@ def test_neither_memory_nor_shortcuts_change_a_result(lively, batches, monkeypat
 
 
 def test_sentences_decoded_again_are_counted_and_differences_found(lively, batches, monkeypatch):
-    monkeypatch.setattr(sweeps, "EVERY", 1)
+    monkeypatch.setattr(changes, "EVERY", 1)
     monkeypatch.setattr(sweeps, "_WORTH", 0)
     plain = lively.translate_pieces(batches, SHORT)
     one = Intervention(parse_profile("E1:1", lively.sites))

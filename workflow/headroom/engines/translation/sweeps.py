@@ -10,7 +10,6 @@ errors: a sample of sentences is decoded plainly as well, and differences are co
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy
 import torch
 from numpy import ndarray
-from torch import Tensor, nn
+from torch import Tensor
 
 from headroom.core.heads import Site
 from headroom.core.interventions import Intervention
 from headroom.engines.translation.attention import FusedAttention
 from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.candidates import Candidates
+from headroom.engines.translation.changes import Rows, after, changed_layers, cut_after, ended, joined_rows, sampled
 from headroom.engines.translation.decoding import (
     ROWS,
     Marks,
@@ -35,7 +35,6 @@ from headroom.engines.translation.decoding import (
     encode,
     features_of,
     greedy,
-    joined,
     limits_of,
     mismatches,
     pieces_until_end,
@@ -47,9 +46,6 @@ from headroom.engines.translation.packed import Layout, Packed, begin, run
 if TYPE_CHECKING:
     from headroom.engines.translation.model import TranslationModel
     from headroom.settings.experiments import DecodingSettings
-
-EVERY = 50
-"""One sentence in so many is decoded plainly as well, others for each intervention."""
 
 _ROOM = 2**30
 """Bytes for all that is kept of the plain model; batches beyond it are computed from the first layer."""
@@ -109,17 +105,6 @@ class _Known:
     plain: _Plain | None = None
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Sentences to be decoded from a prefix on; `check` are those decoded plainly only for comparison, (B,)."""
-
-    positions: list[int]
-    encoded: dict[str, list[Tensor]]
-    limits: Tensor
-    prefixes: Prefixes
-    check: Tensor
-
-
 class Sweep:
     """A model and a set in batches, with the plain model's translations, for many interventions."""
 
@@ -139,7 +124,7 @@ class Sweep:
         """Return the outcome of an intervention whose gates are set."""
         pieces = list(self._translations)
         nats, targets, again = numpy.zeros(len(pieces)), numpy.zeros(len(pieces)), numpy.zeros((len(pieces), 2))
-        waiting: list[_Rows] = []
+        waiting: list[Rows] = []
         resampled = intervention.replacement == "resample"  # such heads depend on the batch, which is decoded as it is
         worth = not resampled
         for batch, known in zip(self._batches, self._known):
@@ -154,10 +139,10 @@ class Sweep:
             nats[batch.positions], targets[batch.positions] = summed.cpu().numpy(), counts.cpu().numpy()
             waiting.append(rows)
             if resampled or sum(len(rows.positions) for rows in waiting) >= ROWS:
-                self._store(pieces, again, _joined(waiting, self._marks.end), keep_rows=resampled)
+                self._store(pieces, again, joined_rows(waiting, self._marks.end), keep_rows=resampled)
                 waiting = []
         if any(rows.positions for rows in waiting):
-            self._store(pieces, again, _joined(waiting, self._marks.end))
+            self._store(pieces, again, joined_rows(waiting, self._marks.end))
         return Result(pieces, nats, targets, again)
 
     def _passes(self) -> Iterator[_Known]:
@@ -224,7 +209,7 @@ class Sweep:
         real = batch.target.ne(self._marks.forbidden[0])  # (B, T)
         return summed_nats(self._decoder, states[0, layout.reference[:, : real.shape[1]][real]], batch.target, real)
 
-    def _rows(self, batch: Batch, encoded: dict[str, list[Tensor]]) -> _Rows:
+    def _rows(self, batch: Batch, encoded: dict[str, list[Tensor]]) -> Rows:
         """Return a batch to be decoded from the begin mark on."""
         limits = limits_of(batch.lengths, self._settings)
         start = Prefixes(
@@ -232,7 +217,7 @@ class Sweep:
             torch.full_like(limits, -1),
             [encoded["encoder_out"][0].new_zeros(0, len(limits), self._width) for _ in self._decoder.layers],
         )
-        return _Rows(batch.positions, encoded, limits, start, torch.zeros_like(limits, dtype=torch.bool))
+        return Rows(batch.positions, encoded, limits, start, torch.zeros_like(limits, dtype=torch.bool))
 
     @property
     def _width(self) -> int:
@@ -241,7 +226,7 @@ class Sweep:
 
     def _changed(
         self, intervention: Intervention, batch: Batch, known: _Known, encoded: Any, states: Sequence[Tensor]
-    ) -> tuple[_Rows, bool]:
+    ) -> tuple[Rows, bool]:
         """Return the sentences whose translation changes, a sample of all, and whether this saves work.
 
         `states` are from `_states`.
@@ -266,11 +251,11 @@ class Sweep:
         positions = [batch.positions[row] for row in rows.tolist()]
         total = (known.guess != self._marks.end).sum(1)
         kept = total.sum() - (total[wrong] - places).clamp(min=0).sum()
-        return _Rows(positions, selected(encoded, rows), limits[rows], prefixes, checked), bool(
+        return Rows(positions, selected(encoded, rows), limits[rows], prefixes, checked), bool(
             kept >= _WORTH * total.sum()
         )
 
-    def _store(self, pieces: list[list[int]], again: ndarray, rows: _Rows, *, keep_rows: bool = False) -> None:
+    def _store(self, pieces: list[list[int]], again: ndarray, rows: Rows, *, keep_rows: bool = False) -> None:
         """Decode sentences, and store their translations or compare them with those that are stored."""
         output = greedy(
             self.model.model,
@@ -290,38 +275,6 @@ class Sweep:
                 again[position] = 1.0, float(pieces[position] != row)
 
 
-def _joined(parts: Sequence[_Rows], end: int) -> _Rows:
-    prefixes = [part.prefixes for part in parts]
-    longest = max(len(one.states[0]) for one in prefixes)
-    states = [
-        torch.cat([nn.functional.pad(state, (0, 0, 0, 0, 0, longest - len(state))) for state in layer], 1)
-        for layer in zip(*(one.states for one in prefixes))
-    ]
-    width = max(one.pieces.shape[1] for one in prefixes)
-    pieces = [nn.functional.pad(one.pieces, (0, width - one.pieces.shape[1]), value=end) for one in prefixes]
-    return _Rows(
-        [position for part in parts for position in part.positions],
-        joined([part.encoded for part in parts]),
-        torch.cat([part.limits for part in parts]),
-        Prefixes(torch.cat(pieces), torch.cat([one.lengths for one in prefixes]), states),
-        torch.cat([part.check for part in parts]),
-    )
-
-
-def changed_layers(intervention: Intervention) -> tuple[int | None, int]:
-    """Return the first changed layers, counted from 0: of the encoder, if any, and of the decoder."""
-    encoder = min((head.layer for head in intervention.heads if head.kind == "E"), default=None)
-    if encoder is not None:
-        return encoder - 1, 0
-    return None, min(head.layer for head in intervention.heads) - 1
-
-
-def sampled(intervention: Intervention, positions: Sequence[int]) -> Tensor:
-    """Return the rows of the sentences that are decoded plainly as well under an intervention, (K,)."""
-    rest = zlib.crc32(str(intervention).encode()) % EVERY
-    return torch.tensor([row for row, place in enumerate(positions) if place % EVERY == rest], dtype=torch.long)
-
-
 def nats_of(decoder: Any, batch: Batch, encoded: Any, marks: Marks) -> tuple[Tensor, Tensor]:
     """Return the summed negative log-likelihoods of the references in nats and their numbers of pieces, (B,) each."""
     assert batch.previous is not None
@@ -337,21 +290,3 @@ def summed_nats(decoder: Any, states: Tensor, target: Tensor, real: Tensor) -> t
     row = real.nonzero(as_tuple=True)[0]
     summed = torch.zeros(len(real), dtype=torch.float64, device=nats.device).index_add_(0, row, nats.double())
     return summed, real.sum(1)
-
-
-def ended(rows: Sequence[list[int]], end: int, device: torch.device) -> Tensor:
-    """Return translations padded with end marks, with at least one each, (B, T)."""
-    tensors = [torch.tensor([*row, end]) for row in rows]
-    return torch.nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=end).to(device)
-
-
-def after(begin: int, guess: Tensor) -> Tensor:
-    """Return the decoder's input for which it predicts a guess (B, T): the begin mark, and all pieces but the last."""
-    return torch.cat([guess.new_full((len(guess), 1), begin), guess[:, :-1]], dim=1)
-
-
-def cut_after(guess: Tensor, lengths: Tensor, further: Tensor, end: int) -> Tensor:
-    """Return the first `lengths` (B,) pieces of a guess (B, T), a further piece (B,), then end marks; -1 for none."""
-    places = torch.arange(guess.shape[1], device=guess.device)
-    cut = guess.masked_fill(places >= lengths[:, None], end)
-    return torch.where(places == lengths[:, None], further[:, None], cut)
