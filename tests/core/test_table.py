@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
@@ -48,6 +49,30 @@ def test_floats_have_nine_significant_digits(tmp_path: Path) -> None:
         "a,,1,0.333333333",
         "a,,1,3.33333333e-13",
     ]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, 2**40, -3],
+        [1, None, 2**40],
+        [1, 2.5, 1e9 + 1],
+        [numpy.int32(7), numpy.float32(1 / 3), numpy.float64(2 / 3)],
+        [numpy.int64(7), 8, numpy.uint8(9)],
+        ["", 1 / 3, 5],
+        ["", numpy.float64(1 / 3), None, float("nan")],
+        [float("inf"), -float("inf"), float("nan")],
+        [None, None],
+        [0.0, -0.0, 5e-324, 1e300],
+    ],
+)
+def test_cells_are_written_as_pandas_writes_them(tmp_path: Path, values: list[Any]) -> None:
+    texts = ['a,"b"', "", None, " x ", "two\nlines", "'", "\u2028"]
+    rows = [{"run": "a", "removed": text, "heads": 1, "value": value} for value in values for text in texts]
+    TABLE.write(tmp_path / "t.csv", rows)
+    frame = pandas.DataFrame(rows, columns=list(TABLE.names))
+    frame.to_csv(tmp_path / "p.csv", index=False, float_format="%.9g", lineterminator="\n")
+    assert (tmp_path / "t.csv").read_bytes() == (tmp_path / "p.csv").read_bytes()
 
 
 def test_empty_cells_are_not_numbers(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Tables on disk: declarations of tidy CSV files, and their checked, atomic writing and reading."""
 
+import csv
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
@@ -97,8 +98,6 @@ class Table:
             ValueError: If a row lacks a column, has one that is not declared, or a cell of another type (a
                 programming error).
         """
-        import pandas
-
         rows = list(rows)
         for row in rows:
             if row.keys() != set(self.names):
@@ -106,9 +105,9 @@ class Table:
             for column in self.columns:
                 if not column.takes(row[column.name]):
                     raise ValueError(f"{self.name}: {column.name} should be {column.type}: {row[column.name]!r}")
-        frame = pandas.DataFrame(rows, columns=list(self.names))
-        with atomic_path(path) as temporary:
-            frame.to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+        columns = [_written([row[name] for row in rows]) for name in self.names]
+        with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream, lineterminator="\n").writerows([self.names, *zip(*columns)])
 
     def read(self, path: Path | str) -> "pandas.DataFrame":
         """Read a file of this table: texts stay text, an empty one is ""; numbers are numbers, an empty one is NaN.
@@ -158,6 +157,16 @@ class Registry:
 def signature(**parts: Any) -> str:
     """Return a signature: everything that affects a number, as `key:value|key:value`, in the given order."""
     return "|".join(f"{key.replace('_', '-')}:{value}" for key, value in parts.items())
+
+
+def _written(cells: Sequence[Any]) -> list[str]:
+    """Return the cells of a column as pandas writes them; most stages only write tables, and save its import."""
+    known = [cell for cell in cells if cell is not None]
+    if any(isinstance(cell, str) for cell in known):
+        return ["" if cell is None or cell != cell else str(cell) for cell in cells]
+    if len(known) == len(cells) and all(isinstance(cell, numbers.Integral) for cell in known):
+        return [str(cell) for cell in cells]
+    return ["" if cell is None or cell != cell else f"{float(cell):.9g}" for cell in cells]
 
 
 def _numbers(cells: "pandas.Series[Any]", where: str) -> "pandas.Series[Any]":
