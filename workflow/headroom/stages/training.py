@@ -12,6 +12,7 @@ from headroom.core import tables
 from headroom.core.command import add_run, add_until, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
+from headroom.core.imports import without_collection
 from headroom.engines.engine import add_task, chosen_task
 from headroom.settings.arms import ArmSettings
 from headroom.settings.models import FineTuningSettings, ModelSettings, TrainingSettings
@@ -58,8 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Train, then write checkpoints and table."""
     task = chosen_task(arguments)
     given = build_parser(task).parse_args(arguments)
-    from headroom.engines.training import carry_out, epoch_rows
-
+    with without_collection():
+        from headroom.engines.training import carry_out, epoch_rows
     training = training_of(given)
     if not given.until and not given.checkpoints:
         raise HeadroomError("--checkpoints: missing; give their directory, or --until the epoch at which to stop")
@@ -72,10 +73,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def training_of(given: argparse.Namespace) -> Training:
     """Return the training of the command line, with the engine of its task; no other engine is loaded."""
-    if given.task == "translation":
-        from headroom.methods.translation_arms import training as prepared
-    else:
-        from headroom.methods.classification_arms import training as prepared  # type: ignore[assignment]
+    with without_collection():
+        if given.task == "translation":
+            from headroom.methods.translation_arms import training as prepared
+        else:
+            from headroom.methods.classification_arms import training as prepared  # type: ignore[assignment]
     parts = {name: getattr(given, name) for name, _, _ in _inputs(given.task)}
     if given.task == "translation":
         parts["random_draw"] = given.random_draw

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from headroom.core.command import add_checkpoints
 from headroom.core.flags import add_settings, settings_from
+from headroom.core.imports import without_collection
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings
@@ -40,8 +41,8 @@ class ClassificationEngine(Engine):
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> ClassificationModel:
         """Load a classifier; with `maps` one that computes attention step by step."""
-        from headroom.engines.classification.model import ClassificationModel
-
+        with without_collection():
+            from headroom.engines.classification.model import ClassificationModel
         attention = "eager" if maps else "sdpa"
         return ClassificationModel.load(checkpoint, self.given.device, attention, fresh=fresh)
 
@@ -60,8 +61,8 @@ class ClassificationEngine(Engine):
 
     def judged_set(self, name: str, limit: int | None = None) -> LabelledSet:
         """Read a set's examples, evaluated by the given metrics, or those of the corpus, or accuracy."""
-        from headroom.engines.classification.judging import LabelledSet
-
+        with without_collection():
+            from headroom.engines.classification.judging import LabelledSet
         settings = settings_from(self.given, "labelling", LabellingSettings)
         known = self._record() or {"metrics": ["accuracy"]}
         return LabelledSet(

@@ -11,6 +11,7 @@ from headroom.core.command import add_translation_model
 from headroom.core.errors import HeadroomError
 from headroom.core.files import read_lines
 from headroom.core.flags import add_settings, settings_from
+from headroom.core.imports import without_collection
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings
@@ -43,8 +44,8 @@ class TranslationEngine(Engine):
 
     def load(self, checkpoint: str, *, fresh: int | None = None, maps: bool = False) -> TranslationModel:  # noqa: ARG002
         """Load a checkpoint with the vocabulary given; every model of fairseq can show attention weights."""
-        from headroom.engines.translation.model import TranslationModel
-
+        with without_collection():
+            from headroom.engines.translation.model import TranslationModel
         return TranslationModel.load(checkpoint, self.given.vocabulary, self.given.device, fresh=fresh)
 
     def examples(self, name: str, limit: int | None = None) -> ParallelText:
@@ -61,8 +62,8 @@ class TranslationEngine(Engine):
 
     def judged_set(self, name: str, limit: int | None = None) -> TranslatedSet:
         """Read a set's sources and references."""
-        from headroom.engines.translation.judging import TranslatedSet
-
+        with without_collection():
+            from headroom.engines.translation.judging import TranslatedSet
         settings_from(self.given, "evaluation", EvaluationSettings)  # wrong values are reported before text is read
         decoding = settings_from(self.given, "decoding", DecodingSettings)
         resamples = settings_from(self.given, "sampling", SamplingSettings).resamples
