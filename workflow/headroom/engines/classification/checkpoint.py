@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from headroom.engines.classification import installed  # noqa: F401  # isort: skip (before transformers)
+
 import torch
 import transformers
 from safetensors import SafetensorError

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headroom.engines.classification import installed  # noqa: F401  # isort: skip (before transformers)
+
 import torch
 from safetensors.torch import save_file
 from torch import Tensor

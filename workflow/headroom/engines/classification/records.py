@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from headroom.engines.classification import installed  # noqa: F401  # isort: skip (before transformers)
+
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainingArguments
 

@@ -15,6 +15,8 @@ and the fully connected layer is the output projection.
 
 from typing import Any
 
+from headroom.engines.classification import installed  # noqa: F401  # isort: skip (before transformers)
+
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from headroom.engines.classification import installed  # noqa: F401  # isort: skip (before transformers)
+
 import numpy
 import torch
 from accelerate.data_loader import prepare_data_loader  # type: ignore[import-untyped]

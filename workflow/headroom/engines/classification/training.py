@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from headroom.engines.classification import installed  # noqa: F401  # isort: skip (before transformers)
+
 import torch
 import transformers
 from transformers import AutoConfig, Trainer, TrainerCallback, TrainingArguments
