@@ -10,12 +10,15 @@ import numpy
 from headroom.core.resamples import Resamples, resamples_beside
 from headroom.core.table import Table
 
-RESAMPLED = ("pruning", "pruning_epochs", "pruned_models", "bakeoff_curves")
+RESAMPLED = ("pruning", "pruning_epochs", "pruned_models", "bakeoff_curves", "bakeoff_retraining")
 """The tables with resamples."""
 
 QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]
 
-OF_ONE_CURVE = ("run", "epoch", "scope", "order", "normalised", "ranking", "repair", "draw", "method", "setting")
+OF_ONE_CURVE = (
+    *("run", "epoch", "scope", "order", "normalised", "ranking", "repair", "draw", "method", "setting"),
+    *("layout", "updates"),
+)
 
 
 def write_rows(table: Table, path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:

@@ -1,11 +1,12 @@
-"""The claims about criteria (B1 to B6) on hand-made curves of two and three runs."""
+"""The claims about criteria (B1 to B7) on hand-made curves of two and three runs."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy
 import pytest
 from claims.claim_tables import Row, expect, study, verdict_of
-from headroom.claims.bakeoff import areas, best_of, is_criterion
+from headroom.claims.bakeoff import areas, best_of, is_criterion, mean_of_draws
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
@@ -99,4 +100,59 @@ def test_claims_are_asked_only_where_criteria_were_compared(tmp_path: Path):
 
     asked = {one.claim.id for one in evaluate(study(tmp_path, bakeoff_curves=list(curves(CRITERIA))))}
     others = {one.claim.id for one in evaluate(study(tmp_path / "none"))}
-    assert asked - others == {"B1", "B2", "B3", "B4", "B5", "B6"}
+    assert asked - others == {"B1", "B2", "B3", "B4", "B5", "B6", "B7"}
+
+
+AFTER = {"full": 1.02, "good": 0.95, "random": 0.8, "bad": 0.6}
+"""Shares of the score kept after further training."""
+
+
+def retrained(kept: Mapping[str, float], *, runs: int = 3, draws: int = 2, half: float = 0.3) -> Iterator[Row]:
+    """Yield layouts of half of the heads before and after training; random ones differ by 0.02 from their mean."""
+    for seed in range(1, runs + 1):
+        for layout, share in kept.items():
+            for draw in range(draws if layout == "random" else 1):
+                apart = 0.02 * (-1) ** draw if layout == "random" else 0.0
+                for updates, value in ((0, 20.0), (300, 50.0 * (share + apart))):
+                    yield {
+                        "run": f"translation.baseline.seed{seed}", "layout": layout, "draw": draw, "updates": updates,
+                        "criterion": "wanda" if layout in ("good", "bad") else "", "full": 50.0, "value": value,
+                        "heads_removed": 4 if layout != "full" else 0, "heads_total": 8,
+                        "low": value - half, "high": value + half,
+                    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "half", "runs", "verdict"),
+    [
+        ({}, 0.3, 3, HOLDS),
+        ({"good": 0.7}, 0.3, 3, FAILS),
+        ({"good": 0.8}, 0.3, 3, UNDECIDED),
+        ({}, 20.0, 3, UNDECIDED),
+        ({}, 0.3, 1, UNDECIDED),  # a single seed
+    ],
+)
+def test_good_layouts_after_training(changed, half, runs, verdict, tmp_path: Path):
+    rows = list(retrained({**AFTER, **changed}, runs=runs, half=half))
+    expect("B7", verdict, tmp_path, bakeoff_curves=curves(CRITERIA), bakeoff_retraining=rows)
+
+
+def test_all_layouts_are_in_the_evidence(tmp_path: Path):
+    found = expect("B7", HOLDS, tmp_path, bakeoff_retraining=retrained(AFTER))
+    assert "wanda: +15 [" in found.ours
+    assert all(text in found.ours for text in ("good 95 [", "random 80 [", "bad 60 [", "full model 102 ["))
+    assert "without 50 % of heads" in found.ours
+
+
+def test_layouts_that_were_not_trained_decide_nothing(tmp_path: Path):
+    expect("B7", NOT_RUN, tmp_path, bakeoff_curves=curves(CRITERIA))
+
+
+def test_the_interval_is_also_over_random_layouts():
+    """Four layouts with known values and no other noise: the variance of their mean is that of a sample, over four."""
+    values = numpy.array([1.0, 2.0, 4.0, 9.0])
+    drawn = mean_of_draws([numpy.full(1 + 200_000, value) for value in values])
+    assert drawn[0] == 4
+    assert drawn[1:].mean() == pytest.approx(4, abs=0.02)
+    assert drawn[1:].var() == pytest.approx(values.var(ddof=1) / 4, rel=0.02)
+    assert numpy.array_equal(mean_of_draws([numpy.arange(5.0)]), numpy.arange(5.0))  # a single one

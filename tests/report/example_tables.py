@@ -247,6 +247,26 @@ class Maker:
                         repaired = row["value"] + more * self.full * bool(row["removed"])
                         yield {**row, "repair": repair, "value": min(row["full"], repaired)}
 
+    def bakeoff_retraining(self) -> Iterator[Row]:
+        ranked = sorted(self.task.heads, key=self.weight.__getitem__)
+        random = [numpy.random.default_rng(draw).permutation(len(ranked)) for draw in (0, 1)]
+        orders = [("full", 0, []), ("good", 0, ranked), ("bad", 0, ranked[::-1])]
+        orders += [("random", draw, [ranked[place] for place in places]) for draw, places in enumerate(random)]
+        for layout, draw, heads in orders:
+            removed = heads[: len(ranked) // 2]
+            lost = sum(self.weight[head] for head in removed) / sum(self.weight.values())
+            named = {"layout": layout, "draw": draw, "criterion": "output-norm" if layout in ("good", "bad") else ""}
+            size = {"heads_removed": len(removed), "heads_total": len(ranked), "removed": format_profile(removed)}
+            for updates, regained in ((0, 0.0), (300, 0.7)):
+                kept = 1 - lost * (1 - regained) + 0.01 * (updates > 0)
+                value = self.chance + (self.full - self.chance) * kept
+                tested = {
+                    name: one
+                    for name, one in self.tested(self.metric, self.full, value).items()
+                    if name in TABLES["bakeoff_retraining"].names
+                }
+                yield self.row(**named, **size, updates=updates, set="test", **tested)
+
     def settling(self) -> Iterator[Row]:
         for epoch in range(1, self.task.epochs):
             for kind in ("all", *dict.fromkeys(site.kind for site in self.task.sites)):

@@ -13,6 +13,7 @@ from reruns.jobs import (
     POINTING,
     REPLACED,
     REPORT,
+    RETRAINED,
     SCORES_LABELLED,
     Row,
     of_task,
@@ -108,8 +109,26 @@ CLASSIFICATION = [
         {
             "classification.entailment.bakeoff.repairs": ["obs"],
             "classification.entailment.bakeoff.step": 0.25,
-            "classification.entailment.bakeoff.test_examples": 10,
         },
+    ),
+    *rows({**COMPARED_CURVES, **RETRAINED, **REPORT}, {"classification.entailment.bakeoff.test_examples": 10}),
+    *rows(
+        {**RETRAINED, **REPORT},
+        {
+            "classification.entailment.bakeoff.retraining.updates": 4,
+            "classification.entailment.bakeoff.retraining.share": 0.25,
+            "classification.entailment.bakeoff.retraining.random_draws": 3,
+            "classification.entailment.bakeoff.retraining.batch_examples": 4,
+            "classification.entailment.bakeoff.retraining.learning_rate": 0.01,
+        },
+    ),
+    Row(
+        "classification.entailment.bakeoff.retraining.criterion",
+        {
+            "classification.entailment.bakeoff.criteria": ["output-norm", "loss-ablation"],
+            "classification.entailment.bakeoff.retraining.criterion": "loss-ablation",
+        },
+        {**RETRAINED, **REPORT},
     ),
     *rows(
         {**COMPARED_CRITERIA, **REPORT},

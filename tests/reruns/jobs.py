@@ -87,7 +87,8 @@ REPLACED = {"ablation_replaced": 1, "keep_one_replaced": 1, **CURVES_REPLACED}
 
 # The comparison of criteria in classification: two families of criteria and six orders, of two seeds.
 COMPARED_CURVES = {"bakeoff_curves": 12, "bakeoff": 1}
-COMPARED_CRITERIA = {"bakeoff_scores": 4, **COMPARED_CURVES}
+RETRAINED = {"bakeoff_retraining": 2}
+COMPARED_CRITERIA = {"bakeoff_scores": 4, **COMPARED_CURVES, **RETRAINED}
 
 OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES_AND_CONTROLS, "pruning": 2, "removal": 1, **SCORED}
 OF_CLASSIFICATION = {
@@ -122,6 +123,7 @@ SAMPLED_LABELLED = {
     **BOTH_LABELLED,
     **REPLACED,
     **COMPARED_CURVES,
+    **RETRAINED,
     **LAST,
 }
 JUDGED = {"removal": 1, **SAMPLED}

@@ -29,6 +29,11 @@ TRANSLATION = [
         {"translation.bakeoff": {"criteria": ["wanda"], "rescored": ["wanda"]}},
         COMPARED,
     ),
+    Row(
+        "translation.bakeoff.retraining.updates",
+        {"translation.bakeoff": {"criteria": ["wanda"], "retraining": {"updates": 3, "criterion": "wanda"}}},
+        {**COMPARED, "bakeoff_retraining": 2},
+    ),
     *rows(  # nothing is compared
         REPORT,
         {
@@ -38,6 +43,11 @@ TRANSLATION = [
             "translation.bakeoff.step": 0.25,
             "translation.bakeoff.test_examples": 10,
             "translation.bakeoff.random_draws": 3,
+            "translation.bakeoff.retraining.share": 0.25,
+            "translation.bakeoff.retraining.criterion": "wanda",
+            "translation.bakeoff.retraining.random_draws": 1,
+            "translation.bakeoff.retraining.batch_examples": 4,
+            "translation.bakeoff.retraining.learning_rate": 0.01,
         },
     ),
     *of_task("translation", 2, SCORES, SURVIVORS, CONTROLS, "removal", {}),

@@ -37,7 +37,12 @@ WHOLE_STUDY = [
         {"shards": 2},
     ),
     *rows(
-        total(NEW_ARM, NEW_ARM_LABELLED, {"bakeoff_scores": 2, "bakeoff_curves": 6, "bakeoff": 1}),
+        total(
+            NEW_ARM,
+            NEW_ARM_LABELLED,
+            {"bakeoff_scores": 2, "bakeoff_curves": 6, "bakeoff": 1},
+            {"bakeoff_retraining": 1},
+        ),
         {"seeds": [1, 2, 3]},
     ),
     *rows({"bakeoff": 1, **SCORED}, {"seeds": [1]}),

@@ -67,6 +67,27 @@ def test_a_task_alone():
             "input should be 'zero', 'mean' or 'resample'",
         ),
         ({"translation": {"removal": {"repair": "weld"}}}, "key translation.removal.repair: input should be 'none', "),
+        (
+            {"translation": {"bakeoff": {"retraining": {"share": 1}}}},
+            "key translation.bakeoff.retraining.share: input should be less than 1 (found: 1)",
+        ),
+        (
+            {"translation": {"bakeoff": {"criteria": ["wanda"], "retraining": {"updates": 5}}}},
+            "key translation.bakeoff: retraining.criterion: 'gradient-example' is not in criteria; add it there",
+        ),
+        (
+            {
+                "seeds": [1],
+                "translation": {
+                    "released": {"path": "."},
+                    "corpus": {"source": "sacrebleu"},
+                    "treebank": {"source": "none"},
+                    "arms": {"baseline": {"method": "baseline"}},
+                    "bakeoff": {"criteria": ["wanda"], "retraining": {"updates": 5, "criterion": "wanda"}},
+                },
+            },
+            "translation.bakeoff.retraining.updates: there is no training text; give some at translation.corpus, or",
+        ),
         ({"gpus": 0, "translation": {}}, "key gpus: input should be greater than 0 (found: 0)"),
         ({"gpus": 2, "translation": {}}, "gpus: 2 require device: cuda, which is auto; leave gpus out"),
         ({"gpus": 2, "device": "cpu", "translation": {}}, "gpus: 2 require device: cuda, which is cpu"),

@@ -241,6 +241,34 @@ def test_criteria_that_a_task_lacks(plan, lines):
     assert all(line.startswith(f"configuration, key {start}") for line, start in zip(found, lines))
 
 
+def retrained(criterion):
+    names = ["output-norm", "relevance"]
+    retraining = {"updates": 5, "criterion": criterion}
+    return planned(translation={"bakeoff": {"criteria": names, "retraining": retraining}})
+
+
+def test_layouts_need_a_criterion_that_is_scored_to_be_compared():
+    assert wrong_criteria(retrained("output-norm")) == []
+    (line,) = wrong_criteria(retrained("relevance"))
+    assert line.startswith("configuration, key translation.bakeoff.retraining.criterion: another experiment scores 're")
+
+
+def test_layouts_of_compared_runs_are_trained_further():
+    plan = retrained("output-norm")
+    runs = [f"translation.baseline.seed{seed}" for seed in (1, 2)]
+    assert plan.retrained("translation") == runs
+    assert {f"<results>/s/bakeoff_retraining/{run}.csv" for run in runs} <= set(plan.report_tables())
+    assert f"<results>/s/bakeoff_retraining/{RUN}.npz" in plan.resamples()
+    assert plan.retraining_scores(RUN) == [f"<results>/s/bakeoff_scores/{RUN}.activation.csv"]
+    of = JobSettings(plan)
+    found = json.loads(of.bakeoff_retraining(RUN))
+    assert set(found) == {"bakeoff", "retraining", "decoding", "sampling"}
+    assert found["bakeoff"] == {"test_examples": None}
+    assert found["retraining"]["learning_rate"] == 0.001  # as of learned gates
+    assert "retraining" not in json.loads(of.bakeoff_curves(RUN, "output-norm"))["bakeoff"]
+    assert BOTH.retrained("translation") == []
+
+
 def test_files_that_are_missing(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "v.tsv").touch()

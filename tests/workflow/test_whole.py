@@ -62,6 +62,7 @@ FILES = {
         f"bakeoff_curves/entailment.baseline.seed{seed}.{order}.csv" for seed in (1, 2) for order in COMPARED
     ],
     "bakeoff": ["bakeoff/entailment.csv"],
+    "bakeoff_retraining": [f"bakeoff_retraining/entailment.baseline.seed{seed}.csv" for seed in (1, 2)],
     **{
         name: [f"{name}/{run}.{kind}.csv" for run, kind in REPLACED]
         for name in ("ablation_replaced", "keep_one_replaced")
@@ -82,6 +83,7 @@ MAY_BE_EMPTY = {
     "ablation": RIGHT_OR_WRONG,
     "keep_one": {*RIGHT_OR_WRONG, "chosen_on"},
     "bakeoff_curves": {*RIGHT_OR_WRONG, "normalised", "removed"},
+    "bakeoff_retraining": {"criterion", "removed"},
     "bakeoff": {"run", "set", "metric", "value", "low", "high", "p"},
     "ablation_replaced": RIGHT_OR_WRONG,
     "keep_one_replaced": {*RIGHT_OR_WRONG, "chosen_on"},

@@ -25,6 +25,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "pruning": "remove increasing numbers of heads, by every order and its controls",
         "bakeoff_scores": "score heads by a family of criteria and measure its cost, to compare criteria",
         "bakeoff_curves": "remove increasing numbers of heads by one order, also with repairs, to compare criteria",
+        "bakeoff_retraining": "train good, random and bad layouts of one size further, to compare criteria",
         "bakeoff": "compare all criteria of a task at equal numbers of heads and known cost",
         "settling": "measure when head importance stabilises during training",
         "agreement": "compare the ablation effects of several sets",

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from headroom.core.tables import columns_of
 from headroom.plan import Plan
-from headroom.settings.experiments import MainSettings, ScopedPruningSettings
+from headroom.settings.experiments import USUAL_RATE, MainSettings, ScopedPruningSettings
 from headroom.settings.tasks import TranslationSettings
 
 ALL_BUT_MAIN = tuple(name for name in ScopedPruningSettings.model_fields if name not in MainSettings.model_fields)
@@ -86,10 +86,19 @@ class JobSettings:
 
     def bakeoff_curves(self, run: str, order: str) -> str:
         """Return the settings of the curves of a run by one order, for the comparison of criteria."""
-        unused = ["criteria", *([] if order == "random" else ["random_draws"])]
+        unused = ["criteria", "retraining", *([] if order == "random" else ["random_draws"])]
         found = json.loads(self.sections(run, "bakeoff", "answers", "sampling", leave_out={"bakeoff": unused}))
         again = [name for name in found["bakeoff"]["rescored"] if name == order]
         found["bakeoff"] |= {"criteria": again, "rescored": again}
+        return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
+
+    def bakeoff_retraining(self, run: str) -> str:
+        """Return the settings of the further training of a run's layouts, with the learning rate, and of evaluation."""
+        settings = self.plan.task(run).bakeoff
+        unused = [name for name in type(settings).model_fields if name != "test_examples"]
+        found = json.loads(self.sections(run, "bakeoff", "answers", "sampling", leave_out={"bakeoff": unused}))
+        rate = self.further_rate(run, settings.retraining.learning_rate)
+        found["retraining"] = settings.retraining.model_dump(mode="json") | {"learning_rate": rate}
         return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
 
     def gates(self, run: str, way: str) -> str:
@@ -98,16 +107,16 @@ class JobSettings:
         unused = {"gates": (*OF_THE_STUDY, *UNUSED_BY_GATES[method]), "pruning": ALL_BUT_MAIN}
         main = ["pruning"] if method == "controls" else []
         found = json.loads(self.sections(run, "gates", "answers", "sampling", *main, leave_out=unused))
-        found["gates"]["learning_rate"] = self.gates_rate(run)
+        found["gates"]["learning_rate"] = self.further_rate(run, self.plan.task(run).gates.learning_rate)
         return json.dumps(found, separators=(",", ":"), ensure_ascii=False)
 
-    def gates_rate(self, run: str) -> float:
-        """Return the learning rate of a run's weights with learned gates and in their controls."""
+    def further_rate(self, run: str, given: float | None) -> float:
+        """Return the learning rate of a run's weights in further training: the given one, or the usual one."""
         task = self.plan.task(run)
-        if task.gates.learning_rate or isinstance(task, TranslationSettings):
-            return task.gates.rate
+        if given or isinstance(task, TranslationSettings):
+            return given or USUAL_RATE
         tuned = task.released or self.plan.is_pretrained(self.plan.runs[run].task)
-        return task.training.learning_rate if tuned else task.gates.rate
+        return task.training.learning_rate if tuned else USUAL_RATE
 
     def update_cost(self) -> str:
         """Return the settings of the time of an update in every arm, without the number of epochs."""

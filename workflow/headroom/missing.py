@@ -3,9 +3,10 @@
 import os
 from collections.abc import Callable, Iterator
 
-from headroom.methods.criteria import check, check_compared
+from headroom.methods.criteria import check, check_compared, criteria, family_of
 from headroom.plan import Plan
 from headroom.settings.checks import TRANSLATION
+from headroom.settings.experiments import RetrainingSettings
 from headroom.settings.study import Study
 
 
@@ -47,6 +48,7 @@ def wrong_criteria(plan: Plan) -> list[str]:
         found += check(_place(name), task.pruning.criteria, task.pruning.main)
         compared = task.bakeoff.criteria, task.bakeoff.rescored
         found += check_compared(_place(name), *compared, plan.lacking_to_compare(name))
+        found += _wrong_layouts(_place(name), task.bakeoff.retraining)
     if found:
         return found
     lacking = {
@@ -58,6 +60,16 @@ def wrong_criteria(plan: Plan) -> list[str]:
     return [
         f"configuration, key pruning.criteria of {task}: {run} has no table {table}; leave its criterion out"
         for (task, table), run in lacking.items()
+    ]
+
+
+def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
+    """Return a line if layouts are chosen by a known criterion that is not scored to be compared."""
+    if not settings.updates or settings.criterion not in criteria() or family_of(settings.criterion):
+        return []
+    return [
+        f"configuration, key {place}.bakeoff.retraining.criterion: another experiment scores '{settings.criterion}'; "
+        "choose a criterion that is scored to be compared, e.g. gradient-example"
     ]
 
 

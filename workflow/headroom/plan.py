@@ -386,6 +386,14 @@ class Plan:
         """Return the orders of the comparison: criteria, the reference, and the controls."""
         return [*dict.fromkeys([*self.study.tasks[task].bakeoff.criteria, REFERENCE]), *CONTROLS]
 
+    def retrained(self, task: str) -> list[str]:
+        """Return the compared runs of a task whose layouts are trained further; empty without updates."""
+        return self.compared(task) if self.study.tasks[task].bakeoff.retraining.updates else []
+
+    def retraining_scores(self, run: str) -> list[str]:
+        """Return the tables with the scores that the layouts of a run are chosen by."""
+        return self.bakeoff_scores(run, self.task(run).bakeoff.retraining.criterion)
+
     # the report
 
     def report_tables(self) -> list[str]:
@@ -410,6 +418,7 @@ class Plan:
         for task in filter(self.compared, self.study.tasks):
             found += self.bakeoff_curves(task) + self.bakeoff_tables("bakeoff_scores", task)
             found += self.bakeoff_tables("bakeoff_costs", task) + self.tables("bakeoff", [task])
+            found += self.tables("bakeoff_retraining", self.retrained(task))
         return found + [f"{self.results}/{name}.csv" for name in self.study_tables]
 
     def resamples(self) -> list[str]:

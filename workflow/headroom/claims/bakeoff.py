@@ -1,17 +1,18 @@
-"""Criteria compared at equal numbers of heads: areas of their curves, their cost, re-scoring and repair."""
+"""Criteria compared at equal numbers of heads: areas of their curves, their cost, re-scoring, repair, retraining."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy
+import pandas
 from numpy import ndarray
 
-from headroom.claims.evidence import by_run, curve_of, judged, number
-from headroom.claims.selection import examples_in, measurable, with_scale
+from headroom.claims.evidence import by_run, curve_of, each_run, judged, kept_of, number
+from headroom.claims.selection import examples_in, measurable, rows_where, with_scale
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import Reading, Verdict, above
-from headroom.core.statistics import Estimate
+from headroom.claims.verdict import UNDECIDED, Number, Reading, Verdict, above
+from headroom.core.statistics import SEED, Estimate
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
 
@@ -126,6 +127,40 @@ def repair_matters_more(tables: StudyTables) -> list[Reading]:
         return Reading(above(more.found, 0.0), (more, *parts))
 
     return _read(tables, read)
+
+
+def good_keeps_more_after_training(tables: StudyTables) -> list[Reading]:
+    """Decide whether a good layout keeps more of the score after further training than random ones of its size."""
+    found = _after_training(tables)
+    return found if len(found) > 1 else [replace(one, verdict=Verdict(UNDECIDED)) for one in found]
+
+
+@each_run("bakeoff_retraining", shares=True)
+def _after_training(rows: pandas.DataFrame) -> Reading | None:
+    rows = judged(rows)
+    after = rows_where(rows, updates=rows["updates"].max())
+    kept = {
+        str(name): mean_of_draws([kept_of(row) for _, row in own.iterrows()]) for name, own in after.groupby("layout")
+    }
+    if not {"good", "random", "bad", "full"} <= set(kept):
+        return None
+    first = rows_where(after, layout="good").iloc[0]
+    removed = Number("removed", Estimate(float(first["heads_removed"] / first["heads_total"])), "share")
+    more = number("more", kept["good"] - kept["random"], signed=True, order=str(first["criterion"]))
+    layouts = [number(name, kept[name]) for name in ("good", "random", "bad", "full")]
+    return Reading(above(more.found, 0.0), (more, *layouts, removed))
+
+
+def mean_of_draws(draws: Sequence[ndarray]) -> ndarray:
+    """Return the mean over layouts, (1 + samples,), of their (1 + samples,) values, the measured one first.
+
+    Each resample also draws layouts, with replacement, because others could have been drawn: one fewer than there
+    are, which makes the variance of the mean unbiased. The draws are the same in all runs, as the layouts are.
+    """
+    values = numpy.stack(draws)  # (draws, 1 + samples)
+    samples = values.shape[1] - 1
+    again = numpy.random.default_rng(SEED).integers(len(values), size=(max(1, len(values) - 1), samples))
+    return numpy.r_[values[:, 0].mean(), numpy.take_along_axis(values[:, 1:], again, axis=0).mean(axis=0)]
 
 
 def is_criterion(way: Way) -> bool:

@@ -170,6 +170,18 @@ class RunWork:
             changed = curves * (1 + len(settings.repairs)) * points * judged
             units = {"load": 1, "full": judged, **self._judged(changed, CHANGED["pruning"])}
             yield self._job(f"bakeoff_curves/{run}.{order}", units, stage="bakeoff_curves")
+        if run in plan.retrained(task):
+            yield self._job("bakeoff_retraining", self.retraining(judged))
+
+    def retraining(self, judged: int) -> dict[str, float]:
+        """Return the work of the further training of layouts and the full model, evaluated before and after it."""
+        settings = self.settings.bakeoff.retraining
+        models = 3 + settings.random_draws
+        return {
+            "load": 1 + 2 * models,
+            "gate": models * settings.updates * settings.batch_examples,
+            "full": 2 * models * judged,
+        }
 
     def detailed(self) -> Iterator[Job]:
         """Yield the jobs of a detailed run, without those of learned gates."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headroom.core import tables
@@ -47,6 +48,19 @@ def read_scores(path: str, *, epoch: int, criterion: str, normalised: str = "raw
         epochs = sorted(set(table["epoch"]))
         raise HeadroomError(f"{path}: no {normalised} scores by {criterion} at epoch {epoch}, only {known}; {epochs}")
     return by_head(mine, mine["value"])
+
+
+def read_compared(paths: Sequence[Path | str], *, epoch: int, criterion: str) -> dict[Head, float]:
+    """Read one criterion's scores of one epoch from tables of the stage bakeoff_scores.
+
+    Raises:
+        HeadroomError: If the tables have no such scores.
+    """
+    rows = tables.BAKEOFF_SCORES.read_all(paths)
+    rows = rows[(rows["criterion"] == criterion) & (rows["half"] == "all") & (rows["epoch"] == epoch)]
+    if rows.empty:
+        raise HeadroomError(f"--scores: no scores by {criterion} at epoch {epoch}; rerun the job that writes them")
+    return by_head(rows, rows["value"])
 
 
 def by_head(table: pandas.DataFrame, values: Iterable[float]) -> dict[Head, float]:

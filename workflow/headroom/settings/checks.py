@@ -67,6 +67,7 @@ def _checks_of_task(
         unused = OF_TRAINING if isinstance(task, TranslationSettings) else OF_FINE_TUNING
         yield lambda: check_one_arm(place, task.arms)
         yield lambda: check_unused(task, place, unused)
+        yield lambda: check_retraining(place, task)
     else:
         yield lambda: check_training_text(place, task.corpus)
     if isinstance(task.corpus, GeneratedCorpus | GeneratedPairs):
@@ -221,6 +222,15 @@ def check_training_text(name: str, corpus: Settings) -> None:
         )
     if getattr(corpus, "train", "unknown") is None:
         raise ValueError(f"{name}.corpus.train: missing; give training text, or a model at {name}.released")
+
+
+def check_retraining(name: str, task: TranslationSettings | ClassificationSettings) -> None:
+    """Raise ValueError, with the key, if a released model is to be trained further and there is no text for it."""
+    without = isinstance(task.corpus, SacrebleuCorpus) or getattr(task.corpus, "train", "unknown") is None
+    if task.bakeoff.retraining.updates and without:
+        raise ValueError(
+            f"{name}.bakeoff.retraining.updates: there is no training text; give some at {name}.corpus, or set it to 0"
+        )
 
 
 def check_far_sets(task: str, ablation: AblationSettings, known: tuple[str, ...]) -> None:

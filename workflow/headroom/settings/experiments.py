@@ -128,6 +128,28 @@ class ScopedPruningSettings(PruningSettings):
     )
 
 
+class RetrainingSettings(Settings):
+    """Further training of good, random and bad layouts of one size (Prasanna et al. 2020), and of the full model."""
+
+    updates: NonNegativeInt = Field(
+        0, description="updates of the weights, the same for every layout and the full model; 0 for no further training"
+    )
+    share: float = Field(0.5, gt=0, lt=1, description="share of all heads removed, the same in every layout")
+    criterion: CriterionName = Field(
+        "gradient-example",
+        description="criterion among `criteria` by whose scores on `choose` the most important heads are kept (good) "
+        "or the least important ones (bad). It is given here and not chosen by results on the test set",
+    )
+    random_draws: PositiveInt = Field(
+        3, description="random layouts: of the first random orders of the curves, the same in all runs"
+    )
+    batch_examples: PositiveInt = Field(64, description="examples in a training batch")
+    learning_rate: PositiveFloat | None = Field(
+        None,
+        description="initial learning rate, which falls linearly to zero. Unset: the default of `gates.learning_rate`",
+    )
+
+
 class BakeoffSettings(Settings):
     """Comparison of criteria at equal numbers of heads and known cost."""
 
@@ -151,11 +173,16 @@ class BakeoffSettings(Settings):
         None, description="examples of the test set, from its start, that curves are measured on; unset for all"
     )
     random_draws: PositiveInt = Field(5, description="random orders, the control")
+    retraining: RetrainingSettings = Field(
+        default_factory=RetrainingSettings, description="further training of layouts of one size"
+    )
 
     @model_validator(mode="after")
-    def _rescored_are_compared(self) -> Self:
+    def _named_are_compared(self) -> Self:
         if unknown := [name for name in self.rescored if name not in self.criteria]:
             raise ValueError(f"rescored: '{unknown[0]}' is not in criteria; add it there")
+        if self.retraining.updates and self.retraining.criterion not in self.criteria:
+            raise ValueError(f"retraining.criterion: '{self.retraining.criterion}' is not in criteria; add it there")
         return self
 
 

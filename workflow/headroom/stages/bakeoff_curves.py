@@ -19,10 +19,10 @@ from headroom.methods.orders import (
     CONTROLS,
     REVERSE,
     Order,
-    by_head,
     control_orders,
     least_important_first,
     profiles,
+    read_compared,
     rescored_order,
     step_sizes,
 )
@@ -101,8 +101,4 @@ def scores_of(given: argparse.Namespace, name: str) -> dict[Head, float]:
     epoch = epoch_of(given.checkpoint)
     if not family_of(name):
         return dict(criterion_scores(name, given.scores, epoch=epoch, chosen_on=given.score_on))
-    rows = tables.BAKEOFF_SCORES.read_all(given.scores)
-    rows = rows[(rows["criterion"] == name) & (rows["half"] == "all") & (rows["epoch"] == epoch)]
-    if rows.empty:
-        raise HeadroomError(f"--scores: no scores by {name} at epoch {epoch}; rerun the job that writes them")
-    return by_head(rows, rows["value"])
+    return read_compared(given.scores, epoch=epoch, criterion=name)

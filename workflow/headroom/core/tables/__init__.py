@@ -4,7 +4,7 @@ Changed columns rerun the jobs that write them through the params of rules; stag
 """
 
 from headroom.core.table import Registry
-from headroom.core.tables.bakeoff import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_SCORES
+from headroom.core.tables.bakeoff import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_RETRAINING, BAKEOFF_SCORES
 from headroom.core.tables.behaviour import ATTENTION_STATS, DISTANCES, DIVERSITY, PARTICLES, ROLES
 from headroom.core.tables.claims import CLAIMS, NUMBERS
 from headroom.core.tables.comparison import COMPARISON, COMPARISON_CURVES, COMPARISON_DIFFERENCES
@@ -35,7 +35,7 @@ from headroom.core.tables.training import (
 ALL = Registry(
     *(TRAINING, EVALUATION, PARAMETERS),
     *(SCORES, SCORES_HALVES, ABLATION, ABLATION_HALVES, KEEP_ONE, AGREEMENT, RELEVANCE, RANK_CORRELATION),
-    *(BAKEOFF_SCORES, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF),
+    *(BAKEOFF_SCORES, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF, BAKEOFF_RETRAINING),
     *(ABLATION_REPLACED, KEEP_ONE_REPLACED, PRUNING_REPLACED),
     *(PRUNING, PRUNING_EPOCHS, SETTLING, REMOVAL, TIMING, TIMING_SAMPLES),
     *(DIVERSITY, PARTICLES, ATTENTION_STATS, DISTANCES, ROLES, GATES, PRUNED_MODELS),
@@ -58,6 +58,7 @@ __all__ = [
     "BAKEOFF",
     "BAKEOFF_COSTS",
     "BAKEOFF_CURVES",
+    "BAKEOFF_RETRAINING",
     "BAKEOFF_SCORES",
     "CLAIMS",
     "COMPARISON",

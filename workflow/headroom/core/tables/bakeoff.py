@@ -1,7 +1,22 @@
 """Tables of the comparison of criteria."""
 
 from headroom.core.table import Column, Table
-from headroom.core.tables.columns import CRITERION, HEAD, INTERVAL, METRIC, RUN, SET, SIGNATURE, STUDY, VALUE, P
+from headroom.core.tables.columns import (
+    CRITERION,
+    DIFFERENCE,
+    FULL,
+    HEAD,
+    HEADS_REMOVED,
+    INTERVAL,
+    METRIC,
+    REMOVED,
+    RUN,
+    SET,
+    SIGNATURE,
+    STUDY,
+    VALUE,
+    P,
+)
 from headroom.core.tables.heads import HALF
 from headroom.core.tables.pruning import CURVE, POINT
 
@@ -99,5 +114,38 @@ The comparison of criteria: one file per task with at least one run.
 | `labels` | 1 if scoring needs references, else 0 |
 
 Intervals: of one run over sentences, of all runs over runs and sentences; `correlation`: bootstrap over heads.
+""",
+)
+
+BAKEOFF_RETRAINING = Table(
+    path="bakeoff_retraining/{run}.csv",
+    writers=("bakeoff_retraining",),
+    runs="",
+    resampled=True,
+    key=("run", "epoch", "layout", "draw", "updates", "set", "metric"),
+    columns=(
+        *RUN,
+        Column(
+            "layout",
+            "text",
+            "which heads stay: `full`: all; `good`: the most important ones by the criterion; `bad`: the least"
+            " important ones; `random`: those of a random order",
+        ),
+        CRITERION.means("the criterion, of `good` and `bad`; else empty"),
+        Column("draw", "integer", "number of the random order, counted from 0, as in the curves; 0 for other layouts"),
+        HEADS_REMOVED,
+        Column("heads_total", "integer", "heads of the model"),
+        REMOVED,
+        Column("updates", "integer", "updates of the weights after the training of the run: 0 before further training"),
+        *(
+            FULL.means("the same metric of the run with all its heads, before further training") if one == FULL else one
+            for one in DIFFERENCE
+        ),
+        SIGNATURE,
+    ),
+    about="""
+Good, random and bad layouts of one size before and after further training without the removed heads, and the full model
+with the same further training: one file per run (`bakeoff.retraining`; Prasanna et al. 2020). All of a run's trainings
+start from its last epoch, and have the same updates, batches, dropout and learning rates.
 """,
 )

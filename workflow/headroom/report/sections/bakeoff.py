@@ -1,4 +1,4 @@
-"""Which criterion keeps most? Areas of all curves against the cost of scoring, repairs, and an atlas per criterion."""
+"""Which criterion keeps most? Areas of all curves against the cost of scoring, repairs, retraining, and atlases."""
 
 from typing import Any
 
@@ -6,13 +6,14 @@ import numpy
 import pandas
 from markupsafe import Markup
 
-from headroom.claims.selection import rows_where
+from headroom.claims.evidence import judged
+from headroom.claims.selection import rows_where, with_shares
 from headroom.claims.study_tables import StudyTables
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
 from headroom.report import drawing, palette, panels
 from headroom.report.atlas import draw_atlases
-from headroom.report.names import criterion_name
+from headroom.report.names import criterion_name, words_of
 from headroom.report.panels import Look
 from headroom.report.prose import texts, words
 from headroom.report.sections.scores import KEY as ATLAS_KEY
@@ -29,6 +30,14 @@ LOOKS = {
 }
 """Looks of criteria that need references, and of those that do not."""
 
+LAYOUTS = {
+    "bad": Look(palette.CONTROL, "dashed", "v", is_hollow=True),
+    "random": Look(palette.CONTROL, "dotted", "x"),
+    "full": Look(palette.CONTROL, "", "s"),
+    "good": Look(palette.arm_colour("", []), "", "o"),
+}
+"""Looks of layouts that are trained further."""
+
 LEAST = 0.1
 """Where criteria without any pass are drawn, in passes, on the logarithmic axis of the cost."""
 
@@ -42,6 +51,7 @@ def section(study: StudyTables) -> Section:
     plain = wide[(wide["ranking"] == "fixed") & (wide["repair"] == "none")]
     figure = Figure("bakeoff", panels_of(study, plain, _against_cost), *texts("bakeoff"), _key(), plain)
     folds = [Fold("All criteria, re-scored and repaired", tables=(_table(wide, study),))]
+    folds += _retraining(study, list(views.values()))
     if drawn := [panel for task, view in views.items() for panel in _atlases(study, task, view)]:
         atlas = Figure("bakeoff_scores", tuple(drawn), words("bakeoff", "atlases"), "", ATLAS_KEY, is_atlas=True)
         folds.append(Fold("The scores of every criterion", atlas))
@@ -124,6 +134,36 @@ def _table(wide: pandas.DataFrame, study: StudyTables) -> Table:
     }
     present = [column for column in columns if column.removesuffix(" ~") in named]
     return Table("bakeoff", named, present, headings)
+
+
+def _retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
+    """Return the fold about layouts before and after further training; empty without them."""
+    found = [layouts(view) for view in views if view.has("bakeoff_retraining")]
+    if not found:
+        return []
+    rows = pandas.concat(found, ignore_index=True)
+    panels_by_task = panels_of(study, rows, _before_and_after)
+    key = tuple(panels.key(look, name) for name, look in reversed(LAYOUTS.items()))
+    figure = Figure("bakeoff_retraining", panels_by_task, *texts("bakeoff", "retraining"), key, rows)
+    keys = ["task", "run", "layout", "draw"]
+    before, after = (rows[chosen] for chosen in (rows["updates"] == 0, rows["updates"] > 0))
+    wide = after.merge(before[[*keys, "kept"]], on=keys, suffixes=("", "_before"))
+    wide = wide.rename(columns={"kept_before": "before (%)", "kept": "after (%)"})
+    columns = [*lead(study), "run", "layout", "draw", "share", "updates", "before (%)", "after (%)", "delta ~"]
+    headings = {"before (%)": "kept before (%)", "after (%)": "and after (%)", "delta": "change of the score"}
+    table = Table("retrained", wide, columns, headings, words("bakeoff", "retraining_table"))
+    return [Fold("Layouts trained further", figure, tables=(table,))]
+
+
+def layouts(view: StudyTables) -> pandas.DataFrame:
+    """Return the layouts of a task before and after further training, with the share of the score kept, in %."""
+    rows = with_shares(judged(view.bakeoff_retraining))
+    return rows.assign(task=view.task, one=rows["run"] + " " + rows["draw"].astype(str))
+
+
+def _before_and_after(task: str, rows: pandas.DataFrame) -> Markup:
+    axes = ("updates", "further updates"), ("kept", words_of(task).kept)
+    return panels.lines(rows, LAYOUTS, f"bakeoff_retraining-{task}", *axes, hue="layout", units="one", reference=100.0)
 
 
 def _source(order: str) -> str:
