@@ -177,11 +177,8 @@ class RunWork:
         """Return the work of the further training of layouts and the full model, evaluated before and after it."""
         settings = self.settings.bakeoff.retraining
         models = 3 + settings.random_draws
-        return {
-            "load": 1 + 2 * models,
-            "gate": models * settings.updates * settings.batch_examples,
-            "full": 2 * models * judged,
-        }
+        trained = models * settings.updates * settings.batch_examples
+        return {"load": 1, "gate": trained, "full": (1 + 2 * models) * judged}
 
     def detailed(self) -> Iterator[Job]:
         """Yield the jobs of a detailed run, without those of learned gates."""

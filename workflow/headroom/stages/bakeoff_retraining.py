@@ -27,7 +27,7 @@ from headroom.methods.orders import control_orders, least_important_first, read_
 from headroom.settings.experiments import BakeoffSettings, GateTrainingSettings, RetrainingSettings
 
 if TYPE_CHECKING:
-    from headroom.engines.engine import Outcome
+    from headroom.engines.engine import EvaluationSet, Outcome
     from headroom.engines.head_model import HeadModel
 
 logger = logging.getLogger("headroom.stages.bakeoff_retraining")
@@ -119,7 +119,7 @@ def columns_of(layout: Layout) -> dict[str, Any]:
 
 def before_and_after(
     model: HeadModel,
-    judged: Any,
+    judged: EvaluationSet,
     layout: Layout,
     batches: Sequence[Any],
     settings: RetrainingSettings,

@@ -51,7 +51,7 @@ def section(study: StudyTables) -> Section:
     plain = wide[(wide["ranking"] == "fixed") & (wide["repair"] == "none")]
     figure = Figure("bakeoff", panels_of(study, plain, _against_cost), *texts("bakeoff"), _key(), plain)
     folds = [Fold("All criteria, re-scored and repaired", tables=(_table(wide, study),))]
-    folds += _retraining(study, list(views.values()))
+    folds += retraining(study, list(views.values()))
     if drawn := [panel for task, view in views.items() for panel in _atlases(study, task, view)]:
         atlas = Figure("bakeoff_scores", tuple(drawn), words("bakeoff", "atlases"), "", ATLAS_KEY, is_atlas=True)
         folds.append(Fold("The scores of every criterion", atlas))
@@ -136,7 +136,7 @@ def _table(wide: pandas.DataFrame, study: StudyTables) -> Table:
     return Table("bakeoff", named, present, headings)
 
 
-def _retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
+def retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
     """Return the fold about layouts before and after further training; empty without them."""
     found = [layouts(view) for view in views if view.has("bakeoff_retraining")]
     if not found:
@@ -158,12 +158,14 @@ def _retraining(study: StudyTables, views: list[StudyTables]) -> list[Fold]:
 def layouts(view: StudyTables) -> pandas.DataFrame:
     """Return the layouts of a task before and after further training, with the share of the score kept, in %."""
     rows = with_shares(judged(view.bakeoff_retraining))
-    return rows.assign(task=view.task, one=rows["run"] + " " + rows["draw"].astype(str))
+    return rows.assign(task=view.task, model=rows["run"] + " " + rows["draw"].astype(str))
 
 
 def _before_and_after(task: str, rows: pandas.DataFrame) -> Markup:
     axes = ("updates", "further updates"), ("kept", words_of(task).kept)
-    return panels.lines(rows, LAYOUTS, f"bakeoff_retraining-{task}", *axes, hue="layout", units="one", reference=100.0)
+    points = rows.drop(columns=["low", "high"])  # intervals of the change, which the table has
+    name = f"bakeoff_retraining-{task}"
+    return panels.lines(points, LAYOUTS, name, *axes, hue="layout", units="model", reference=100.0)
 
 
 def _source(order: str) -> str:
