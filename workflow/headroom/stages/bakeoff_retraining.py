@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def layouts(scores: Mapping[Head, float], heads: Sequence[Head], settings: RetrainingSettings) -> list[Layout]:
-    """Return the full layout, the good, the bad and the random ones, all but the first of one size.
+    """Return the full layout, and the good, the bad and the random ones, which have one size.
 
     Raises:
         HeadroomError: If the share removes none of the heads, or all.
