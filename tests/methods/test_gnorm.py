@@ -2,23 +2,15 @@
 
 import pytest
 from headroom.core.heads import Head, parse_profile
-from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.criteria.gnorm import gnorm_scores
 from headroom.methods.orders import rescored_order
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_encoder import toy_text, write_encoder
+from toy_encoder import toy_text
 
 
 def scores(model, batches, removed=(), **options):
     return gnorm_scores(model, batches, removed, **options)["gnorm"]
-
-
-@pytest.fixture
-def classifier(tmp_path):
-    loaded = ClassificationModel.load(write_encoder(tmp_path / "model"), "cpu", "eager")
-    loaded.model.double()
-    return loaded
 
 
 def by_sentence(model, singles):

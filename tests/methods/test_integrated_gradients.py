@@ -3,24 +3,16 @@
 import pytest
 import torch
 from headroom.core.heads import Head, parse_profile
-from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.criteria.integrated_gradients import integrated_gradient_scores
 from headroom.methods.masked_losses import mean_losses, open_heads
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_encoder import toy_text, write_encoder
+from toy_encoder import toy_text
 from toy_game import GameModel, heads_of, numbers
 
 
 def scores(model, batches, removed=(), **options):
     return integrated_gradient_scores(model, batches, removed, **options)["integrated-gradients"]
-
-
-@pytest.fixture
-def classifier(tmp_path):
-    loaded = ClassificationModel.load(write_encoder(tmp_path / "model"), "cpu", "eager")
-    loaded.model.double()
-    return loaded
 
 
 def game(gates, number):
