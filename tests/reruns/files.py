@@ -92,6 +92,9 @@ OF_SOURCE_STAGES: Mapping[str, tuple[str, Jobs]] = {
 }
 """On the studies of `reruns.studies`, by stage: the study, and what an edited module reruns there."""
 
+CRITERIA = "workflow/headroom/methods/criteria"
+BY_OUTPUT_NORM = {"bakeoff_scores": 2, "bakeoff_curves": 2, "bakeoff": 1, **RETRAINED}
+
 PROVIDERS = "workflow/headroom/data/providers"
 
 SHARED: Mapping[str, Jobs] = {
@@ -113,7 +116,12 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/methods/particle_geometry.py": {"particles": 8, **REPORT},
     "workflow/headroom/methods/learned_gates.py": {**GATED, **RETRAINED},
     "workflow/headroom/methods/continued_training.py": {**GATED, **RETRAINED},
-    "workflow/headroom/methods/criteria/gradient.py": total(SCORES, SCORES_LABELLED, COMPARED_CRITERIA),
+    f"{CRITERIA}/__init__.py": {**total(SCORES, SCORES_LABELLED, COMPARED_CRITERIA), **CURVES, "rank_correlation": 2},
+    f"{CRITERIA}/gradient.py": total(SCORES, SCORES_LABELLED, BY_OUTPUT_NORM),  # whose module imports it
+    f"{CRITERIA}/activation.py": {**BY_OUTPUT_NORM, **REPORT},
+    f"{CRITERIA}/loss_ablation.py": {"bakeoff_scores": 2, "bakeoff_curves": 4, "bakeoff": 1, **REPORT},  # and `reverse`
+    f"{CRITERIA}/integrated_gradients.py": PAGE,  # is not compared
+    f"{CRITERIA}/experiments.py": {**CURVES, "rank_correlation": 2},
     "workflow/headroom/methods/relevance.py": RELEVANCE,
     "workflow/headroom/methods/propagation.py": RELEVANCE,
     "workflow/headroom/methods/repair.py": {

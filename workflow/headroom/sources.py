@@ -15,6 +15,7 @@ from pathlib import Path
 import grimp
 
 from headroom.engines.engine import ENGINES, PARTS
+from headroom.methods.criteria import modules_of
 
 DECLARATIONS = ("headroom.settings", "headroom.core.tables")
 """Packages whose content affects results only through params of rules."""
@@ -25,13 +26,16 @@ CHOSEN = {
 }
 """By stage, the modules of which a job imports one, given by its rule."""
 
-FAMILIES = ("headroom.methods.criteria", "headroom.claims")
-"""The packages that import their modules dynamically."""
+CRITERIA = "headroom.methods.criteria"
+
+FAMILIES = (CRITERIA, "headroom.claims")
+"""The packages that import their modules dynamically. Of `CRITERIA` a stage calls only the functions of some modules,
+those that write or read its tables (`CRITERIA_OF`) or that its rule names; the others only declare theirs."""
 
 PACKAGES = ("claims", "report")
 """The stages that are packages."""
 
-_USES = re.compile(r"^USES = (\(.*?\))$", re.M | re.S)
+_CONSTANT = r"^{} = (\(.*?\))$"
 
 
 @dataclass(frozen=True)
@@ -56,12 +60,16 @@ class Sources:
                 graph.remove_import(importer=stage, imported=module)
         return graph
 
-    def of(self, *modules: str) -> list[str]:
-        """Return the files of modules, of their imports, and of the packages that contain these."""
+    def of(self, *modules: str, criteria: Iterable[str] | None = None) -> list[str]:
+        """Return the files of modules, of their imports, and of the packages that contain these.
+
+        `criteria` are the modules of criteria whose functions are called, by default all.
+        """
         known = [name for module in modules for name in (module, f"{module}.__main__") if name in self.graph.modules]
         found = {name for module in known for name in (module, *self.graph.find_upstream_modules(module))}
         for family in found.intersection(FAMILIES):  # it imports all modules of its folder
-            families = self.graph.find_children(family)
+            every = self.graph.find_children(family)
+            families = every if family != CRITERIA or criteria is None else criteria
             found |= {name for module in families for name in (module, *self.graph.find_upstream_modules(module))}
         found = {name for name in found if not name.startswith(DECLARATIONS)}
         packages = {name.rpartition(".")[0] for name in found if "." in name}
@@ -72,13 +80,24 @@ class Sources:
         module = f"headroom.{stage}" if stage in PACKAGES else f"headroom.stages.{stage}"
         chosen = f"headroom.engines.{engine}"
         parts = [f"{chosen}.engine", *(f"{chosen}.{part}" for part in self.uses(stage))] if engine else []
-        return self.of(module, *parts, *others)
+        return self.of(module, *parts, *others, criteria=None if stage in PACKAGES else self.criteria_of(stage))
 
     def uses(self, stage: str) -> tuple[str, ...]:
         """Return the parts of an engine that a stage names in `USES`."""
+        return self._constant(stage, "USES") or ()
+
+    def criteria_of(self, stage: str) -> list[str]:
+        """Return the modules with the criteria of the tables that a stage names in `CRITERIA_OF`.
+
+        A stage without this constant has those of all tables except `bakeoff_scores`.
+        """
+        return modules_of(self._constant(stage, "CRITERIA_OF"))
+
+    def _constant(self, stage: str, name: str) -> tuple[str, ...] | None:
+        """Return the strings in a constant of a stage's module; None without it."""
         text = self._file(f"headroom.stages.{stage}").read_text("utf-8")
-        found = _USES.search(text)
-        return ast.literal_eval(found[1]) if found else ()
+        found = re.search(_CONSTANT.format(name), text, re.M | re.S)
+        return ast.literal_eval(found[1]) if found else None
 
     def _file(self, module: str) -> Path:
         path = self.place / Path(*module.split("."))

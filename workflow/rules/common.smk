@@ -132,20 +132,21 @@ def tree_files(wildcards):
     return own or plan.trees_beside_text(wildcards.task)
 
 
-def model_files(stage, *sets, epochs=plan.checkpoint):
+def model_files(stage, *sets, epochs=plan.checkpoint, others=lambda wildcards: ()):
     """Return the input function of a job that loads a run's model: data, checkpoint and code.
 
     Args:
         stage: The stage.
         sets: The sets that it reads, or functions from the run to sets.
         epochs: From the run to the files of its checkpoints; None for no checkpoint.
+        others: From wildcards to modules that the job imports besides its stage.
     """
 
     def files(wildcards):
         run = wildcards.run
         names = [name for part in sets for name in (part(run) if callable(part) else [part])]
         models = {"checkpoint": epochs(run)} if epochs else {}
-        stage_code = outside(sources.of_stage(stage, plan.kind(run)))
+        stage_code = outside(sources.of_stage(stage, plan.kind(run), others(wildcards)))
         return {**plan.data(run, *names), **models, "code": stage_code}
 
     return files

@@ -19,6 +19,8 @@ logger = logging.getLogger("headroom.stages.scores")
 
 USES = ("model",)
 
+CRITERIA_OF = ("scores",)
+
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""
