@@ -27,7 +27,7 @@ from headroom.claims.selection import (
 )
 from headroom.claims.study_tables import StudyTables, TaskKind, arm_of, kind_of, task_of
 from headroom.claims.verdict import UNDECIDED, Number, Reading, Rule, Unit
-from headroom.core.curves import area, kept_along, share_kept
+from headroom.core.curves import area, mean_curve, share_kept
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate, interval
 
@@ -219,11 +219,7 @@ def curve_of(rows: pandas.DataFrame) -> Curve | None:
         raise HeadroomError(
             f"{rows['run'].iloc[0]}: its curves have no resamples (.npz); run the rule that writes them again"
         )
-    draws = [own.sort_values("heads_removed") for _, own in rows.groupby("draw", dropna=False)]
-    first = draws[0]
-    removed = (first["heads_removed"] / first["heads_total"]).to_numpy(dtype=float)
-    kept = numpy.mean([kept_along(own) for own in draws], axis=0)
-    return Curve(removed, kept, float(first["heads_total"].iloc[0]))
+    return Curve(*mean_curve(rows), float(rows["heads_total"].iloc[0]))
 
 
 def kept_of(row: "pandas.Series[Any]") -> ndarray:

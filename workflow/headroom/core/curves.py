@@ -50,6 +50,16 @@ def kept_along(rows: "pandas.DataFrame") -> ndarray:
     return share_kept(value, full, rows["chance"].to_numpy(dtype=float))
 
 
+def mean_curve(rows: "pandas.DataFrame") -> tuple[ndarray, ndarray]:
+    """Return one order's curve: the shares of heads removed (points,), and of the score kept (1 + samples, points).
+
+    Draws are averaged. The rows are those of `core.resamples.read_with_resamples`, of one run, order, set and metric.
+    """
+    draws = [drawn.sort_values("heads_removed") for _, drawn in rows.groupby("draw", dropna=False)]
+    removed = (draws[0]["heads_removed"] / draws[0]["heads_total"]).to_numpy(dtype=float)
+    return removed, numpy.mean([kept_along(drawn) for drawn in draws], axis=0)
+
+
 def area(removed: ndarray, kept: ndarray) -> ndarray:
     """Return the area under curves: their mean height over the shares removed, (...) from (..., points).
 

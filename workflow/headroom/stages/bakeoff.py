@@ -14,7 +14,7 @@ from numpy import ndarray
 
 from headroom.core import ranks, tables
 from headroom.core.command import stage_parser
-from headroom.core.curves import area, kept_along
+from headroom.core.curves import area, mean_curve
 from headroom.core.errors import HeadroomError
 from headroom.core.resamples import read_with_resamples
 from headroom.core.statistics import SEED, Estimate, holm, interval, mean_p, over_runs
@@ -76,9 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def numbers(rows: pandas.DataFrame) -> Iterator[Numbers]:
     """Yield what every curve of the main metric says; draws of random orders are averaged."""
     for (run, *way), own in rows.groupby(["run", *WAY], sort=False):
-        draws = [drawn.sort_values("heads_removed") for _, drawn in own.groupby("draw")]
-        removed = (draws[0]["heads_removed"] / draws[0]["heads_total"]).to_numpy(dtype=float)
-        kept = numpy.mean([kept_along(drawn) for drawn in draws], axis=0)  # (1 + samples, points)
+        removed, kept = mean_curve(own)  # (points,), (1 + samples, points)
         points = {f"kept_{percent}": _at(removed, kept, percent / 100) for percent in POINTS}
         yield Numbers(str(run), tuple(map(str, way)), {"area": area(removed, kept), **points})
 
