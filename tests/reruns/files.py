@@ -80,6 +80,8 @@ OF_STAGES: Mapping[str, Jobs] = {
     "power": REPORT,
     "report": PAGE,
     "scores": total(SCORES, SCORES_LABELLED),
+    "score": {},
+    "mib": {},
     "settling": {"settling": 8, **REPORT},
     "timing": {"timing": 2, **REPORT},
     "attention_maps": {"attention_maps": 2, **PAGE},

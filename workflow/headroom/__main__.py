@@ -19,6 +19,8 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Which heads matter": {
         "scores": "compute the gradient importance of every head at every epoch",
+        "score": "score the heads of one model by named criteria or by all, with the cost of each",
+        "mib": "write scores in the submission form of the Mechanistic Interpretability Benchmark",
         "relevance": "compute the relevance of heads by layer-wise relevance propagation",
         "ablation": "remove each head on its own",
         "keep_one": "keep one head per site",

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from headroom.engines.head_model import HeadModel
+    from headroom.methods.criteria import Criterion
 
 
 @dataclass
@@ -28,6 +29,11 @@ class Passes:
     forward: float = field(default=0.0, init=False)
     backward: float = field(default=0.0, init=False)
     seconds: float = field(default=0.0, init=False)
+
+    def cost_row(self, one: Criterion, family: str) -> dict[str, Any]:
+        """Return the cost of a criterion, which was computed with its family, as columns."""
+        about = {"criterion": one.name, "family": family, "labels": int(one.labels)}
+        return about | {"forward": self.forward, "backward": self.backward, "seconds": self.seconds}
 
 
 @contextmanager

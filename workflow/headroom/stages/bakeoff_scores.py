@@ -2,8 +2,7 @@
 
 import argparse
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from typing import Any
 
 from headroom.core import tables
@@ -11,8 +10,8 @@ from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.methods.criteria import REFERENCE, Criterion, Scores, family, family_names
-from headroom.methods.passes import Passes, counted
+from headroom.methods.criteria import REFERENCE, family, family_names, score_rows
+from headroom.methods.passes import counted
 from headroom.settings.experiments import BakeoffSettings
 
 logger = logging.getLogger("headroom.stages.bakeoff_scores")
@@ -56,28 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for half, index in HALVES.items():
             with counted(model, len(examples)) as passes:
                 found = score(model, batches, half=index)
-            scores += [leading | row | {"half": half, "signature": about} for row in _rows(found)]
+            scores += [leading | row | {"half": half, "signature": about} for row in score_rows(found)]
             if half == "all":
-                costs += [leading | _cost(one, given.family, passes) | {"signature": about} for one in own]
+                costs += [leading | passes.cost_row(one, given.family) | {"signature": about} for one in own]
                 if passes.forward + passes.backward > CHEAP and REFERENCE not in found:
                     break
         logger.info("%s: %s", given.family, ", ".join(one.name for one in own))
     tables.BAKEOFF_SCORES.write(given.output, scores)
     tables.BAKEOFF_COSTS.write(given.costs, costs)
-
-
-def _rows(found: Mapping[str, Scores]) -> Iterator[dict[str, Any]]:
-    for criterion, scores in found.items():
-        for head in sorted(scores):
-            yield {**asdict(head), "criterion": criterion, "value": scores[head]}
-
-
-def _cost(one: Criterion, family: str, passes: Passes) -> dict[str, Any]:
-    return {
-        "criterion": one.name,
-        "family": family,
-        "forward": passes.forward,
-        "backward": passes.backward,
-        "seconds": passes.seconds,
-        "labels": int(one.labels),
-    }

@@ -24,7 +24,7 @@ _CRITERION = CRITERION.means("the criterion; `docs/criteria.md` has a line on ea
 
 BAKEOFF_SCORES = Table(
     path="bakeoff_scores/{run}.{family}.csv",
-    writers=("bakeoff_scores",),
+    writers=("bakeoff_scores", "score"),
     runs="",
     key=("run", "epoch", "kind", "layer", "head", "criterion", "half"),
     columns=(
@@ -40,7 +40,7 @@ BAKEOFF_SCORES = Table(
 
 BAKEOFF_COSTS = Table(
     path="bakeoff_costs/{run}.{family}.csv",
-    writers=("bakeoff_scores",),
+    writers=("bakeoff_scores", "score"),
     runs="",
     key=("run", "epoch", "criterion"),
     columns=(

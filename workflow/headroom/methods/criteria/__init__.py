@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -169,6 +169,13 @@ def _families() -> dict[str, dict[str, Score]]:
         if own:
             found[place.name] = own | dict.fromkeys(getattr(module, "ALSO", ()), next(iter(own.values())))
     return found
+
+
+def score_rows(found: Mapping[str, Scores]) -> Iterator[dict[str, Any]]:
+    """Yield the head, the criterion and the value of every score, as columns."""
+    for name, scores in found.items():
+        for head in sorted(scores):
+            yield {**asdict(head), "criterion": name, "value": scores[head]}
 
 
 def normalised_by_layer(scores: Mapping[Head, float]) -> dict[Head, float]:
