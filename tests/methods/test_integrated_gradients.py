@@ -5,6 +5,7 @@ import torch
 from headroom.core.heads import Head, parse_profile
 from headroom.methods.criteria.integrated_gradients import integrated_gradient_scores
 from headroom.methods.masked_losses import mean_losses, open_heads
+from headroom.methods.passes import counted
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
 from toy_encoder import toy_text
@@ -24,7 +25,7 @@ class TestByHand:
     def test_each_head_gets_its_part_of_the_path(self):
         """dL/dxi on the path: -2, -a, -a, a; the integrals -2, -1/2, -1/2, 1/2, for numbers 0 and 1."""
         model = GameModel(game)
-        found = scores(model, numbers(2), steps=2)  # the midpoint rule is exact for lines
+        found = scores(model, numbers(2), steps=2)  # the trapezoidal rule is exact for lines
         assert list(found) == heads_of(model)
         assert list(found.values()) == pytest.approx([1.5 * part for part in (2, 0.5, 0.5, -0.5)])
 
@@ -44,18 +45,21 @@ class TestByHand:
         assert set(scores(model, numbers(2), heads_of(model)).values()) == {0.0}
 
 
+UNREFINED = {"steps": 2, "complete": float("inf")}
+
+
 def by_differences(model, singles, steps):
-    """Return the scores from losses alone: central differences in one gate at each midpoint, sentence by sentence."""
+    """Return the scores from losses alone: central differences in one gate at each point, sentence by sentence."""
     heads, found = open_heads(model), {}
     for place, head in enumerate(heads):
         slopes = []
-        for step in range(steps):
+        for step in range(steps + 1):
             losses = []
             for sign in (1, -1):
-                gates = torch.full((1, len(heads)), (step + 0.5) / steps, dtype=torch.float64)
-                gates[0, place] += sign * 1e-4
+                gates = torch.full((1, len(heads)), step / steps, dtype=torch.float64)
+                gates[0, place] += sign * 1e-6
                 losses.append(float(mean_losses(model, singles, gates, heads)))
-            slopes.append((losses[0] - losses[1]) / 2e-4)
+            slopes.append((losses[0] - losses[1]) / 2e-6 / (1 if 0 < step < steps else 2))
         found[head] = -sum(slopes) / steps
     return found
 
@@ -64,7 +68,7 @@ class TestOracles:
     def test_finite_differences_of_a_classifier(self, classifier):
         batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
         expected = by_differences(classifier, singles, 2)
-        assert scores(classifier, batches, steps=2) == pytest.approx(expected, rel=1e-4, abs=1e-6)
+        assert scores(classifier, batches, **UNREFINED) == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
     def test_finite_differences_of_a_translation_model(self, exact, texts):
         nats = torch.nn.functional.cross_entropy
@@ -77,16 +81,16 @@ class TestOracles:
 
         exact.losses = losses
         expected = by_differences(exact, exact.batches(*few, sentences=1), 2)
-        found = scores(exact, exact.batches(*few, sentences=3), steps=2)
+        found = scores(exact, exact.batches(*few, sentences=3), **UNREFINED)
         assert found == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
     @pytest.mark.parametrize("profile", ["E1:2 D2:1", "A1:1 A1:2 A1:3 A1:4"])
     def test_masked_equals_sliced(self, exact, texts, profile):
         removed, batches = parse_profile(profile, exact.sites), exact.batches(*texts, sentences=5)
-        masked = scores(exact, batches, removed, steps=3)
+        masked = scores(exact, batches, removed, steps=3, complete=9)
         assert all(masked[head] == 0 for head in removed)
         exact.remove(removed)
-        assert scores(exact, batches, steps=3) == pytest.approx(masked, rel=1e-4, abs=1e-5)
+        assert scores(exact, batches, steps=3, complete=9) == pytest.approx(masked, rel=1e-4, abs=1e-5)
 
 
 def change(model, batches, removed=()):
@@ -108,13 +112,32 @@ class TestCompleteness:
         expected = change(model, batches, removed)
         assert sum(scores(model, batches, removed).values()) == pytest.approx(expected, rel=1e-3)
 
-    def test_where_parts_cancel_the_error_is_relative_to_them(self, exact, texts):
+    def test_where_parts_cancel_steps_are_doubled(self, exact, texts):
         """With random weights the parts are eight times their sum, and ReLUs have kinks on the path."""
-        batches = exact.batches(*texts, sentences=5)
-        found = scores(exact, batches)
-        size = sum(map(abs, found.values()))
-        assert size > 5 * abs(change(exact, batches))
-        assert sum(found.values()) == pytest.approx(change(exact, batches), abs=1e-3 * size)
+        batches = exact.batches(*texts, sentences=12)
+        with counted(exact, 12) as passes:
+            found = scores(exact, batches)
+        assert sum(map(abs, found.values())) > 5 * abs(change(exact, batches))
+        assert sum(found.values()) == pytest.approx(change(exact, batches), rel=1e-3)
+        assert passes.forward == passes.backward in (129, 257, 513)
+
+    def test_steps_are_doubled_until_the_scores_are_complete(self):
+        """L = (1 - a)^3: with n steps of the trapezoidal rule the integral of 3 (1 - a)^2 is 1 + 1 / (2 n^2)."""
+        model = GameModel(lambda gates, _: (1 - gates[:, 0]) ** 3, heads=(1,))
+        head = Head("E", 1, 1)
+        errors = {2: 0.2, 4: 0.1, 8: 0.02, 16: 0.005}
+        for steps, complete in errors.items():
+            model.rows = 0
+            assert scores(model, numbers(1), steps=2, complete=complete)[head] == pytest.approx(1 + 1 / (2 * steps**2))
+            assert model.rows == steps + 1
+
+    def test_too_few_steps_are_reported(self, monkeypatch, caplog):
+        monkeypatch.setattr("headroom.methods.criteria.integrated_gradients.MOST", 4)
+        model = GameModel(lambda gates, _: (1 - gates[:, 0]) ** 3, heads=(1,))
+        scores(model, numbers(1), steps=2)
+        assert caplog.messages == [
+            "integrated-gradients: with 4 steps the error of the sum of scores is 0.03"
+        ]  # 1 / 32
 
 
 def test_planted_heads_are_found_with_their_signs(tmp_path):

@@ -159,7 +159,7 @@ class RunWork:
         passes = {"loss_ablation": self.heads, "backward_elimination": self.heads * (self.heads + 1) / 4}
         passes |= {
             "shapley": 50 * self.heads,
-            "integrated_gradients": 64,
+            "integrated_gradients": 65,
             "attention_attribution": 20 * len(self.sites),
         }
         for family in plan.bakeoff_families(task):
