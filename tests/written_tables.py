@@ -10,7 +10,14 @@ import numpy
 from headroom.core.resamples import Resamples, resamples_beside
 from headroom.core.table import Table
 
-RESAMPLED = ("pruning", "pruning_epochs", "pruned_models", "bakeoff_curves", "bakeoff_retraining")
+RESAMPLED = (
+    "pruning",
+    "pruning_replaced",
+    "pruning_epochs",
+    "pruned_models",
+    "bakeoff_curves",
+    "bakeoff_retraining",
+)
 """The tables with resamples."""
 
 QUANTILES = [NormalDist().inv_cdf((place + 0.5) / 400) for place in range(400)]

@@ -142,6 +142,16 @@ class Maker:
                     value = full - factor * (self.weight[head] + self.random.normal(0, 0.3) - 0.3)
                     yield self.row(**named(head), set=name, **self.tested(metric, full, value))
 
+    def ablation_replaced(self) -> Iterator[Row]:
+        for kind in ("mean", "resample"):
+            yield from ({**row, "replacement": kind} for row in self.ablation())
+
+    def pruning_replaced(self) -> Iterator[Row]:
+        for kind in ("mean", "resample"):
+            order = self.ranked("all", 0.0)
+            curve = self.curve("all", "gradient-example", "raw", "fixed", 0, order)
+            yield from ({**row, "replacement": kind} for row in curve)
+
     def keep_one(self) -> Iterator[Row]:
         for site in self.task.sites:
             heads = site.head_names()
@@ -581,8 +591,7 @@ def overlaps(study: str) -> Iterator[Row]:
 
 
 OF_ARMS = {"update_cost": update_cost, "arms": repulsion, "overlap": overlaps}
-REPLACED = ("ablation_replaced", "keep_one_replaced", "pruning_replaced")
-NOT_SHOWN = ("scores_halves", "ablation_halves", "timing_samples", *REPLACED)
+NOT_SHOWN = ("scores_halves", "ablation_halves", "timing_samples", "keep_one_replaced")
 
 
 def write_example_study(

@@ -11,7 +11,7 @@ from headroom.report.spec import Figure, Table, figures_of
 from report.conftest import Written
 
 RESCALED = {
-    "ablation": {"delta", "low", "high", "delta_first", "delta_second"},
+    "ablation": {"delta", "low", "high", "delta_first", "delta_second", "share", "kept"},
     "keep_one": {"delta", "low", "high", "p_holm"},
     "agreement": {"first", "second", "value"},
     "pruning": {"share", "kept", "low", "high"},

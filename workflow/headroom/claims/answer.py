@@ -16,6 +16,7 @@ from headroom.claims.paired import compared, difference_of, main_pair
 from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import kind_needs_more, removable_number
 from headroom.claims.removal import half_sliced
+from headroom.claims.replacements import over_all_runs
 from headroom.claims.repulsion import LIKENESS
 from headroom.claims.selection import chosen_heads, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
@@ -41,7 +42,7 @@ def answer(tables: StudyTables) -> list[Part]:
     Thresholds are those of the claims about the same.
     """
     asked: tuple[Callable[[StudyTables], Iterator[Part]], ...]
-    asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _roles, _repulsion, _tests)
+    asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _replacements, _roles, _repulsion, _tests)
     views = [tables.of_task(task) for task in tables.tasks]
     return [part for view in views for ask in asked for part in ask(view)] + list(_speed(views))
 
@@ -119,6 +120,13 @@ def _orders(tables: StudyTables) -> Iterator[Part]:
         curves = [(main_curve(rows), curve_by(rows, (order, ""))) for rows in _runs(tables, "pruning")]
         gains = [number("gain_over", ours.area - other.area, signed=True) for ours, other in curves if ours and other]
         yield from _together(tables.task, gains, part=order)
+
+
+def _replacements(tables: StudyTables) -> Iterator[Part]:
+    """Yield the rank correlation of every pair of replacements of a removed head's z, and what noise allows."""
+    for one in over_all_runs(tables):
+        yield Part(tables.task, Number("replacement_correlation", one.correlation), one.name)
+        yield Part(tables.task, Number("replacement_ceiling", Estimate(one.ceiling)), one.name)
 
 
 def _roles(tables: StudyTables) -> Iterator[Part]:

@@ -1,22 +1,34 @@
 """Single-head ablation: what the removal of each head alone does; on another set, and by other tests."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas
 from markupsafe import Markup
 
 from headroom.claims.ablation import CORRECTIONS, SCREENING, TESTS, changed, right_or_wrong, screened
+from headroom.claims.evidence import judged
+from headroom.claims.replacements import ZERO, Pair, frame_of, over_all_runs
 from headroom.claims.roles import HEAD
-from headroom.claims.selection import chosen_heads, heads_of, in_order, main_run, main_set, rows_where
+from headroom.claims.selection import (
+    chosen_heads,
+    heads_of,
+    in_order,
+    main_gradient,
+    main_run,
+    main_set,
+    rows_where,
+    with_shares,
+)
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import LEVEL
-from headroom.core.formatting import estimate, p_value
+from headroom.core.formatting import estimate, fixed, p_value
 from headroom.core.heads import Head
 from headroom.report import palette, panels
 from headroom.report.atlas import Mark, draw_atlases
 from headroom.report.names import folded_runs, run_name, words_of
-from headroom.report.panels import mark_sample
+from headroom.report.panels import Look, mark_sample
 from headroom.report.prose import texts, words
+from headroom.report.sections.curves import limits as curve_limits
 from headroom.report.sections.effects import HERE, LOOKS, effects, in_percent, main_effects, paper_scale, percent_label
 from headroom.report.spec import Figure, Fold, Key, Panel, Section, Table
 from headroom.report.views import PUBLISHED, label, lacking, lead, panels_of, views_with
@@ -29,6 +41,16 @@ BEST = 10
 """At most so many improving heads are tested again."""
 
 SIDES = ("first", "second")
+
+REPLACED = {
+    ZERO: HERE,
+    "mean": Look(palette.KIND_COLOURS["A"], "dashed", "s"),
+    "resample": Look(palette.KIND_COLOURS["D"], "dotted", "^"),
+}
+"""Looks of curves by what replaces the z of removed heads."""
+
+_CURVE = ["task", "run", "replacement", "order", "normalised", "heads_removed", "heads_total", "share", "metric"]
+_CURVE += ["value", "full", "kept"]
 
 KEY = (
     Key(mark_sample("square"), "score falls without the head"),
@@ -50,6 +72,7 @@ def section(study: StudyTables) -> Section:
     folds = [
         Fold("All heads, and the paper’s effects", _spread(study, main), (_table(frame),)),
         retested(study, views),
+        replacements(study, views),
         tests_compared(study, views),
         Fold("Method", text=words("ablation", "method")),
     ]
@@ -157,6 +180,52 @@ def improving(view: StudyTables) -> pandas.DataFrame:
         names = {"delta": f"delta_{side}", **ends, "p": f"p_{side}", "set": f"on_{side}"}
         made = made.join(rows[[*names]].rename(columns=names))
     return made
+
+
+def replacements(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
+    """Return the rank correlations of the replacements of a removed head, and curves by each; None with one alone."""
+    found = {task: own for task, view in views.items() if (own := over_all_runs(view))}
+    if not found:
+        return None
+    drawn = pandas.concat(replaced_curves(views[task]) for task in found)
+    figure = _replaced(study, drawn) if len(drawn) else None
+    frame = pandas.concat(frame_of(own).assign(task=task) for task, own in found.items())
+    columns = [*lead(study), "first", "second", "spearman ~", "ceiling", "heads"]
+    headings = {"first": "replacement", "second": "with", "spearman": "Spearman"}
+    table = Table("replacements", frame, columns, headings, words("ablation", "replaced_note"))
+    text = Markup(" ").join(
+        [*(_finding(study, task, own) for task, own in found.items()), words("ablation", "replaced_method")]
+    )
+    return Fold("Other replacements than zero", figure, (table,), text)
+
+
+def _finding(study: StudyTables, task: str, found: Sequence[Pair]) -> Markup:
+    """Return which two replacements rank the heads of a task most differently, compared with noise."""
+    one = min(found, key=lambda pair: pair.correlation.value - pair.ceiling)
+    values = {"value": fixed(one.correlation.value), "ceiling": fixed(one.ceiling)}
+    return words("ablation", "replaced_finding", where=label(study, task), first=one.first, second=one.second, **values)
+
+
+def replaced_curves(view: StudyTables) -> pandas.DataFrame:
+    """Return the curves of one task by its main order, all heads together, for every replacement; of the first run."""
+    if not view.has("pruning_replaced"):
+        return pandas.DataFrame()
+    every = pandas.concat([view.pruning.assign(replacement=ZERO), view.pruning_replaced])
+    rows = rows_where(judged(every), run=main_run(every, view), scope="all", ranking="fixed")
+    order, normalised = main_gradient(rows)
+    return with_shares(rows_where(rows, order=order, normalised=normalised)).assign(task=view.task)[_CURVE]
+
+
+def _replaced(study: StudyTables, frame: pandas.DataFrame) -> Figure:
+    kinds = in_order(frame["replacement"], REPLACED)
+    limits = curve_limits(frame)
+
+    def draw(task: str, own: pandas.DataFrame) -> Markup:
+        axes = panels.REMOVED, ("kept", words_of(task).kept)
+        return panels.lines(own, REPLACED, f"replaced-{task}", *axes, hue="replacement", reference=100.0, limits=limits)
+
+    key = (*(panels.key(REPLACED[kind], kind) for kind in kinds), panels.full_key())
+    return Figure("replaced", panels_of(study, frame, draw), *texts("ablation", "replaced"), key, frame)
 
 
 def tests_compared(study: StudyTables, views: Mapping[str, StudyTables]) -> Fold | None:
