@@ -62,7 +62,7 @@ def test_two_sets_of_each(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("share", "alike"), [(1.0, True), (0.0, False)])
 def test_noise_alone_reaches_the_ceiling(tmp_path: Path, share: float, alike: bool) -> None:
-    """Effects that are the same but for noise correlate at the ceiling, on average; unrelated ones far below it."""
+    """Effects that differ by noise alone correlate at the ceiling, on average; unrelated ones far below it."""
     found: list[Pair] = []
     for seed in range(12):
         true, apart = numpy.random.default_rng(100 + seed).normal(0, 1, (2, 48))

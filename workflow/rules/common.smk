@@ -139,7 +139,7 @@ def model_files(stage, *sets, epochs=plan.checkpoint, others=lambda wildcards: (
         stage: The stage.
         sets: The sets that it reads, or functions from the run to sets.
         epochs: From the run to the files of its checkpoints; None for no checkpoint.
-        others: From wildcards to modules that the job imports besides its stage.
+        others: From wildcards to further modules that the job imports, beyond those of its stage.
     """
 
     def files(wildcards):
