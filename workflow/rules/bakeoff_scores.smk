@@ -30,7 +30,11 @@ rule bakeoff_scores:
 
 rule bakeoff_curves:
     input:
-        unpack(model_files("bakeoff_curves", "choose", "test", others=lambda wildcards: plan.order_modules(wildcards.order))),
+        unpack(
+            model_files(
+                "bakeoff_curves", "choose", "test", others=lambda wildcards: plan.order_modules(wildcards.order)
+            )
+        ),
         scores=lambda wildcards: plan.bakeoff_scores(wildcards.run, wildcards.order),
     output:
         table=f"{RESULTS}/bakeoff_curves/{{run}}.{{order}}.csv",
