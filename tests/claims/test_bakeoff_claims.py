@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy
 import pytest
 from claims.claim_tables import Row, expect, study, verdict_of
-from headroom.claims.bakeoff import areas, best_of, is_criterion, mean_of_draws
+from headroom.claims.bakeoff import areas, best_of, is_criterion
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.core.curves import mean_of_draws
 
 CRITERIA = {"gradient-example": 0.8, "output-norm": 0.6, "loss-ablation": 0.81, "random": 0.4, "top-first": 0.7}
 """Shares of the score kept with half of the heads removed."""

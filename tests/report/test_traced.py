@@ -15,6 +15,7 @@ RESCALED = {
     "keep_one": {"delta", "low", "high", "p_holm"},
     "agreement": {"first", "second", "value"},
     "pruning": {"share", "kept", "low", "high"},
+    "bakeoff": {"kept"},
     "settling": {"done", "share", "kept"},
     "roles": {"margin", "relevance"},
     "gates": {"share", "score", "low", "high", "survive", "expected", "p"},

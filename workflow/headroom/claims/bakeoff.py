@@ -1,6 +1,6 @@
 """Criteria compared at equal numbers of heads: areas of their curves, their cost, re-scoring, repair, retraining."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ from headroom.claims.evidence import by_run, curve_of, each_run, judged, kept_of
 from headroom.claims.selection import examples_in, measurable, rows_where, with_scale
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import UNDECIDED, Number, Reading, Verdict, above
-from headroom.core.statistics import SEED, Estimate
+from headroom.core.curves import mean_of_draws
+from headroom.core.statistics import Estimate
 from headroom.methods.criteria import criterion
 from headroom.methods.orders import CONTROLS
 
@@ -149,18 +150,6 @@ def _after_training(rows: pandas.DataFrame) -> Reading | None:
     more = number("more", kept["good"] - kept["random"], signed=True, order=str(first["criterion"]))
     layouts = [number(name, kept[name]) for name in ("good", "random", "bad", "full")]
     return Reading(above(more.found, 0.0), (more, *layouts, removed))
-
-
-def mean_of_draws(draws: Sequence[ndarray]) -> ndarray:
-    """Return the mean over layouts, (1 + samples,), of their (1 + samples,) values, the measured one first.
-
-    Each resample also draws layouts, with replacement, because others could have been drawn: one fewer than there
-    are, which makes the variance of the mean unbiased. The draws are the same in all runs, as the layouts are.
-    """
-    values = numpy.stack(draws)  # (draws, 1 + samples)
-    samples = values.shape[1] - 1
-    again = numpy.random.default_rng(SEED).integers(len(values), size=(max(1, len(values) - 1), samples))
-    return numpy.r_[values[:, 0].mean(), numpy.take_along_axis(values[:, 1:], again, axis=0).mean(axis=0)]
 
 
 def is_criterion(way: Way) -> bool:

@@ -4,12 +4,13 @@ Intervals come from resamples of the examples; curves on one set share the resam
 are paired.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy
 from numpy import ndarray
 
-from headroom.core.statistics import LEVEL, Estimate
+from headroom.core.statistics import LEVEL, SEED, Estimate
 
 if TYPE_CHECKING:
     import pandas
@@ -135,3 +136,15 @@ def _crossing(removed: ndarray, fit: ndarray, least: float) -> float:
     before, after = float(fit[place - 1]), float(fit[place])
     step = float(removed[place] - removed[place - 1])
     return float(removed[place - 1]) + step * (before - least) / (before - after)
+
+
+def mean_of_draws(draws: Sequence[ndarray]) -> ndarray:
+    """Return the mean over draws, (1 + samples,), of their (1 + samples,) values, the measured one first.
+
+    Each resample also draws among them, with replacement, because others could have been drawn: one fewer than there
+    are, which makes the variance of the mean unbiased. What is drawn is the same in every call.
+    """
+    values = numpy.stack(draws)  # (draws, 1 + samples)
+    samples = values.shape[1] - 1
+    again = numpy.random.default_rng(SEED).integers(len(values), size=(max(1, len(values) - 1), samples))
+    return numpy.r_[values[:, 0].mean(), numpy.take_along_axis(values[:, 1:], again, axis=0).mean(axis=0)]
