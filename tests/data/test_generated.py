@@ -29,10 +29,10 @@ def test_another_seed_gives_other_sentences(sets):
     assert len(common) < 15
 
 
-def test_sentences_are_seven_or_eight_words_and_never_too_long(sets):
+def test_sentences_are_about_ten_words_and_never_too_long(sets):
     lengths = [len(line.split()) for line in sets["train"].source]
-    assert 6.5 <= sum(lengths) / len(lengths) <= 8.5
-    assert max(lengths) <= 14 < max(len(line.split()) for line in sets["far"].source) <= 25
+    assert 9.0 <= sum(lengths) / len(lengths) <= 10.5
+    assert max(lengths) <= 16 < max(len(line.split()) for line in sets["far"].source) <= 25
 
 
 def test_far_domain_is_longer_with_other_words_and_constructions(sets):

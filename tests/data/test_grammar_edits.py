@@ -202,7 +202,7 @@ def sentences():
     """Return 30 clear sentences of each domain, the far ones with relative and adverbial clauses."""
     found = []
     for domain in (NEAR, FAR):
-        drawn = Sampler(domain=domain, seed="worlds").sentences()
+        drawn = Sampler(domain=domain.literal(), seed="worlds").sentences()
         short = (s for s in drawn if len(text_of(s).split()) <= 10)
         found += islice((s for s in short if _is_clear(s) and "when" not in str(s) and "while" not in str(s)), 30)
     return found

@@ -13,17 +13,24 @@ from headroom.data.grammar import vocabulary
 TOPICS = ("shared", "near", "far")
 """Words of every domain, words that mark the near domain, words that mark the far domain."""
 
-_PLURAL = {"m": "en", "f": "as", "n": "ur"}
-_FINITE = {("present", False): "it", ("present", True): "int", ("past", False): "ov", ("past", True): "oven"}
+AGREEMENTS = ("m", "f", "n", "plural")
+"""What other words agree with in a noun: its gender in the singular, or plural."""
 
-# One row per (gender or plural), one column per case. As in German, endings repeat across the table,
-# so that an ending does not determine the case.
-_CASES = ("nom", "acc", "dat")
+CASES = ("nom", "acc", "dat")
+TENSES = ("present", "past", "modal")
+
+_PLURAL = {"m": "en", "f": "as", "n": "ur"}
+_FINITE = {"m": "ar", "f": "el", "n": "is", "plural": "unt"}
+_PAST = "ov"
+_CONCORD = {"present": "i", "past": "o", "modal": "u"}
+
+# One row per agreement, one column per case. As in German, endings repeat across the table, so that an ending does not
+# determine the case. No ending is the beginning of another one of its column: of two forms, each has its own score.
 _DETERMINER = {
     "m": ("er", "en", "em"),
-    "f": ("e", "e", "er"),
+    "f": ("ie", "ie", "ir"),
     "n": ("as", "as", "em"),
-    "plural": ("i", "i", "en"),
+    "plural": ("oi", "oi", "on"),
 }
 _ADJECTIVE = {
     "m": ("o", "on", "ou"),
@@ -49,42 +56,40 @@ class Noun:
         """Return the target form; the plural ending depends on the gender."""
         return self.stem + _PLURAL[self.gender] if plural else self.stem
 
+    @property
+    def modifying(self) -> str:
+        """The target form of a noun that modifies another one."""
+        return self.stem + "ia"
+
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb: its source word, target stem and the case of its object in the target language."""
+    """A verb: its source word, target stem, the case of its object, and the stem with more than one object."""
 
     word: str
     stem: str
     government: str = "acc"
+    of_many: str = ""
 
     def source(self, tense: str, plural: bool) -> str:
         """Return the finite source form; only the present singular shows agreement."""
         if tense == "past":
-            return self.word + ("d" if self.word.endswith("e") else "ed")
+            return self.participle
         return self.word if plural else with_s(self.word)
 
-    def target(self, tense: str, plural: bool) -> str:
-        """Return the finite target form, which agrees in number in both tenses."""
-        return self.stem + _FINITE[tense, plural]
-
     @property
-    def infinitive(self) -> str:
-        """The target infinitive."""
-        return self.stem + "are"
+    def participle(self) -> str:
+        """The source participle, which equals the past tense."""
+        return self.word + ("d" if self.word.endswith("e") else "ed")
 
 
 @dataclass(frozen=True)
 class Copula(Verb):
-    """The verb `be`, irregular in both languages."""
+    """The verb `be`, irregular in the source language."""
 
     def source(self, tense: str, plural: bool) -> str:
         """Return is, are, was or were."""
         return {"present": ("is", "are"), "past": ("was", "were")}[tense][plural]
-
-    def target(self, tense: str, plural: bool) -> str:
-        """Return the finite target form."""
-        return {"present": ("est", "sent"), "past": ("var", "varen")}[tense][plural]
 
 
 @dataclass(frozen=True)
@@ -159,8 +164,9 @@ OF_VERBS = (
 )
 CONJUNCTIONS = (Word("when", "kand"), Word("because", "pork"), Word("while", "dum"), Word("although", "obgal"))
 MODALS = (Word("will", "vol"), Word("must", "dev"), Word("can", "pot"))
-AND, THAT, TO = Word("and", "ed"), Word("that", "ke"), Word("to", "")
-RELATIVE_STEM = "kv"
+AND, THAT, TO, BY = Word("and", "ed"), Word("that", "ke"), Word("to", ""), Word("by", "")
+THEY = "they"
+RELATIVE_STEM, PRONOUN_STEM = "kv", "l"
 
 
 def with_s(word: str) -> str:
@@ -174,17 +180,27 @@ def with_s(word: str) -> str:
 
 def determiner_ending(agreement: str, case: str) -> str:
     """Return the ending of determiners and relative pronouns for a gender or `plural`, and a case."""
-    return _DETERMINER[agreement][_CASES.index(case)]
+    return _DETERMINER[agreement][CASES.index(case)]
 
 
 def adjective_ending(agreement: str, case: str) -> str:
     """Return the ending of adjectives for a gender or `plural`, and a case."""
-    return _ADJECTIVE[agreement][_CASES.index(case)]
+    return _ADJECTIVE[agreement][CASES.index(case)]
 
 
-def modal_form(modal: Word, plural: bool) -> str:
-    """Return the finite target form of a modal."""
-    return modal.target + ("unt" if plural else "et")
+def finite(stem: str, tense: str, agreement: str) -> str:
+    """Return the finite target form of a stem in the present or past, which agrees with the subject."""
+    return stem + (_PAST if tense == "past" else "") + _FINITE[agreement]
+
+
+def infinitive(stem: str) -> str:
+    """Return the target infinitive of a stem."""
+    return stem + "ien"
+
+
+def adverb_form(adverb: Plain, tense: str) -> str:
+    """Return the target form of an adverb: it agrees with the tense of its verb, `modal` with a modal."""
+    return adverb.stem + _CONCORD[tense]
 
 
 @cache
@@ -196,7 +212,23 @@ def nouns(kind: str, topic: str) -> tuple[Noun, ...]:
 @cache
 def verbs(kind: str, topic: str) -> tuple[Verb, ...]:
     """Return the verbs of a kind (transitive, intransitive, ditransitive, clausal) and topic."""
-    return tuple(Verb(word, *rest.split(".")) for word, rest in _entries(kind, topic))
+    return tuple(_verb(word, *rest.split(".")) for word, rest in _entries(kind, topic))
+
+
+def _verb(word: str, stems: str, government: str = "acc") -> Verb:
+    stem, _, of_many = stems.partition("/")
+    return Verb(word, stem, government, of_many)
+
+
+@cache
+def particled() -> dict[str, dict[str, str]]:
+    """Return for each verb with particles the stem with each particle, which has nothing of the verb's own."""
+    found: dict[str, dict[str, str]] = {}
+    for topic in TOPICS:
+        for entry, stem in _entries("particled", topic):
+            verb, particle = entry.split(".")
+            found.setdefault(verb, {})[particle] = stem
+    return found
 
 
 @cache

@@ -41,10 +41,9 @@ class PairDomain:
 
 # hypotheses are short, premises get additional clauses
 _SHORT: dict[str, Any] = {"relative": 0.0, "fronted_clause": 0.0, "trailing_clause": 0.0}
-PAIR_DOMAINS = {
-    "near": PairDomain(replace(NEAR, **_SHORT, name=0.0, adjective=0.2, oblique=0.2, longest=7), 11, most=1),
-    "far": PairDomain(replace(FAR, **_SHORT, name=0.02, adjective=0.30, oblique=0.30, longest=10), 16, most=2),
-}
+_NEAR = replace(NEAR.literal(), **_SHORT, name=0.0, adjective=0.2, adverb=0.12, oblique=0.2, fronted=0.2, longest=7)
+_FAR = replace(FAR.literal(), **_SHORT, name=0.02, adjective=0.3, adverb=0.18, oblique=0.3, fronted=0.15, longest=10)
+PAIR_DOMAINS = {"near": PairDomain(_NEAR, 11, most=1), "far": PairDomain(_FAR, 16, most=2)}
 _WEIGHTS = {("report", "clause"): 0.25, ("contradict", "verb"): 0.5, ("exchange", "noun"): 2.0}
 """Weights of kinds of edits; 1 for all others. The rare ones leave words in the premise that reveal its label."""
 

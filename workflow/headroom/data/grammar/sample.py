@@ -31,29 +31,42 @@ class Domain:
     past: float
     copula: float
     adverb: float
+    late: float
     oblique: float
     fronted: float
     fronted_clause: float
     trailing_clause: float
     saying: float
+    pronoun: float
+    passive: float
+    particle: float
+    compound: float
     longest: int
+
+    def literal(self) -> "Domain":
+        """Return the domain without passives, pronouns, particles, compounds and adverbs at the end of clauses."""
+        return replace(self, passive=0.0, pronoun=0.0, particle=0.0, compound=0.0, late=0.0)
 
 
 NEAR = Domain(
-    topic="near", own=0.55, other=0.10, name=0.07, plural=0.35, adjective=0.15, modifier=0.12, relative=0.08,
-    coordination=0.04, modal=0.15, past=0.45, copula=0.12, adverb=0.12, oblique=0.16, fronted=0.20,
-    fronted_clause=0.04, trailing_clause=0.04, saying=0.05, longest=14,
+    topic="near", own=0.55, other=0.10, name=0.06, plural=0.35, adjective=0.26, modifier=0.16, relative=0.18,
+    coordination=0.04, modal=0.15, past=0.60, copula=0.15, adverb=0.20, late=0.35, oblique=0.08, fronted=0.28,
+    fronted_clause=0.12, trailing_clause=0.24, saying=0.05, pronoun=0.60, passive=0.30, particle=0.55, compound=0.28,
+    longest=16,
 )  # fmt: skip
 FAR = Domain(
-    topic="far", own=0.50, other=0.10, name=0.12, plural=0.50, adjective=0.26, modifier=0.20, relative=0.24,
-    coordination=0.08, modal=0.25, past=0.60, copula=0.08, adverb=0.18, oblique=0.22, fronted=0.15,
-    fronted_clause=0.12, trailing_clause=0.10, saying=0.12, longest=25,
+    topic="far", own=0.50, other=0.10, name=0.12, plural=0.50, adjective=0.36, modifier=0.20, relative=0.28,
+    coordination=0.08, modal=0.25, past=0.70, copula=0.10, adverb=0.26, late=0.35, oblique=0.16, fronted=0.24,
+    fronted_clause=0.18, trailing_clause=0.26, saying=0.14, pronoun=0.60, passive=0.35, particle=0.50, compound=0.30,
+    longest=25,
 )  # fmt: skip
 DOMAINS = {domain.topic: domain for domain in (NEAR, FAR)}
 
 Item = TypeVar("Item")
 
 _PEOPLE = ("persons", "animals")
+_NOUNS = (*_PEOPLE, "things", "places")
+_MOST_ADJECTIVES = 3
 _DETERMINER_WEIGHTS = (10, 5, 2, 1, 1, 1, 1)
 
 
@@ -72,31 +85,46 @@ class Sampler:
     def _sentence(self) -> tree.Sentence:
         domain = self._domain
         clause = self._clause(embedded=False)
+        topic = tree.agreement(clause.topic) if clause.topic is not None else ""
         fronted: lexicon.Plain | tree.PrepositionalPhrase | tree.Subordinate | None = None
         if self._chance(domain.fronted_clause):
-            fronted = self._subordinate()
+            fronted = self._subordinate(topic)
         elif self._chance(domain.fronted):
             fronted = self._adverb() if self._chance(0.5) else self._oblique()
         trailing = None
         if clause.content is None and fronted is None and self._chance(domain.trailing_clause):
-            trailing = self._subordinate()
+            trailing = self._subordinate(topic)
         return tree.Sentence(clause, fronted, trailing)
 
-    def _subordinate(self) -> tree.Subordinate:
-        return tree.Subordinate(self._zipf(lexicon.CONJUNCTIONS), self._clause(embedded=True))
+    def _subordinate(self, topic: str) -> tree.Subordinate:
+        """Return an adverbial clause in a sentence whose grammatical subject has this agreement."""
+        subject = tree.Pronoun(topic) if self._chance(self._domain.pronoun) else None
+        return tree.Subordinate(self._zipf(lexicon.CONJUNCTIONS), self._clause(embedded=True, subject=subject))
 
-    def _clause(self, *, embedded: bool) -> tree.Clause:
-        """Return a clause; an embedded one has no relative clauses and no content clause."""
+    def _clause(self, *, embedded: bool, subject: tree.Nominal | None = None) -> tree.Clause:
+        """Return a clause, with a new subject if none is given.
+
+        An embedded one has no relative clauses and no content clause.
+        """
         if not embedded and self._chance(self._domain.saying):
             return self._saying()
-        subject = self._nominal(_PEOPLE, relative=not embedded)
+        given = subject is not None
+        subject = subject or self._nominal(_PEOPLE, relative=not embedded)
         if self._chance(self._domain.copula):
             bare = tree.Clause(lexicon.BE, subject, predicate=self._adjective(), adverb=self._maybe_adverb())
             return self._tensed(bare)
         clause = self._with_objects(tree.Clause(lexicon.BE, subject), relative=not embedded)
-        if not tree.ends_in_clause(clause.object) and self._chance(self._domain.oblique):
+        clause = clause if given else self._maybe_passive(clause)
+        if not tree.ends_in_clause(clause.last) and self._chance(self._domain.oblique):
             clause = replace(clause, oblique=self._oblique())
-        return self._tensed(replace(clause, adverb=self._maybe_adverb()))
+        clause = self._tensed(replace(clause, adverb=self._maybe_adverb()))
+        late = clause.adverb is not None and not tree.ends_in_clause(clause.last) and self._chance(self._domain.late)
+        return replace(clause, late=late)
+
+    def _maybe_passive(self, clause: tree.Clause) -> tree.Clause:
+        """Return a transitive clause in the active or the passive."""
+        passive = clause.object is not None and clause.recipient is None and self._chance(self._domain.passive)
+        return replace(clause, passive=passive)
 
     def _saying(self) -> tree.Clause:
         verb = self._verb("clausal")
@@ -104,14 +132,20 @@ class Sampler:
         return self._tensed(tree.Clause(verb, subject, content=self._clause(embedded=True)))
 
     def _with_objects(self, clause: tree.Clause, *, relative: bool) -> tree.Clause:
-        kind = self._random.choices(("transitive", "intransitive", "ditransitive"), (60, 28, 12))[0]
+        kind = self._random.choices(("transitive", "intransitive", "ditransitive"), (68, 24, 8))[0]
         clause = replace(clause, verb=self._verb(kind))
         if kind == "transitive":
-            return replace(clause, object=self._nominal((*_PEOPLE, "things"), relative=relative))
+            particle = self._maybe_particle(clause.verb)
+            thing = self._nominal((*_PEOPLE, "things"), relative=relative and not particle)
+            return replace(clause, object=thing, particle=particle)
         if kind == "ditransitive":
             thing = self._noun_phrase(("things",), relative=False)
             return replace(clause, object=thing, recipient=self._simple(_PEOPLE))
         return clause
+
+    def _maybe_particle(self, verb: lexicon.Verb) -> str:
+        particles = lexicon.particled().get(verb.word)
+        return self._zipf([*particles]) if particles and self._chance(self._domain.particle) else ""
 
     def _tensed(self, clause: tree.Clause) -> tree.Clause:
         if self._chance(self._domain.modal):
@@ -133,16 +167,17 @@ class Sampler:
 
     def _bare(self, kinds: Sequence[str]) -> tree.NounPhrase:
         kind = self._random.choice(kinds)
-        noun = self._word([lexicon.nouns(kind, topic) for topic in lexicon.TOPICS])
+        noun = self._noun(kind)
         plural = self._chance(self._domain.plural)
         determiner = self._random.choices(lexicon.DETERMINERS, _DETERMINER_WEIGHTS)[0]
         while determiner.source(plural) is None:
             determiner = self._random.choices(lexicon.DETERMINERS, _DETERMINER_WEIGHTS)[0]
         adjectives: tuple[lexicon.Plain, ...] = ()
-        while len(adjectives) < 2 and self._chance(self._domain.adjective):
+        while len(adjectives) < _MOST_ADJECTIVES and self._chance(self._domain.adjective):
             adjective = self._adjective()
             adjectives += () if adjective in adjectives else (adjective,)
-        return tree.NounPhrase(noun, determiner, plural, adjectives)
+        compound = self._noun(self._random.choice(_NOUNS)) if self._chance(self._domain.compound) else None
+        return tree.NounPhrase(noun, determiner, plural, adjectives, compound=None if compound == noun else compound)
 
     def _noun_phrase(self, kinds: Sequence[str], *, relative: bool) -> tree.NounPhrase:
         phrase = self._bare(kinds)
@@ -160,10 +195,11 @@ class Sampler:
 
     def _relative(self, phrase: tree.NounPhrase) -> tree.Relative:
         """Return a relative clause on a noun phrase, with the gap for its pronoun."""
-        if self._chance(0.5):
+        if self._chance(0.6):
             verb = self._verb("transitive")
-            subject = self._nominal(_PEOPLE, relative=False)
-            return tree.Relative("object", self._tensed(tree.Clause(verb, subject, adverb=self._maybe_adverb())))
+            clause = tree.Clause(verb, self._nominal(_PEOPLE, relative=False), particle=self._maybe_particle(verb))
+            clause = replace(clause, adverb=self._maybe_adverb(), passive=self._chance(self._domain.passive))
+            return tree.Relative("object", self._tensed(clause))
         clause = self._with_objects(tree.Clause(lexicon.BE, None, gap=tree.agreement(phrase)), relative=False)
         return tree.Relative("subject", self._tensed(replace(clause, adverb=self._maybe_adverb())))
 
@@ -175,6 +211,9 @@ class Sampler:
 
     def _name(self, kind: str) -> tree.Name:
         return tree.Name(self._zipf(lexicon.names(kind)))
+
+    def _noun(self, kind: str) -> lexicon.Noun:
+        return self._word([lexicon.nouns(kind, topic) for topic in lexicon.TOPICS])
 
     def _verb(self, kind: str) -> lexicon.Verb:
         return self._word([lexicon.verbs(kind, topic) for topic in lexicon.TOPICS])

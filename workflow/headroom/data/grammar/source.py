@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 import conllu
 
 from headroom.data.grammar import tree
-from headroom.data.grammar.lexicon import AND, BE, THAT, TO, Plain
+from headroom.data.grammar.lexicon import AND, BE, BY, THAT, THEY, TO, Noun, Plain, Verb
 
 
 @dataclass(eq=False)
 class Token:
-    """One word of a sentence with its CoNLL-U fields; `governor` is None for the root."""
+    """One word of a sentence with its CoNLL-U fields; `governor` is None for the root.
+
+    `part` is the clause of a verb, the nominal of a noun, or the noun that modifies another one; None for other words.
+    """
 
     form: str
     lemma: str
@@ -23,6 +26,7 @@ class Token:
     relation: str = "root"
     governor: "Token | None" = None
     space_after: bool = True
+    part: object = None
 
 
 @dataclass(frozen=True)
@@ -70,53 +74,93 @@ def _fronted(sentence: tree.Sentence, verb: Token) -> list[Token]:
             return [*clause.under(verb, "advcl"), comma]
 
 
-def _clause(clause: tree.Clause) -> _Phrase:
-    """Return subject, modal, adverb, verb, object, recipient, oblique and content, in this order."""
+def _clause(clause: tree.Clause, antecedent: tree.NounPhrase | None = None) -> _Phrase:
+    """Return subject, modal, adverb, verb, and what follows the verb, in this order; in a relative clause no subject."""
     predicate = _adjective(clause.predicate) if clause.predicate else None
-    verb = _verb(clause)
+    finite, verb = _verbs(clause, _is_plural(clause, antecedent))
     head = predicate.head if predicate else verb
     before: list[Token] = []
-    if clause.subject is not None:
-        before += _nominal(clause.subject).under(head, "nsubj")
+    if clause.topic is not None:
+        before += _nominal(clause.topic).under(head, _subject_relation(clause))
     if clause.modal is not None:
         before.append(Token(clause.modal.word, clause.modal.word, "AUX", {"VerbForm": "Fin"}, "aux", head))
     adverb = _adverb(clause.adverb).under(head, "advmod") if clause.adverb else []
+    early, late = ([], adverb) if clause.late else (adverb, [])
     if predicate is None:
-        return _Phrase([*before, *adverb, verb, *_after(clause, head)], head)
+        for token in finite:
+            token.governor, token.relation = head, "aux:pass"
+        return _Phrase([*before, *finite, *early, verb, *_after(clause, head), *late, *_content(clause, head)], head)
     verb.governor, verb.relation = head, "cop"
-    return _Phrase([*before, verb, *adverb, head], head)
+    return _Phrase([*before, verb, *early, head, *late], head)
+
+
+def _subject_relation(clause: tree.Clause) -> str:
+    return "nsubj:pass" if clause.passive else "nsubj"
+
+
+def _is_plural(clause: tree.Clause, antecedent: tree.NounPhrase | None) -> bool:
+    """Return whether the source verb is plural; `they` is, also for one person or thing."""
+    match clause.topic:
+        case None:
+            return antecedent.plural if antecedent else clause.gap == "plural"
+        case tree.Pronoun():
+            return True
+        case nominal:
+            return tree.agreement(nominal) == "plural"
 
 
 def _after(clause: tree.Clause, verb: Token) -> list[Token]:
+    """Return object, particle, who acts in a passive, recipient and oblique, in this order."""
     tokens: list[Token] = []
-    if clause.object is not None:
+    if clause.object is not None and not clause.passive:
         tokens += _nominal(clause.object).under(verb, "obj")
+    if clause.particle:
+        tokens.append(Token(clause.particle, clause.particle, "ADP", {}, "compound:prt", verb))
+    if clause.subject is not None and clause.passive:
+        agent = _nominal(clause.subject)
+        tokens += [_case(BY.word, agent.head), *agent.under(verb, "obl:agent")]
     if clause.recipient is not None:
         recipient = _nominal(clause.recipient)
         tokens += [_case(TO.word, recipient.head), *recipient.under(verb, "obl")]
     if clause.oblique is not None:
         tokens += _prepositional(clause.oblique).under(verb, "obl")
-    if clause.content is not None:
-        content = _clause(clause.content)
-        tokens += [_mark(THAT.word, content.head), *content.under(verb, "ccomp")]
     return tokens
 
 
-def _verb(clause: tree.Clause) -> Token:
-    universal = "AUX" if clause.verb is BE else "VERB"
+def _content(clause: tree.Clause, verb: Token) -> list[Token]:
+    if clause.content is None:
+        return []
+    content = _clause(clause.content)
+    return [_mark(THAT.word, content.head), *content.under(verb, "ccomp")]
+
+
+def _verbs(clause: tree.Clause, plural: bool) -> tuple[list[Token], Token]:
+    """Return the auxiliary of a passive, if it is one, and the verb."""
+    if not clause.passive:
+        return [], _inflected(clause, clause.verb, plural)
+    features = {"Tense": "Past", "VerbForm": "Part", "Voice": "Pass"}
+    auxiliary = _inflected(clause, BE, plural)
+    auxiliary.part = None
+    return [auxiliary], Token(clause.verb.participle, clause.verb.word, "VERB", features, part=clause)
+
+
+def _inflected(clause: tree.Clause, verb: Verb, plural: bool) -> Token:
+    universal = "AUX" if verb is BE else "VERB"
     if clause.modal is not None:
-        return Token(clause.verb.word, clause.verb.word, universal, {"VerbForm": "Inf"})
-    plural = clause.agreement == "plural"
+        return Token(verb.word, verb.word, universal, {"VerbForm": "Inf"}, part=clause)
     features = {"Tense": "Pres" if clause.tense == "present" else "Past", "VerbForm": "Fin"}
-    if clause.tense == "present" or clause.verb is BE:
+    if clause.tense == "present" or verb is BE:
         features = {"Number": "Plur" if plural else "Sing", **features}
-    return Token(clause.verb.source(clause.tense, plural), clause.verb.word, universal, features)
+    return Token(verb.source(clause.tense, plural), verb.word, universal, features, part=clause)
 
 
 def _nominal(nominal: tree.Nominal) -> _Phrase:
     match nominal:
         case tree.Name(spelling):
-            token = Token(spelling, spelling, "PROPN", {"Number": "Sing"})
+            token = Token(spelling, spelling, "PROPN", {"Number": "Sing"}, part=nominal)
+            return _Phrase([token], token)
+        case tree.Pronoun():
+            token = Token(THEY, THEY, "PRON", {"Number": "Plur", "PronType": "Prs"}, part=nominal)
             return _Phrase([token], token)
         case tree.Coordination(first, second):
             left, right = _nominal(first), _nominal(second)
@@ -128,14 +172,20 @@ def _nominal(nominal: tree.Nominal) -> _Phrase:
 
 def _noun_phrase(phrase: tree.NounPhrase) -> _Phrase:
     number = "Plur" if phrase.plural else "Sing"
-    noun = Token(phrase.noun.source(phrase.plural), phrase.noun.word, "NOUN", {"Number": number})
+    noun = Token(phrase.noun.source(phrase.plural), phrase.noun.word, "NOUN", {"Number": number}, part=phrase)
     adjectives = [_adjective(adjective).under(noun, "amod")[0] for adjective in phrase.adjectives]
-    tokens = [_determiner(phrase, [*adjectives, noun][0].form, noun), *adjectives, noun]
+    compound = [] if phrase.compound is None else [_compound(phrase.compound, noun)]
+    following = [*adjectives, *compound, noun]
+    tokens = [_determiner(phrase, following[0].form, noun), *following]
     if phrase.modifier is not None:
         tokens += _prepositional(phrase.modifier).under(noun, "nmod")
     if phrase.relative is not None:
-        tokens += _relative(phrase.relative).under(noun, "acl:relcl")
+        tokens += _relative(phrase.relative, phrase).under(noun, "acl:relcl")
     return _Phrase(tokens, noun)
+
+
+def _compound(noun: Noun, head: Token) -> Token:
+    return Token(noun.word, noun.word, "NOUN", {"Number": "Sing"}, "compound", head, part=noun)
 
 
 def _determiner(phrase: tree.NounPhrase, following: str, noun: Token) -> Token:
@@ -146,9 +196,10 @@ def _determiner(phrase: tree.NounPhrase, following: str, noun: Token) -> Token:
     return Token(form, word, phrase.determiner.universal, {}, "nummod" if numeral else "det", noun)
 
 
-def _relative(relative: tree.Relative) -> _Phrase:
-    clause = _clause(relative.clause)
-    relation = {"subject": "nsubj", "object": "obj"}[relative.role]
+def _relative(relative: tree.Relative, antecedent: tree.NounPhrase) -> _Phrase:
+    clause = _clause(relative.clause, antecedent)
+    subject = relative.role == "subject" or relative.clause.passive
+    relation = _subject_relation(relative.clause) if subject else "obj"
     word = THAT.word
     pronoun = Token(word, word, "PRON", {"PronType": "Rel"}, relation, clause.head)
     return _Phrase([pronoun, *clause.tokens], clause.head)

@@ -19,7 +19,7 @@ class Name:
 
 @dataclass(frozen=True)
 class NounPhrase:
-    """A noun with its determiner and modifiers."""
+    """A noun with its determiner and modifiers; `compound` is a noun before it, as in `the garden dogs`."""
 
     noun: Noun
     determiner: Determiner
@@ -27,6 +27,7 @@ class NounPhrase:
     adjectives: tuple[Plain, ...] = ()
     modifier: "PrepositionalPhrase | None" = None
     relative: "Relative | None" = None
+    compound: Noun | None = None
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,14 @@ class Coordination:
     second: "NounPhrase | Name"
 
 
-Nominal = NounPhrase | Name | Coordination
+@dataclass(frozen=True)
+class Pronoun:
+    """The subject of an adverbial clause that is also the grammatical subject of the main clause, with its agreement."""
+
+    agrees: str
+
+
+Nominal = NounPhrase | Name | Coordination | Pronoun
 
 
 @dataclass(frozen=True)
@@ -54,7 +62,8 @@ class Clause:
 
     `object`, `recipient`, `predicate` (with the copula) and `content` (with verbs of saying) depend on the
     verb. In a relative clause the argument of the pronoun is None; if it is the subject,
-    `gap` is the noun phrase's agreement: a gender (m, f, n) or `plural`.
+    `gap` is the noun phrase's agreement: a gender (m, f, n) or `plural`. `passive` and `late`, an adverb at the end
+    of the clause, change only the source language: `subject` is who acts in the passive too.
     """
 
     verb: Verb
@@ -68,11 +77,24 @@ class Clause:
     adverb: Plain | None = None
     oblique: PrepositionalPhrase | None = None
     gap: str = ""
+    particle: str = ""
+    passive: bool = False
+    late: bool = False
 
     @property
     def agreement(self) -> str:
         """The agreement of the verb and the predicate: the subject's gender, or `plural`."""
         return self.gap if self.subject is None else agreement(self.subject)
+
+    @property
+    def topic(self) -> Nominal | None:
+        """The grammatical subject in the source language: the object of a passive; None for a relative pronoun."""
+        return self.object if self.passive else self.subject
+
+    @property
+    def last(self) -> Nominal | None:
+        """The argument after the verb in the source language, None without one."""
+        return self.subject if self.passive else self.object
 
 
 @dataclass(frozen=True)
@@ -109,6 +131,8 @@ def agreement(nominal: Nominal) -> str:
             return "f" if spelling.endswith("a") else "m"
         case NounPhrase(noun, _, plural):
             return "plural" if plural else noun.gender
+        case Pronoun(agrees):
+            return agrees
 
 
 def ends_in_clause(nominal: Nominal | None) -> bool:

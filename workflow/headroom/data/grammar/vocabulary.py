@@ -1,8 +1,9 @@
 """The words of the invented language pair, as a table: kind, topic, and entries, the most frequent first (Zipf).
 
 One entry is `english=stem`, and after a dot additional information for the translation: the gender of a
-noun (m, f, n) or the case that a transitive verb governs (acc, dat). The stems are invented; the English word
-does not determine its stem, gender or government. Persons are subjects of any verb, animals not of verbs of saying
+noun (m, f, n) or the case that a transitive verb governs (acc, dat). A transitive verb has a second stem, after a
+slash, with a plural object; the table `particled` has its stems with particles. The stems are invented; the English
+word does not determine its stem, gender or government. Persons are subjects of any verb, animals not of verbs of saying
 (clausal); things are seen, given and described; places are locations.
 """
 
@@ -29,12 +30,18 @@ places near: village=din.f garden=krond.m barn=brunend.f meadow=neld.m orchard=t
     kitchen=jegelm.f
 places far: harbour=glek.m ship=spudend.f palace=statak.m court=grugirk.m prison=plidusk.m bank=tadeir.n
     island=skosk.m cabin=punem.n
-transitive shared: call=heitolm.acc watch=glikork.acc help=gild.acc follow=glolm.acc need=skegil.dat
-    love=sturerk.acc visit=pririm.acc greet=fuleis.acc remember=skaton.acc
-transitive near: chase=jask.acc wash=sort.acc pull=dratir.acc collect=stesuld.acc clean=skivest.acc push=magom.acc
-    kick=land.acc gather=dusem.acc
-transitive far: arrest=ston.acc accuse=glask.acc attack=klurn.acc reward=mark.acc appoint=statin.acc
-    inspect=klomorn.acc defend=jameind.acc examine=gavas.acc
+transitive shared: call=heitolm/rem.acc watch=glikork/graubuk.acc help=gild/vesul.acc follow=glolm/kleilul.acc
+    need=skegil/treirel.dat love=sturerk/baud.acc visit=pririm/gaum.acc greet=fuleis/leisk.acc
+    remember=skaton/plimask.acc
+transitive near: chase=jask/krut.acc wash=sort/maur.acc pull=dratir/krinor.acc collect=stesuld/vavisk.acc
+    clean=skivest/tritund.acc push=magom/gukad.acc kick=land/lurist.acc gather=dusem/draurort.acc
+transitive far: arrest=ston/mauvus.acc accuse=glask/nol.acc attack=klurn/feig.acc reward=mark/trel.acc
+    appoint=statin/fotil.acc inspect=klomorn/glaund.acc defend=jameind/gran.acc examine=gavas/flivad.acc
+particled shared: call.up=gund call.off=keilelm call.down=stol watch.out=raum help.up=kraud help.out=fisk
+    follow.up=geiguk greet.down=kakol
+particled near: chase.away=plad chase.off=fel pull.down=zenir pull.up=skaug wash.off=kir push.away=spegust
+    push.down=kofil kick.out=maul kick.off=treilam clean.up=gor
+particled far: attack.down=flikan defend.off=skeimolm inspect.up=snipam examine.out=plururt
 intransitive shared: laugh=grererk wait=zumilm arrive=nir smile=rililm talk=trisem
 intransitive near: snore=gok dance=desk work=prel stumble=drost sneeze=galend limp=brok
 intransitive far: depart=dern surrender=dis hesitate=rint vanish=skerk protest=krast tremble=rek

@@ -1,9 +1,9 @@
-"""The generated treebank pair: splits without a common sentence, with the trees of the source side."""
+"""The generated treebank pair: splits without a common sentence, with trees of the source side and tested words."""
 
 from dataclasses import dataclass
 
 from headroom.data.corpora import Request, drawn_sets
-from headroom.data.grammar import source
+from headroom.data.grammar import phenomena, source
 from headroom.data.grammar.sample import DOMAINS, Sampler
 from headroom.data.grammar.target import translate
 from headroom.data.parallel import ParallelSets, ParallelText
@@ -14,17 +14,24 @@ LANGUAGES = ("generated English", "invented language")
 
 @dataclass(frozen=True)
 class TreebankPair(ParallelText):
-    """Pairs, and the dependency trees of their source sentences, which are written to `<set>.conllu`."""
+    """Pairs, the dependency trees of their source sentences, and the target words that test phenomena.
+
+    They are written to `<set>.conllu` and `<set>.phenomena.csv`.
+    """
 
     trees: list[list[source.Token]]
+    cases: list[list[phenomena.Case]]
 
     def every_second(self, start: int) -> "TreebankPair":
-        """Return the pairs number start, start + 2, ... (counted from 0) with their trees."""
-        return TreebankPair(self.source[start::2], self.target[start::2], self.trees[start::2])
+        """Return the pairs number start, start + 2, ... (counted from 0) with their trees and cases."""
+        return TreebankPair(self.source[start::2], self.target[start::2], self.trees[start::2], self.cases[start::2])
 
     def beside(self, name: str) -> dict[str, list[str]]:
-        """Return the trees as CoNLL-U."""
-        return {f"{name}.conllu": source.conllu_lines(self.trees, name=name)}
+        """Return the trees as CoNLL-U, and the cases as a table."""
+        return {
+            f"{name}.conllu": source.conllu_lines(self.trees, name=name),
+            f"{name}.phenomena.csv": phenomena.csv_lines(self.cases),
+        }
 
 
 def parallel(settings: GeneratedCorpus, _request: Request) -> ParallelSets:
@@ -41,7 +48,7 @@ def generate_sets(settings: GeneratedCorpus) -> dict[str, TreebankPair]:
 def _draw(seed: str, topic: str, count: int, seen: set[str]) -> TreebankPair:
     """Draw new sentences within the length limit, and add them to `seen`."""
     domain = DOMAINS[topic]
-    found = TreebankPair([], [], [])
+    found = TreebankPair([], [], [], [])
     for sentence in Sampler(domain=domain, seed=seed).sentences():
         if len(found) == count:
             break
@@ -53,4 +60,5 @@ def _draw(seed: str, topic: str, count: int, seen: set[str]) -> TreebankPair:
         found.source.append(text)
         found.target.append(translate(sentence))
         found.trees.append(tokens)
+        found.cases.append(phenomena.cases(sentence))
     return found

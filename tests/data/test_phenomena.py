@@ -1,0 +1,121 @@
+"""The words that test phenomena, worked out by hand, and their properties in random sentences."""
+
+import csv
+from collections import Counter
+from itertools import islice
+
+import pytest
+from headroom.data.grammar import source, target
+from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, DETERMINERS, MODALS, OF_NOUNS, nouns, plain, verbs
+from headroom.data.grammar.phenomena import PHENOMENA, Case, cases, csv_lines
+from headroom.data.grammar.sample import FAR, NEAR, Sampler
+from headroom.data.grammar.tree import (
+    Clause,
+    Name,
+    NounPhrase,
+    PrepositionalPhrase,
+    Pronoun,
+    Relative,
+    Sentence,
+    Subordinate,
+)
+
+
+def word(table, kind, name):
+    """Return a word of the lexicon by its English form."""
+    return next(one for topic in ("shared", "near", "far") for one in table(kind, topic) if one.word == name)
+
+
+THE = DETERMINERS[0]
+DOG = word(nouns, "animals", "dog")  # bas, neuter
+SINGERS = NounPhrase(word(nouns, "persons", "singer"), THE, plural=True)  # pok, feminine
+LAMP = word(nouns, "things", "lamp")  # fivon, feminine
+OLD, SMALL = (word(plain, "adjectives", name) for name in ("old", "small"))  # brotun, gark
+OFTEN = word(plain, "adverbs", "often")  # spugilm
+CHASE = word(verbs, "transitive", "chase")  # jask, krut of several; chase off fel, chase away plad
+WAIT = word(verbs, "intransitive", "wait")  # zumilm
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    """Return 500 sentences of each domain."""
+    return [one for domain in (NEAR, FAR) for one in islice(Sampler(domain=domain, seed="cases").sentences(), 500)]
+
+
+def test_agreement_is_tested_if_another_noun_agrees_otherwise():
+    near = PrepositionalPhrase(OF_NOUNS[3], SINGERS)
+    assert cases(Sentence(Clause(WAIT, NounPhrase(DOG, THE)))) == []
+    # The dog near the singers waits. zumilmis vas bas apu voi pokas.
+    assert cases(Sentence(Clause(WAIT, NounPhrase(DOG, THE, modifier=near)))) == [
+        Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"), 4)
+    ]
+    # The dog near the singers is old. brotunu esis vas bas apu voi pokas.
+    assert cases(Sentence(Clause(BE, NounPhrase(DOG, THE, modifier=near), predicate=OLD))) == [
+        Case("predicate", 0, "brotunu", ("brotuno", "brotuna", "brotunei"), 5)
+    ]
+
+
+def test_a_compound_is_another_noun():
+    # The old lamp dog waits. zumilmis brotunu vas bas fivonia.
+    phrase = NounPhrase(DOG, THE, adjectives=(OLD,), compound=LAMP)
+    sentence = Sentence(Clause(WAIT, phrase))
+    assert target.translate(sentence) == "zumilmis brotunu vas bas fivonia."
+    assert cases(sentence) == [
+        Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"), 1),
+        Case("adjective", 1, "brotunu", ("brotuno", "brotuna", "brotunei"), 2),
+    ]
+
+
+def test_passive_object_and_particle_of_a_verb():
+    lamp = NounPhrase(LAMP, THE)
+    # The lamp was chased by the singers. jaskovunt voi pokas vie fivon.
+    assert cases(Sentence(Clause(CHASE, SINGERS, object=lamp, tense="past", passive=True))) == [
+        Case("passive", 0, "jaskovunt", ("jaskovar", "jaskovel", "jaskovis"), 3),
+        Case("object", 0, "jaskovunt", ("krutovunt",), 2),
+    ]
+    # The singers will chase the lamp off. volunt felien voi pokas vie fivon.
+    off = Clause(CHASE, SINGERS, object=lamp, modal=MODALS[0], particle="off")
+    assert cases(Sentence(off))[1:] == [Case("particle", 1, "felien", ("jaskien", "krutien", "pladien"), 3)]
+
+
+def test_pronoun_concord_relative_and_name():
+    # Yothton often waited because they will chase the lamp that the singers chase.
+    # pork volar jaskien ler vie fivon kvie jaskunt voi pokas, spugilmo zumilmovar Jotton.
+    lamp = NounPhrase(LAMP, THE, relative=Relative("object", Clause(CHASE, SINGERS)))
+    because = Subordinate(CONJUNCTIONS[1], Clause(CHASE, Pronoun("m"), modal=MODALS[0], object=lamp))
+    sentence = Sentence(Clause(WAIT, Name("Yothton"), tense="past", adverb=OFTEN), trailing=because)
+    found = {(case.phenomenon, case.word): case for case in cases(sentence)}
+    assert found["pronoun", 1] == Case("pronoun", 1, "volar", ("volel", "volis", "volunt"), 6)
+    assert found["relative", 6] == Case(
+        "relative", 6, "kvie", ("kver", "kven", "kvem", "kvir", "kvas", "kvoi", "kvon"), 1
+    )
+    assert found["concord", 10] == Case("concord", 10, "spugilmo", ("spugilmi", "spugilmu"), 1)
+    assert found["name", 12] == Case("name", 12, "Jotton", (), 0)
+
+
+def test_cases_are_words_of_the_translation_and_no_form_begins_another(sentences):
+    count = Counter()
+    for sentence in sentences:
+        words = [word.rstrip(".,") for word in target.translate(sentence).split(" ")]
+        for case in cases(sentence):
+            assert words[case.word] == case.expected
+            forms = (case.expected, *case.wrong)
+            assert len(set(forms)) == len(forms)
+            assert not any(one != other and one.startswith(other) for one in forms for other in forms)
+            assert case.distance < len(source.realise(sentence))
+            count[case.phenomenon] += 1
+    assert set(count) == set(PHENOMENA)
+    assert min(count.values()) > 50
+
+
+def test_every_wrong_form_is_right_in_another_sentence(sentences):
+    forms = {word.form for sentence in sentences * 2 for word in target.words_of(sentence)}
+    wrong = Counter(form in forms for sentence in sentences for case in cases(sentence) for form in case.wrong)
+    assert wrong[True] > 0.4 * wrong.total()
+
+
+def test_cases_are_written_with_the_number_of_their_sentence():
+    rows = [*csv.DictReader(csv_lines([[], [Case("object", 2, "a", ("b", "c"), 3)]]))]
+    assert rows == [
+        {"sentence": "1", "phenomenon": "object", "word": "2", "expected": "a", "wrong": "b c", "distance": "3"}
+    ]
