@@ -221,7 +221,9 @@ def test_a_noun_before_another_one_agrees_with_no_word():
 
 def test_they_are_the_grammatical_subject_of_the_main_clause():
     old = Subordinate(CONJUNCTIONS[1], Clause(BE, Pronoun("n"), tense="past", predicate=OLD))
-    clause = Clause(CHASE, NounPhrase(SINGER, THE, plural=True), object=NounPhrase(DOG, THE), tense="past", passive=True)
+    clause = Clause(
+        CHASE, NounPhrase(SINGER, THE, plural=True), object=NounPhrase(DOG, THE), tense="past", passive=True
+    )
     sentence = Sentence(clause, trailing=old)
     assert text(realise(sentence)) == "The dog was chased by the singers because they were old."
     assert translate(sentence) == "pork brotunu esovis las, jaskovunt voi pokas vas bas."

@@ -111,7 +111,7 @@ def with_nominal(sentence: Sentence, role: Role, nominal: Nominal) -> Sentence:
     if role != "oblique":
         return with_clause(sentence, **{role: nominal})
     assert sentence.clause.oblique is not None, "the sentence has this role"
-    assert not isinstance(nominal, Coordination), "a preposition has one noun phrase or name"
+    assert isinstance(nominal, NounPhrase | Name), "a preposition has one noun phrase or name"
     return with_clause(sentence, oblique=replace(sentence.clause.oblique, nominal=nominal))
 
 

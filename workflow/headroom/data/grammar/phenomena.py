@@ -73,9 +73,7 @@ def found(place: Place, tokens: Sequence[source.Token]) -> source.Token:
     return next(
         token
         for token in tokens
-        if token.governor is head
-        and place.relation in ("", token.relation)
-        and place.lemma in ("", token.lemma)
+        if token.governor is head and place.relation in ("", token.relation) and place.lemma in ("", token.lemma)
     )
 
 

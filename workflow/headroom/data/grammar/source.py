@@ -75,7 +75,7 @@ def _fronted(sentence: tree.Sentence, verb: Token) -> list[Token]:
 
 
 def _clause(clause: tree.Clause, antecedent: tree.NounPhrase | None = None) -> _Phrase:
-    """Return subject, modal, adverb, verb, and what follows the verb, in this order; in a relative clause no subject."""
+    """Return subject, modal, adverb, verb, and what follows the verb, in this order."""
     predicate = _adjective(clause.predicate) if clause.predicate else None
     finite, verb = _verbs(clause, _is_plural(clause, antecedent))
     head = predicate.head if predicate else verb

@@ -40,7 +40,7 @@ class Coordination:
 
 @dataclass(frozen=True)
 class Pronoun:
-    """The subject of an adverbial clause that is also the grammatical subject of the main clause, with its agreement."""
+    """The subject of an adverbial clause: the grammatical subject of the main clause, with its agreement."""
 
     agrees: str
 
