@@ -60,7 +60,7 @@ def sums(directory: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "endings"), [("parallel", ("source", "target", "conllu")), ("labelled", ("tsv", "edits"))]
+    ("kind", "endings"), [("parallel", ("source", "target", "conllu", "phenomena.csv")), ("labelled", ("tsv", "edits"))]
 )
 def test_a_generated_corpus_is_complete_and_its_seed_makes_it(tmp_path, kind, endings):
     record = acquire(kind, tmp_path / "a", {"source": "generated", "seed": 5, **SIZES})

@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "What heads do": {
         "attention_stats": "measure where every head points: offsets, relations, rare words, confidence",
         "roles": "assign roles to heads by where they point",
+        "phenomena": "measure accuracy per phenomenon, also without the heads of a relation",
         "attention_maps": "extract attention maps of heads with roles",
         "diversity": "measure the similarity of the heads of a site",
         "particles": "measure heads as particles: norms, kernels, direction of repulsion",

@@ -148,6 +148,15 @@ class Plan:
             groups.setdefault(tuple(task.corpus.far_names), []).append(name)
         return groups
 
+    @property
+    def tested(self) -> list[str]:
+        """The runs with accuracies per phenomenon: every seed of the first arm, on generated text with trees."""
+        task = self.study.translation
+        if task is None or task.released or task.corpus.source != "generated" or task.treebank.source == "none":
+            return []
+        first = next(iter(task.arms))
+        return [name for name in self.translated if self.runs[name].arm == first]
+
     def trees_beside_text(self, task: str) -> list[str]:
         """Return the trees that come with the text of a task, if they are its treebank."""
         beside = task == TRANSLATION and self.study.tasks[task].treebank.source == "generated"
@@ -427,6 +436,7 @@ class Plan:
             found += self.bakeoff_curves(task) + self.bakeoff_tables("bakeoff_scores", task)
             found += self.bakeoff_tables("bakeoff_costs", task) + self.tables("bakeoff", [task])
             found += self.tables("bakeoff_retraining", self.retrained(task))
+        found += self.tables("phenomena", self.tested)
         return found + [f"{self.results}/{name}.csv" for name in self.study_tables]
 
     def resamples(self) -> list[str]:

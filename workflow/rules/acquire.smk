@@ -8,6 +8,7 @@ if translation:
         output:
             plan.all_texts("translation"),
             [f"{RESULTS}/translation/corpus/{name}.conllu" for name in plan.sets_with_trees()],
+            [f"{RESULTS}/translation/corpus/{name}.phenomena.csv" for name in plan.sets_with_trees()],
             f"{RESULTS}/translation/corpus/corpus.json",
         log:
             f"{LOGS}/translation/parallel_text.log",

@@ -396,6 +396,13 @@ class RoleSettings(Settings):
     )
 
 
+class PhenomenaSettings(Settings):
+    """Accuracy per phenomenon of the generated language, without the heads of each relation."""
+
+    examples: PositiveInt | None = Field(300, description="examples of the `test` set, from the start; unset for all")
+    random_draws: PositiveInt = Field(5, description="draws of as many other encoder heads as each relation has")
+
+
 class AttentionMapsSettings(Settings):
     """Attention maps of heads with roles."""
 

@@ -16,6 +16,7 @@ from headroom.settings.experiments import (
     InterventionSettings,
     KeepOneSettings,
     LabellingSettings,
+    PhenomenaSettings,
     PruningSettings,
     RelevanceSettings,
     RemovalSettings,
@@ -100,6 +101,9 @@ class TranslationSettings(ExperimentsSettings):
     gates: ScopedGateSettings = Field(default_factory=ScopedGateSettings, description="learned gates")
     update_cost: UpdateCostSettings = Field(
         default_factory=UpdateCostSettings, description="cost of repulsion per update"
+    )
+    phenomena: PhenomenaSettings = Field(
+        default_factory=PhenomenaSettings, description="accuracy per phenomenon of the generated language"
     )
     treebank: Treebank = Field(
         default_factory=default_treebank,
