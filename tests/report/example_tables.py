@@ -415,6 +415,19 @@ class Maker:
             trees = "gold" if syntactic else ""
             yield self.of(head, model=model, trees=trees, role=role, target=target, **bounds, best=1)
 
+    def phenomena(self) -> Iterator[Row]:
+        for group, loss in (("encoder", 40.0), ("nsubj", 12.0), ("obj", 3.0)):
+            for phenomenon, full in (("agreement", 97.0), ("object", 92.0)):
+                bounds = {"low": -loss - 4, "high": -loss + 4}
+                own = {"value": full - loss, "full": full, "delta": -loss, **bounds, "count": 240}
+                removed = " ".join(map(str, self.encoder[: 24 if group == "encoder" else 2]))
+                others = {"draws": 0, **dict.fromkeys(("random", "beyond", "beyond_low", "beyond_high", "p"), "")}
+                if group != "encoder":
+                    beyond = {"beyond": 2 - loss, "beyond_low": -1 - loss, "beyond_high": 5 - loss, "p": 0.01}
+                    others = {"draws": 5, "random": full - 2, **beyond}
+                where = {"set": "test", "phenomenon": phenomenon, "group": group, "removed": removed}
+                yield self.row(**where, **own, **others)
+
     def relevance(self) -> Iterator[Row]:
         for site in self.task.sites:
             heads = site.head_names()

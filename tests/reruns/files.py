@@ -16,6 +16,7 @@ from reruns.jobs import (
     JUDGED,
     JUDGED_LABELLED,
     MODEL,
+    PHENOMENA,
     POINTING,
     REPLACED,
     RETRAINED,
@@ -31,7 +32,7 @@ from reruns.sources import ADOPTED_CLASSIFIER, LOOKED_AT, OF_TREES, PREPARED, TR
 PAGE = {"report": 1}
 REPORT = {"claims": 1, **PAGE}
 COMPARED = {"arms": 1, **REPORT}
-ROLES = {"roles": 8, "roles_pruned": 1, "attention_maps": 2, **REPORT}
+ROLES = {"roles": 8, "roles_pruned": 1, "phenomena": 2, "attention_maps": 2, **REPORT}
 OBSERVED = {"attention_stats": 8, "rank_correlation": 2, **SURVIVORS, **ROLES}
 GATED = {**total(GATES_AND_CONTROLS, BOTH_LABELLED), **REPORT}
 RELEVANCE = {"relevance": 8, "rank_correlation": 2, **REPORT}
@@ -70,6 +71,7 @@ OF_STAGES: Mapping[str, Jobs] = {
     "gates": GATED,
     "keep_one": {"keep_one": 2, "keep_one_replaced": 1, **REPORT},
     "roles": ROLES,
+    "phenomena": {**PHENOMENA, **REPORT},
     "attention_stats": OBSERVED,
     "overlap": {"overlap": 1, **REPORT},
     "vocabulary": CORPUS,
@@ -104,7 +106,7 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/data/grammar/source.py": total(EVERY_SET, EVERY_PAIR),
     f"{PROVIDERS}/__init__.py": total(EVERY_SET, EVERY_PAIR),
     f"{PROVIDERS}/catalogue.py": {},
-    f"{PROVIDERS}/files.py": {"treebank": 1, **POINTING, **SURVIVORS},
+    f"{PROVIDERS}/files.py": {"treebank": 1, **POINTING, **SURVIVORS, **PHENOMENA},
     f"{PROVIDERS}/generated.py": EVERY_SET,
     f"{PROVIDERS}/generated_pairs.py": EVERY_PAIR,
     "workflow/headroom/engines/classification/judging.py": JUDGED_LABELLED,

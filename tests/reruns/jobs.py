@@ -90,7 +90,10 @@ COMPARED_CURVES = {"bakeoff_curves": 12, "bakeoff": 1}
 RETRAINED = {"bakeoff_retraining": 2}
 COMPARED_CRITERIA = {"bakeoff_scores": 4, **COMPARED_CURVES, **RETRAINED}
 
-OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES_AND_CONTROLS, "pruning": 2, "removal": 1, **SCORED}
+PHENOMENA = {"phenomena": 2}
+"""Accuracy per phenomenon, of both seeds of the first arm of translation."""
+
+OF_TRANSLATION = {**EVERY_RUN, **DETAILED, **GATES_AND_CONTROLS, "pruning": 2, "removal": 1, **PHENOMENA, **SCORED}
 OF_CLASSIFICATION = {
     **EVERY_RUN,
     **DETAILED,
@@ -151,7 +154,8 @@ def of_task(
     kept = {"keep_one": 1, **{name: one for name, one in replaced.items() if name == "keep_one_replaced"}}
     removed = {name: one for name, one in replaced.items() if name == "ablation_replaced"}
     ablated = {"ablation": 1, **removed, **redrawn, "agreement": 1, "rank_correlation": 1, **REPORT}
-    pointing, ruled = {**POINTING, **survivors}, {**RULES, **{name: 1 for name in survivors if "roles" in name}}
+    by_roles = {name: one for name, one in survivors.items() if name in ("roles_pruned", "phenomena")}
+    pointing, ruled = {**POINTING, **survivors}, {**RULES, **by_roles}
     tables: list[tuple[Jobs, dict[str, Any]]] = [
         (ablated, {"ablation.examples": 9, "ablation.far_sets": []}),
         ({**kept, **REPORT}, {"keep_one.examples": 9}),

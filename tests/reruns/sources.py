@@ -41,7 +41,7 @@ OWN = [
     Row(
         "translation.corpus.source (files)",
         {"translation.corpus": {"source": "generated"}, "translation.timing": {"batch_sizes": [1]}},
-        {"parallel_text": 1, **PREPARED},
+        {"parallel_text": 1, "phenomena": 1, **PREPARED},
     ),
     *rows(
         {"parallel_text": 1, **PREPARED},

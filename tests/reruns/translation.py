@@ -10,6 +10,7 @@ from reruns.jobs import (
     LAST,
     MODEL,
     NEW_DETAILED,
+    PHENOMENA,
     POINTING,
     REPORT,
     SCORES,
@@ -50,7 +51,8 @@ TRANSLATION = [
             "translation.bakeoff.retraining.learning_rate": 0.01,
         },
     ),
-    *of_task("translation", 2, SCORES, SURVIVORS, CONTROLS, "removal", {}),
+    *of_task("translation", 2, SCORES, {**SURVIVORS, **PHENOMENA}, CONTROLS, "removal", {}),
+    *rows({**PHENOMENA, **REPORT}, {"translation.phenomena.examples": 9, "translation.phenomena.random_draws": 2}),
     *rows(
         EVERY_SET,
         {
@@ -143,7 +145,7 @@ TRANSLATION = [
     Row(
         "translation.treebank.source (generated)",
         {"translation.treebank": {"source": "none"}},
-        {**POINTING, **SURVIVORS},
+        {**POINTING, **SURVIVORS, **PHENOMENA},
     ),
     Row(
         "translation.treebank.sentences (generated)",  # of classifiers alone: translation has the trees of `check`

@@ -7,6 +7,7 @@ from reruns.jobs import (
     MODEL,
     NEW_ARM,
     NEW_ARM_LABELLED,
+    PHENOMENA,
     REPLACED,
     SAMPLED,
     SAMPLED_LABELLED,
@@ -40,14 +41,13 @@ WHOLE_STUDY = [
         total(
             NEW_ARM,
             NEW_ARM_LABELLED,
-            {"bakeoff_scores": 2, "bakeoff_curves": 6, "bakeoff": 1},
-            {"bakeoff_retraining": 1},
+            {"phenomena": 1, "bakeoff_scores": 2, "bakeoff_curves": 6, "bakeoff": 1, "bakeoff_retraining": 1},
         ),
         {"seeds": [1, 2, 3]},
     ),
     *rows({"bakeoff": 1, **SCORED}, {"seeds": [1]}),
     *rows(
-        total(SAMPLED, SAMPLED_LABELLED, {"attention_stats": 8, "roles": 8, "attention_maps": 2}),
+        total(SAMPLED, SAMPLED_LABELLED, PHENOMENA, {"attention_stats": 8, "roles": 8, "attention_maps": 2}),
         {"sampling.resamples": 101},
     ),
 ]

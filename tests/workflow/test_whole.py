@@ -70,6 +70,7 @@ FILES = {
     "pruning_replaced": [
         f"pruning_replaced/{run}.{scope}.{kind}.csv" for run, kind in REPLACED for scope in SCOPES[run]
     ],
+    "phenomena": [f"phenomena/translation.baseline.seed{seed}.csv" for seed in (1, 2)],
     "update_cost": ["update_cost.csv"],
     "arms": ["arms.csv"],
     "overlap": ["overlap.csv"],
@@ -94,6 +95,7 @@ MAY_BE_EMPTY = {
     "settling": {"k"},
     "attention_stats": {"target", "trees", "baseline", "low", "high"},
     "roles": {"trees", "baseline", "low", "high"},
+    "phenomena": {"random", "beyond", "beyond_low", "beyond_high", "p"},
     "relevance": {"kind", "layer", "head", "low", "high"},
     "gates": {"p_closed", "p_open"},
     "pruned_models": {"undecided", "removed"},

@@ -30,6 +30,7 @@ from headroom.report.sections import (
     bakeoff,
     gates,
     keep_one,
+    phenomena,
     pruning,
     rank_correlation,
     removal,
@@ -48,7 +49,7 @@ SCRIPTS = ("state.js", "page.js", "explorer.js", "head.js", "quote.js")
 """The files of style and script, in the order in which the page has them."""
 
 ORDER = (
-    *(ablation, keep_one, scores, rank_correlation, agreement, pruning, bakeoff, settling, roles, gates),
+    *(ablation, keep_one, scores, rank_correlation, agreement, pruning, bakeoff, settling, roles, phenomena, gates),
     *(removal, timing, repulsion, training),
 )
 """The modules of the sections, in the order of the question: which heads matter, what can go, what heads do, what
