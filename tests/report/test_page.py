@@ -13,7 +13,7 @@ from report.example_tables import write_example_study
 
 EXPERIMENTS = [
     *("ablation", "keep_one", "scores", "rank_correlation", "agreement", "pruning", "bakeoff", "settling", "roles"),
-    *("gates", "removal", "timing", "repulsion", "training"),
+    *("phenomena", "gates", "removal", "timing", "repulsion", "training"),
 ]
 AROUND = ["board", "explore"], ["paper", "cite", "provenance"]
 SECTIONS = [*AROUND[0], *EXPERIMENTS, *AROUND[1]]

@@ -13,6 +13,7 @@ FIGURES = {
     "bakeoff": "What can be removed",
     "settling": "What can be removed",
     "roles": "What heads do",
+    "phenomena": "What heads do",
     "gates": "What learned gates keep",
     "removal": "What removal gains",
     "timing": "What removal gains",

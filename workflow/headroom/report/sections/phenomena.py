@@ -1,17 +1,55 @@
-"""Phenomena: what the heads of a relation are needed for."""
+"""Phenomena: what encoder attention, and the heads of a relation, are needed for."""
 
+import pandas
+
+from headroom.claims.selection import last_epochs, main_run, rows_where
 from headroom.claims.study_tables import StudyTables
-from headroom.report.prose import words
-from headroom.report.spec import Fold, Section, Table
+from headroom.report import palette, panels
+from headroom.report.panels import Look
+from headroom.report.prose import texts, words
+from headroom.report.spec import Figure, Fold, Panel, Section, Table
 
 TITLE = "What heads are needed for"
 COLUMNS = ("run", "phenomenon", "group", "full", "value", "delta ~", "random", "beyond ~", "p", "count")
 HEADINGS = {"group": "without heads of", "value": "accuracy", "random": "random heads", "beyond": "against random"}
 
+ENCODER = "encoder"
+"""The group of all encoder heads; the others are relations."""
+
+LOOKS = {ENCODER: Look(palette.KIND_COLOURS["E"], marker="o"), "relation": Look(palette.INK, marker="D")}
+
 
 def section(study: StudyTables) -> Section:
-    """Return the section about accuracies per phenomenon without the heads of a relation."""
+    """Return the section about accuracies per phenomenon, without encoder heads and without those of a relation."""
     if not study.has("phenomena"):
         return Section("phenomena", TITLE, missing=words("phenomena", "missing"))
-    table = Table("phenomena", study.phenomena, COLUMNS, HEADINGS)
-    return Section("phenomena", TITLE, folds=(Fold("Accuracy of every phenomenon", tables=(table,)),))
+    rows = last_epochs(study.phenomena)
+    table = Table("phenomena", rows, COLUMNS, HEADINGS)
+    fold = Fold("Every phenomenon, run and group of heads", tables=(table,), text=words("phenomena", "method"))
+    return Section("phenomena", TITLE, _figure(study, rows), (fold,))
+
+
+def _figure(study: StudyTables, rows: pandas.DataFrame) -> Figure:
+    """Return the changes without all encoder heads, and without those of the relation that matters most.
+
+    The interval is that of the run that is shown first; other runs are faint.
+    """
+    relations = rows[rows["group"] != ENCODER]
+    worst = relations.sort_values("delta").groupby(["run", "phenomenon"], sort=False).head(1)
+    frame = pandas.concat([rows_where(rows, group=ENCODER).assign(by=ENCODER), worst.assign(by="relation")])
+    frame = frame.assign(single=frame["run"] != main_run(rows, study))
+    drawn = panels.dots(
+        frame,
+        LOOKS,
+        "phenomena",
+        ("delta", "change of accuracy (points)"),
+        row="phenomenon",
+        hue="by",
+        reference=0.0,
+        limits=panels.shared_limits(frame, "delta", "low", "high"),
+    )
+    key = (
+        panels.key(LOOKS[ENCODER], "without encoder attention, 95 % interval"),
+        panels.key(LOOKS["relation"], "without the heads of the relation that matters most"),
+    )
+    return Figure("phenomena", (Panel(drawn),), *texts("phenomena"), key, frame)
