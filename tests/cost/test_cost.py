@@ -1,5 +1,6 @@
 """The estimate of what a study takes: its jobs are the plan's, its times those of this machine."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from headroom.core.files import write_lines
 from headroom.cost.__main__ import calibrated, estimate, main, wall
 from headroom.cost.machine import by_change
 from headroom.cost.sizes import Sizes, sizes_of
-from headroom.cost.work import TYPICAL, Job, jobs_of
+from headroom.cost.work import FORMS, TYPICAL, Job, jobs_of
+from headroom.data.providers.generated import generate_sets
 from headroom.plan import Plan
+from headroom.settings.parallel import GeneratedCorpus
 from headroom.settings.study import load_study, read_study
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +46,20 @@ def test_the_work_of_a_sweep_is_heads_times_examples():
     job = next(job for job in jobs(plan) if job.stage == "ablation")
     assert job.units["full"] == 3 * 100  # choose, test and the far domain
     assert job.units["same"] + job.units["changed"] == pytest.approx(72 * 300)
+
+
+def test_the_work_of_phenomena_is_forms_times_removals():
+    stats, sizes = {"relations": ["nsubj", "obj"]}, {"examples": 100, "random_draws": 3}
+    plan = planned(translation={"attention_stats": stats, "phenomena": sizes})
+    (job,) = (job for job in jobs(plan) if job.stage == "phenomena")
+    removals = 2 + 2 * (1 + 3)  # none, the encoder, and by relation its heads and the draws
+    assert job.units["form"] == pytest.approx(removals * FORMS * 100)
+
+
+def test_the_forms_of_a_sentence_are_those_of_the_generated_language():
+    lines = generate_sets(GeneratedCorpus(train=1, valid=2, test=300, far=1))["test"].beside("test")
+    rows = csv.DictReader(lines["test.phenomena.csv"])
+    assert sum(1 + len(row["wrong"].split()) for row in rows) / 300 == pytest.approx(FORMS, rel=0.1)
 
 
 def test_the_work_of_a_training_is_epochs_times_examples_of_its_arm():
@@ -112,7 +129,7 @@ def test_the_command_measures_and_prints_a_table(tmp_path, capsys):
     main(["--study", str(tmp_path / "study.yaml"), "--cores", "2", "--results", str(tmp_path)])
     lines = capsys.readouterr().out.splitlines()
     rows = dict(line.split(maxsplit=1) for line in lines[1:-1])
-    assert {"training", "ablation", "pruning", "report", "all"} <= set(rows)
+    assert {"training", "ablation", "phenomena", "pruning", "report", "all"} <= set(rows)
     hours = {stage: float(row.split()[1]) for stage, row in rows.items()}
     assert sum(value for stage, value in hours.items() if stage != "all") == pytest.approx(hours["all"], abs=0.03)
     assert 0.01 < hours["all"] < 2

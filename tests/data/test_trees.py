@@ -142,7 +142,8 @@ def test_relations_fit_their_words(generated):
         "aux": {"AUX"}, "cop": {"AUX"}, "advmod": {"ADV"}, "punct": {"PUNCT"}, "nsubj": {"NOUN", "PROPN", "PRON"},
         "obj": {"NOUN", "PROPN", "PRON"}, "obl": {"NOUN", "PROPN"}, "nmod": {"NOUN", "PROPN"},
         "conj": {"NOUN", "PROPN"}, "acl:relcl": {"VERB", "ADJ"}, "advcl": {"VERB", "ADJ"}, "ccomp": {"VERB", "ADJ"},
-        "root": {"VERB", "ADJ"},
+        "root": {"VERB", "ADJ"}, "nsubj:pass": {"NOUN", "PROPN", "PRON"}, "obl:agent": {"NOUN", "PROPN"},
+        "aux:pass": {"AUX"}, "compound:prt": {"ADP"}, "compound": {"NOUN"},
     }  # fmt: skip
     used = {}
     for tree in generated[2]:

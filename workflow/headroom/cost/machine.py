@@ -87,6 +87,8 @@ class Measured:
         model = engine.load(sample.checkpoint)
         self.heads = {str(site): site.heads for site in model.sites}
         self._judging(engine, model)
+        if self.run in self.plan.tested:
+            self.seconds["form"] = self._form(engine, model)
         self._passes(engine, engine.load(sample.checkpoint))  # a model keeps tensors of inference mode
         self._timing(engine, model)
 
@@ -111,6 +113,21 @@ class Measured:
             answers = judge.outcome(one).answers
             points.append((sum(a != b for a, b in zip(answers, judge.full.answers)) / size, seconds))
         self.seconds["same"], self.seconds["changed"] = by_change(points)
+
+    def _form(self, engine: Any, model: Any) -> float:
+        """Return the seconds of a form of a case; every word of the sample is a case, with one form."""
+        from headroom.data.grammar.phenomena import Case
+        from headroom.methods.phenomena import ForcedChoices
+
+        text = engine.examples("check")
+        cases = [
+            (number, Case("word", place, word, (), 0))
+            for number, sentence in enumerate(text.target)
+            for place, word in enumerate(sentence.split(" "))
+        ]
+        choices = ForcedChoices(model, text, cases)
+        choices.correct()  # fills what is computed once
+        return self.timed(choices.correct) / len(cases)
 
     def _passes(self, engine: Any, model: Any) -> None:
         """Measure passes over examples: scores, relevance, attention statistics, further training."""

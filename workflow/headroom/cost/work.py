@@ -9,6 +9,7 @@ Units of a task are one example each, unless another is named:
     score         gradient scores
     relevance     relevance of heads
     maps          attention statistics
+    form          a form of a case of a phenomenon, by forced decoding
     gate          an example in further training
     save, load    a checkpoint
     round         one round of the stage timing over all models, parts and batch sizes
@@ -44,6 +45,9 @@ PLAIN_SECONDS, TEXT_SECONDS = TYPICAL["table_seconds"], TYPICAL["sentence_second
 
 PARSED = 1000
 """Sentences of a treebank of the catalogue."""
+
+FORMS = 9.2
+"""Forms, correct and wrong, of the cases of a sentence of the generated language: the starter's mean."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +148,8 @@ class RunWork:
             yield self._job("relevance", {"load": 1, "relevance": self._check(self.settings.relevance)})
             yield self._job("attention_stats", self.attention_stats(models=2))
             yield Job("roles", f"roles/{run}")
+        if run in plan.tested:
+            yield self._job("phenomena", self.phenomena())
         if run in plan.detailed:
             yield from self.detailed()
         if run in plan.gated:
@@ -236,6 +242,15 @@ class RunWork:
         if trees.source == "generated" and self.run in self.plan.translated:
             parsed = examples
         return {"load": models, "maps": models * (examples + (0 if trees.source == "none" else parsed))}
+
+    def phenomena(self) -> dict[str, float]:
+        """Return the work of forced choices: of the model, without its encoder, and without groups of heads.
+
+        Every relation is counted, with its random draws; one without heads that have a role for it takes no work.
+        """
+        settings, relations = self.settings.phenomena, len(self.settings.attention_stats.relations)
+        passes = 2 + relations * (1 + settings.random_draws)
+        return {"load": 1, "form": passes * FORMS * self.sizes.first("test", settings.examples)}
 
     def sweep(self, sets: list[str], limit: int | None, share: float) -> dict[str, float]:
         """Return the work of an intervention per head on sets; `share` of the answers change."""

@@ -135,7 +135,7 @@ def compared(
     drawn: Sequence[ndarray],
     resamples: int,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the columns from `phenomenon` to `count` of the table `phenomena`, but for the removed heads.
+    """Yield the columns from `phenomenon` to `count` of the table `phenomena`, except `group` and `removed`.
 
     Args:
         cases: C cases with the numbers of their sentences.
