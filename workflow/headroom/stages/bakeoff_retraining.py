@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field, PositiveInt
+
 from headroom.core import tables
 from headroom.core.command import epoch_of, leading_columns
 from headroom.core.errors import HeadroomError
@@ -24,7 +26,8 @@ from headroom.core.progress import followed
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import control_orders, least_important_first, read_compared, removed_first
-from headroom.settings.experiments import BakeoffSettings, GateTrainingSettings, RetrainingSettings
+from headroom.settings.base import Settings
+from headroom.settings.experiments import GateTrainingSettings, RetrainingSettings
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome
@@ -33,6 +36,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger("headroom.stages.bakeoff_retraining")
 
 USES = ("model", "judging")
+
+
+class JudgingSettings(Settings):
+    """The key of the comparison of criteria that applies to further training too."""
+
+    test_examples: PositiveInt | None = Field(
+        None, description="examples of the test set, from its start, that layouts are evaluated on; unset for all"
+    )
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=1, help="seed of the order of batches and of dropout")
     parser.add_argument("--judge-on", default="test", help="set on which layouts are evaluated")
     parser.add_argument("--output", required=True, help="output table; resampled scores are written next to it")
-    add_settings(parser, retraining=RetrainingSettings, bakeoff=BakeoffSettings)
+    add_settings(parser, retraining=RetrainingSettings, bakeoff=JudgingSettings)
     engine.add_judging(parser)
     return parser
 
@@ -64,9 +75,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.methods.continued_training import compared
 
     settings = settings_from(given, "retraining", RetrainingSettings)
-    if not settings.updates:
+    judged = engine.judged_set(given.judge_on, settings_from(given, "bakeoff", JudgingSettings).test_examples)
+    if not settings.updates:  # the default; wrong values are reported first
         raise HeadroomError("--updates 0: no further training; give at least 1")
-    judged = engine.judged_set(given.judge_on, settings_from(given, "bakeoff", BakeoffSettings).test_examples)
     scores = read_compared(given.scores, epoch=epoch_of(given.checkpoint), criterion=settings.criterion)
     model = engine.load(given.checkpoint)
     heads = all_heads(model.sites)
