@@ -88,7 +88,7 @@ GPUS = Row(
             "training_classification": EVERY_ARM,
             **dict.fromkeys(FOLLOWING, 2 * EVERY_ARM),
         },
-        **{**dict.fromkeys(DETAILED, 2), "pruning": 5, "removal": 1, "removal_labelled": 1, **SCORED},
+        **{**dict.fromkeys(DETAILED, 2), "pruning": 5, "removal": 1, "removal_labelled": 1, "phenomena": 1, **SCORED},
     },
 )
 """More than one needs `device: cuda`, which this study has."""

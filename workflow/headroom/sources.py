@@ -86,12 +86,12 @@ class Sources:
         """Return the parts of an engine that a stage names in `USES`."""
         return self._constant(stage, "USES") or ()
 
-    def criteria_of(self, stage: str) -> list[str]:
+    def criteria_of(self, stage: str) -> tuple[str, ...]:
         """Return the modules with the criteria of the tables that a stage names in `CRITERIA_OF`.
 
         A stage without this constant has those of all tables except `bakeoff_scores`.
         """
-        return modules_of(self._constant(stage, "CRITERIA_OF"))
+        return tuple(modules_of(self._constant(stage, "CRITERIA_OF")))
 
     def _constant(self, stage: str, name: str) -> tuple[str, ...] | None:
         """Return the strings in a constant of a stage's module; None without it."""
