@@ -96,7 +96,7 @@ def test_gradients_of_a_half_are_those_of_its_examples_alone(lively, texts, half
 
 
 def test_ablation_of_a_half_is_that_of_its_examples_alone(lively, texts):
-    heads = all_heads(lively.sites)[:3]
+    heads = all_heads(lively.sites)[13:16]  # one of which changes BLEU
 
     def judge(sources, references):
         judged = TranslatedSet(name="choose", pairs=ParallelText(sources, references), settings=LIMITS, resamples=2)
