@@ -2,6 +2,8 @@
 SHELL := bash
 PYTHON ?= python3
 STUDY ?= config.yaml
+# The studies whose reports and answers are in reports/reference/.
+REFERENCE ?= multi30k sst2
 CORES ?= all
 PAGE ?= reports/compare.html
 
@@ -14,7 +16,7 @@ CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study cost compare test test-long test-faults test-conda container lint bench scaling docs lock minilm clean-work help FORCE
+.PHONY: study cost compare reference test test-long test-faults test-conda container lint bench scaling docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: $(STUDY): no such study; choose config.yaml or a file in studies/" >&2; exit 1; }
@@ -28,6 +30,10 @@ compare: $(READY)  ## finished studies on one page: make compare STUDIES="starte
 	@test -n "$(STUDIES)" || { echo 'make compare: no studies named; say e.g. make compare STUDIES="starter multi30k"' >&2; exit 1; }
 	@$(RUN) headroom compare $(addprefix results/,$(STUDIES)) --output "$(PAGE)"
 	@echo "The page: $(abspath $(PAGE))"
+
+reference: $(READY)  ## run the reference studies again and compare their verdicts and numbers with those in reports/reference/
+	@for study in $(REFERENCE); do $(MAKE) --no-print-directory study STUDY=studies/$$study.yaml || exit 1; done
+	@$(RUN) headroom reference $(addprefix results/,$(REFERENCE)) --check
 
 test: lint  ## lint, then the test suite except tests marked long and fault injection
 	@$(RUN) pytest -n auto --dist worksteal -m "not long and not faults" --durations=25 --no-unexpected-skips

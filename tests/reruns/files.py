@@ -67,6 +67,7 @@ OF_STAGES: Mapping[str, Jobs] = {
     "cost": {},
     "docs": {},
     "compare": {},
+    "reference": {},
     "evaluation": {"evaluation": 8, **COMPARED},
     "gates": GATED,
     "keep_one": {"keep_one": 2, "keep_one_replaced": 1, **REPORT},

@@ -58,6 +58,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "power": "estimate the sample that would decide undecided claims, or the power of a planned study",
         "report": "write the report",
         "compare": "compare finished studies on one page, and decide claims that need several",
+        "reference": "ship finished studies with the project, or compare a rerun with those shipped",
         "docs": "write the generated pages",
     },
 }
@@ -72,6 +73,7 @@ PLACES = {
     "cost": "headroom.cost.__main__",
     "report": "headroom.report.__main__",
     "compare": "headroom.report.compare",
+    "reference": "headroom.report.reference",
     "docs": "headroom.docs",
 }
 """The modules of stages outside `headroom.stages`."""

@@ -70,10 +70,14 @@ def found_in(results: Path) -> StudyTables:
     Raises:
         HeadroomError: If it has none.
     """
-    paths: list[Path] = []
-    for name, table in TABLES.items():
-        paths += sorted(results.glob(f"{name}.csv" if table.of_study else f"{name}/*.csv"))
+    paths = paths_in(results)
     if not paths:
         raise HeadroomError(f"{results}: has no tables; name the results of a study, e.g. results/starter")
     configuration = results / "configuration.json"
     return tables_of(paths, configuration if configuration.exists() else None)
+
+
+def paths_in(results: Path) -> list[Path]:
+    """Return the tables in a directory of results."""
+    names = (f"{name}.csv" if table.of_study else f"{name}/*.csv" for name, table in TABLES.items())
+    return [path for name in names for path in sorted(results.glob(name))]

@@ -4,6 +4,7 @@ import json
 import os
 import platform
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -98,14 +99,17 @@ def _machine(tables: StudyTables) -> str:
     return text
 
 
-def _versions() -> Fold:
-    rows = []
+def versions() -> dict[str, str]:
+    """Return the installed versions of the packages that numbers or figures depend on, by package."""
+    found = {}
     for package in PACKAGES:
-        try:
-            rows.append({"package": package, "version": metadata.version(package)})
-        except metadata.PackageNotFoundError:
-            continue
-    frame = pandas.DataFrame(rows, columns=["package", "version"])
+        with suppress(metadata.PackageNotFoundError):
+            found[package] = metadata.version(package)
+    return found
+
+
+def _versions() -> Fold:
+    frame = pandas.DataFrame(versions().items(), columns=["package", "version"])
     return Fold("Versions where this report was written", tables=(Table("versions", frame, ("package", "version")),))
 
 

@@ -1,0 +1,114 @@
+"""Shipped studies: copies, the page of results, and the comparison of a rerun with what is shipped."""
+
+from pathlib import Path
+
+import pytest
+from headroom.core.errors import HeadroomError
+from headroom.report.reference import COPIED, TIMED_CLAIMS, TIMED_NUMBERS, check, ship
+from headroom.report.results import ShippedStudy, results_text
+from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
+from whole_project import ROOT
+
+SHIPPED = ROOT / "reports" / "reference"
+
+CLAIMS = """study,claim,task,run,part,value,low,high,unit,verdict,needed,rule,signature
+pilot,M1,translation,pooled,,0.5,0.4,0.6,share,holds,,ablation.most,
+pilot,M2,translation,pooled,,0.5,0.4,0.6,share,does not hold,,ablation.few,
+pilot,M2,translation,translation.baseline.seed1,,0.5,0.4,0.6,share,does not hold,,ablation.few,
+pilot,M10,translation,pooled,,1.5,1.4,1.6,number,holds,,removal.faster,
+"""
+NUMBERS = """study,what,task,run,part,name,value,low,high,unit,signed,words
+pilot,answer,translation,pooled,,removable,0.25,0.2,0.3,share,0,
+pilot,answer,translation,pooled,,speedup,1.5,1.4,1.6,number,0,
+pilot,M1,translation,pooled,,unchanged,0.5,0.4,0.6,share,0,{} of the heads
+"""
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    """Return the results of a finished study."""
+    results = tmp_path / "results" / "pilot"
+    results.mkdir(parents=True)
+    texts = {"claims.csv": CLAIMS, "numbers.csv": NUMBERS, "configuration.json": "{}"}
+    for name, text in texts.items():
+        (results / name).write_text(text, encoding="utf-8")
+    return results
+
+
+@pytest.fixture
+def shipped(study: Path, tmp_path: Path) -> Path:
+    """Return the directory in which the study is shipped."""
+    ship(study, tmp_path / "reference" / "pilot")
+    return tmp_path / "reference"
+
+
+def test_a_shipped_study_has_its_report_answers_and_versions(study: Path, shipped: Path) -> None:
+    for name in COPIED:
+        assert (shipped / "pilot" / name).read_bytes() == (study / name).read_bytes()
+    assert ">pilot<" in (shipped / "pilot" / "report.html").read_text("utf-8")
+    versions = (shipped / "pilot" / "versions.txt").read_text("utf-8")
+    assert "python 3." in versions
+    assert "torch 2." in versions
+
+
+def test_nothing_is_shipped_of_an_unfinished_study(study: Path, tmp_path: Path) -> None:
+    (study / "numbers.csv").unlink()
+    with pytest.raises(HeadroomError, match=r"numbers\.csv: missing; run the study to its end"):
+        ship(study, tmp_path / "reference" / "pilot")
+    assert not (tmp_path / "reference").exists()
+
+
+def test_measured_times_may_differ(study: Path, shipped: Path) -> None:
+    path = study / "numbers.csv"
+    path.write_text(path.read_text("utf-8").replace("speedup,1.5", "speedup,1.7"), encoding="utf-8")
+    path = study / "claims.csv"
+    path.write_text(path.read_text("utf-8").replace("1.5,1.4,1.6", "1.7,1.6,1.8"), encoding="utf-8")
+    check([study], shipped)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new"), [("numbers.csv", "0.25,", "0.250000001,"), ("claims.csv", ",holds", ",does not hold")]
+)
+def test_any_other_difference_is_an_error(study: Path, shipped: Path, name: str, old: str, new: str) -> None:
+    path = study / name
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(HeadroomError, match=rf"{name}: 1 rows differ"):
+        check([study], shipped)
+
+
+def test_a_study_that_is_not_shipped(study: Path, tmp_path: Path) -> None:
+    with pytest.raises(HeadroomError, match=r"claims\.csv: missing; run the study, or ship it first"):
+        check([study], tmp_path / "elsewhere")
+
+
+def test_measured_times_are_those_that_the_tests_of_reruns_leave_out() -> None:
+    assert {*TIMED_CLAIMS} == CLOCKED_CLAIMS
+    assert {*TIMED_NUMBERS} == CLOCKED_NUMBERS
+
+
+def test_numbers_of_a_shipped_study_in_words(shipped: Path) -> None:
+    study = ShippedStudy(shipped / "pilot")
+    assert str(study.number("removable", "translation")) == "25 [20, 30] %"
+    assert str(study.number("unchanged", "translation", what="M1")) == "50 [40, 60] %"
+    assert study.verdict("M2", "translation") == "does not hold"
+    assert study.tally() == {"holds": 2, "does not hold": 1}
+    with pytest.raises(HeadroomError, match=r"no number answer area  of translation; correct results\.md\.j2"):
+        study.number("area", "translation")
+    with pytest.raises(HeadroomError, match="no verdict on M3 of translation"):
+        study.verdict("M3", "translation")
+
+
+def test_the_page_of_results_has_the_numbers_of_the_shipped_studies() -> None:
+    assert (ROOT / "docs" / "results.md").read_text("utf-8") == results_text(SHIPPED)
+
+
+def test_every_shipped_report_is_small_and_needs_no_network() -> None:
+    reports = [*SHIPPED.glob("*/report.html"), SHIPPED / "index.html"]
+    assert len(reports) > 2
+    for report in reports:
+        text = report.read_text("utf-8")
+        assert len(text.encode()) <= 2_000_000
+        assert 'src="http' not in text
+        assert "url(http" not in text
+        assert '<link rel="stylesheet"' not in text
+        assert 'class="map"' not in text  # attention maps have sentences of the data

@@ -1,0 +1,60 @@
+"""The page docs/results.md: its template, filled with the numbers of the shipped reference studies."""
+
+from functools import cached_property
+from pathlib import Path
+
+import pandas
+
+from headroom.claims.rows import ANSWER, POOLED
+from headroom.claims.selection import rows_where
+from headroom.core.errors import HeadroomError
+from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.report.numbers import Numbers, Shown
+from headroom.report.prose import environment
+
+TEMPLATE = "results.md.j2"
+
+
+def results_text(shipped: Path) -> str:
+    """Return the page of results with the numbers of the studies that are shipped in a directory.
+
+    Raises:
+        HeadroomError: If the template names a number or verdict that a study does not have.
+    """
+    studies = {path.parent.name: ShippedStudy(path.parent) for path in sorted(shipped.glob(f"*/{NUMBERS.path}"))}
+    template = environment().overlay(autoescape=False).get_template(TEMPLATE)
+    return template.render(studies=studies) + "\n"
+
+
+class ShippedStudy:
+    """The answers of a shipped study, for sentences."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def number(self, name: str, task: str, *, what: str = ANSWER, part: str = "") -> Shown:
+        """Return a number of all runs of a task, with its interval: of the answer, or of the claim `what`."""
+        found = Numbers(self._numbers).one(what, name, task, part)
+        if found is None:
+            raise HeadroomError(f"{self._directory}: no number {what} {name} {part} of {task}; correct {TEMPLATE}")
+        return found.full
+
+    def verdict(self, claim: str, task: str) -> str:
+        """Return the verdict on a claim for a task."""
+        rows = rows_where(self._claims, claim=claim, task=task, run=POOLED)
+        if rows.empty:
+            raise HeadroomError(f"{self._directory}: no verdict on {claim} of {task}; correct {TEMPLATE}")
+        return str(rows["verdict"].iloc[0])
+
+    def tally(self) -> dict[str, int]:
+        """Return the number of verdicts by kind; a claim counts once per task."""
+        counts = rows_where(self._claims, run=POOLED)["verdict"].value_counts()
+        return {str(verdict): int(count) for verdict, count in counts.items()}
+
+    @cached_property
+    def _claims(self) -> pandas.DataFrame:
+        return CLAIMS.read(self._directory / CLAIMS.path)
+
+    @cached_property
+    def _numbers(self) -> pandas.DataFrame:
+        return NUMBERS.read(self._directory / NUMBERS.path)
