@@ -35,7 +35,7 @@ class ToyRun:
 def write_run(directory: Path) -> None:
     """Generate, prepare and train in a few seconds."""
     run = ToyRun(directory)
-    sizes = ["--train", "160", "--valid", "24", "--test", "8", "--far", "8"]
+    sizes = ["--train", "200", "--valid", "24", "--test", "8", "--far", "8"]
     acquire.main(["--kind", "parallel", "--output", str(run.corpus), *sizes])
     vocabulary.main(["--corpus", str(run.corpus), "--output", str(run.data), "--size", "220"])
     training.main(
