@@ -17,7 +17,7 @@ from headroom.core.files import atomic_path, cannot_write
 from headroom.data.archives import DamagedArchiveError, checked_archive, extract, fetch_archive
 from headroom.data.subwords import CODES, MOSES, MosesPieces, write_moses
 from headroom.engines.translation.checkpoint import read_data, save_model
-from headroom.engines.translation.fairseq import Dictionary, TranslationTask, register_all
+from headroom.engines.translation.fairseq import Dictionary, TranslationTask
 from headroom.engines.translation.sites import find_sites
 from headroom.settings.models import ReleasedModel
 
@@ -153,7 +153,6 @@ def _read(path: Path) -> dict[str, Any]:
 def _upgraded(state: dict[str, Any], path: Path) -> dict[str, Any]:
     """Return the state in fairseq's current form, with this project's languages and data directory."""
     state = {"args": None, **state}
-    register_all()
     try:
         if state["args"] is None:
             state["cfg"] = OmegaConf.create(state["cfg"], flags={"allow_objects": True})
