@@ -1,7 +1,6 @@
 """Checkpoints of fairseq, full or sliced, read without executing code and written in fairseq's form."""
 
 import argparse
-import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -86,22 +85,7 @@ def save_model(state: dict[str, Any], path: Path | str) -> None:
     kept = {key: state[key] for key in ("args", "model", DESCRIPTOR) if key in state}
     if state.get("optimizer_history"):  # it grows, and loses the best loss, when training is resumed
         kept["optimizer_history"] = [{**state["optimizer_history"][-1], "lr_scheduler_state": {}}]
-    kept["cfg"] = _interned({name: state["cfg"][name] for name in ("_name", "model", "task") if name in state["cfg"]})
+    kept["cfg"] = {name: state["cfg"][name] for name in ("_name", "model", "task") if name in state["cfg"]}
     kept["extra_state"] = {"train_iterator": state["extra_state"]["train_iterator"]}
     with atomic_path(path) as temporary, open(temporary, "wb") as stream:
         torch.save(kept, stream)  # given a path, torch would write its name into the file
-
-
-def _interned(value: Any) -> Any:
-    """Return a copy of settings in which equal strings are one object.
-
-    A pickled file refers to an object that it already has: it would depend on which strings the process shares, and
-    that depends on the modules that were imported.
-    """
-    if isinstance(value, str):
-        return sys.intern(str(value))
-    if isinstance(value, dict):
-        return {_interned(key): _interned(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(map(_interned, value))
-    return value
