@@ -65,7 +65,8 @@ class Case:
 
 
 @pytest.fixture
-def fairseq(toy, lively_checkpoint, texts):
+def fairseq(toy, lively_checkpoint, texts, monkeypatch):
+    monkeypatch.setattr("fairseq.utils.softmax", lambda x, dim, **_: x.softmax(dim))  # fairseq's is in float32
     return Case(
         lambda: TranslationModel.load(lively_checkpoint, toy.data, "cpu"),
         lambda model: model.batches(*texts, sentences=12)[0],
@@ -90,6 +91,19 @@ def case(request):
 def logits(model, batch):
     torch.manual_seed(0)
     return model.logits(batch)
+
+
+def exact_logits(model, batch, *intervention):
+    """Compute logits in float64, and leave the model in float32, under the intervention if one is given."""
+    computed = []
+    for precision in (torch.float64, torch.float32):
+        model.model.to(precision)
+        if intervention:
+            model.gates.apply(*intervention)
+        computed.append(logits(model, batch))
+    assert computed[0].dtype == torch.float64
+    torch.testing.assert_close(computed[1].double(), computed[0], rtol=1e-5, atol=5e-5)
+    return computed[0]
 
 
 def size(model):
@@ -133,16 +147,15 @@ def same_before_and_after_a_file(case, path, profile, form):
     sliced.save(path)
     reloaded = case.reload(path)
     batch = case.batch(masked)
-    plain = logits(masked, batch)
-    masked.gates.apply(intervention, replacements)
-    expected = logits(masked, batch)
-    close = 1e-5 if form == 0 else 5e-5  # folded scales and means are added up in another order, in float32
+    assert torch.equal(logits(sliced, batch), logits(reloaded, batch))
     for model in (sliced, reloaded):
-        torch.testing.assert_close(logits(model, batch), expected, rtol=1e-5, atol=close)
         kept = {head for live in model.live_sites for head in live.kept_heads()}
         assert kept == set(all_heads(masked.sites)) - removed
         assert model.sites == masked.sites
-    assert torch.equal(logits(sliced, batch), logits(reloaded, batch))
+    plain, expected = (exact_logits(masked, batch, *given) for given in ((), (intervention, replacements)))
+    close = 1e-11 if form == 0 else 5e-5  # scales and means were folded in float32
+    for model in (sliced, reloaded):
+        torch.testing.assert_close(exact_logits(model, batch), expected, rtol=0, atol=close)
     if intervention:
         assert (expected - plain).abs().max() > 1e-3
     return masked, sliced, reloaded
@@ -171,6 +184,8 @@ def test_so_is_a_sliced_transformer_also_in_generation(fairseq, texts, tmp_path,
 @pytest.mark.parametrize("name", ["uneven", "one per site left"])
 def test_they_agree_in_training_mode_too(fairseq, name, form):
     masked, sliced = fairseq.load(), fairseq.load()
+    for model in (masked, sliced):
+        model.model.double()
     removed = parse_profile(OF_FAIRSEQ[name], masked.sites)
     intervention, replacements = of_every_form(removed, masked.sites)[form], drawn_replacements(masked.live_sites)
     batch = fairseq.batch(masked)
@@ -179,7 +194,7 @@ def test_they_agree_in_training_mode_too(fairseq, name, form):
     realise(sliced, intervention, replacements)
     for model in (masked, sliced):
         model.model.train()
-    torch.testing.assert_close(logits(sliced, batch), logits(masked, batch), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(logits(sliced, batch), logits(masked, batch), rtol=1e-12, atol=1e-12)
     assert (logits(sliced, batch) - plain).abs().max() > 1e-3
 
 

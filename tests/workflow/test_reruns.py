@@ -143,7 +143,9 @@ def test_a_clone_with_copied_results_reruns_nothing(
     for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"], ["clone", "-q", ".", str(clone.root)]):
         subprocess.run([*git, *words], cwd=source, check=True)
     for name in COPIED:
-        shutil.copytree(finished.project.root / name, clone.root / name, copy_function=copy, symlinks=True)
+        shutil.copytree(
+            finished.project.root / name, clone.root / name, copy_function=copy, symlinks=True, dirs_exist_ok=True
+        )
     assert planned(clone.snakemake("-n")) == {}
 
 

@@ -111,7 +111,7 @@ def test_nouns_are_those_of_the_project() -> None:
     settings = {*TranslationSettings.model_fields, *ClassificationSettings.model_fields}
     found = rows(section("Nouns"))
     assert [cells[2] for cells in found if cells[2] not in STAGES] == []
-    assert {*STAGES} - {cells[2] for cells in found} == {"report", "compare", "cost", "docs", "power"}
+    assert {*STAGES} - {cells[2] for cells in found} == {"report", "compare", "cost", "docs", "power", "reference"}
     for _, keys, stage, rules, results, sections in found:
         assert set(keys.split()) <= settings
         assert all(re.search(rf'\brule {rule}:|as {rule} with:|"{rule}"', RULES) for rule in rules.split())
