@@ -99,6 +99,15 @@ def test_all_mistakes_are_named_a_line_each() -> None:
     assert {line.split(" ")[0].rstrip(":") for line in lines} == {"--epoch", "--learning-rate", "--epochs", "--limit"}
 
 
+def test_a_key_of_two_sections_is_named_by_its_own_flag() -> None:
+    parser = command.stage_parser("example", "An example.")
+    flags.add_settings(parser, example=ExampleSettings, other_example=ExampleSettings)
+    given = parser.parse_args(["--epochs", "3", "--other-example-epochs", "0"])
+    assert flags.settings_from(given, "example", ExampleSettings).epochs == 3
+    with pytest.raises(HeadroomError, match=r"^--other-example-epochs 0: "):
+        flags.settings_from(given, "other_example", ExampleSettings)
+
+
 class Square(Settings):
     """A square."""
 

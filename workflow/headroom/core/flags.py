@@ -30,7 +30,7 @@ def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
         sections: By its name in the configuration, the model of a section, or the union of its variants.
     """
     if parser.get_default("settings") is None:
-        parser.set_defaults(settings={})
+        parser.set_defaults(settings={}, flags={})
         help_ = "sections of the configuration as JSON; the flags below override their keys"
         parser.add_argument("--settings", type=_sections, metavar="JSON", help=help_)
     for section, model in sections.items():
@@ -39,7 +39,8 @@ def add_settings(parser: argparse.ArgumentParser, **sections: Any) -> None:
         for name in dict.fromkeys(name for variant in variants for name in variant.model_fields):
             flag = "--" + name.replace("_", "-")
             if flag in parser._option_string_actions:  # of an earlier section
-                flag = f"--{section}-{flag[2:]}"
+                flag = f"--{section.replace('_', '-')}-{flag[2:]}"
+            parser.get_default("flags")[f"{section}.{name}"] = flag
             group.add_argument(
                 flag,
                 dest=f"{section}.{name}",
@@ -65,10 +66,10 @@ def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
     Raises:
         HeadroomError: If values are invalid; one line for each with its flag, the value and what is expected.
     """
-    flags = {name: value for name, value in vars(given).items() if name.startswith(f"{section}.")}
+    own = {name: value for name, value in vars(given).items() if name.startswith(f"{section}.")}
     values = {
         **given.settings.get(section, {}),
-        **{name.split(".", 1)[1]: _value(text) for name, text in flags.items()},
+        **{name.split(".", 1)[1]: _value(text) for name, text in own.items()},
     }
     tag, variant = _variant(model, values)
     if tag:
@@ -78,7 +79,8 @@ def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
     try:
         return TypeAdapter(model).validate_python(values)
     except ValidationError as error:
-        lines = [_mistake(section, mistake, f"--{tag} {values[tag]}" if tag else "") for mistake in error.errors()]
+        kind = f"{given.flags[f'{section}.{tag}']} {values[tag]}" if tag else ""
+        lines = [_mistake(section, given.flags, mistake, kind) for mistake in error.errors()]
         raise HeadroomError("\n".join(lines)) from error
 
 
@@ -140,10 +142,11 @@ def _fitting(value: Any, field: FieldInfo) -> Any:
     return value
 
 
-def _mistake(section: str, error: "ErrorDetails", variant: str) -> str:
+def _mistake(section: str, flags: Mapping[str, str], error: "ErrorDetails", variant: str) -> str:
     """Return a line on an invalid key of a section: its flag, the value and what is expected."""
     place = [str(part) for part in error["loc"][bool(variant) and len(error["loc"]) > 1 :]]
-    flag = "--" + ".".join(place).replace("_", "-") if place else section
+    flag = ".".join([flags.get(f"{section}.{place[0]}", f"--{place[0]}"), *place[1:]]) if place else section
+    flag = flag.replace("_", "-") if place else flag
     if error["type"] == "extra_forbidden":
         return f"{flag}: does not apply{f' with {variant}' if variant else ' here'}; leave it out"
     if error["type"] == "missing":
