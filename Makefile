@@ -3,7 +3,7 @@ SHELL := bash
 PYTHON ?= python3
 STUDY ?= config.yaml
 # The studies whose reports and answers are in reports/reference/.
-REFERENCE ?= multi30k sst2
+REFERENCE ?= starter multi30k sst2
 CORES ?= all
 PAGE ?= reports/compare.html
 
@@ -32,7 +32,10 @@ compare: $(READY)  ## finished studies on one page: make compare STUDIES="starte
 	@echo "The page: $(abspath $(PAGE))"
 
 reference: $(READY)  ## run the reference studies again and compare their verdicts and numbers with those in reports/reference/
-	@for study in $(REFERENCE); do $(MAKE) --no-print-directory study STUDY=studies/$$study.yaml || exit 1; done
+	@for study in $(REFERENCE); do \
+	  file=studies/$$study.yaml; test -f $$file || file=config.yaml; \
+	  $(MAKE) --no-print-directory study STUDY=$$file || exit 1; \
+	done
 	@$(RUN) headroom reference $(addprefix results/,$(REFERENCE)) --check
 
 test: lint  ## lint, then the test suite except tests marked long and fault injection

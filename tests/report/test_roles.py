@@ -7,6 +7,7 @@ import pytest
 from claims.claim_tables import OTHER_RUN, RUN, Row, offset, rare, relevance, role, study, tracked
 from headroom.claims.study_tables import StudyTables
 from headroom.report.attention_map import pages
+from headroom.report.role_names import target_name
 from headroom.report.sections import roles
 from headroom.report.spec import Figure, Section, Table, cells, figures_of
 
@@ -69,6 +70,20 @@ def test_the_distribution_of_positions_of_every_head(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("target", "name"),
+    [
+        ("nsubj:to-dependent", "verb → subject"),
+        ("compound:prt:to-governor", "particle → verb"),
+        ("mark:to-dependent", "governor → mark"),
+        ("nmod:poss:to-governor", "nmod:poss → governor"),
+        ("-1", "−1"),
+    ],
+)
+def test_names_of_targets(target: str, name: str) -> None:
+    assert target_name(target) == name
+
+
 def test_where_related_words_are_with_the_papers_most_frequent_position(tmp_path: Path) -> None:
     shares = {("obj", 2): 0.6, ("obj", 1): 0.25, ("nsubj", -1): 0.75, ("nsubj", -4): 0.1, ("case", -1): 0.5}
     where = {"run": RUN, "epoch": 10, "count": 40}
@@ -81,7 +96,7 @@ def test_where_related_words_are_with_the_papers_most_frequent_position(tmp_path
     assert [list(row.values()) for row in shown.values()] == [
         ["verb → subject", "75", "–", "–", "35", "40"],
         ["verb → object", "–", "25", "60", "41", "40"],
-        ["governor → case", "50", "–", "–", "–", "40"],
+        ["noun → preposition", "50", "–", "–", "–", "40"],
     ]
     assert list(shown["verb → object"])[1:4] == ["−1 (%)", "+1 (%)", "+2 (%)"]
 

@@ -18,7 +18,7 @@ from headroom.claims.pruning import kind_needs_more, removable_number
 from headroom.claims.removal import half_sliced
 from headroom.claims.replacements import over_all_runs
 from headroom.claims.repulsion import LIKENESS
-from headroom.claims.selection import chosen_heads, main_metric, rows_where
+from headroom.claims.selection import chosen_heads, last_epochs, main_metric, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import HOLDS, Number, Reading, Unit, majority, mean_over_runs, pooled
 from headroom.core.heads import KINDS
@@ -42,7 +42,8 @@ def answer(tables: StudyTables) -> list[Part]:
     Thresholds are those of the claims about the same.
     """
     asked: tuple[Callable[[StudyTables], Iterator[Part]], ...]
-    asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _replacements, _roles, _repulsion, _tests)
+    asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _replacements, _roles, _phenomena)
+    asked += (_repulsion, _tests)
     views = [tables.of_task(task) for task in tables.tasks]
     return [part for view in views for ask in asked for part in ask(view)] + list(_speed(views))
 
@@ -136,6 +137,20 @@ def _roles(tables: StudyTables) -> Iterator[Part]:
     found = [reading.numbers for reading in pruned if reading.numbers[0].name == "score_kept"]
     yield from _mean(tables.task, "gates_score", [score.found for score, *_ in found])
     yield from _mean(tables.task, "gates_heads", [heads.found for _, heads, *_ in found])
+
+
+def _phenomena(tables: StudyTables) -> Iterator[Part]:
+    """Yield the largest mean loss of accuracy without encoder attention, in points; the part is the phenomenon."""
+    if not tables.has("phenomena"):
+        return
+    runs = [rows_where(last_epochs(rows), group="encoder") for rows in by_run(tables.phenomena, tables)]
+    lost = {
+        phenomenon: mean_over_runs([estimate_in(rows, "delta", "low", "high") for _, rows in one.groupby("run")])
+        for phenomenon, one in pandas.concat(runs).groupby("phenomenon")
+    }
+    if lost:
+        largest = min(lost, key=lambda phenomenon: lost[phenomenon].value)
+        yield Part(tables.task, Number("phenomenon_lost", lost[largest], signed=True), str(largest))
 
 
 def _repulsion(tables: StudyTables) -> Iterator[Part]:

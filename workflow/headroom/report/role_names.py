@@ -18,6 +18,10 @@ _ENDS = {
     "dobj": ("o", "verb", "object"),
     "amod": ("a", "noun", "adjective"),
     "advmod": ("d", "verb", "adverb"),
+    "det": ("t", "noun", "determiner"),
+    "case": ("c", "noun", "preposition"),
+    "compound:prt": ("p", "verb", "particle"),
+    "obl:agent": ("g", "verb", "agent"),
 }
 """By relation: its letter, its governor and its dependent in words."""
 
@@ -26,8 +30,8 @@ _RARE = {"rarest": "rarest word", "two-rarest": "one of the two rarest words"}
 
 def target_name(target: str) -> str:
     """Return a target as readers should see it: `verb → subject`, `−1`, `rarest word`."""
-    relation, _, direction = target.partition(":")
-    if direction:
+    relation, _, direction = target.rpartition(":")
+    if relation:
         _, governor, dependent = _ENDS.get(relation, ("", "governor", relation))
         ends = (governor, dependent) if direction == "to-dependent" else (dependent, governor)
         return " → ".join(ends)
@@ -44,8 +48,8 @@ def letter(target: str) -> str:
 
     Relations without a letter of their own are `x` and `X`.
     """
-    relation, _, direction = target.partition(":")
-    if direction:
+    relation, _, direction = target.rpartition(":")
+    if relation:
         small = _ENDS.get(relation, ("x", "", ""))[0]
         return small if direction == "to-dependent" else small.upper()
     return "r" if target in _RARE else target.replace("-", MINUS)
