@@ -160,8 +160,9 @@ def draw(table: pandas.DataFrame, path: Path) -> None:
         values = sorted(table.loc[table["size"] == size, "value"].unique())
         axes.set_xticks(values, labels=map(str, values))
         axes.set_xticks([], minor=True)
+    seaborn.move_legend(grid, "center left", bbox_to_anchor=(1, 0.5))
     figure: Figure = grid.figure
-    figure.savefig(path, dpi=90)
+    figure.savefig(path, dpi=90, bbox_inches="tight")
 
 
 def main() -> None:
