@@ -46,7 +46,7 @@ def sweep(slurm: real_slurm.Slurm, configuration: Path, table: Path, workers: in
 def jobs(slurm: real_slurm.Slurm) -> list[dict[str, str]]:
     """Return Slurm's records of all jobs."""
     lines = slurm.ask("scontrol", "--oneliner", "show", "job").splitlines()
-    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines]
+    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines if line.startswith("JobId=")]
 
 
 def measure(configuration: Path, workers: Sequence[int]) -> None:
