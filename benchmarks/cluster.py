@@ -4,7 +4,7 @@ Run in the directory of a finished study. The sweep of its first translation run
 shards; the tables must be equal. Per number of workers, the script prints the time from the start of the first job to
 the end of the last, its efficiency (time of one worker, divided by workers and time), and the efficiency that follows
 from the jobs' processor time alone (that of one worker, divided by workers and by the largest of a shard): on a machine
-with fewer cores than workers only the second says what a cluster would gain. Needs root and Slurm's packages.
+with fewer cores than workers only the second is that of a cluster. Needs root and Slurm's packages.
 """
 
 import argparse

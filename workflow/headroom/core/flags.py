@@ -79,7 +79,7 @@ def settings_from(given: argparse.Namespace, section: str, model: Any) -> Any:
     try:
         return TypeAdapter(model).validate_python(values)
     except ValidationError as error:
-        kind = f"{given.flags[f'{section}.{tag}']} {values[tag]}" if tag else ""
+        kind = f"{given.flags.get(f'{section}.{tag}', f'--{tag}')} {values[tag]}" if tag else ""
         lines = [_mistake(section, given.flags, mistake, kind) for mistake in error.errors()]
         raise HeadroomError("\n".join(lines)) from error
 

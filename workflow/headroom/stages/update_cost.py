@@ -65,7 +65,9 @@ def arms_from(given: argparse.Namespace) -> dict[str, Arm]:
     checked: dict[str, Arm] = {}
     for name in arms:
         try:
-            checked[name] = settings_from(argparse.Namespace(settings=arms), name, cast("type[Arm]", ArmSettings))
+            checked[name] = settings_from(
+                argparse.Namespace(settings=arms, flags={}), name, cast("type[Arm]", ArmSettings)
+            )
         except HeadroomError as error:
             raise HeadroomError(f"arm {name}: {error}") from error
     return checked
