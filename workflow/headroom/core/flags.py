@@ -145,8 +145,11 @@ def _fitting(value: Any, field: FieldInfo) -> Any:
 def _mistake(section: str, flags: Mapping[str, str], error: "ErrorDetails", variant: str) -> str:
     """Return a line on an invalid key of a section: its flag, the value and what is expected."""
     place = [str(part) for part in error["loc"][bool(variant) and len(error["loc"]) > 1 :]]
-    flag = ".".join([flags.get(f"{section}.{place[0]}", f"--{place[0]}"), *place[1:]]) if place else section
-    flag = flag.replace("_", "-") if place else flag
+    flag = (
+        ".".join([flags.get(f"{section}.{place[0]}", f"--{place[0]}"), *place[1:]]).replace("_", "-")
+        if place
+        else section
+    )
     if error["type"] == "extra_forbidden":
         return f"{flag}: does not apply{f' with {variant}' if variant else ' here'}; leave it out"
     if error["type"] == "missing":

@@ -1,5 +1,6 @@
 """The page docs/results.md: its template, filled with the numbers of the shipped reference studies."""
 
+import json
 from functools import cached_property
 from pathlib import Path
 
@@ -50,6 +51,11 @@ class ShippedStudy:
         """Return the number of verdicts by kind; a claim counts once per task."""
         counts = rows_where(self._claims, run=POOLED)["verdict"].value_counts()
         return {str(verdict): int(count) for verdict, count in counts.items()}
+
+    @property
+    def seeds(self) -> int:
+        """The number of seeds of the study."""
+        return len(json.loads((self._directory / "configuration.json").read_text("utf-8"))["seeds"])
 
     @cached_property
     def _claims(self) -> pandas.DataFrame:
