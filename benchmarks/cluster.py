@@ -23,14 +23,21 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 import real_slurm
 
 WORKERS = (1, 2, 4, 8)
-HERE = ("--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3")
 
 
 def sweep(slurm: real_slurm.Slurm, configuration: Path, table: Path, workers: int) -> tuple[float, list[float]]:
     """Sweep with a shard per worker; return wall seconds of its jobs, and processor seconds of every shard."""
     known = {one["JobId"] for one in jobs(slurm)}
     table.unlink(missing_ok=True)
-    flags = ["--profile", "profiles/slurm", *HERE, "--configfile", str(configuration), "--rerun-triggers", "mtime"]
+    flags = [
+        "--profile",
+        "profiles/slurm",
+        *real_slurm.HERE,
+        "--configfile",
+        str(configuration),
+        "--rerun-triggers",
+        "mtime",
+    ]
     command = ["snakemake", str(table), *flags, "--jobs", str(workers), "--config", f"shards={workers}"]
     subprocess.run(slurm.inside(Path.cwd(), *command), check=True, capture_output=True)
     rule = "rule_ablation_shard" if workers > 1 else "rule_ablation"

@@ -20,6 +20,9 @@ from commands import wait_until
 PACKAGES = "slurmctld slurmd slurm-client slurm-wlm-basic-plugins munge"
 PROGRAMS = ("slurmctld", "slurmd", "sbatch", "squeue", "scontrol", "munged", "unshare", "nsenter")
 
+HERE = ("--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3")
+"""Snakemake's settings for a cluster without accounting, with the first status check after 3 s instead of 10."""
+
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)

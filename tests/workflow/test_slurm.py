@@ -14,8 +14,6 @@ from whole_project import TINY, Finished, Project, new_project
 pytestmark = pytest.mark.long
 
 RUN = "translation.baseline.seed1"
-# settings of a cluster without accounting, with the first status check after 3 s instead of 10
-HERE = ["--slurm-no-account", "--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "3"]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +27,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
 
 def submitted(slurm: Slurm, project: Project, *arguments: str, study: str = TINY) -> Ended:
     """Run Snakemake with the profile for Slurm."""
-    command = ["snakemake", *arguments, "--profile", "profiles/slurm", *HERE, "--configfile", study]
+    command = ["snakemake", *arguments, "--profile", "profiles/slurm", *real_slurm.HERE, "--configfile", study]
     return project.run(*slurm.inside(project.root, *command))
 
 
