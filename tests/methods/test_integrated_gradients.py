@@ -4,7 +4,7 @@ import pytest
 import torch
 from headroom.core.heads import Head, parse_profile
 from headroom.methods.criteria.integrated_gradients import integrated_gradient_scores
-from headroom.methods.masked_losses import mean_losses, open_heads
+from headroom.methods.masked_losses import MaskedLosses, open_heads
 from headroom.methods.passes import counted
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
@@ -58,7 +58,7 @@ def by_differences(model, singles, steps):
             for sign in (1, -1):
                 gates = torch.full((1, len(heads)), step / steps, dtype=torch.float64)
                 gates[0, place] += sign * 1e-6
-                losses.append(float(mean_losses(model, singles, gates, heads)))
+                losses.append(float(MaskedLosses(model, singles, heads).mean(gates)))
             slopes.append((losses[0] - losses[1]) / 2e-6 / (1 if 0 < step < steps else 2))
         found[head] = -sum(slopes) / steps
     return found
@@ -96,7 +96,8 @@ class TestOracles:
 def change(model, batches, removed=()):
     """Return L(closed) - L(open)."""
     heads = open_heads(model, removed)
-    opened, closed = mean_losses(model, batches, torch.tensor([[1.0], [0.0]]).expand(2, len(heads)), heads).tolist()
+    ends = torch.tensor([[1.0], [0.0]]).expand(2, len(heads))
+    opened, closed = MaskedLosses(model, batches, heads).mean(ends).tolist()
     return closed - opened
 
 

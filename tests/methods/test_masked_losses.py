@@ -5,9 +5,11 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_profile
 from headroom.engines.classification.model import ClassificationModel
-from headroom.methods.masked_losses import ROWS, all_scores, examples_of, gates_of, mean_losses, open_heads, taken
-from toy_encoder import toy_text, write_encoder
+from headroom.engines.head_model import taken
+from headroom.methods.masked_losses import ROWS, MaskedLosses, all_scores, examples_of, gates_of, open_heads
+from toy_encoder import ATTENTIONS, toy_text, write_encoder
 from toy_game import GameModel, numbers
+from toy_self_attentive import write_self_attentive
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def test_losses_of_a_classifier_equal_those_of_one_example_and_mask_at_a_time(cl
     batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
     classifier.remove(frozenset([Head("E", 1, 2), Head("E", 2, 1)]))
     heads = open_heads(classifier)
-    found = mean_losses(classifier, batches, kept(profiles(classifier), heads), heads)
+    found = MaskedLosses(classifier, batches, heads).mean(kept(profiles(classifier), heads))
     expected = [one_by_one(classifier, singles, removed) for removed in profiles(classifier)]
     assert found.tolist() == pytest.approx(expected, rel=1e-5)
     assert len({round(value, 6) for value in expected}) == len(expected)
@@ -44,10 +46,80 @@ def test_losses_of_translations_equal_those_of_one_example_and_mask_at_a_time(li
     batches, singles = (lively.batches(*texts, sentences=size) for size in (5, 1))
     lively.remove(parse_profile("E1:2 D2:1 A1:1 A1:2 A1:3 A1:4", lively.sites))
     heads = open_heads(lively)
-    found = mean_losses(lively, batches, kept(profiles(lively), heads), heads)
+    found = MaskedLosses(lively, batches, heads).mean(kept(profiles(lively), heads))
     expected = [one_by_one(lively, singles, removed) for removed in profiles(lively)]
     assert found.tolist() == pytest.approx(expected, rel=1e-5)
     assert len({round(value, 4) for value in expected}) == len(expected)
+
+
+def candidates(base, rest):
+    """Return masks (M, N) without one more head each, in a mixed order, and the base itself."""
+    masks = base.repeat(len(rest) + 1, 1)
+    masks[range(len(rest)), rest[::2] + rest[1::2]] = 0
+    return masks
+
+
+class TestBase:
+    """Masks that differ from a base only above: what is below is computed once, and losses stay the same."""
+
+    def check(self, model, batches, removed):
+        heads = open_heads(model)
+        base = kept([removed], heads)[0]
+        rest = [place for place, head in enumerate(heads) if head not in removed]
+        masks, losses = candidates(base, rest), MaskedLosses(model, batches, heads)
+        expected = MaskedLosses(model, batches, heads).mean(masks)
+        for _ in range(2):
+            torch.testing.assert_close(losses.mean(masks, base=base), expected, rtol=1e-5, atol=1e-6)
+        assert len(expected.unique()) > len(masks) // 2
+        assert model.gates.changed == frozenset()
+        assert not any("forward" in vars(module) for module in model.model.modules())
+        return losses._reusable
+
+    @pytest.mark.parametrize(("family", "attention"), ATTENTIONS)
+    @pytest.mark.parametrize("removed", ["", "E1:2 E2:1 E3:4"])
+    def test_of_all_encoders(self, tmp_path, family, attention, removed):
+        model = ClassificationModel.load(write_encoder(tmp_path / "model", family, layers=3), "cpu", attention)
+        found = self.check(model, model.batches(toy_text(), examples=5), parse_profile(removed, model.sites))
+        assert all(found.modules.values())
+
+    def test_of_a_self_attentive_encoder(self, tmp_path):
+        write_self_attentive(tmp_path)
+        model = ClassificationModel.load(tmp_path, "cpu")
+        self.check(model, model.batches(toy_text(), examples=5), frozenset())
+
+    @pytest.mark.parametrize("removed", ["", "E1:1 D2:2 A1:3"])
+    def test_of_a_translation_model(self, lively, texts, removed):
+        found = self.check(lively, lively.batches(*texts, sentences=5), parse_profile(removed, lively.sites))
+        decoder = [done for site, done in found.modules.items() if site.kind != "E"]
+        assert all(lively.model.encoder in done for done in decoder)
+
+    def test_of_as_many_examples_as_pieces(self, classifier):
+        """Tracing finds the dimension of the rows, not its size."""
+        (batch,) = classifier.batches(toy_text(), examples=12)
+        pieces = batch.inputs["input_ids"].shape[1]
+        self.check(classifier, [taken(batch, [place % 12 for place in range(pieces)])], frozenset())
+
+    def test_it_computes_less(self, tmp_path):
+        model = ClassificationModel.load(write_encoder(tmp_path / "model", layers=6), "cpu")
+        heads, batches = open_heads(model), model.batches(toy_text(), examples=4)
+        losses, base = MaskedLosses(model, batches, heads), torch.ones(len(heads))
+        masks = candidates(base, list(range(len(heads))))
+        losses.mean(masks[:1], base=base)  # traces the model, once
+        computed = 0
+
+        def count(module, inputs, _):
+            nonlocal computed
+            computed += inputs[0].numel() * module.out_features
+
+        for module in model.model.modules():
+            if isinstance(module, torch.nn.Linear):
+                module.register_forward_hook(count)
+        costs = []
+        for given in (None, base):
+            computed = 0
+            losses.mean(masks, base=given)
+            costs.append(computed)
+        assert costs[1] < 0.6 * costs[0]
 
 
 def test_gates_are_cleared_and_rows_are_limited():
@@ -55,7 +127,7 @@ def test_gates_are_cleared_and_rows_are_limited():
     rows = []
     model.losses = lambda batch: (rows.append(len(batch.number)), GameModel.losses(model, batch))[1]
     masks = torch.rand(300, 4, generator=torch.Generator().manual_seed(0)).round()
-    found = mean_losses(model, numbers(5, 7), masks, open_heads(model))
+    found = MaskedLosses(model, numbers(5, 7), open_heads(model)).mean(masks)
     assert found.tolist() == masks.sum(1).tolist()
     assert max(rows) <= ROWS
     assert sum(rows) == 300 * 12
@@ -64,7 +136,7 @@ def test_gates_are_cleared_and_rows_are_limited():
 
 def test_a_mask_alone_may_exceed_the_rows():
     model = GameModel(lambda gates, _: gates.sum(1))
-    assert mean_losses(model, numbers(ROWS + 1), torch.ones(2, 4), open_heads(model)).tolist() == [4, 4]
+    assert MaskedLosses(model, numbers(ROWS + 1), open_heads(model)).mean(torch.ones(2, 4)).tolist() == [4, 4]
 
 
 @pytest.mark.parametrize(

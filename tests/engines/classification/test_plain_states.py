@@ -211,7 +211,7 @@ class TestOtherModels:
         batches = model.batches(TEXT, examples=5)
         with torch.inference_mode():
             states = PlainStates(model, batches)
-        assert states._reusable == {}
+        assert states._reusable.modules == {}
         check(model, states, batches, interventions(model))
 
 
@@ -236,7 +236,7 @@ class TestFirstPosition:
         batches = model.batches(TEXT, examples=5)
         with torch.inference_mode():
             states = PlainStates(model, batches)
-        assert states._reusable
+        assert states._reusable.modules
         check(model, states, batches, interventions(model))
 
     def test_attention_to_changed_states_stays_whole(self, load):

@@ -43,6 +43,9 @@ TYPICAL: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("typical.ya
 CHANGED, FORWARD = TYPICAL["changed_answers"], TYPICAL["forward_share"]
 PLAIN_SECONDS, TEXT_SECONDS = TYPICAL["table_seconds"], TYPICAL["sentence_seconds"]
 
+SHARED = {True: 0.6, False: 0.45}
+"""Share of a pass that a mask of backward elimination takes, in translation and classification; the rest is reused."""
+
 PARSED = 1000
 """Sentences of a treebank of the catalogue."""
 
@@ -162,7 +165,8 @@ class RunWork:
         plan, run, settings = self.plan, self.run, self.settings.bakeoff
         task, points = plan.runs[run].task, round(1 / settings.step) - 1
         scored, judged = self.sizes.first("choose", settings.examples), self.sizes.first("test", settings.test_examples)
-        passes = {"loss_ablation": self.heads, "backward_elimination": self.heads * (self.heads + 1) / 4}
+        masks = self.heads * (self.heads + 1) / 2
+        passes = {"loss_ablation": self.heads, "backward_elimination": masks / 2 * SHARED[task == TRANSLATION]}
         passes |= {
             "shapley": 50 * self.heads,
             "integrated_gradients": 65,

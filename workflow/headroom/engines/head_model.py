@@ -1,7 +1,8 @@
 """The interface of trained models for all experiments and engines, and real removal of heads."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +14,7 @@ from headroom.core.heads import Head, Site, check_heads, format_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Gates, Replacements, needed
 from headroom.engines.maps import MapObserver
+from headroom.engines.reusable import PartlyRead, Reusable
 from headroom.engines.sites import AttentionSite, site_names
 
 
@@ -58,12 +60,43 @@ class HeadModel(Protocol):
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return the weights for further training: all, or for the scope `E` only those of the encoder."""
 
+    def partly_read(self, batch: Any) -> PartlyRead | None:  # noqa: ARG002
+        """Return the last layer if only its first position is read, as a batch shows; else None."""
+        return None
+
     def remove(self, removed: frozenset[Head]) -> None:
         """Slice heads out, in place."""
         remove_heads(self.live_sites, removed)
 
     def save(self, path: Path | str) -> None:
         """Write the model with a descriptor of the removed heads, for loading."""
+
+
+def taken(batch: Any, rows: Sequence[int]) -> Any:
+    """Return some rows of an engine's batch, in this order and as often as they are named; padding is unchanged."""
+    return replace(batch, **{field.name: _taken(getattr(batch, field.name), rows) for field in fields(batch)})
+
+
+def _taken(value: Any, rows: Sequence[int]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _taken(one, rows) for name, one in value.items()}
+    if isinstance(value, Tensor):
+        return value[torch.as_tensor(rows, device=value.device)]
+    return None if value is None else [value[row] for row in rows]
+
+
+def reusable_of(model: HeadModel, run: Callable[[Any], Tensor], batch: Any) -> Reusable:
+    """Return what passes of a model in eval mode have in common, traced on the last examples of a batch, at most two.
+
+    Args:
+        model: The model.
+        run: A pass, from a batch to a row per example.
+        batch: A batch as it will be passed.
+    """
+    count = len(batch.positions)
+    rows = list(range(count))[-2:]
+    trial, twice = taken(batch, rows), taken(batch, rows * 2)
+    return Reusable(model, run, trial, twice, model.partly_read(trial))
 
 
 @contextmanager

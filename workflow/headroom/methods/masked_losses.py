@@ -1,15 +1,16 @@
 """Losses of a model under many gates on its heads: masks times examples are the rows of one batch."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import fields, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headroom.core.heads import Head, Site, all_heads, check_heads
-from headroom.engines.head_model import HeadModel
+from headroom.engines.head_model import HeadModel, reusable_of, taken
+from headroom.engines.reusable import Reusable
 
 ROWS = 512
 """Most rows of a batch without gradients, unless a single mask has more examples."""
@@ -28,19 +29,6 @@ def open_heads(model: HeadModel, removed: Collection[Head] = ()) -> list[Head]:
 def all_scores(model: HeadModel, heads: Sequence[Head], values: Iterable[float]) -> dict[Head, float]:
     """Return the values of heads, and 0 for the other heads that the model was trained with."""
     return dict.fromkeys(all_heads(model.sites), 0.0) | dict(zip(heads, values, strict=True))
-
-
-def taken(batch: Any, rows: Sequence[int]) -> Any:
-    """Return some rows of an engine's batch, in this order and as often as they are named; padding is unchanged."""
-    return replace(batch, **{field.name: _taken(getattr(batch, field.name), rows) for field in fields(batch)})
-
-
-def _taken(value: Any, rows: Sequence[int]) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _taken(one, rows) for name, one in value.items()}
-    if isinstance(value, Tensor):
-        return value[torch.as_tensor(rows, device=value.device)]
-    return None if value is None else [value[row] for row in rows]
 
 
 def examples_of(batches: Iterable[Any], *, half: int | None = None, limit: int | None = None) -> list[Any]:
@@ -78,26 +66,67 @@ def gated(model: HeadModel, values: Tensor, heads: Sequence[Head]) -> Iterator[N
         model.gates.clear()
 
 
-@torch.no_grad()
-def mean_losses(model: HeadModel, batches: Sequence[Any], kept: Tensor, heads: Sequence[Head]) -> Tensor:
-    """Return the mean loss of the examples of batches under each of M masks, in nats, (M,), float64 on the CPU.
+class MaskedLosses:
+    """The mean loss of the examples of batches under masks, many of them in one forward pass."""
 
-    One forward pass of as many rows as masks times examples, in batches of about `ROWS` rows.
+    def __init__(self, model: HeadModel, batches: Sequence[Any], heads: Sequence[Head]) -> None:
+        """Store a model in eval mode, batches with references of at least one example, and the N heads of masks.
 
-    Args:
-        model: A model in eval mode.
-        batches: Batches with references, of at least one example.
-        kept: The masks, 1 for an open head and 0 for a removed one, (M, N).
-        heads: Their N heads; all others are closed.
-    """
-    sums = torch.zeros(len(kept), dtype=torch.float64)
-    for batch in batches:
-        examples = len(batch.positions)
-        at_once = max(1, ROWS // examples)
-        for start in range(0, len(kept), at_once):
-            masks = kept[start : start + at_once]
-            rows = taken(batch, list(range(examples)) * len(masks))
-            with gated(model, masks.repeat_interleave(examples, 0), heads):
-                losses = model.losses(rows)[0]  # (masks * B,)
-            sums[start : start + at_once] += losses.double().cpu().view(len(masks), examples).sum(1)
-    return sums / sum(len(batch.positions) for batch in batches)
+        All other heads are closed.
+        """
+        self._model, self._batches, self._heads = model, batches, heads
+
+    @cached_property
+    def _reusable(self) -> Reusable:
+        return reusable_of(self._model, lambda batch: self._model.losses(batch)[0], self._batches[-1])
+
+    @torch.no_grad()
+    def mean(self, kept: Tensor, base: Tensor | None = None) -> Tensor:
+        """Return the mean loss under each of M masks, in nats, (M,), float64 on the CPU.
+
+        Passes have masks times examples as rows, about `ROWS` at once.
+
+        Args:
+            kept: The masks, 1 for an open head and 0 for a removed one, (M, N).
+            base: A mask (N,) that they equal in their lower layers: what they share with it is computed once.
+        """
+        sums = torch.zeros(len(kept), dtype=torch.float64)
+        groups = self._groups(kept, base)
+        for batch in self._batches:
+            stored = self._states(batch, base)
+            at_once = max(1, ROWS // len(batch.positions))
+            for first, places in groups:
+                for start in range(0, len(places), at_once):
+                    chosen = places[start : start + at_once]
+                    sums[chosen] += self._sums(batch, kept[chosen], first, stored)
+        return sums / sum(len(batch.positions) for batch in self._batches)
+
+    def _groups(self, kept: Tensor, base: Tensor | None) -> list[tuple[Site | None, list[int]]]:
+        """Return the positions of masks by the first site at which they differ from the base, None without reuse."""
+        if base is None:
+            return [(None, list(range(len(kept))))]
+        groups: dict[Site | None, list[int]] = {}
+        for place, different in enumerate((kept != base).tolist()):
+            changed = {(head.kind, head.layer) for head, differs in zip(self._heads, different) if differs}
+            first = next((site for site in self._reusable.modules if (site.kind, site.layer) in changed), None)
+            groups.setdefault(first, []).append(place)
+        return list(groups.items())
+
+    def _states(self, batch: Any, base: Tensor | None) -> dict[nn.Module, Any]:
+        """Return the states of a batch that can be reused, under the base."""
+        stored: dict[nn.Module, Any] = {}
+        if base is not None and self._reusable.modules:
+            with gated(self._model, base, self._heads), self._reusable.reused(None, stored, store=True):
+                self._model.losses(batch)
+        return stored
+
+    def _sums(self, batch: Any, kept: Tensor, first: Site | None, stored: dict[nn.Module, Any]) -> Tensor:
+        """Return the summed loss of a batch under masks (M, N), which share what precedes a site, (M,)."""
+        examples, masks = len(batch.positions), len(kept)
+        rows = taken(batch, list(range(examples)) * masks)
+        with ExitStack() as within:
+            within.enter_context(gated(self._model, kept.repeat_interleave(examples, 0), self._heads))
+            if first:
+                within.enter_context(self._reusable.reused(first, stored, times=masks))
+            losses = self._model.losses(rows)[0]  # (M * B,)
+        return losses.double().cpu().view(masks, examples).sum(1)

@@ -21,6 +21,7 @@ from headroom.engines.classification.checkpoint import (
     read_tokenizer,
     save_classifier,
 )
+from headroom.engines.classification.first_position import LastLayer, read_at_first_position
 from headroom.engines.classification.sites import (
     accepted_inputs,
     attention_maps,
@@ -166,6 +167,10 @@ class ClassificationModel(HeadModel):
     def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
         """Return all weights: a classifier has no decoder to freeze."""
         return list(self.model.parameters())
+
+    def partly_read(self, batch: Batch) -> LastLayer | None:
+        """Return the last layer if the logits depend on it only at the first position; else None."""
+        return read_at_first_position(self.model, self.live_sites, batch.inputs)
 
     def save(self, path: Path | str) -> None:
         """Write the model as a directory, with a descriptor of the removed heads, for `load`."""

@@ -87,12 +87,13 @@ def shapley_values(
     import torch
 
     from headroom.core.statistics import mean_of
-    from headroom.methods.masked_losses import mean_losses, open_heads
+    from headroom.methods.masked_losses import MaskedLosses, open_heads
 
     heads, chosen = open_heads(model, removed), list(batches)
     orders = permuted(len(heads), permutations, seed)  # (P, N)
     ends = torch.stack([torch.ones(len(heads)), torch.zeros(len(heads))])
-    full, empty = mean_losses(model, chosen, ends, heads).tolist()
+    masked = MaskedLosses(model, chosen, heads)
+    full, empty = masked.mean(ends).tolist()
     marginals = torch.zeros(permutations, len(heads), dtype=torch.float64)
     kept, losses = torch.ones(permutations, len(heads)), torch.full((permutations,), full, dtype=torch.float64)
     running, masks = torch.arange(permutations), len(ends)
@@ -103,7 +104,7 @@ def shapley_values(
         removes = orders[running, step]
         kept[running, removes] = 0
         distinct, places = kept[running].unique(dim=0, return_inverse=True)
-        after = mean_losses(model, chosen, distinct, heads)[places]
+        after = masked.mean(distinct)[places]
         marginals[running, removes] = after - losses[running]
         losses[running] = after
         masks += len(distinct)

@@ -1,0 +1,185 @@
+"""What passes of a model have in common: outputs of modules before the first changed site, computed once.
+
+A module that has returned before the output projection of a site is called does not depend on that site's gates: the
+embeddings, the layers below, attention in the layer of the site, and the whole encoder for sites of a decoder. Its
+output is stored, and returned from then on instead of being computed again, once or several times over, as for a batch
+that carries several masks. Of a last layer that is read only in part, only that part is computed. Results are those of
+whole passes up to rounding.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+
+from headroom.core.heads import Site
+from headroom.core.interventions import Intervention
+
+if TYPE_CHECKING:
+    from headroom.engines.head_model import HeadModel
+
+_ROUNDING = 1e-5
+"""Tolerance of the check as a share of the largest value."""
+
+
+class PartlyRead(Protocol):
+    """A layer of which the model reads only the first position."""
+
+    def at_first_position(self) -> AbstractContextManager[None]:
+        """Compute only this position within a block."""
+
+
+class Reusable:
+    """The modules of a model in eval mode whose outputs can be reused.
+
+    Attributes:
+        modules: By site, in the order of calls, the modules that have returned before its output projection is called;
+            those within other such modules, and those that run several times, are left out. Empty if the check fails,
+            because a model modifies its states in place for example.
+        size: The size of all these outputs for the trial in bytes.
+    """
+
+    def __init__(
+        self, model: HeadModel, run: Callable[[Any], Tensor], trial: Any, twice: Any, partly_read: PartlyRead | None
+    ) -> None:
+        """Trace passes and check reuse.
+
+        Args:
+            model: The model.
+            run: A pass, from a batch to a row per example.
+            trial: A batch.
+            twice: The rows of the trial, followed by the same rows again.
+            partly_read: The layer that is read only in part, if there is one.
+        """
+        self.modules, outputs = _traced(model, run, trial)
+        self._rows = _rows_of(outputs, _traced(model, run, twice)[1])
+        self.modules = {site: [one for one in done if one in self._rows] for site, done in self.modules.items()}
+        self.size = sum(leaf.nbytes for module in self._modules(self.modules) for leaf in outputs[module])
+        self._partly_read = partly_read
+        if not self._agrees(model, run, trial, twice):
+            self.modules, self._partly_read = {}, None
+
+    @contextmanager
+    def reused(
+        self, first: Site | None, stored: dict[nn.Module, Any], *, times: int = 1, store: bool = False
+    ) -> Iterator[None]:
+        """Reuse outputs in passes within a block, and compute only what is read of the last layer.
+
+        Args:
+            first: The first site that differs from the pass that stored; None if nothing can be reused.
+            stored: The outputs by module. Missing ones are computed and added, for which `times` must be 1.
+            times: How often the rows of the pass are those that were stored, one copy after the other.
+            store: Store all that can be reused at any site instead.
+        """
+        sites = self.modules if store else [first] if first in self.modules else []
+        with ExitStack() as restored:
+            for module in self._modules(sites):
+                module.forward = self._once(module, stored, times)
+                restored.callback(delattr, module, "forward")
+            if self._partly_read:
+                restored.enter_context(self._partly_read.at_first_position())
+            yield
+
+    def _modules(self, sites: Iterable[Any]) -> list[nn.Module]:
+        return list(dict.fromkeys(chain.from_iterable(self.modules[site] for site in sites)))
+
+    def _once(self, module: nn.Module, stored: dict[nn.Module, Any], times: int) -> Callable[..., Any]:
+        forward, rows = module.forward, self._rows[module]
+
+        def computed(*inputs: Any, **options: Any) -> Any:
+            if module not in stored:
+                stored[module] = forward(*inputs, **options)
+            return stored[module] if times == 1 else _repeated(stored[module], rows, times)
+
+        return computed
+
+    def _agrees(self, model: HeadModel, run: Callable[[Any], Tensor], trial: Any, twice: Any) -> bool:
+        """Return whether results without a head of each site in turn are those of whole passes."""
+        stored: dict[nn.Module, Any] = {}
+        for live in (live for live in model.live_sites if live.site in self.modules):
+            with model.gates.applied(Intervention.without(live.kept_heads()[0])):
+                for batch, times in ((trial, 1), (trial, 1), (twice, 2)):  # stored, reused, repeated
+                    whole = run(batch)
+                    with self.reused(live.site, stored, times=times):
+                        difference = (run(batch) - whole).abs().max()
+                    if not difference <= _ROUNDING * whole.abs().max():
+                        return False
+        return True
+
+
+def _traced(
+    model: HeadModel, run: Callable[[Any], Tensor], batch: Any
+) -> tuple[dict[Site, list[nn.Module]], dict[nn.Module, list[Tensor]]]:
+    """Return by site the modules that have returned when its output projection is called, and the outputs of modules.
+
+    Modules within other such modules, and those that run several times, are left out. Outputs are tensors without data.
+    """
+    sites = {live.output: live.site for live in model.live_sites if live.kept}
+    open_calls: list[list[nn.Module]] = [[]]  # of each running module, those within it that have returned
+    returned: dict[Site, list[nn.Module]] = {}
+    calls: Counter[nn.Module] = Counter()
+    outputs: dict[nn.Module, list[Tensor]] = {}
+
+    def begin(module: nn.Module, _: Any) -> None:
+        if module in sites:
+            returned[sites[module]] = [done for call in open_calls for done in call]
+        calls[module] += 1
+        open_calls.append([])
+
+    def end(module: nn.Module, _: Any, output: Any) -> None:
+        open_calls.pop()
+        open_calls[-1].append(module)
+        outputs[module] = [leaf.to("meta") for leaf in tree_leaves(output) if isinstance(leaf, Tensor)]
+
+    with ExitStack() as hooks:
+        for module in model.model.modules():
+            hooks.callback(module.register_forward_pre_hook(begin).remove)
+            hooks.callback(module.register_forward_hook(end).remove)
+        run(batch)
+    once = {site: [module for module in done if calls[module] == 1] for site, done in returned.items()}
+    return once, {module: outputs[module] for module in chain.from_iterable(once.values())}
+
+
+def _rows_of(
+    outputs: dict[nn.Module, list[Tensor]], twice: dict[nn.Module, list[Tensor]]
+) -> dict[nn.Module, list[int | None]]:
+    """Return for the tensors of each module's output the dimension of the rows, None without one.
+
+    Args:
+        outputs: The outputs by module.
+        twice: Those for twice as many rows. Modules whose outputs do not simply double are left out.
+    """
+    found: dict[nn.Module, list[int | None]] = {}
+    for module, leaves in outputs.items():
+        rows = [_doubled(one.shape, two.shape) for one, two in zip(leaves, twice.get(module, ()))]
+        if len(rows) == len(leaves) and all(len(places) <= 1 for places in rows):
+            found[module] = [places[0] if places else None for places in rows]
+    return found
+
+
+def _doubled(one: torch.Size, two: torch.Size) -> list[int]:
+    """Return the dimensions that are larger, twice if they are not exactly twice as large."""
+    if len(one) != len(two):
+        return [0, 0]
+    larger = [place for place, (first, second) in enumerate(zip(one, two)) if first != second]
+    return larger if all(two[place] == 2 * one[place] for place in larger) else [0, 0]
+
+
+def _repeated(output: Any, rows: list[int | None], times: int) -> Any:
+    """Return an output with the rows of each of its tensors several times over."""
+    leaves, structure = tree_flatten(output)
+    dimensions = iter(rows)
+    return tree_unflatten(
+        [_tiled(leaf, next(dimensions), times) if isinstance(leaf, Tensor) else leaf for leaf in leaves], structure
+    )
+
+
+def _tiled(tensor: Tensor, dimension: int | None, times: int) -> Tensor:
+    return tensor if dimension is None else torch.cat([tensor] * times, dimension)
