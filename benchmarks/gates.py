@@ -15,7 +15,7 @@ from headroom.engines.translation.model import TranslationModel
 from headroom.methods.continued_training import continue_training
 from headroom.methods.learned_gates import FixedGates, HardConcreteGates
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.experiments import GateTrainingSettings
+from headroom.settings.gates import GateTrainingSettings
 
 BLOCK = 20
 """Updates that are timed together."""

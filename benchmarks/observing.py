@@ -16,7 +16,7 @@ from headroom.engines.translation.engine import TranslationEngine, read_pairs
 from headroom.methods.pointing import piece_pointing
 from headroom.methods.syntax import relation_pointing
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.experiments import AttentionStatsSettings
+from headroom.settings.functions import AttentionStatsSettings
 
 SETS = ("choose", "check")
 BAR = 2.0

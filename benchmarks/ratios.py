@@ -18,7 +18,7 @@ from headroom.engines.translation.model import TranslationModel
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from headroom.engines.translation.model import TranslationModel
 from headroom.methods.judging import Judge
 from headroom.methods.orders import random_order, removed_first
 from headroom.methods.timing import interleaved, ratio_summary
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from headroom.settings.study import read_study
 from headroom.stages import ablation, keep_one
 

@@ -22,7 +22,7 @@ LINE = '        "site_sizes": "count the heads of every site",\n'
 LISTED = {
     "headroom/__main__.py": [('    "Which heads matter": {\n', LINE)],
     "headroom/settings/tasks.py": [
-        ("    ScoreSettings,\n", "    SiteSizesSettings,\n"),
+        ("    RoleSettings,\n", "    SiteSizesSettings,\n"),
         ('description="final scores")\n', FIELD),
         ('description="labels and metrics")\n', FIELD),
     ],
@@ -45,11 +45,11 @@ PAGES += ["--captions", "captions"]
 def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):
     for path, name in FILES.items():
         project.write(path, (HERE / name).read_text())
-    project.edit("headroom/settings/experiments.py", end=SETTINGS)
+    project.edit("headroom/settings/functions.py", end=SETTINGS)
     for path, lines in LISTED.items():
         for at, line in lines:
             project.edit(path, at=at, after=line.replace("@SITE_SIZES\n", IMPORTED))
-    assert project.touched() == {*FILES, *LISTED, "headroom/settings/experiments.py"}
+    assert project.touched() == {*FILES, *LISTED, "headroom/settings/functions.py"}
 
     assert project.plan(translation__site_sizes={"kinds": ["A"]})["site_sizes"] == 2
 

@@ -18,7 +18,7 @@ from headroom.engines.head_model import fold, realise, remove_heads
 from headroom.engines.sites import site_names
 from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state
 from headroom.engines.translation.model import TranslationModel
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from known_replacements import FORMS, drawn_replacements, of_every_form

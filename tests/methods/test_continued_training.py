@@ -9,7 +9,7 @@ from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.continued_training import continue_training, controls, falling, learned
 from headroom.methods.learned_gates import ExactGates, FixedGates, HardConcreteGates, profile_of
-from headroom.settings.experiments import GateSettings, GateTrainingSettings
+from headroom.settings.gates import GateSettings, GateTrainingSettings
 
 
 def train(model, texts, source, *, scope="all", **changes):

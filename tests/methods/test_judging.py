@@ -14,7 +14,7 @@ from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import METRICS, TranslatedSet
 from headroom.engines.translation.sweeps import Sweep
 from headroom.methods.judging import Judge, comparisons, read_shards, substituted, write_shard
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from sacrebleu.metrics import BLEU, CHRF
 
 LIMITS = DecodingSettings(length_factor=0, length_offset=12, sentences_at_once=5)

@@ -18,7 +18,7 @@ from headroom.methods.syntax import (
     relation_pointing,
     targets,
 )
-from headroom.settings.experiments import RoleSettings
+from headroom.settings.functions import RoleSettings
 from headroom.stages.roles import find_roles
 from planted import batch_of, names, tree
 

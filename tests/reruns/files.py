@@ -153,7 +153,7 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/report/templates/prose/timing.md.j2": PAGE,
     "workflow/headroom/settings/arms.py": {},
     "workflow/headroom/settings/config_errors.py": {},
-    "workflow/headroom/settings/experiments.py": {},
+    "workflow/headroom/settings/pruning.py": {},
     "workflow/headroom/settings/study.py": {},
     "workflow/headroom/report/templates/page.css": PAGE,
     "workflow/headroom/report/templates/page.js": PAGE,

@@ -14,7 +14,7 @@ from headroom.engines.translation.model import TranslationModel
 from headroom.engines.translation.sweeps import Sweep
 from headroom.methods.criteria.gradient import gradient_scores
 from headroom.methods.judging import Judge
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from headroom.stages import ablation, keep_one
 from headroom.stages.ablation import effects_on_halves
 from stages.stage_arguments import QUICK, looking_at

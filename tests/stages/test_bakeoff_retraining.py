@@ -13,7 +13,7 @@ from headroom.core.resamples import read_with_resamples
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.orders import random_order
-from headroom.settings.experiments import RetrainingSettings
+from headroom.settings.pruning import RetrainingSettings
 from headroom.stages import bakeoff_retraining
 from headroom.stages.bakeoff_retraining import before_and_after, layouts
 from stages.stage_arguments import QUICK, looking_at

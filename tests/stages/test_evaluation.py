@@ -3,7 +3,7 @@
 from headroom.core import tables
 from headroom.core.files import read_lines
 from headroom.engines.translation import fairseq as translation
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from headroom.stages import evaluation
 from sacrebleu.metrics import BLEU
 from stages.stage_arguments import QUICK, looking_at

@@ -14,7 +14,7 @@ from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.engine import read_pairs
 from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from headroom.stages import from_scratch, gates, training
 from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at

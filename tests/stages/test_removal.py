@@ -11,7 +11,7 @@ from headroom.engines.translation.judging import TranslatedSet
 from headroom.engines.translation.model import TranslationModel
 from headroom.methods.orders import least_important_first, read_scores
 from headroom.methods.repair import calibrated
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from headroom.stages import removal
 from headroom.stages import scores as scores_stage
 from stages.stage_arguments import looking_at

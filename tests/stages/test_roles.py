@@ -4,7 +4,7 @@ import pandas
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.settings.experiments import RoleSettings
+from headroom.settings.functions import RoleSettings
 from headroom.stages import roles
 from headroom.stages.roles import exceeds, find_roles
 from written_tables import write_rows

@@ -15,7 +15,7 @@ from headroom.__main__ import STAGES
 from headroom.core.command import run
 from headroom.engines.engine import ENGINES, engine_for
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import LabellingSettings
+from headroom.settings.evaluation import LabellingSettings
 
 MODULES = {
     name: importlib.import_module(f"headroom.stages.{name}")

@@ -9,7 +9,8 @@ from pydantic import BaseModel
 
 from headroom.core.tables import columns_of
 from headroom.plan import Plan
-from headroom.settings.experiments import USUAL_RATE, MainSettings, ScopedPruningSettings
+from headroom.settings.gates import USUAL_RATE
+from headroom.settings.pruning import MainSettings, ScopedPruningSettings
 from headroom.settings.tasks import TranslationSettings
 
 ALL_BUT_MAIN = tuple(name for name in ScopedPruningSettings.model_fields if name not in MainSettings.model_fields)

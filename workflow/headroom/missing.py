@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from headroom.methods.criteria import check, check_compared, criteria, family_of
 from headroom.plan import Plan
 from headroom.settings.checks import TRANSLATION
-from headroom.settings.experiments import RetrainingSettings
+from headroom.settings.pruning import RetrainingSettings
 from headroom.settings.study import Study
 
 

@@ -14,7 +14,7 @@ from headroom.methods.criteria import REFERENCE, criterion, family_module, famil
 from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.settings.base import SPLITS, fresh_seed
 from headroom.settings.checks import TRANSLATION
-from headroom.settings.experiments import ScopedGateSettings
+from headroom.settings.gates import ScopedGateSettings
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
 from headroom.settings.study import Run, Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings

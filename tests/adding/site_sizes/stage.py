@@ -8,7 +8,7 @@ from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.experiments import SiteSizesSettings
+from headroom.settings.functions import SiteSizesSettings
 
 USES = ("model",)
 

@@ -3,7 +3,7 @@
 import pytest
 from headroom.core.heads import parse_profile
 from headroom.engines.translation.decoding import pieces_until_end
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 
 from fairseq.sequence_generator import SequenceGenerator  # isort: skip
 

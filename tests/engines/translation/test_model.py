@@ -7,7 +7,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.model import TranslationModel
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 
 
 def test_batches_cover_the_set_once_by_length(lively, texts):

@@ -10,7 +10,7 @@ from headroom.engines.translation.candidates import Candidates
 from headroom.engines.translation.decoding import Marks, allowed
 from headroom.engines.translation.packed import Layout
 from headroom.engines.translation.sweeps import Sweep
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 
 MARKS = Marks(2, 2, [1])
 

@@ -13,7 +13,7 @@ from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.model import TranslationModel
 from headroom.engines.translation.released import adopt, read_dictionary
 from headroom.methods.criteria.gradient import gradient_scores
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from headroom.settings.models import MosesSettings
 from toy_released import SHAPE, TRAINED_WITH, old_checkpoint, write_release
 

@@ -10,7 +10,7 @@ from headroom.engines.translation import changes, sweeps
 from headroom.engines.translation.changes import after, changed_layers, cut_after, ended, sampled
 from headroom.engines.translation.decoding import Prefixes, encode, greedy, mismatches
 from headroom.engines.translation.sweeps import Sweep
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 from known_replacements import drawn_addition
 
 SHORT = DecodingSettings(length_factor=0, length_offset=9)

@@ -11,7 +11,7 @@ import pandas
 from headroom.claims.study_tables import StudyTables, arm_of
 from headroom.core.curves import MEASURABLE, share_kept
 from headroom.core.heads import Head
-from headroom.settings.experiments import MainSettings
+from headroom.settings.pruning import MainSettings
 
 
 def with_scale(rows: pandas.DataFrame) -> pandas.DataFrame:

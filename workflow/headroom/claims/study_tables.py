@@ -16,7 +16,7 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, parse_head
 from headroom.core.resamples import read_with_resamples
-from headroom.settings.experiments import MainSettings
+from headroom.settings.pruning import MainSettings
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core.errors import HeadroomError
 from headroom.core.table import Table
-from headroom.settings.experiments import MainSettings
+from headroom.settings.pruning import MainSettings
 
 if TYPE_CHECKING:
     import pandas

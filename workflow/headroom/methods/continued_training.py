@@ -25,7 +25,7 @@ from headroom.engines.head_model import HeadModel
 from headroom.methods.judging import difference
 from headroom.methods.learned_gates import ExactGates, FixedGates, GateSource, HardConcreteGates, by_site
 from headroom.methods.orders import least_important_first, random_order, removed_first
-from headroom.settings.experiments import GateSettings, GateTrainingSettings
+from headroom.settings.gates import GateSettings, GateTrainingSettings
 
 _CLIP = 1.0  # maximum norm of the weights' gradient
 

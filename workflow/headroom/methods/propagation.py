@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from headroom.settings.experiments import RelevanceSettings
+from headroom.settings.importance import RelevanceSettings
 
 Operation = Callable[..., Any]
 

@@ -7,7 +7,8 @@ from headroom.core.heads import Site
 from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
 from headroom.settings.config_errors import one_line
-from headroom.settings.experiments import AblationSettings, ScoreSettings, TimingSettings
+from headroom.settings.evaluation import TimingSettings
+from headroom.settings.importance import AblationSettings, ScoreSettings
 from headroom.settings.labelled import GeneratedPairs, check_treebank
 from headroom.settings.models import NewEncoder
 from headroom.settings.parallel import GeneratedCorpus, SacrebleuCorpus

@@ -4,28 +4,27 @@ from pydantic import Field, PositiveInt
 
 from headroom.settings.arms import Arm, ArmSettings, BaselineArm, SvgdArm
 from headroom.settings.base import Settings
-from headroom.settings.experiments import (
-    AblationSettings,
-    AttentionMapsSettings,
-    AttentionStatsSettings,
-    BakeoffSettings,
-    ChosenGateSettings,
+from headroom.settings.evaluation import (
     DecodingSettings,
-    DiversitySettings,
     EvaluationSettings,
-    InterventionSettings,
-    KeepOneSettings,
     LabellingSettings,
-    PhenomenaSettings,
-    PruningSettings,
-    RelevanceSettings,
-    RemovalSettings,
-    RoleSettings,
-    ScopedGateSettings,
-    ScopedPruningSettings,
-    ScoreSettings,
     TimingSettings,
     UpdateCostSettings,
+)
+from headroom.settings.functions import (
+    AttentionMapsSettings,
+    AttentionStatsSettings,
+    DiversitySettings,
+    PhenomenaSettings,
+    RoleSettings,
+)
+from headroom.settings.gates import ChosenGateSettings, ScopedGateSettings
+from headroom.settings.importance import (
+    AblationSettings,
+    InterventionSettings,
+    KeepOneSettings,
+    RelevanceSettings,
+    ScoreSettings,
 )
 from headroom.settings.labelled import GeneratedPairs, LabelledCorpus, Treebank, default_treebank
 from headroom.settings.models import (
@@ -38,6 +37,7 @@ from headroom.settings.models import (
     TrainingSettings,
 )
 from headroom.settings.parallel import Corpus, GeneratedCorpus, VocabularySettings
+from headroom.settings.pruning import BakeoffSettings, PruningSettings, RemovalSettings, ScopedPruningSettings
 
 
 def _one_arm() -> dict[str, Arm]:

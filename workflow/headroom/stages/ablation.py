@@ -17,7 +17,7 @@ from headroom.core.heads import HALVES, Head, Site, all_heads
 from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.experiments import AblationSettings
+from headroom.settings.importance import AblationSettings
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge

@@ -12,7 +12,7 @@ from headroom.core.files import write_lines
 from headroom.core.flags import add_settings, settings_from
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.experiments import AttentionMapsSettings
+from headroom.settings.functions import AttentionMapsSettings
 
 logger = logging.getLogger("headroom.stages.attention_maps")
 

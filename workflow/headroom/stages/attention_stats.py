@@ -18,7 +18,7 @@ from headroom.core.table import signature
 from headroom.data.trees import ParsedSentence, check_relations, read_trees
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import AttentionStatsSettings
+from headroom.settings.functions import AttentionStatsSettings
 
 if TYPE_CHECKING:
     from headroom.methods.pointing import Measured

@@ -26,7 +26,7 @@ from headroom.methods.orders import (
     rescored_order,
     step_sizes,
 )
-from headroom.settings.experiments import BakeoffSettings
+from headroom.settings.pruning import BakeoffSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel

@@ -27,7 +27,8 @@ from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import control_orders, least_important_first, read_compared, removed_first
 from headroom.settings.base import Settings
-from headroom.settings.experiments import GateTrainingSettings, RetrainingSettings
+from headroom.settings.gates import GateTrainingSettings
+from headroom.settings.pruning import RetrainingSettings
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome

@@ -12,7 +12,7 @@ from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.criteria import REFERENCE, family, family_names, score_rows
 from headroom.methods.passes import counted
-from headroom.settings.experiments import BakeoffSettings
+from headroom.settings.pruning import BakeoffSettings
 
 logger = logging.getLogger("headroom.stages.bakeoff_scores")
 

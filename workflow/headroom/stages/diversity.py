@@ -13,7 +13,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.progress import followed
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.experiments import DiversitySettings
+from headroom.settings.functions import DiversitySettings
 
 if TYPE_CHECKING:
     from headroom.methods.diversity import Particles

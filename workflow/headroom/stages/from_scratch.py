@@ -13,7 +13,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.experiments import GateSettings
+from headroom.settings.gates import GateSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel

@@ -18,7 +18,8 @@ from headroom.core.heads import Head, all_heads, format_profile
 from headroom.core.progress import followed
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import read_scores
-from headroom.settings.experiments import GateSettings, MainSettings
+from headroom.settings.gates import GateSettings
+from headroom.settings.pruning import MainSettings
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome

@@ -15,7 +15,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, Site
 from headroom.core.interventions import Intervention, Replacement, add_replacement, add_shards
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.experiments import KeepOneSettings
+from headroom.settings.importance import KeepOneSettings
 
 if TYPE_CHECKING:
     from headroom.methods.judging import Judge

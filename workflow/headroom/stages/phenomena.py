@@ -17,7 +17,7 @@ from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import PhenomenaSettings
+from headroom.settings.functions import PhenomenaSettings
 
 if TYPE_CHECKING:
     import pandas

@@ -26,7 +26,8 @@ from headroom.methods.orders import (
     rescored_order,
     step_sizes,
 )
-from headroom.settings.experiments import PruningSettings, ScoreSettings
+from headroom.settings.importance import ScoreSettings
+from headroom.settings.pruning import PruningSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel

@@ -25,7 +25,7 @@ from headroom.core.statistics import SEED
 from headroom.core.table import signature
 from headroom.methods.criteria import criteria, criterion
 from headroom.methods.orders import by_head
-from headroom.settings.experiments import MainSettings
+from headroom.settings.pruning import MainSettings
 
 if TYPE_CHECKING:
     import pandas

@@ -16,7 +16,7 @@ from headroom.core.heads import HALVES
 from headroom.core.progress import followed
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.experiments import RelevanceSettings
+from headroom.settings.importance import RelevanceSettings
 
 if TYPE_CHECKING:
     from headroom.methods.relevance import Relevances

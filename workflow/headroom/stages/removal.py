@@ -16,7 +16,7 @@ from headroom.core.interventions import Intervention
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.orders import least_important_first, read_scores, removed_first
-from headroom.settings.experiments import MainSettings, RemovalSettings
+from headroom.settings.pruning import MainSettings, RemovalSettings
 
 if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome

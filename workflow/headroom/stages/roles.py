@@ -13,7 +13,7 @@ from headroom.core import tables
 from headroom.core.command import stage_parser
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
-from headroom.settings.experiments import RoleSettings
+from headroom.settings.functions import RoleSettings
 
 if TYPE_CHECKING:
     import pandas

@@ -28,7 +28,7 @@ from headroom.methods.criteria import (
     score_rows,
 )
 from headroom.methods.passes import counted
-from headroom.settings.experiments import ScoreSettings
+from headroom.settings.importance import ScoreSettings
 
 logger = logging.getLogger("headroom.stages.score")
 

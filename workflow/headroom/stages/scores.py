@@ -13,7 +13,7 @@ from headroom.core.progress import followed
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.methods.criteria import NORMALISATIONS, Scores, normalised_by_layer, scored
-from headroom.settings.experiments import ScoreSettings
+from headroom.settings.importance import ScoreSettings
 
 logger = logging.getLogger("headroom.stages.scores")
 

@@ -16,7 +16,8 @@ from headroom.core.table import signature
 from headroom.engines.engine import Engine, Workload, given_engine, model_parser
 from headroom.methods.orders import least_important_first, read_scores, removed_first
 from headroom.methods.timing import interleaved, quartiles, ratio_summary
-from headroom.settings.experiments import MainSettings, TimingSettings
+from headroom.settings.evaluation import TimingSettings
+from headroom.settings.pruning import MainSettings
 
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel

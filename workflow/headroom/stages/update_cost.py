@@ -20,7 +20,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.methods.timing import interleaved, ratio_summary
 from headroom.settings.arms import Arm, ArmSettings
-from headroom.settings.experiments import UpdateCostSettings
+from headroom.settings.evaluation import UpdateCostSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.update_cost")

@@ -14,7 +14,7 @@ from headroom.core.imports import without_collection
 from headroom.data.labelled import LabelledText, read_labelled, read_labelled_record
 from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import LabellingSettings
+from headroom.settings.evaluation import LabellingSettings
 
 if TYPE_CHECKING:
     from headroom.engines.classification.judging import LabelledSet

@@ -14,7 +14,7 @@ from headroom.engines.translation.nats import chunk_of
 
 if TYPE_CHECKING:
     from headroom.engines.translation.candidates import Candidates
-    from headroom.settings.experiments import DecodingSettings
+    from headroom.settings.evaluation import DecodingSettings
 
 ROWS = 512
 """Sentences that are decoded at a time, from several batches."""

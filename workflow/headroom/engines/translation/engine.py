@@ -15,7 +15,7 @@ from headroom.core.imports import without_collection
 from headroom.data.parallel import ParallelText
 from headroom.engines.engine import Engine, Outcome
 from headroom.settings.base import SamplingSettings
-from headroom.settings.experiments import DecodingSettings, EvaluationSettings
+from headroom.settings.evaluation import DecodingSettings, EvaluationSettings
 
 if TYPE_CHECKING:
     from headroom.engines.translation.batches import Batch

@@ -20,7 +20,7 @@ from headroom.engines.translation.batches import Batch
 from headroom.engines.translation.decoding import encode
 from headroom.engines.translation.model import TranslationModel
 from headroom.engines.translation.sweeps import Sweep, nats_of
-from headroom.settings.experiments import DecodingSettings, EvaluationSettings
+from headroom.settings.evaluation import DecodingSettings, EvaluationSettings
 
 NGRAM_ORDERS = 4
 CHARACTER_ORDERS = 6

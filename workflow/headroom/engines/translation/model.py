@@ -25,7 +25,7 @@ from headroom.engines.translation.checkpoint import DESCRIPTOR, load_state, save
 from headroom.engines.translation.decoding import ROWS, Marks, encode, greedy, joined, limits_of, pieces_until_end
 from headroom.engines.translation.nats import piece_nats
 from headroom.engines.translation.sites import attention_maps, find_sites
-from headroom.settings.experiments import DecodingSettings
+from headroom.settings.evaluation import DecodingSettings
 
 
 class TranslationModel(HeadModel):

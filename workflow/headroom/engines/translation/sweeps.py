@@ -45,7 +45,7 @@ from headroom.engines.translation.packed import Layout, Packed, begin, run
 
 if TYPE_CHECKING:
     from headroom.engines.translation.model import TranslationModel
-    from headroom.settings.experiments import DecodingSettings
+    from headroom.settings.evaluation import DecodingSettings
 
 _ROOM = 2**30
 """Bytes for all that is kept of the plain model; batches beyond it are computed from the first layer."""

@@ -1,0 +1,74 @@
+"""Settings of the experiments that find what heads do."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, PositiveInt, field_validator
+
+from headroom.settings.base import Settings
+
+
+class DiversitySettings(Settings):
+    """Diversity of heads at every epoch: similarity of their weights, values, attention maps and outputs z."""
+
+    examples: PositiveInt = Field(500, description="examples of the `check` set that heads are compared on")
+    batch_examples: PositiveInt = Field(100, description="examples in a batch; does not change the result")
+
+
+Relation = Annotated[str, Field(pattern=r"^[a-z]+(:[a-z]+)*$")]
+
+
+class AttentionStatsSettings(Settings):
+    """Where heads point (Voita et al. 2019, Sections 4 and 5)."""
+
+    relations: tuple[Relation, ...] = Field(
+        ("nsubj", "obj", "amod", "advmod"),
+        min_length=1,
+        description="dependency relations, each measured in both directions; a subtype such as nsubj:pass is a "
+        "separate relation from nsubj",
+    )
+    frequent_tokens: PositiveInt = Field(
+        500,
+        description="sentences count for rare words if their least frequent piece is not among this many most frequent "
+        "ones; make it smaller for vocabularies below 2,000",
+    )
+    examples: PositiveInt | None = Field(
+        None, description="examples of the `check` set, and sentences of the treebank, from the start; unset for all"
+    )
+    batch_examples: PositiveInt = Field(32, description="examples in a batch; does not change the result")
+
+    @field_validator("relations")
+    @classmethod
+    def _once_each(cls, relations: tuple[str, ...]) -> tuple[str, ...]:
+        if repeated := [name for name in relations if relations.count(name) > 1]:
+            raise ValueError(f"the relation {repeated[0]} is given twice; give it once")
+        return relations
+
+
+class RoleSettings(Settings):
+    """Thresholds of the roles of heads."""
+
+    positional_share: float = Field(
+        0.9, gt=0, le=1, description="positional: minimum share of the largest weights at one relative position"
+    )
+    margin: float = Field(
+        0.1, ge=0, description="syntactic: accuracy above that of the relation's most frequent relative position"
+    )
+    margin_unit: Literal["points", "relative"] = Field(
+        "points", description="whether the margin is a difference of accuracies or a share of the baseline's"
+    )
+    rare_share: float = Field(
+        0.5, gt=0, le=1, description="rare words: minimum share of the largest weights on one of the two rarest pieces"
+    )
+
+
+class PhenomenaSettings(Settings):
+    """Accuracy per phenomenon of the generated language, without the heads of each relation."""
+
+    examples: PositiveInt | None = Field(300, description="examples of the `test` set, from the start; unset for all")
+    random_draws: PositiveInt = Field(5, description="draws of as many other encoder heads as each relation has")
+
+
+class AttentionMapsSettings(Settings):
+    """Attention maps of heads with roles."""
+
+    sentences: PositiveInt = Field(4, description="sentences of 6 to 14 words whose maps are written")
