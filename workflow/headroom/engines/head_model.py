@@ -60,6 +60,10 @@ class HeadModel(Protocol):
     def trainable(self, scope: str) -> list[nn.Parameter]:
         """Return the weights for further training: all, or for the scope `E` only those of the encoder."""
 
+    def parts(self, batch: Any, examples: int) -> list[Any]:  # noqa: ARG002
+        """Return a batch in parts of similar length, of so many examples at most where that saves padding."""
+        return [batch]
+
     def partly_read(self, batch: Any) -> PartlyRead | None:  # noqa: ARG002
         """Return the last layer if only its first position is read, as a batch shows; else None."""
         return None

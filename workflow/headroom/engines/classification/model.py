@@ -4,7 +4,7 @@ import copy
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -31,7 +31,7 @@ from headroom.engines.classification.sites import (
     real_positions,
 )
 from headroom.engines.gates import Gates
-from headroom.engines.head_model import HeadModel, remove_heads, seeded
+from headroom.engines.head_model import HeadModel, remove_heads, seeded, taken
 from headroom.engines.maps import MapObserver
 from headroom.engines.sites import AttentionSite, pick_device, site_names
 
@@ -115,6 +115,12 @@ class Batch:
     labels: Tensor
 
 
+def _without_padding(batch: Batch) -> Batch:
+    """Return a batch without the columns that are padding in all rows, on either side."""
+    real = batch.inputs["attention_mask"].any(0)  # (T,)
+    return replace(batch, inputs={name: tensor[:, real] for name, tensor in batch.inputs.items()})
+
+
 class ClassificationModel(HeadModel):
     """A trained classifier, its sites and gates, and its tokenizer.
 
@@ -167,6 +173,13 @@ class ClassificationModel(HeadModel):
     def trainable(self, scope: str) -> list[nn.Parameter]:  # noqa: ARG002
         """Return all weights: a classifier has no decoder to freeze."""
         return list(self.model.parameters())
+
+    def parts(self, batch: Batch, examples: int) -> list[Batch]:
+        """Return a batch in parts of similar length, of so many examples at most, without columns of padding alone."""
+        lengths = batch.inputs["attention_mask"].sum(1).tolist()
+        order = sorted(range(len(lengths)), key=lambda row: (lengths[row], row))
+        parts = [taken(batch, order[start : start + examples]) for start in range(0, len(order), examples)]
+        return [_without_padding(part) for part in parts]
 
     def partly_read(self, batch: Batch) -> LastLayer | None:
         """Return the last layer if the logits depend on it only at the first position; else None."""

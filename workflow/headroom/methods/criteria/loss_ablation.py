@@ -26,7 +26,7 @@ def loss_ablation(
 
     heads = open_heads(model, removed)
     masks = torch.cat([torch.ones(1, len(heads)), 1 - torch.eye(len(heads))])  # (1 + N, N): the first removes none
-    losses = MaskedLosses(model, examples_of(batches, half=half), heads).mean(masks, base=masks[0])  # (1 + N,)
+    losses = MaskedLosses(model, examples_of(batches, half=half), heads).mean(masks)  # (1 + N,)
     return {REFERENCE: all_scores(model, heads, (losses[1:] - losses[0]).tolist())}
 
 
