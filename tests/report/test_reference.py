@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+import pandas
 import pytest
+from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.report.reference import COPIED, TIMED_CLAIMS, TIMED_NUMBERS, check, ship
 from headroom.report.results import ShippedStudy, results_text
@@ -49,6 +51,31 @@ def test_a_shipped_study_has_its_report_answers_and_versions(study: Path, shippe
     versions = (shipped / "pilot" / "versions.txt").read_text("utf-8")
     assert "python 3." in versions
     assert "torch 2." in versions
+
+
+def test_scores_are_shipped_where_criteria_were_compared(study: Path, shipped: Path) -> None:
+    assert not (shipped / "pilot" / "scores.csv").exists()
+    (study / "bakeoff_scores").mkdir()
+    row = {
+        "study": "pilot",
+        "run": "sst2.baseline.seed1",
+        "epoch": 1,
+        "kind": "E",
+        "layer": 1,
+        "signature": "set:choose",
+    }
+    for name in ("obs", "gnorm"):
+        rows = [
+            row | {"head": head, "criterion": name, "half": half, "value": head / 4}
+            for half in ("all", "score")
+            for head in (1, 2)
+        ]
+        tables.BAKEOFF_SCORES.write(study / "bakeoff_scores" / f"sst2.baseline.seed1.{name}.csv", rows)
+    ship(study, shipped / "pilot")
+    scores = pandas.read_csv(shipped / "pilot" / "scores.csv")
+    found = scores.pivot_table("value", ["kind", "layer", "head"], "criterion")  # as docs/criteria.md loads them
+    assert found.loc["E", 1, 2].to_dict() == {"gnorm": 0.5, "obs": 0.5}
+    assert len(scores) == 4
 
 
 def test_nothing_is_shipped_of_an_unfinished_study(study: Path, tmp_path: Path) -> None:

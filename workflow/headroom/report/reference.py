@@ -1,9 +1,9 @@
 """Ship the reports and answers of finished studies with the project, or compare a rerun with those shipped.
 
 `python -m headroom reference results/multi30k results/sst2`: the report without attention maps, which have sentences of
-the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, and the versions go to
-`reports/reference/<study>/`, a page that compares all studies to `reports/reference/index.html`, and docs/results.md is
-written from its template with their numbers.
+the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, the versions, and the scores of every head if
+criteria were compared, go to `reports/reference/<study>/`, a page that compares all studies to
+`reports/reference/index.html`, and docs/results.md is written from its template with their numbers.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import shutil
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
@@ -25,6 +26,9 @@ TABLES = ("claims.csv", "numbers.csv")
 """What a rerun must equal, byte for byte, without the rows of measured times."""
 
 COPIED = (*TABLES, "configuration.json")
+
+SCORES = "scores.csv"
+"""The scores of every head by every criterion that was compared, on all examples."""
 
 TIMED_CLAIMS = ("M10", "R6")
 TIMED_NUMBERS = ("speedup", "masked_speedup", "update_time")
@@ -69,6 +73,7 @@ def ship(results: Path, directory: Path) -> None:
         HeadroomError: If one of the tables is missing; then nothing is written.
     """
     from headroom.claims.configuration import paths_in
+    from headroom.core import tables
     from headroom.report import __main__ as report
     from headroom.report.provenance import versions
 
@@ -82,6 +87,10 @@ def ship(results: Path, directory: Path) -> None:
     for name, path in files.items():
         with atomic_path(directory / name) as temporary:
             shutil.copyfile(path, temporary)
+    if scored := sorted(results.glob("bakeoff_scores/*.csv")):
+        scores = tables.BAKEOFF_SCORES.read_all(scored)
+        rows: Any = scores[scores["half"] == "all"].to_dict("records")
+        tables.BAKEOFF_SCORES.write(directory / SCORES, rows)
     found = {"python": platform.python_version(), **versions()}
     write_lines(directory / "versions.txt", [f"{package} {version}" for package, version in found.items()])
 
