@@ -68,6 +68,8 @@ def test_the_criterion_is_chosen_on_other_runs(tmp_path: Path):
     assert best_of([second], is_criterion).order == "loss-ablation"
     found = verdict_of("B1", study(tmp_path / "again", bakeoff_curves=rows))
     assert found.verdict == UNDECIDED  # the first run holds, the second, judged by the first's choice, does not
+    assert "loss-ablation or output-norm: +5" in found.ours  # the mean of 0.41 / 2 and -0.2 / 2
+    assert found.ours.endswith("more seeds: runs contradict each other")
 
 
 def test_one_run_chooses_nothing(tmp_path: Path):

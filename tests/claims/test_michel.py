@@ -324,7 +324,9 @@ def test_several_runs_vote_and_their_spread_is_shown(tmp_path: Path) -> None:
     found = expect("M1", UNDECIDED, tmp_path / "1", ablation=rows)
     assert found.ours.startswith("50 [0, 100] %")
     assert "2 runs, from 0 % to 100 %; holds: 1, does not hold: 1" in found.ours
-    expect("M1", HOLDS, tmp_path / "2", ablation=[*rows, *(row | {"run": third} for row in good)])
+    found = expect("M1", UNDECIDED, tmp_path / "2", ablation=[*rows, *(row | {"run": third} for row in good)])
+    assert found.ours.endswith("more seeds: runs contradict each other")
+    expect("M1", HOLDS, tmp_path / "3", ablation=[*first, *(row | {"run": third} for row in good)])
 
 
 def test_other_arms_have_no_vote(tmp_path: Path) -> None:
@@ -343,7 +345,9 @@ def test_the_first_arm_of_ordinary_training_votes_whatever_its_name(tmp_path: Pa
 def test_majorities_and_thresholds() -> None:
     assert majority([]) == NOT_RUN
     assert majority([HOLDS, FAILS]) == UNDECIDED
-    assert majority([HOLDS, FAILS, HOLDS]) == HOLDS
+    assert majority([HOLDS, UNDECIDED, HOLDS]) == HOLDS
+    assert majority([HOLDS, UNDECIDED]) == UNDECIDED
+    assert majority([HOLDS, FAILS, HOLDS]) == UNDECIDED  # the seed decides, not the claim
     assert above(Estimate(0.5, float("nan"), float("nan")), 0.1) == UNDECIDED
 
 

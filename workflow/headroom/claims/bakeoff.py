@@ -123,7 +123,7 @@ def repair_matters_more(tables: StudyTables) -> list[Reading]:
         best = best_of(others, is_criterion)
         median = numpy.median([own.found[way] for way in plain], axis=0)
         by_repair, by_criterion = gains[repair][-1], own.found[best] - median
-        more = number("more", by_repair - by_criterion, signed=True, repair=repair, order=best.order)
+        more = number("more", by_repair - by_criterion, signed=True, chosen={"repair": repair, "order": best.order})
         parts = (number("repair", by_repair, signed=True), number("criterion", by_criterion, signed=True))
         return Reading(above(more.found, 0.0), (more, *parts))
 
@@ -175,7 +175,7 @@ def _best_over(tables: StudyTables, control: Way, name: str) -> list[Reading]:
         if not others or control not in own.found:
             return None
         best = best_of(others, is_criterion)
-        over = number(name, own.found[best] - own.found[control], signed=True, order=best.order)
+        over = number(name, own.found[best] - own.found[control], signed=True, chosen={"order": best.order})
         return Reading(above(over.found, 0.0), (over, number("area", own.found[best], "number")))
 
     return _read(tables, read)
@@ -191,7 +191,12 @@ def _suffices(tables: StudyTables, frugal: Callable[[str], bool], margin: float)
             return None
         first = best_of(others, lambda way: is_criterion(way) and frugal(way.order))
         second = best_of(others, lambda way: is_criterion(way) and not frugal(way.order))
-        less = number("less", own.found[first] - own.found[second], signed=True, order=first.order, other=second.order)
+        less = number(
+            "less",
+            own.found[first] - own.found[second],
+            signed=True,
+            chosen={"order": first.order, "other": second.order},
+        )
         return Reading(_not_worse(less.found, margin), (less,))
 
     return _read(tables, read)

@@ -51,7 +51,7 @@ def _case(one: Compared, case: Case) -> Row:
 
 def _words(one: Compared, number: Number) -> str:
     """Return the words of a number in the entry of a decision across studies."""
-    about = dict(number.about)
+    about = {**number.about, **number.chosen}
     points = {"points": metric_points(str(about["metric"]))} if "metric" in about else {}
     return filled(one.entry.numbers[number.name], one.entry.thresholds | about | points)
 

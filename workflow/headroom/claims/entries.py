@@ -28,9 +28,10 @@ NOTICEABLE = "noticeable"
 """A threshold that is a noticeable loss, by kind of task: `MARGINS` of `headroom.core.curves`."""
 
 SEVERAL_RUNS = (
-    " Every run of the baseline is judged alone; the verdict is that of more than half of the runs, and"
-    " without such a majority undecided. Ours is the mean of the runs, with an interval for other runs on other"
-    " sentences where all share resamples, else with the range of their intervals."
+    " Every run of the baseline is judged alone; the verdict is that of more than half of the runs, and undecided"
+    " without such a majority or if the claim holds in one run and does not hold in another. Ours is the mean of the"
+    " runs, with an interval for other runs on other sentences where all share resamples, else with the range of their"
+    " intervals."
 )
 
 ALL_RUNS = " All runs are judged together: there is one verdict per task."

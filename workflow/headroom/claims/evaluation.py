@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headroom.claims.entries import Claim, decide, papers_asked
 from headroom.claims.study_tables import StudyTables, seed_of
-from headroom.claims.verdict import UNDECIDED, Reading, Verdict, majority
+from headroom.claims.verdict import UNDECIDED, Reading, Verdict, contradictory, majority
 from headroom.core.statistics import Estimate, half_width
 
 
@@ -21,7 +21,7 @@ class Decision:
 
     @property
     def verdict(self) -> str:
-        """The verdict: that of more than half of the runs."""
+        """The verdict: that of more than half of the runs, unless one contradicts it."""
         return majority([reading.verdict for reading in self.readings])
 
 
@@ -48,6 +48,8 @@ MOST = 1000.0
 
 def needed(decision: Decision) -> str:
     """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known."""
+    if contradictory([reading.verdict for reading in decision.readings]):
+        return "more seeds: runs contradict each other"
     size = wanted(decision)
     if size is None:
         return ""

@@ -4,7 +4,7 @@ A rule is a function from the tables of one task to readings. Its keyword argume
 entry, where the rule in words names them.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -173,9 +173,17 @@ def estimate(found: ndarray) -> Estimate:
     return Estimate(float(found[0]), *interval(found[1:]))
 
 
-def number(name: str, found: ndarray, unit: Unit = "share", *, signed: bool = False, **about: str | float) -> Number:
+def number(
+    name: str,
+    found: ndarray,
+    unit: Unit = "share",
+    *,
+    signed: bool = False,
+    chosen: Mapping[str, str] | None = None,
+    **about: str | float,
+) -> Number:
     """Return a number of a rule from (1 + samples,) values, the measured one first."""
-    return Number(name, estimate(found), unit, signed=signed, about=about, resampled=found[1:])
+    return Number(name, estimate(found), unit, signed=signed, about=about, chosen=chosen or {}, resampled=found[1:])
 
 
 def main_curve(frame: pandas.DataFrame, scope: str = "all") -> Curve | None:

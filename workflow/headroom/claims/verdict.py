@@ -1,7 +1,7 @@
 """Verdicts, estimates and numbers: the reading of a claim in one run, and the combination of several runs."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -44,6 +44,8 @@ class Number:
     signed: bool = False  # whether it is written with plus signs
     # what else its words name, e.g. the arm, the metric or the epoch
     about: Mapping[str, str | float] = field(default_factory=dict)
+    # what its words name that was chosen on other runs, e.g. a criterion: it may differ between the runs of a mean
+    chosen: Mapping[str, str] = field(default_factory=dict)
     # the number on every resample of the examples, (samples,), which all runs share; None without
     resampled: ndarray | None = field(default=None, compare=False, repr=False)
 
@@ -64,11 +66,21 @@ Rule = Callable[..., list[Reading]]
 
 
 def majority(verdicts: Sequence[str]) -> str:
-    """Return the verdict of more than half of the runs, `undecided` without one, `not run` without runs."""
+    """Return the verdict of more than half of the runs, `not run` without runs.
+
+    It is `undecided` without such a majority, and if runs contradict each other: then the seed decides, not the claim.
+    """
     if not verdicts:
         return NOT_RUN
+    if contradictory(verdicts):
+        return UNDECIDED
     word, votes = Counter(verdicts).most_common(1)[0]
     return word if 2 * votes > len(verdicts) else UNDECIDED
+
+
+def contradictory(verdicts: Collection[str]) -> bool:
+    """Return whether a claim holds in one run and does not hold in another."""
+    return {HOLDS, FAILS} <= {*verdicts}
 
 
 def above(found: Estimate, threshold: float) -> Verdict:
@@ -106,14 +118,19 @@ def pooled(readings: Sequence[Reading]) -> tuple[Number, ...]:
     """Return the numbers of all runs as means.
 
     A number with resamples has an interval for other runs on other examples (`over_runs`), one without the range of the
-    intervals of the runs. Runs whose main number is another than that of the first run are left out.
+    intervals of the runs. Runs whose main number is another than that of the first run are left out; what was chosen
+    may differ, and is named for all of them.
     """
     if not readings:
         return ()
     main = readings[0].numbers[0]
     alike = [one for one in readings if one.numbers[0].name == main.name and one.numbers[0].about == main.about]
     together = zip(*(reading.numbers for reading in alike))
-    return tuple(replace(same[0], found=_together(same)) for same in together)
+    return tuple(replace(same[0], found=_together(same), chosen=_all_chosen(same)) for same in together)
+
+
+def _all_chosen(same: Sequence[Number]) -> dict[str, str]:
+    return {key: " or ".join(dict.fromkeys(one.chosen[key] for one in same)) for key in same[0].chosen}
 
 
 def _together(same: Sequence[Number]) -> Estimate:

@@ -92,6 +92,6 @@ def in_words(claim: Claim, one: Number, task: str) -> Measured:
 
 def words_for(claim: Claim, one: Number, task: str) -> str:
     """Return the words for a number of a claim, `{}` in place of the number."""
-    about = dict(one.about)
+    about = {**one.about, **one.chosen}
     points = {"points": metric_points(str(about["metric"]))} if "metric" in about else {}
     return filled(claim.words_of(one.name, task), claim.thresholds_of(task) | about | points)
