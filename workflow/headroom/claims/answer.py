@@ -8,6 +8,7 @@ import pandas
 
 from headroom.claims.ablation import changed, right_or_wrong, unchanged_share
 from headroom.claims.arm_effects import prunability, ratios
+from headroom.claims.bakeoff import some_beats_random
 from headroom.claims.entries import all_claims, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
 from headroom.claims.gates import encoder_pruned
@@ -42,8 +43,8 @@ def answer(tables: StudyTables) -> list[Part]:
     Thresholds are those of the claims about the same.
     """
     asked: tuple[Callable[[StudyTables], Iterator[Part]], ...]
-    asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _replacements, _roles, _phenomena)
-    asked += (_repulsion, _tests)
+    asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _criteria, _replacements, _roles)
+    asked += (_phenomena, _repulsion, _tests)
     views = [tables.of_task(task) for task in tables.tasks]
     return [part for view in views for ask in asked for part in ask(view)] + list(_speed(views))
 
@@ -121,6 +122,12 @@ def _orders(tables: StudyTables) -> Iterator[Part]:
         curves = [(main_curve(rows), curve_by(rows, (order, ""))) for rows in _runs(tables, "pruning")]
         gains = [number("gain_over", ours.area - other.area, signed=True) for ours, other in curves if ours and other]
         yield from _together(tables.task, gains, part=order)
+
+
+def _criteria(tables: StudyTables) -> Iterator[Part]:
+    """Yield what the best criterion of the other runs keeps beyond random orders, as claim B1 has it."""
+    readings = some_beats_random(tables) if tables.has("bakeoff_curves") else []
+    yield from _together(tables.task, [replace(one.numbers[0], name="criterion_gain") for one in readings])
 
 
 def _replacements(tables: StudyTables) -> Iterator[Part]:

@@ -3,7 +3,8 @@
 import json
 import os
 import platform
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import metadata
@@ -25,6 +26,8 @@ PACKAGES = (
 )
 """The packages that numbers or figures depend on."""
 
+
+_AGAIN = re.compile(r"(?<=again:)(\d+)")
 
 SWEEPS = ("ablation", "keep_one", "pruning", "pruning_epochs")
 """The tables of sweeps over heads; other tables join their signatures."""
@@ -148,12 +151,22 @@ def _stages(rows: pandas.DataFrame) -> Fold:
 
 
 def _signatures(tables: StudyTables) -> Fold | None:
-    rows = [(name, text) for name in TABLES for text in tables.frame(name)["signature"].unique()]
+    rows = [(name, text) for name in TABLES for text in _summarised(tables.frame(name)["signature"].unique())]
     if not rows:
         return None
     frame = pandas.DataFrame(rows, columns=["table", "signature"])
     label = "Signatures: everything that affects a table’s numbers"
     return Fold(label, tables=(Table("signatures", frame, ("table", "signature")),))
+
+
+def _summarised(signatures: Iterable[str]) -> Iterator[str]:
+    """Yield signatures, those that differ only in how many answers were computed again as one, with the range."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for text in signatures:
+        before, *again = _AGAIN.split(text)  # the text around the number
+        found.setdefault((before, *again[1:]), []).extend(map(int, again[:1]))
+    for parts, numbers in found.items():
+        yield "-".join(dict.fromkeys(map(str, (min(numbers), max(numbers))))).join(parts) if numbers else parts[0]
 
 
 def _overhead(path: Path | None) -> str:

@@ -5,6 +5,8 @@ from typing import Any
 import numpy
 import pandas
 from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from headroom.claims.evidence import judged
 from headroom.claims.selection import rows_where, with_shares
@@ -38,7 +40,10 @@ LAYOUTS = {
 }
 """Looks of layouts that are trained further."""
 
-LEAST = 0.1
+SPREAD = 1.06
+"""Ratio of neighbouring marks of criteria with equal cost."""
+
+LEAST = 0.01
 """Where criteria without any pass are drawn, in passes, on the logarithmic axis of the cost."""
 
 
@@ -75,35 +80,51 @@ def compared(view: StudyTables) -> pandas.DataFrame:
 
 
 def _against_cost(task: str, rows: pandas.DataFrame) -> Markup:
-    """Draw the areas of the criteria of one task against the passes that scoring takes, and the frontier."""
+    """Draw what the criteria of a task keep beyond random orders, against the passes of scoring, and the frontier."""
+    rows = rows.assign(gain=100 * rows["over_random"].fillna(0.0))
     scored = rows[~rows["order"].isin(CONTROLS) & rows["forward"].notna()]
-    cost = (scored["forward"] + scored["backward"]).clip(lower=LEAST)
-    with drawing.panel(
-        f"bakeoff-{task}", x_label="passes over the examples", y_label="area under the curve", height=300
-    ) as panel:
+    scored = scored.assign(cost=(scored["forward"] + scored["backward"]).clip(lower=LEAST))
+    across, up = "passes over the examples", "gain over random orders (% of score)"
+    with drawing.panel(f"bakeoff-{task}", x_label=across, y_label=up, height=340) as panel:
         axes = panel.axes
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(lambda passes, _: f"{passes:g}")
-        for order, dash in zip(CONTROLS, ("dashed", "dotted", "dashdot", ""), strict=True):
-            for area in rows_where(rows, order=order)["area"]:
-                line = Look(palette.CONTROL, dash).line
-                axes.axhline(area, color=line["color"], linestyle=line["linestyle"], linewidth=1, zorder=1)
-                axes.annotate(
-                    order, (1, area), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=9.5
-                )
-        for place, (_, one) in zip(cost, scored.iterrows()):
+        passes = [10**power for power in range(int(numpy.log10(scored["cost"].max())) + 1)]
+        axes.set_xticks([LEAST, *passes], ["0", *(f"{one:,}" for one in passes)], minor=False)
+        axes.xaxis.set_minor_locator(NullLocator())
+        for place, (_, one) in zip(_side_by_side(scored["cost"]), scored.iterrows()):
             look = _look(str(one["order"])).line
-            ends = [[one["area"] - one["area_low"]], [one["area_high"] - one["area"]]]
-            axes.errorbar([place], [one["area"]], yerr=ends, fmt=look["marker"], color=look["color"], linewidth=0.9)
-        best = scored.assign(cost=cost).sort_values(["cost", "area"], ascending=[True, False])
-        frontier = best[best["area"] > best["area"].cummax().shift(fill_value=-numpy.inf)]
-        axes.step(frontier["cost"], frontier["area"], where="post", color=palette.INK.light, linewidth=0.9)
-        for place, (_, one) in enumerate(frontier.iterrows()):  # names above and below in turn
-            offset = (4, -13 if place % 2 else 5)
-            near: dict[str, Any] = {"xytext": offset, "textcoords": "offset points", "fontsize": 9.5}
-            axes.annotate(criterion_name(one["order"]), (one["cost"], one["area"]), **near)
-        axes.margins(0.12)
+            ends = [100 * one["over_random_low"], 100 * one["over_random_high"]]
+            axes.plot([place, place], ends, color=look["color"], linewidth=0.9, alpha=0.5, zorder=2)
+            axes.plot([place], [one["gain"]], look["marker"], color=look["color"], zorder=3)
+        best = scored.sort_values(["cost", "gain"], ascending=[True, False])
+        frontier = best[best["gain"] > best["gain"].cummax().shift(fill_value=-numpy.inf)]
+        axes.step(frontier["cost"], frontier["gain"], where="post", color=palette.INK.light, linewidth=0.9)
+        for first, (_, one) in enumerate(frontier.iterrows()):  # costlier ones have room to their left
+            beside: dict[str, Any] = {"xytext": (-5 if first else 5, 4), "textcoords": "offset points", "fontsize": 9.5}
+            point = (one["cost"], one["gain"])
+            axes.annotate(criterion_name(one["order"]), point, ha="right" if first else "left", **beside)
+        axes.margins(0.06)
+        _controls(axes, rows.set_index("order")["gain"])
     return panel.markup
+
+
+def _controls(axes: Axes, gains: pandas.Series) -> None:
+    """Draw a named line for every control; of two that are close the lower one has its name below."""
+    found = {order: float(gains[order]) for order in CONTROLS if order in gains}
+    close = 0.05 * numpy.ptp(axes.get_ylim())
+    for order, dash in zip(CONTROLS, ("dashed", "dotted", "dashdot", ""), strict=True):
+        if order in found:
+            line, gain = Look(palette.CONTROL, dash).line, found[order]
+            axes.axhline(gain, color=line["color"], linestyle=line["linestyle"], linewidth=1, zorder=1)
+            below = any(0 < other - gain < close for other in found.values())
+            at, side = axes.get_yaxis_transform(), "top" if below else "bottom"
+            axes.annotate(order, (1, gain), xycoords=at, ha="right", va=side, color=line["color"], fontsize=9.5)
+
+
+def _side_by_side(costs: pandas.Series) -> pandas.Series:
+    """Return costs with equal ones spread a little about their value, in their order."""
+    groups = costs.groupby(costs)
+    return costs * SPREAD ** (groups.cumcount() - (groups.transform("size") - 1) / 2)
 
 
 def _look(order: str) -> Look:
