@@ -117,6 +117,7 @@ def test_numbers_of_a_shipped_study_in_words(shipped: Path) -> None:
     study = ShippedStudy(shipped / "pilot")
     assert str(study.number("removable", "translation")) == "25 [20, 30] %"
     assert str(study.number("unchanged", "translation", what="M1")) == "50 [40, 60] %"
+    assert study.said("M1", "unchanged", "translation") == "50 [40, 60] % of the heads"
     assert study.verdict("M2", "translation") == "does not hold"
     assert study.tally() == {"holds": 2, "does not hold": 1}
     with pytest.raises(HeadroomError, match=r"no number answer area  of translation; correct results\.md\.j2"):

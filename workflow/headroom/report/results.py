@@ -40,6 +40,12 @@ class ShippedStudy:
             raise HeadroomError(f"{self._directory}: no number {what} {name} {part} of {task}; correct {TEMPLATE}")
         return found.full
 
+    def said(self, claim: str, name: str, task: str) -> str:
+        """Return a number of a claim, of all runs of a task, in the words of the claim's entry."""
+        number = self.number(name, task, what=claim)
+        rows = rows_where(self._numbers, what=claim, task=task, run=POOLED, name=name)
+        return str(rows["words"].iloc[0]).replace("{}", str(number))
+
     def verdict(self, claim: str, task: str) -> str:
         """Return the verdict on a claim for a task."""
         rows = rows_where(self._claims, claim=claim, task=task, run=POOLED)
