@@ -43,8 +43,12 @@ TYPICAL: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("typical.ya
 CHANGED, FORWARD = TYPICAL["changed_answers"], TYPICAL["forward_share"]
 PLAIN_SECONDS, TEXT_SECONDS = TYPICAL["table_seconds"], TYPICAL["sentence_seconds"]
 
-SHARED = {True: 0.6, False: 0.45}
-"""Share of a pass that a mask of backward elimination takes, in translation and classification; the rest is reused."""
+MASK, MASK_LABELLED = 0.25, 0.45
+"""Time of an example under a mask, of that of its gradient scores, in translation and classification: many masks in one
+batch, without gradients."""
+
+SHARED = 0.4
+"""Share of a mask that backward elimination computes; what lies below the candidates of a layer is reused."""
 
 PARSED = 1000
 """Sentences of a treebank of the catalogue."""
@@ -165,15 +169,17 @@ class RunWork:
         plan, run, settings = self.plan, self.run, self.settings.bakeoff
         task, points = plan.runs[run].task, round(1 / settings.step) - 1
         scored, judged = self.sizes.first("choose", settings.examples), self.sizes.first("test", settings.test_examples)
-        masks = self.heads * (self.heads + 1) / 2
-        passes = {"loss_ablation": self.heads, "backward_elimination": masks / 2 * SHARED[task == TRANSLATION]}
-        passes |= {
-            "shapley": 50 * self.heads,
+        mask = MASK if task == TRANSLATION else MASK_LABELLED
+        passes = {  # of gradient scores
+            "loss_ablation": self.heads * mask,
+            "backward_elimination": self.heads * (self.heads + 1) / 2 * mask * SHARED,
+            "shapley": 100 * self.heads * mask,
+            "causal_gating": 300 * settings.batch_examples / max(scored, 1),
             "integrated_gradients": 65,
-            "attention_attribution": 20 * len(self.sites),
+            "attention_attribution": 16 * len(self.sites),
         }
         for family in plan.bakeoff_families(task):
-            units = {"load": 1, "score": 2 * scored * passes.get(family, 1)}
+            units = {"load": 1, "score": scored * passes.get(family, 2)}  # others also score halves
             yield self._job(f"bakeoff_scores/{run}.{family}", units, stage="bakeoff_scores")
         for order in plan.bakeoff_orders(task):
             curves = settings.random_draws if order == "random" else 1 + (order in settings.rescored)
