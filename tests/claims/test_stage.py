@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pandas
 import pytest
+from claims.claim_tables import study
 from headroom.claims.__main__ import main
 from headroom.claims.answer import answer
 from headroom.claims.board import WIDTH, board
 from headroom.claims.evaluation import evaluate
 from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, pooled
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, pooled
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import CLAIMS, NUMBERS
 
@@ -62,6 +63,23 @@ def test_the_answer_has_its_numbers(written: tuple[pandas.DataFrame, ...], examp
         (part.task, part.number.name, part.part) for part in parts
     ]
     assert {"removable", "unchanged", "gain_over", "relations", "speedup"} <= set(told["name"])
+
+
+def test_the_most_lost_phenomenon_is_chosen_on_other_runs(tmp_path: Path) -> None:
+    lost = [{"passive": -50.0, "name": -60.0}, {"passive": -40.0, "name": -10.0}, {"passive": -30.0, "name": -10.0}]
+    rows = [
+        {
+            "run": f"translation.baseline.seed{seed}",
+            **{"group": "encoder", "phenomenon": phenomenon, "delta": delta, "low": delta - 5, "high": delta + 5},
+        }
+        for seed, deltas in enumerate(lost, 1)
+        for phenomenon, delta in deltas.items()
+    ]
+    (part,) = [one for one in answer(study(tmp_path / "3", phenomena=rows)) if one.number.name == "phenomenon_lost"]
+    # without run 1 passives lose 35 and names 10, without run 2 40 and 35, without run 3 45 and 35
+    assert (part.part, part.number.found) == ("passive", Estimate(-40.0, -55.0, -25.0))
+    (part,) = [one for one in answer(study(tmp_path / "1", phenomena=rows[:2])) if one.number.name == "phenomenon_lost"]
+    assert (part.part, part.number.found.value) == ("name", -60.0)  # a single run has no others
 
 
 def test_the_board_fits_a_terminal(example_tables: StudyTables) -> None:

@@ -147,17 +147,24 @@ def _roles(tables: StudyTables) -> Iterator[Part]:
 
 
 def _phenomena(tables: StudyTables) -> Iterator[Part]:
-    """Yield the largest mean loss of accuracy without encoder attention, in points; the part is the phenomenon."""
+    """Yield the largest loss of accuracy without encoder attention, in points; the part is the phenomenon.
+
+    The phenomenon of a run is that which loses most in the other runs: chosen in the same run, the loss would be too
+    large.
+    """
     if not tables.has("phenomena"):
         return
-    runs = [rows_where(last_epochs(rows), group="encoder") for rows in by_run(tables.phenomena, tables)]
-    lost = {
-        phenomenon: mean_over_runs([estimate_in(rows, "delta", "low", "high") for _, rows in one.groupby("run")])
-        for phenomenon, one in pandas.concat(runs).groupby("phenomenon")
-    }
-    if lost:
-        largest = min(lost, key=lambda phenomenon: lost[phenomenon].value)
-        yield Part(tables.task, Number("phenomenon_lost", lost[largest], signed=True), str(largest))
+    rows = [rows_where(last_epochs(own), group="encoder") for own in by_run(tables.phenomena, tables)]
+    runs = [own.set_index("phenomenon") for own in rows if len(own)]
+    chosen = [_most_lost([other for other in runs if other is not own] or [own]) for own in runs]
+    found = [estimate_in(own.loc[[name]], "delta", "low", "high") for own, name in zip(runs, chosen)]
+    if found:
+        most = Number("phenomenon_lost", mean_over_runs(found), signed=True)
+        yield Part(tables.task, most, " or ".join(dict.fromkeys(chosen)))
+
+
+def _most_lost(runs: list[pandas.DataFrame]) -> str:
+    return str(pandas.concat(runs).groupby(level=0)["delta"].mean().idxmin())
 
 
 def _repulsion(tables: StudyTables) -> Iterator[Part]:
