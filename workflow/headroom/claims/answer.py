@@ -8,8 +8,7 @@ import pandas
 
 from headroom.claims.ablation import changed, right_or_wrong, unchanged_share
 from headroom.claims.arm_effects import prunability, ratios
-from headroom.claims.bakeoff import some_beats_random
-from headroom.claims.entries import all_claims, threshold
+from headroom.claims.entries import all_claims, decide, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
 from headroom.claims.gates import encoder_pruned
 from headroom.claims.keep_one import enough_share
@@ -126,7 +125,7 @@ def _orders(tables: StudyTables) -> Iterator[Part]:
 
 def _criteria(tables: StudyTables) -> Iterator[Part]:
     """Yield what the best criterion of the other runs keeps beyond random orders, as claim B1 has it."""
-    readings = some_beats_random(tables) if tables.has("bakeoff_curves") else []
+    readings = decide(all_claims()["B1"], tables) if tables.has("bakeoff_curves") else []
     yield from _together(tables.task, [replace(one.numbers[0], name="criterion_gain") for one in readings])
 
 
