@@ -45,7 +45,7 @@ PLAIN_SECONDS, TEXT_SECONDS = TYPICAL["table_seconds"], TYPICAL["sentence_second
 
 MASK, MASK_LABELLED = 0.25, 0.45
 """Time of an example under a mask, of that of its gradient scores, in translation and classification: many masks in one
-batch, without gradients."""
+batch, without gradients. From the tables bakeoff_costs of studies/bakeoff.yaml and studies/bakeoff-sst2.yaml."""
 
 SHARED = 0.4
 """Share of a mask that backward elimination computes; what lies below the candidates of a layer is reused."""
