@@ -1,5 +1,6 @@
 """Shipped studies: copies, the page of results, and the comparison of a rerun with what is shipped."""
 
+import json
 from pathlib import Path
 
 import pandas
@@ -7,7 +8,7 @@ import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.report.reference import COPIED, TIMED_CLAIMS, TIMED_NUMBERS, check, ship
-from headroom.report.results import ShippedStudy, results_text
+from headroom.report.results import ShippedStudy, decided_claims, results_text
 from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
 from whole_project import ROOT
 
@@ -23,6 +24,8 @@ NUMBERS = """study,what,task,run,part,name,value,low,high,unit,signed,words
 pilot,answer,translation,pooled,,removable,0.25,0.2,0.3,share,0,
 pilot,answer,translation,pooled,,speedup,1.5,1.4,1.6,number,0,
 pilot,M1,translation,pooled,,unchanged,0.5,0.4,0.6,share,0,{} of the heads
+pilot,R2,translation,pooled,,difference,-1,-2,-0.5,number,1,svgd less baseline: {} BLEU
+pilot,R2,translation,pooled,,difference,0.5,0.25,1,number,1,spos less baseline: {} BLEU
 """
 
 
@@ -118,12 +121,33 @@ def test_numbers_of_a_shipped_study_in_words(shipped: Path) -> None:
     assert str(study.number("removable", "translation")) == "25 [20, 30] %"
     assert str(study.number("unchanged", "translation", what="M1")) == "50 [40, 60] %"
     assert study.said("M1", "unchanged", "translation") == "50 [40, 60] % of the heads"
+    first, second = study.sentences("R2", "translation", "difference")
+    assert first == study.said("R2", "difference", "translation")
+    assert first.startswith("svgd less baseline: \N{MINUS SIGN}1")
+    assert second.startswith("spos less baseline: +0.5")
     assert study.verdict("M2", "translation") == "does not hold"
     assert study.tally() == {"holds": 2, "does not hold": 1}
     with pytest.raises(HeadroomError, match=r"no number answer area  of translation; correct results\.md\.j2"):
         study.number("area", "translation")
     with pytest.raises(HeadroomError, match="no verdict on M3 of translation"):
         study.verdict("M3", "translation")
+
+
+def test_claims_are_decided_by_all_runs_together_or_by_three_seeds(shipped: Path) -> None:
+    def decided(seeds: list[int], runs: int) -> list[str]:
+        rows = "".join(
+            f"pilot,M2,translation,translation.baseline.seed{seed},,0.5,0.4,0.6,share,holds,,ablation.few,\n"
+            for seed in range(2, runs + 1)
+        )
+        (shipped / "pilot" / "claims.csv").write_text(CLAIMS + rows, encoding="utf-8")
+        (shipped / "pilot" / "configuration.json").write_text(json.dumps({"seeds": seeds}), encoding="utf-8")
+        found = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
+        assert len(found) == 37
+        return [claim for claim, names in found.items() if names == ["pilot"]]
+
+    assert decided([1, 2, 3], 3) == ["M1", "M2", "M10"]
+    assert decided([1, 2, 3], 2) == ["M1", "M10"]
+    assert decided([1, 2], 3) == []
 
 
 def test_the_page_of_results_has_the_numbers_of_the_shipped_studies() -> None:

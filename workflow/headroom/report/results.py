@@ -1,19 +1,26 @@
 """The page docs/results.md: its template, filled with the numbers of the shipped reference studies."""
 
 import json
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 
 import pandas
 
+from headroom.claims.entries import read_papers
 from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.selection import rows_where
+from headroom.claims.verdict import FAILS, HOLDS
+from headroom.claims.words import Measured
 from headroom.core.errors import HeadroomError
+from headroom.core.statistics import Estimate
 from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report.numbers import Numbers, Shown
 from headroom.report.prose import environment
 
 TEMPLATE = "results.md.j2"
+ENOUGH_SEEDS = 3
+"""Studies of fewer seeds cannot say whether another training would give the same verdict."""
 
 
 def results_text(shipped: Path) -> str:
@@ -24,7 +31,14 @@ def results_text(shipped: Path) -> str:
     """
     studies = {path.parent.name: ShippedStudy(path.parent) for path in sorted(shipped.glob(f"*/{NUMBERS.path}"))}
     template = environment().overlay(autoescape=False).get_template(TEMPLATE)
-    return template.render(studies=studies) + "\n"
+    return template.render(studies=studies, decided=decided_claims(studies)) + "\n"
+
+
+def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> dict[str, list[str]]:
+    """Return by claim of a paper the studies that decide it in some task by at least `ENOUGH_SEEDS` seeds."""
+    claims = [claim.id for paper in read_papers() if not paper.needs for claim in paper.claims]
+    enough = {name: study.decided() for name, study in studies.items() if study.seeds >= ENOUGH_SEEDS}
+    return {claim: [name for name, decided in enough.items() if claim in decided] for claim in claims}
 
 
 class ShippedStudy:
@@ -42,9 +56,17 @@ class ShippedStudy:
 
     def said(self, claim: str, name: str, task: str) -> str:
         """Return a number of a claim, of all runs of a task, in the words of the claim's entry."""
-        number = self.number(name, task, what=claim)
+        self.number(name, task, what=claim)
+        return self.sentences(claim, task, name)[0]
+
+    def sentences(self, claim: str, task: str, name: str) -> list[str]:
+        """Return all numbers of a claim with one name, each in the words of the claim's entry."""
         rows = rows_where(self._numbers, what=claim, task=task, run=POOLED, name=name)
-        return str(rows["words"].iloc[0]).replace("{}", str(number))
+        columns = ["words", "value", "low", "high", "unit", "signed"]
+        return [
+            str(Measured(words, Estimate(value, low, high), unit, bool(signed)))
+            for words, value, low, high, unit, signed in rows[columns].itertuples(index=False)
+        ]
 
     def verdict(self, claim: str, task: str) -> str:
         """Return the verdict on a claim for a task."""
@@ -52,6 +74,14 @@ class ShippedStudy:
         if rows.empty:
             raise HeadroomError(f"{self._directory}: no verdict on {claim} of {task}; correct {TEMPLATE}")
         return str(rows["verdict"].iloc[0])
+
+    def decided(self) -> set[str]:
+        """Return the claims that hold, or do not hold, by all runs together or by at least `ENOUGH_SEEDS` of them."""
+        runs = self._claims[self._claims["run"] != POOLED].groupby(["claim", "task"])["run"].nunique()
+        rows = rows_where(self._claims, run=POOLED)
+        rows = rows[rows["verdict"].isin([HOLDS, FAILS])]
+        found = rows[["claim", "task"]].itertuples(index=False, name=None)
+        return {claim for claim, task in found if runs.get((claim, task), ENOUGH_SEEDS) >= ENOUGH_SEEDS}
 
     def tally(self) -> dict[str, int]:
         """Return the number of verdicts by kind; a claim counts once per task."""
