@@ -94,6 +94,21 @@ def test_the_board_has_every_verdict_with_its_number(page: Page) -> None:
     assert seen == len(own)
 
 
+def test_the_overview_has_a_mark_for_every_verdict(page: Page) -> None:
+    own = page.verdicts[page.verdicts["across"] == ""]
+    (table,) = page.tree.xpath("//table[@class='overview']")
+    assert [words(one) for one in table.xpath("thead//th")] == ["Claim", *map(visible, STUDIES), ""]
+    lines = {words(line.xpath("th")[0]): line for line in table.xpath("tbody/tr")}
+    assert set(lines) == {*own["claim"]}
+    for (claim, study), rows in own.groupby(["claim", "study"]):
+        cell = lines[claim].xpath("td")[list(STUDIES).index(study)]
+        assert [words(one) for one in cell.xpath("span")] == rows["verdict"].tolist()
+        for row, mark in zip(rows.itertuples(), cell.xpath("span"), strict=True):
+            place = f", {task_name(row.task)}" if row.task else ""
+            assert mark.get("title") == visible(f"{study}{place}: {row.verdict}")
+        assert page.tree.xpath(f"//tr[@id='{lines[claim].xpath('th/a/@href')[0][1:]}']")
+
+
 def test_what_studies_decide_together_stands_there(page: Page) -> None:
     rows = page.verdicts[page.verdicts["across"] != ""]
     for (claim, unlike), own in rows.groupby(["claim", "across"]):
