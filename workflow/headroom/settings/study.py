@@ -113,13 +113,17 @@ def load_study(configuration: object) -> Study:
                 study = Study.model_validate(configuration)
             except ValidationError as error:
                 errors = first_causes(error.errors())
-                lines += map(explained, errors)
+                # pydantic does not name a key with half a surrogate pair: `unusable_texts` does
+                lines += [explained(one) for one in errors if one["loc"] or one["type"] != "string_unicode"]
                 dropped += map(key_of, errors)
                 rest = without(configuration, errors)
-                if rest == configuration:
+                if rest == configuration and lines:
                     raise HeadroomError("\n".join(lines)) from None
+                if rest == configuration:
+                    break
                 configuration = rest
-        lines += mistakes(study, dropped)
+        else:
+            lines += mistakes(study, dropped)
     lines += unusable_texts(configuration if study is None else study.model_dump(mode="json"))
     if lines or study is None:
         raise HeadroomError("\n".join(dict.fromkeys(lines)))
