@@ -129,6 +129,8 @@ def test_numbers_of_a_shipped_study_in_words(shipped: Path) -> None:
     assert study.tally() == {"holds": 2, "does not hold": 1}
     with pytest.raises(HeadroomError, match=r"no number answer area  of translation; correct results\.md\.j2"):
         study.number("area", "translation")
+    with pytest.raises(HeadroomError, match=r"no number R2 ratio of translation; correct results\.md\.j2"):
+        study.sentences("R2", "translation", "ratio")
     with pytest.raises(HeadroomError, match="no verdict on M3 of translation"):
         study.verdict("M3", "translation")
 

@@ -56,12 +56,17 @@ class ShippedStudy:
 
     def said(self, claim: str, name: str, task: str) -> str:
         """Return a number of a claim, of all runs of a task, in the words of the claim's entry."""
-        self.number(name, task, what=claim)
         return self.sentences(claim, task, name)[0]
 
     def sentences(self, claim: str, task: str, name: str) -> list[str]:
-        """Return all numbers of a claim with one name, each in the words of the claim's entry."""
+        """Return all numbers of a claim with one name, each in the words of the claim's entry.
+
+        Raises:
+            HeadroomError: If there is none.
+        """
         rows = rows_where(self._numbers, what=claim, task=task, run=POOLED, name=name)
+        if rows.empty:
+            raise HeadroomError(f"{self._directory}: no number {claim} {name} of {task}; correct {TEMPLATE}")
         columns = ["words", "value", "low", "high", "unit", "signed"]
         return [
             str(Measured(words, Estimate(value, low, high), unit, bool(signed)))

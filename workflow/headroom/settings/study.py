@@ -117,13 +117,10 @@ def load_study(configuration: object) -> Study:
                 lines += [explained(one) for one in errors if one["loc"] or one["type"] != "string_unicode"]
                 dropped += map(key_of, errors)
                 rest = without(configuration, errors)
-                if rest == configuration and lines:
-                    raise HeadroomError("\n".join(lines)) from None
                 if rest == configuration:
-                    break
+                    raise HeadroomError("\n".join(lines or unusable_texts(configuration))) from None
                 configuration = rest
-        else:
-            lines += mistakes(study, dropped)
+        lines += mistakes(study, dropped)
     lines += unusable_texts(configuration if study is None else study.model_dump(mode="json"))
     if lines or study is None:
         raise HeadroomError("\n".join(dict.fromkeys(lines)))
