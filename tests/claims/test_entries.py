@@ -52,7 +52,7 @@ def test_rules_take_the_thresholds_of_their_claims(claim) -> None:
 
 
 def test_claims_are_in_the_order_of_papers_and_numbers() -> None:
-    assert [paper.claims[0].id for paper in read_papers()] == ["M1", "V1", "R1", "B1"]
+    assert [paper.claims[0].id for paper in read_papers()] == ["M1", "V1", "R1", "B1", "C1"]
     for paper in read_papers():
         letter = paper.claims[0].id[0]
         assert [claim.id for claim in paper.claims] == [f"{letter}{place + 1}" for place in range(len(paper.claims))]

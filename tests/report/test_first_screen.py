@@ -96,7 +96,7 @@ def test_claims_say_the_numbers_of_their_table(document: html.HtmlElement, numbe
 def _in_order(pooled: pandas.DataFrame) -> list[str]:
     """Return the claims of a table, paper after paper as in the table of the papers: Michel, Voita, An."""
     names = list(dict.fromkeys(pooled["claim"]))
-    return sorted(names, key=lambda name: ("MVRB".index(name[0]), int(name[1:])))
+    return sorted(names, key=lambda name: ("MVRBC".index(name[0]), int(name[1:])))
 
 
 def test_the_study_and_its_files_are_named(document: html.HtmlElement, report: Written) -> None:

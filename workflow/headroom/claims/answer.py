@@ -13,6 +13,7 @@ from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, j
 from headroom.claims.gates import encoder_pruned
 from headroom.claims.keep_one import enough_share
 from headroom.claims.paired import compared, difference_of, main_pair
+from headroom.claims.phenomena import ENCODER
 from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import kind_needs_more, removable_number
 from headroom.claims.removal import half_sliced
@@ -153,7 +154,7 @@ def _phenomena(tables: StudyTables) -> Iterator[Part]:
     """
     if not tables.has("phenomena"):
         return
-    rows = [rows_where(last_epochs(own), group="encoder") for own in by_run(tables.phenomena, tables)]
+    rows = [rows_where(last_epochs(own), group=ENCODER) for own in by_run(tables.phenomena, tables)]
     runs = [own.set_index("phenomenon") for own in rows if len(own)]
     chosen = [_most_lost([other for other in runs if other is not own] or [own]) for own in runs]
     found = [estimate_in(own.loc[[name]], "delta", "low", "high") for own, name in zip(runs, chosen)]

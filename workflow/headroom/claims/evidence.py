@@ -41,9 +41,9 @@ def by_run(frame: pandas.DataFrame, tables: StudyTables) -> Iterator[pandas.Data
 
 
 def scaled_by_run(tables: StudyTables, name: str) -> Iterator[pandas.DataFrame]:
-    """Yield the rows of each run of the baseline in a table, with `chance` and `scale` where there are scores."""
+    """Yield the rows of each run of the baseline in a table, with `scale` where there are scores above chance."""
     for rows in by_run(tables.frame(name), tables):
-        yield with_scale(rows) if "full" in rows else rows
+        yield with_scale(rows) if "chance" in rows else rows
 
 
 def as_rule(rule: Rule, read: Callable[..., Reading | None]) -> Rule:

@@ -2,6 +2,7 @@
 
 import pandas
 
+from headroom.claims.phenomena import ENCODER
 from headroom.claims.selection import last_epochs, main_run, rows_where
 from headroom.claims.study_tables import StudyTables
 from headroom.report import palette, panels
@@ -12,9 +13,6 @@ from headroom.report.spec import Figure, Fold, Panel, Section, Table
 TITLE = "What heads are needed for"
 COLUMNS = ("run", "phenomenon", "group", "full", "value", "delta ~", "random", "beyond ~", "p", "count")
 HEADINGS = {"group": "without heads of", "value": "accuracy", "random": "random heads", "beyond": "against random"}
-
-ENCODER = "encoder"
-"""The group of all encoder heads; the others are relations."""
 
 LOOKS = {ENCODER: Look(palette.KIND_COLOURS["E"], marker="o"), "relation": Look(palette.INK, marker="D")}
 
