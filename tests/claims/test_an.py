@@ -67,6 +67,7 @@ def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
         ([0.40, 0.40, 0.40], HOLDS),  # svgd less growth: -0.1 ± 4.303 * 0.01 / √3 = 0.025
         ([0.31, 0.32, 0.30], UNDECIDED),  # -0.01, each
         ([0.20, 0.20, 0.20], FAILS),
+        ([0.304, 0.306, 0.29], FAILS),  # 0 ± 0.01: a fall by a tenth of the baseline's 0.5 is excluded
     ],
 )
 def test_r1_asks_growth_too(tmp_path: Path, growth: list[float], verdict: str) -> None:

@@ -11,26 +11,27 @@ from headroom.claims.paired import Pair, compared, of_main_pair
 from headroom.claims.repulsion import GROWTH, LIKENESS, controls_of
 from headroom.claims.selection import arm_rows, last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, seed_of
-from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, all_of, below
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, Verdict, all_of, below
 from headroom.core.statistics import Estimate, mean_of, median_of
 
 LESS, MORE, SAME, OPEN = "less prunable", "more prunable", "not noticeably changed", "undecided"
 
 
 @of_main_pair
-def more_diverse(tables: StudyTables, pair: Pair) -> Reading | None:
-    """Decide whether repulsion makes the heads of a model more diverse."""
+def more_diverse(tables: StudyTables, pair: Pair, *, margin: float) -> Reading | None:
+    """Decide whether repulsion makes the heads of a model more diverse, by more than the arm growth does."""
     found = _less(tables, pair, LIKENESS)
     if found is None:
         return None
+    little = margin * likeness_of(tables, pair.reference.name)
     about = {"arm": pair.arm.name, "other": pair.reference.name}
     numbers = [Number("likeness", found, signed=True, about=about)]
-    verdicts = [below(found, 0.0)]
+    verdicts = [_fall(found, little)]
     grown = next((arm for arm in controls_of(tables, pair) if arm.method == GROWTH), None)
     beside = likeness_between(tables, pair.arm.name, grown.name) if grown else None
     if grown and beside:
         numbers.append(Number("likeness", beside, signed=True, about=about | {"other": grown.name}))
-        verdicts.append(below(beside, 0.0))
+        verdicts.append(_fall(beside, little))
     for measure in ("z_cosine", "particle_cosine"):
         other = _less(tables, pair, measure)
         numbers += [Number(measure, other, signed=True)] if other else []
@@ -38,6 +39,18 @@ def more_diverse(tables: StudyTables, pair: Pair) -> Reading | None:
     if change:
         numbers.append(Number("over_epochs", change, signed=True, about={"other": pair.reference.name}))
     return Reading(all_of(*verdicts), tuple(numbers))
+
+
+def _fall(found: Estimate, little: float) -> Verdict:
+    """Return whether a number falls; a fall that is at most `little` and may be none does not count as one."""
+    verdict = below(found, 0.0)
+    return Verdict(FAILS) if verdict == UNDECIDED and found.low > -little else verdict
+
+
+def likeness_of(tables: StudyTables, arm: str) -> float:
+    """Return how alike the heads of an arm are at the last epoch, the mean over seeds of means over sites."""
+    rows = last_epochs(rows_where(arm_rows(tables.diversity, arm), measure=LIKENESS))
+    return float(rows.groupby("run")["value"].mean().mean())
 
 
 def likeness_between(tables: StudyTables, arm: str, other: str) -> Estimate | None:
