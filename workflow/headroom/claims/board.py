@@ -25,6 +25,8 @@ def board(decisions: Sequence[Decision]) -> str:
     for paper in read_papers():
         own = {claim.id for claim in paper.claims}
         told = [one for one in decisions if one.claim.id in own]
+        if not told:
+            continue
         lines += [*wrap(f"{paper.authors}: {paper.title}", WIDTH), ""]
         for _, group in groupby(told, key=lambda one: one.claim.id):
             lines += _claim(list(group), width)
