@@ -18,9 +18,12 @@ SCORES = f"results/tiny/scores/{RUN}.csv"
 
 
 def submit(project: Project, *targets: str, study: str = TINY) -> "subprocess.Popen[bytes]":
-    """Start Snakemake with the profile; its output goes to `said`, its first status query makes `asked`."""
+    """Start Snakemake with the profile; its output goes to `said`, its first answered status query makes `asked`."""
     (project.root / "asked").unlink(missing_ok=True)
-    ask = ("--cluster-generic-status-cmd", f"touch asked; {PROFILE}/status")
+    script = project.root / "ask"
+    script.write_text(f'#!/bin/sh\n{PROFILE}/status "$1"\ntouch asked\n')
+    script.chmod(0o755)
+    ask = ("--cluster-generic-status-cmd", "./ask")
     command = ["snakemake", *targets, "--profile", PROFILE, *ask, "--configfile", study]
     with open(project.root / "said", "w") as stream:
         return subprocess.Popen(
@@ -82,7 +85,8 @@ def generating(project: Project) -> Iterator["subprocess.Popen[bytes]"]:
 def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
     """Start Snakemake on a study's text and its downstream jobs, and return when the text is being generated.
 
-    Snakemake knows the job by then: an interrupt between a job's beginning and that would cancel nothing.
+    Snakemake knows the job by then, and no status query is running: an interrupt cancels nothing before a job is known,
+    nor during a query, when Snakemake's list of active jobs is empty. Queries are seconds apart.
     """
     shutil.rmtree(project.root / "work", ignore_errors=True)
     log = project.root / "logs" / name / "translation" / "parallel_text.log"
@@ -90,6 +94,7 @@ def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
     running = submit(project, binarised(name), study=f"{name}.yaml")
     begun = (log, project.root / "asked")
     wait_until(lambda: all(path.exists() for path in begun) or running.poll() is not None, "the job begins")
+    time.sleep(0.5)  # Snakemake reads the answer to its query
     assert running.poll() is None, (project.root / "said").read_text()
     return running
 
