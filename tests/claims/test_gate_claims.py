@@ -1,8 +1,11 @@
 """Claims about learned gates get each of their verdicts from a small table for which the verdict is plain."""
 
+from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from claims.claim_tables import (
     DECODER,
@@ -18,9 +21,10 @@ from claims.claim_tables import (
     study,
     verdict_of,
 )
-from headroom.claims.survival import is_of
+from headroom.claims.survival import Survivors, chance_of_so_many, is_of
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.formatting import number
+from headroom.core.heads import Head
 from scipy.stats import ttest_rel
 
 
@@ -133,8 +137,40 @@ def test_v8_compares_with_random_survivors(tmp_path: Path, kept: tuple[int, ...]
     p = {4: 1 / 70, 3: 17 / 70, 2: 53 / 70, 1: 69 / 70, 0: 1.0}[with_role]  # of the 70 ways to keep four of eight
     assert found.ours == (
         f"{with_role} heads with a role survive; 2.00 would by chance; survivors in all: 4; heads with a role before:"
-        f" 4; exact p at most {number(p, 2 if p < 1 else 3)}"
+        f" 4; models: 1; exact p at most {number(p, 2 if p < 1 else 3)}"
     )
+
+
+def test_v8_sums_over_runs(tmp_path: Path) -> None:
+    names = [ENCODER[place] for place in (0, 1, 2, 4)]
+    runs = (RUN, OTHER_RUN, "translation.baseline.seed3")
+    gates = [row | {"run": run} for run in runs for row in gated(names)]
+    roles = [row | {"run": run} for run in runs for row in ROLES]
+    found = expect("V8", HOLDS, tmp_path / "1", gates=gates, roles=roles)
+    ways = [1, 16, 36, 16, 1]  # of the 70 to keep four of eight, by how many have a role
+    every = product(range(5), repeat=3)
+    p = sum(prod(ways[one] for one in three) for three in every if sum(three) >= 9) / 70**3
+    assert found.ours == (
+        "9 heads with a role survive; 6.00 would by chance; survivors in all: 12; heads with a role before: 12;"
+        f" models: 3; exact p at most {number(p, 2)}"
+    )
+    two = [row for row in gates if row["run"] in runs[:2]]
+    expect("V8", UNDECIDED, tmp_path / "2", gates=two, roles=roles)
+
+
+def test_v8_is_calibrated_over_runs() -> None:
+    """Random survivors of three runs with few roles pass at most as often as the level says; the test is exact."""
+    random = numpy.random.default_rng(1)
+    heads = [Head("E", 1 + place // 8, 1 + place % 8) for place in range(32)]
+    passed = 0
+    for _ in range(2000):
+        models = []
+        for kept, specialised in ((5, 8), (6, 7), (6, 5)):
+            drawn = random.choice(32, kept, replace=False)
+            left = frozenset(heads[place] for place in drawn)
+            models.append(Survivors("hard-concrete", "", left, frozenset(heads), frozenset(heads[:specialised])))
+        passed += chance_of_so_many(models) < 0.05
+    assert 0.005 < passed / 2000 <= 0.05 + 2 * (0.05 * 0.95 / 2000) ** 0.5
 
 
 def test_v8_needs_a_setting_between_all_and_nothing(tmp_path: Path) -> None:
@@ -213,10 +249,26 @@ def kinds(encoder: int, cross: int, decoder: int) -> list[str]:
 def test_v12_compares_how_often_heads_of_each_kind_stay(tmp_path: Path) -> None:
     apart = swept(kinds(8, 8, 8), kinds(0, 8, 8), kinds(0, 8, 0), kinds(0, 8, 0))
     found = expect("V12", HOLDS, tmp_path / "1", gates=apart)
-    assert numbers_in(found.ours) == "25 50 100 +75 75 75"
+    assert numbers_in(found.ours) == "25 50 100 +75 75 75 +50 50 50"
     expect("V12", FAILS, tmp_path / "2", gates=swept(kinds(8, 0, 0), kinds(8, 8, 0), kinds(8, 8, 8)))
     expect("V12", UNDECIDED, tmp_path / "3", gates=swept(kinds(4, 5, 4), kinds(2, 3, 3)))
     expect("V12", NOT_RUN, tmp_path / "4", gates=gated(ENCODER))
+
+
+def test_v12_and_v13_take_the_interval_over_runs(tmp_path: Path) -> None:
+    thirds = (RUN, OTHER_RUN, "translation.baseline.seed3")
+    upper = [name for name in DECODER if name.startswith("A2")]
+    lower = [name for name in DECODER if name.startswith("D1")]
+    rows = [
+        row | {"run": run}
+        for run, encoder in zip(thirds, (2, 3, 2))
+        for row in swept([*ENCODER[:encoder], *DECODER[:7], *lower], [*upper, *lower])
+    ]
+    found = expect("V12", HOLDS, tmp_path / "1", gates=rows)  # shares by run: D .5, A 11 / 16, E 2, 3, 2 of 16
+    low, high = ttest_rel([9.0, 8.0, 9.0], [0, 0, 0]).confidence_interval()
+    assert f"the last less the first +{100 * 26 / 48:.0f} [{100 * low / 16:.0f}, {100 * high / 16:.0f}] %" in found.ours
+    other = expect("V13", HOLDS, tmp_path / "2", gates=rows)
+    assert "decoder self-attention: lower layers less upper +100" in other.ours
 
 
 def test_v13_compares_lower_with_upper_layers(tmp_path: Path) -> None:

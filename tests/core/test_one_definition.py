@@ -51,6 +51,7 @@ NUMBERS = ("float", "ndarray", "Estimate", "Number")
 
 OWN_MEANING = {
     "claims/survival.py:chance_of_so_few": "the exact chance of a whole number",
+    "claims/survival.py:chance_of_so_many": "the exact chance of a whole number",
     "engines/engine.py:chance": "0, the score of a constant answer",
     "engines/classification/judging.py:chance": "the definition for a labelled set, which the others are given",
 }

@@ -4,9 +4,14 @@ Voita et al. (2019), section 6.3.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
 
+import numpy
 import pandas
+from numpy import ndarray
 from scipy.stats import hypergeom, nchypergeom_fisher
 
 from headroom.claims.evidence import by_run
@@ -56,13 +61,28 @@ class Survivors:
         low, high = urn.interval(0.95)
         return float(urn.sf(self.found - 1)), float(low), float(high)
 
-    def chance_of_so_few(self, odds: float) -> float:
-        """Return the chance of no more heads with a role than found, given their odds ratio of survival.
 
-        Fisher's noncentral hypergeometric distribution; exact.
-        """
-        urn = nchypergeom_fisher(len(self.heads), len(self.specialised), len(self.kept), odds)
-        return float(urn.cdf(self.found))
+def chance_of_so_many(models: Sequence[Survivors]) -> float:
+    """Return the chance that random survivors of all models have as many heads with a role in all, or more.
+
+    The number in one model is hypergeometric; those of several models are independent. Exact.
+    """
+    urns = [hypergeom(len(one.heads), len(one.specialised), len(one.kept)) for one in models]
+    return 1 - float(_sum_of(models, urns)[: sum(one.found for one in models)].sum())
+
+
+def chance_of_so_few(models: Sequence[Survivors], odds: float) -> float:
+    """Return the chance of no more heads with a role in all models than found, given their odds ratio of survival.
+
+    Fisher's noncentral hypergeometric distribution in every model; exact.
+    """
+    urns = [nchypergeom_fisher(len(one.heads), len(one.specialised), len(one.kept), odds) for one in models]
+    return float(_sum_of(models, urns)[: sum(one.found for one in models) + 1].sum())
+
+
+def _sum_of(models: Sequence[Survivors], urns: Sequence[Any]) -> ndarray:
+    """Return the probabilities of 0, 1, ... heads with a role in all models, (survivors + 1,)."""
+    return reduce(numpy.convolve, [urn.pmf(numpy.arange(len(one.kept) + 1)) for one, urn in zip(models, urns)])
 
 
 def survivors(gates: pandas.DataFrame, targets: dict[Head, list[str]], method: str) -> list[Survivors]:
@@ -87,33 +107,30 @@ def decisive(found: list[Survivors]) -> Survivors | None:
 
 
 def specialised_survive(tables: StudyTables, *, level: float, odds: float) -> list[Reading]:
-    """Decide whether heads with a role survive pruning more often than random heads would."""
+    """Decide whether heads with a role survive pruning more often than random heads would, in all runs together."""
     examined = {*tables.roles["run"], *tables.attention_stats["run"]}
-    found = []
-    for rows in by_run(tables.gates, tables):
-        run = str(rows["run"].iloc[0])
-        reading = _read_survival(rows, main_roles(tables, run), level, odds) if run in examined else None
-        found += [replace(reading, run=run)] if reading else []
-    return found
-
-
-def _read_survival(rows: pandas.DataFrame, targets: dict[Head, list[str]], level: float, odds: float) -> Reading | None:
-    every = survivors(rows, targets, HARD_CONCRETE)
-    if not every:
-        return None
-    one = decisive(every)
-    if one is None:
-        roles = Estimate(float(len(every[0].specialised)))
-        return Reading(UNDECIDED, (Number("no_setting", roles, "count"),))
-    p, _, _ = one.chances()
+    names = [(str(rows["run"].iloc[0]), rows) for rows in by_run(tables.gates, tables)]
+    swept = [survivors(rows, main_roles(tables, run), HARD_CONCRETE) for run, rows in names if run in examined]
+    if not any(swept):
+        return []
+    models = [one for one in map(decisive, swept) if one is not None]
+    if not models:
+        roles = Estimate(float(sum(len(own[0].specialised) for own in swept if own)))
+        return [Reading(UNDECIDED, (Number("no_setting", roles, "count"),))]
+    p = chance_of_so_many(models)
     numbers = (
-        Number("survive", Estimate(float(one.found)), "count"),
-        Number("by_chance", Estimate(one.expected)),
-        Number("survivors", Estimate(float(len(one.kept))), "count"),
-        Number("specialised", Estimate(float(len(one.specialised))), "count"),
+        _total("survive", [one.found for one in models]),
+        Number("by_chance", Estimate(sum(one.expected for one in models))),
+        _total("survivors", [len(one.kept) for one in models]),
+        _total("specialised", [len(one.specialised) for one in models]),
+        _total("models", [1 for _ in models]),
         Number("p", Estimate(max(p, SMALLEST))),
     )
-    return Reading(HOLDS if p < level else FAILS if one.chance_of_so_few(odds) < level else UNDECIDED, numbers)
+    return [Reading(HOLDS if p < level else FAILS if chance_of_so_few(models, odds) < level else UNDECIDED, numbers)]
+
+
+def _total(name: str, counts: Sequence[int]) -> Number:
+    return Number(name, Estimate(float(sum(counts))), "count")
 
 
 @dataclass(frozen=True)
