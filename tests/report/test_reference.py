@@ -1,13 +1,29 @@
 """Shipped studies: copies, the page of results, and the comparison of a rerun with what is shipped."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pandas
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.report.reference import COPIED, TIMED_CLAIMS, TIMED_NUMBERS, check, ship
+from headroom.report.reference import (
+    ARCHIVE,
+    COPIED,
+    TABLES,
+    TIMED_CLAIMS,
+    TIMED_NUMBERS,
+    VERSIONS,
+    check,
+    decide,
+    main,
+    renew,
+    ship,
+    unpack,
+    write_index,
+    write_versions,
+)
 from headroom.report.results import ShippedStudy, decided_claims, results_text
 from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
 from whole_project import ROOT
@@ -47,13 +63,85 @@ def shipped(study: Path, tmp_path: Path) -> Path:
     return tmp_path / "reference"
 
 
-def test_a_shipped_study_has_its_report_answers_and_versions(study: Path, shipped: Path) -> None:
+def test_a_shipped_study_has_its_report_and_answers(study: Path, shipped: Path) -> None:
     for name in COPIED:
         assert (shipped / "pilot" / name).read_bytes() == (study / name).read_bytes()
     assert ">pilot<" in (shipped / "pilot" / "report.html").read_text("utf-8")
-    versions = (shipped / "pilot" / "versions.txt").read_text("utf-8")
+
+
+def test_versions_are_those_of_the_environment(tmp_path: Path) -> None:
+    write_versions(tmp_path / VERSIONS)
+    versions = (tmp_path / VERSIONS).read_text("utf-8")
     assert "python 3." in versions
     assert "torch 2." in versions
+
+
+@pytest.fixture
+def scored(study: Path) -> Path:
+    """Return the results of a finished study that has a table, resamples and the time of a job."""
+    row = {"study": "pilot", "run": "translation.baseline.seed1", "epoch": 1, "kind": "E", "layer": 1, "head": 1}
+    row |= {"criterion": "gradient-token", "normalised": "raw", "value": 0.5, "signature": "set:choose"}
+    tables.SCORES.write(study / "scores" / "translation.baseline.seed1.csv", [row])
+    (study / "scores" / "translation.baseline.seed1.npz").write_bytes(b"resamples")
+    (study / "benchmarks" / "scores").mkdir(parents=True)
+    (study / "benchmarks" / "scores" / "translation.baseline.seed1.tsv").write_text("s\n1.5\n", encoding="utf-8")
+    return study
+
+
+def test_tables_are_shipped_with_resamples_and_times(scored: Path, tmp_path: Path) -> None:
+    ship(scored, tmp_path / "reference" / "pilot")
+    ship(scored, tmp_path / "again" / "pilot")
+    archives = [tmp_path / name / "pilot" / ARCHIVE for name in ("reference", "again")]
+    assert archives[0].read_bytes() == archives[1].read_bytes()
+    found = unpack(tmp_path / "reference" / "pilot", tmp_path / "unpacked")
+    assert found.name == "pilot"
+    names = sorted(str(path.relative_to(found)) for path in found.rglob("*") if path.is_file())
+    assert names == [
+        "benchmarks/scores/translation.baseline.seed1.tsv",
+        "configuration.json",
+        "scores/translation.baseline.seed1.csv",
+        "scores/translation.baseline.seed1.npz",
+    ]
+    for name in names:
+        assert (found / name).read_bytes() == (scored / name).read_bytes()
+
+
+def test_shipped_studies_are_decided_again_from_their_tables(scored: Path, tmp_path: Path) -> None:
+    shipped = tmp_path / "reference"
+    ship(scored, shipped / "pilot")
+    write_versions(shipped / "pilot" / VERSIONS)
+    before = (shipped / "pilot" / VERSIONS).read_bytes(), (shipped / "pilot" / ARCHIVE).read_bytes()
+    renew(shipped)
+    verdicts = pandas.read_csv(shipped / "pilot" / "claims.csv")
+    assert set(verdicts["verdict"]) == {"not run"}  # the stub's verdicts have no table that they could come from
+    assert (shipped / "pilot" / VERSIONS).read_bytes() == before[0]
+    assert (shipped / "pilot" / ARCHIVE).read_bytes() == before[1]
+
+
+def test_without_shipped_tables_nothing_is_decided_again(tmp_path: Path) -> None:
+    (tmp_path / "reference" / "pilot").mkdir(parents=True)
+    with pytest.raises(HeadroomError, match=r"reference: no study has tables\.tar\.xz; name the results of studies"):
+        main(["--output", str(tmp_path / "reference"), "--text", str(tmp_path / "results.md")])
+
+
+def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None:
+    shipped = tmp_path / "reference"
+    ship(scored, shipped / "pilot")
+    shutil.copytree(shipped / "pilot", shipped / "former")
+    (shipped / "former" / ARCHIVE).unlink()
+    claims = (shipped / "former" / "claims.csv").read_text("utf-8")
+    (shipped / "former" / "claims.csv").write_text(claims.replace("pilot,", "former,"), encoding="utf-8")
+    write_index(shipped)
+    found = pandas.read_csv(shipped / "index" / "comparison.csv")
+    assert {"pilot", "former"} <= set(found["study"])
+
+
+@pytest.mark.parametrize("archive", sorted(SHIPPED.glob(f"*/{ARCHIVE}")), ids=lambda path: path.parent.name)
+def test_shipped_answers_are_those_of_the_rules_as_they_are(archive: Path, tmp_path: Path) -> None:
+    results = unpack(archive.parent, tmp_path)
+    decide(results, *(tmp_path / name for name in TABLES))
+    for name in TABLES:
+        assert (tmp_path / name).read_bytes() == (archive.parent / name).read_bytes(), f"{name}: run `make renew`"
 
 
 def test_scores_are_shipped_where_criteria_were_compared(study: Path, shipped: Path) -> None:

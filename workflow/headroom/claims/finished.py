@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas
 
-from headroom.claims.configuration import found_in, mapping, read_configuration, task_sections
+from headroom.claims.configuration import found_in, mapping, paths_in, read_configuration, task_sections
 from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
 from headroom.core.tables import CLAIMS, NUMBERS
@@ -104,7 +104,7 @@ def _lacking(place: Path) -> str:
 def _read(place: Path) -> FinishedStudy:
     claims = CLAIMS.read(place / CLAIMS.path)
     name = str(claims["study"].iloc[0]) if len(claims) else place.resolve().name
-    tables = found_in(place)
+    tables = found_in(place) if paths_in(place) else StudyTables()  # then verdicts and numbers alone are compared
     configuration = place / "configuration.json"
     sections = task_sections(read_configuration(configuration if configuration.is_file() else None))
     texts = {task: mapping(sections.get(task, {}).get("corpus")) for task in tables.tasks}

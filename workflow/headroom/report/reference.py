@@ -1,9 +1,13 @@
 """Ship the reports and answers of finished studies with the project, or compare a rerun with those shipped.
 
-`python -m headroom reference results/multi30k results/sst2`: the report without attention maps, which have sentences of
-the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, the versions, and the scores of every head if
-criteria were compared, go to `reports/reference/<study>/`, a page that compares all studies to
-`reports/reference/index.html`, and docs/results.md is written from its template with their numbers.
+`python -m headroom reference results/multi30k results/sst2`: to `reports/reference/<study>/` go the report without
+attention maps, which have sentences of the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, the
+versions, all tables as one archive, and the scores of every head if criteria were compared. A page that compares all
+shipped studies goes to `reports/reference/index.html`, and docs/results.md is written from its template with their
+numbers.
+
+`python -m headroom reference` without studies decides the claims of the shipped ones again, from their tables and by
+this version of the rules, and writes their pages again.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import csv
 import logging
 import platform
 import shutil
+import tarfile
+import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,6 +33,11 @@ TABLES = ("claims.csv", "numbers.csv")
 
 COPIED = (*TABLES, "configuration.json")
 
+ARCHIVE = "tables.tar.xz"
+"""All tables of a shipped study, with their resamples and the times of its jobs."""
+
+VERSIONS = "versions.txt"
+
 SCORES = "scores.csv"
 """The scores of every head by every criterion that was compared, on all examples."""
 
@@ -39,7 +50,12 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of this stage's command line."""
     parser = stage_parser("reference", __doc__)
     add = parser.add_argument
-    add("results", nargs="+", type=Path, help="results of finished studies, e.g. results/multi30k results/sst2")
+    add(
+        "results",
+        nargs="*",
+        type=Path,
+        help="results of finished studies, e.g. results/multi30k results/sst2; without any, the shipped tables",
+    )
     add("--output", type=Path, default=Path("reports/reference"), help="directory of the shipped studies")
     add("--text", type=Path, default=Path("docs/results.md"), help="the page of results to write")
     add("--check", action="store_true", help="write nothing: compare the tables with those shipped")
@@ -47,27 +63,29 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Ship the studies, or compare them with those shipped.
+    """Ship the studies, write the pages of those shipped again, or compare studies with those shipped.
 
     Raises:
-        HeadroomError: If a study is not finished, or with --check differs from the shipped one.
+        HeadroomError: If a study is not finished, there is none, or with --check one differs from the shipped one.
     """
     given = build_parser().parse_args(arguments)
     if given.check:
         check(given.results, given.output)
         return
-    from headroom.report import compare
     from headroom.report.results import results_text
 
     for place in given.results:
         ship(place, given.output / place.name)
-    compare.main([*map(str, given.results), "--output", str(given.output / "index.html")])
+        write_versions(given.output / place.name / VERSIONS)
+    if not given.results:
+        renew(given.output)
+    write_index(given.output)
     write_lines(given.text, results_text(given.output).removesuffix("\n").split("\n"))
-    logging.info("shipped %d studies to %s, wrote %s", len(given.results), given.output, given.text)
+    logging.info("wrote the pages of %s, and %s", given.output, given.text)
 
 
 def ship(results: Path, directory: Path) -> None:
-    """Write the report of a finished study, its answers and the versions of this environment to a directory.
+    """Write the report of a finished study, its answers and its tables to a directory.
 
     Raises:
         HeadroomError: If one of the tables is missing; then nothing is written.
@@ -75,14 +93,13 @@ def ship(results: Path, directory: Path) -> None:
     from headroom.claims.configuration import paths_in
     from headroom.core import tables
     from headroom.report import __main__ as report
-    from headroom.report.provenance import versions
 
     files = {name: results / name for name in COPIED}
     if missing := [path for path in files.values() if not path.is_file()]:
         raise HeadroomError(f"{missing[0]}: missing; run the study to its end before shipping it")
     claims, numbers, configuration = map(str, files.values())
     read = ["--claims", claims, "--numbers", numbers, "--configuration", configuration]
-    read += ["--tables", *map(str, paths_in(results)), "--benchmarks", *map(str, results.glob("benchmarks/**/*.tsv"))]
+    read += ["--tables", *map(str, paths_in(results)), "--benchmarks", *map(str, times_in(results))]
     report.main(["--study", results.name, *read, "--output", str(directory / "report.html")])
     for name, path in files.items():
         with atomic_path(directory / name) as temporary:
@@ -91,8 +108,88 @@ def ship(results: Path, directory: Path) -> None:
         scores = tables.BAKEOFF_SCORES.read_all(scored)
         rows: Any = scores[scores["half"] == "all"].to_dict("records")
         tables.BAKEOFF_SCORES.write(directory / SCORES, rows)
+    pack(results, directory / ARCHIVE)
+
+
+def write_versions(path: Path) -> None:
+    """Write the versions of Python and of the packages that a study was run with."""
+    from headroom.report.provenance import versions
+
     found = {"python": platform.python_version(), **versions()}
-    write_lines(directory / "versions.txt", [f"{package} {version}" for package, version in found.items()])
+    write_lines(path, [f"{package} {version}" for package, version in found.items()])
+
+
+def times_in(results: Path) -> list[Path]:
+    """Return Snakemake's benchmark files of a study."""
+    return sorted(results.glob("benchmarks/**/*.tsv"))
+
+
+def pack(results: Path, archive: Path) -> None:
+    """Write the tables of a study, with their resamples, its configuration and its times, as one archive.
+
+    The same files make the same bytes.
+    """
+    from headroom.claims.configuration import paths_in
+    from headroom.core.resamples import resamples_beside
+
+    tables = paths_in(results)
+    resamples = [path for path in map(resamples_beside, tables) if path.is_file()]
+    with atomic_path(archive) as temporary, tarfile.open(temporary, "w:xz", preset=9) as packed:
+        for path in sorted([*tables, *resamples, *times_in(results), results / "configuration.json"]):
+            about = tarfile.TarInfo(str(path.relative_to(results)))
+            about.size = path.stat().st_size
+            with open(path, "rb") as stream:
+                packed.addfile(about, stream)
+
+
+def unpack(shipped: Path, parent: Path) -> Path:
+    """Extract the tables of a shipped study, and return their directory, which has the name of the study."""
+    results = parent / shipped.name
+    with tarfile.open(shipped / ARCHIVE) as packed:
+        packed.extractall(results, filter="data")
+    return results
+
+
+def decide(results: Path, claims: Path, numbers: Path) -> None:
+    """Decide the claims from tables of a study; write its verdicts and numbers."""
+    from headroom.claims import __main__ as stage
+    from headroom.claims.configuration import paths_in
+
+    read = ["--tables", *map(str, paths_in(results)), "--configuration", str(results / "configuration.json")]
+    stage.main(["--study", results.name, *read, "--output", str(claims), "--numbers", str(numbers)])
+
+
+def renew(shipped: Path) -> None:
+    """Decide the claims of all shipped studies again from their tables, and write their reports again.
+
+    Raises:
+        HeadroomError: If no study is shipped with its tables.
+    """
+    archives = sorted(shipped.glob(f"*/{ARCHIVE}"))
+    if not archives:
+        raise HeadroomError(f"{shipped}: no study has {ARCHIVE}; name the results of studies to ship")
+    for archive in archives:
+        with tempfile.TemporaryDirectory() as scratch:
+            results = unpack(archive.parent, Path(scratch))
+            decide(results, *(results / name for name in TABLES))
+            ship(results, archive.parent)
+
+
+def write_index(shipped: Path) -> None:
+    """Write the page that compares all shipped studies; one without tables is compared by its verdicts and numbers."""
+    from headroom.report import compare
+
+    with tempfile.TemporaryDirectory() as scratch:
+        places = []
+        for claims in sorted(shipped.glob("*/claims.csv")):
+            place = claims.parent
+            if (place / ARCHIVE).is_file():
+                place = unpack(place, Path(scratch))
+                for name in TABLES:
+                    shutil.copyfile(claims.parent / name, place / name)
+            places.append(str(place))
+        if len(places) > 1:
+            compare.main([*places, "--output", str(shipped / "index.html")])
 
 
 def check(results: Sequence[Path], shipped: Path) -> None:
