@@ -224,7 +224,7 @@ def test_numbers_of_a_shipped_study_in_words(shipped: Path) -> None:
 
 
 def test_claims_are_decided_by_all_runs_together_or_by_three_seeds(shipped: Path) -> None:
-    def decided(seeds: list[int], runs: int) -> list[str]:
+    def decided(seeds: list[int], runs: int) -> tuple[list[str], list[str]]:
         rows = "".join(
             f"pilot,M2,translation,translation.baseline.seed{seed},,0.5,0.4,0.6,share,holds,,ablation.few,\n"
             for seed in range(2, runs + 1)
@@ -233,11 +233,20 @@ def test_claims_are_decided_by_all_runs_together_or_by_three_seeds(shipped: Path
         (shipped / "pilot" / "configuration.json").write_text(json.dumps({"seeds": seeds}), encoding="utf-8")
         found = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
         assert len(found) == 37
-        return [claim for claim, names in found.items() if names == ["pilot"]]
+        assert all(own in ([], ["pilot"]) for one in found for own in (one.holds, one.fails))
+        return [one.id for one in found if one.holds], [one.id for one in found if one.fails]
 
-    assert decided([1, 2, 3], 3) == ["M1", "M2", "M10"]
-    assert decided([1, 2, 3], 2) == ["M1", "M10"]
-    assert decided([1, 2], 3) == []
+    assert decided([1, 2, 3], 3) == (["M1", "M10"], ["M2"])
+    assert decided([1, 2, 3], 2) == (["M1", "M10"], [])
+    assert decided([1, 2], 3) == ([], [])
+
+
+def test_studies_of_several_tasks_are_named_with_the_task(shipped: Path) -> None:
+    path = shipped / "pilot" / "claims.csv"
+    path.write_text(CLAIMS + CLAIMS.split("\n", 1)[1].replace(",translation,", ",sst2,"), encoding="utf-8")
+    found = ShippedStudy(shipped / "pilot")
+    assert found.decided("M1", "holds") == [" (translation)", " (sst2)"]
+    assert found.decided("M1", "does not hold") == []
 
 
 def test_the_page_of_results_has_the_numbers_of_the_shipped_studies() -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas
 
@@ -17,8 +18,10 @@ from headroom.core.statistics import Estimate
 from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report.numbers import Numbers, Shown
 from headroom.report.prose import environment
+from headroom.report.reference import ARCHIVE
 
 TEMPLATE = "results.md.j2"
+
 ENOUGH_SEEDS = 3
 """Studies of fewer seeds cannot say whether another training would give the same verdict."""
 
@@ -31,14 +34,27 @@ def results_text(shipped: Path) -> str:
     """
     studies = {path.parent.name: ShippedStudy(path.parent) for path in sorted(shipped.glob(f"*/{NUMBERS.path}"))}
     template = environment().overlay(autoescape=False).get_template(TEMPLATE)
-    return template.render(studies=studies, decided=decided_claims(studies)) + "\n"
+    return template.render(studies=studies, claims=decided_claims(studies)) + "\n"
 
 
-def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> dict[str, list[str]]:
-    """Return by claim of a paper the studies that decide it in some task by at least `ENOUGH_SEEDS` seeds."""
-    claims = [claim.id for paper in read_papers() if not paper.needs for claim in paper.claims]
-    enough = {name: study.decided() for name, study in studies.items() if study.seeds >= ENOUGH_SEEDS}
-    return {claim: [name for name, decided in enough.items() if claim in decided] for claim in claims}
+class DecidedClaim(NamedTuple):
+    """A claim of a paper, and the studies of at least `ENOUGH_SEEDS` seeds that decide it."""
+
+    id: str
+    sentence: str
+    holds: list[str]  # where it holds: `gates`, or with its task, `bakeoff (entailment)`, in a study of several
+    fails: list[str]  # where it does not
+
+
+def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
+    """Return every claim of the papers with the studies that decide it by at least `ENOUGH_SEEDS` seeds."""
+    enough = {name: study for name, study in studies.items() if study.seeds >= ENOUGH_SEEDS}
+
+    def where(claim: str, verdict: str) -> list[str]:
+        return [f"{name}{task}" for name, study in enough.items() for task in study.decided(claim, verdict)]
+
+    claims = [claim for paper in read_papers() if not paper.needs for claim in paper.claims]
+    return [DecidedClaim(one.id, one.sentence, where(one.id, HOLDS), where(one.id, FAILS)) for one in claims]
 
 
 class ShippedStudy:
@@ -80,13 +96,21 @@ class ShippedStudy:
             raise HeadroomError(f"{self._directory}: no verdict on {claim} of {task}; correct {TEMPLATE}")
         return str(rows["verdict"].iloc[0])
 
-    def decided(self) -> set[str]:
-        """Return the claims that hold, or do not hold, by all runs together or by at least `ENOUGH_SEEDS` of them."""
-        runs = self._claims[self._claims["run"] != POOLED].groupby(["claim", "task"])["run"].nunique()
-        rows = rows_where(self._claims, run=POOLED)
-        rows = rows[rows["verdict"].isin([HOLDS, FAILS])]
-        found = rows[["claim", "task"]].itertuples(index=False, name=None)
-        return {claim for claim, task in found if runs.get((claim, task), ENOUGH_SEEDS) >= ENOUGH_SEEDS}
+    def decided(self, claim: str, verdict: str) -> list[str]:
+        """Return in what tasks all runs together, or at least `ENOUGH_SEEDS` of them, give a claim this verdict.
+
+        A task is written as ` (task)`, and as nothing in a study of one task.
+        """
+        several = len({*self._claims["task"]} - {""}) > 1  # claims that are about no task of the study have ""
+        every = rows_where(self._claims, claim=claim)
+        runs = every[every["run"] != POOLED].groupby("task")["run"].nunique()
+        found = rows_where(every, run=POOLED, verdict=verdict)["task"]
+        return [f" ({task})" if several else "" for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
+
+    @property
+    def tables(self) -> bool:
+        """Whether its tables are shipped, from which its claims can be decided again."""
+        return (self._directory / ARCHIVE).is_file()
 
     def tally(self) -> dict[str, int]:
         """Return the number of verdicts by kind; a claim counts once per task."""
