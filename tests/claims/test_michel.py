@@ -1,5 +1,6 @@
 """Every claim gets each of its verdicts from a small table for which the verdict is plain."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -280,40 +281,61 @@ def ranked(*sites: tuple[int, ...], **more: Any) -> list[dict[str, Any]]:
     ]
 
 
-NULL = ranked(POINT_SIX, POINT_SIX, POINT_EIGHT, run=OTHER_RUN)
-"""Another seed, 0.4, 0.4 and 0.2 from the last ranking: half of the way is 0.2, 0.2 and 0.1, on average 0.167."""
+SEEDS = ("translation.baseline.seed1", "translation.baseline.seed2", "translation.baseline.seed3")
+
+
+def trained(early: Sequence[Sequence[tuple[int, ...]]], ends: Sequence[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """Return scores of three seeds with a ranking per site, of epochs 1, 2 and 8; the ends are those of all sites."""
+    return [
+        row
+        for run, middle, end in zip(SEEDS, early, ends)
+        for epoch, sites in ((1, [(4, 3, 2, 1)] * 3), (2, middle), (8, [end] * 3))
+        for row in ranked(*sites, epoch=epoch, run=run)
+    ]
+
+
+ENDS = (LAST, POINT_SIX, POINT_EIGHT)
+"""Last rankings of three seeds: 0.6, 0.8 and, (2, 1, 4, 3) against (1, 2, 4, 3), 0.8 alike; on average 0.733."""
+
+
+APART = (LAST, (1, 3, 4, 2), (1, 4, 2, 3))
+"""Last rankings that are 0.4 alike, all three pairs."""
 
 
 @pytest.mark.parametrize(
-    ("early", "verdict", "ours"),
+    ("early", "ends", "verdict", "ours"),
     [
-        # the whole way: 0.167 more than half of it, ± 4.303 * 0.0577 / √3 = 0.143
-        ((ONE, ONE, ONE), HOLDS, "1.00 1.00 1.00 2 8 0.67 0.38 0.95 100 1 1"),
-        ((POINT_SIX, POINT_SIX, POINT_EIGHT), FAILS, "0.67 0.38 0.95 2 8 0.67 0.38 0.95 0 1 1"),
-        ((ONE, POINT_SIX, POINT_EIGHT), UNDECIDED, ""),  # 0.2, -0.2, -0.1
+        # 0.3 more than half of the way, and the same without each of the seeds
+        (APART, APART, HOLDS, "1.00 1.00 1.00 2 8 0.40 100 1 1"),
+        # 0.133 more; without a seed 0.1, 0.1, 0.2: the pseudo-values 0.2, 0.2, 0 are ± 4.303 * 0.115 / √3 = 0.287
+        (ENDS, ENDS, UNDECIDED, "1.00 1.00 1.00 2 8 0.73 100 1 1"),
+        # the early rankings are as far from the last ones as two seeds are
+        ([APART[place] for place in (1, 2, 0)], APART, FAILS, "0.40 0.40 0.40 2 8 0.40 0 1 1"),
     ],
 )
 def test_m14_asks_for_half_of_the_way_from_other_seeds(
-    tmp_path: Path, early: tuple[tuple[int, ...], ...], verdict: str, ours: str
+    tmp_path: Path, early: Sequence[tuple[int, ...]], ends: Sequence[tuple[int, ...]], verdict: str, ours: str
 ) -> None:
-    first = ranked(*[(4, 3, 2, 1)] * 3, epoch=1)  # before a quarter of training
-    rows = [*first, *ranked(*early, epoch=2), *ranked(*[LAST] * 3), *NULL]
-    assert numbers_in(expect("M14", verdict, tmp_path, scores=rows).ours).startswith(ours)
+    found = expect("M14", verdict, tmp_path, scores=trained([[one] * 3 for one in early], ends))
+    assert numbers_in(found.ours).startswith(ours)
 
 
-def test_m14_needs_another_seed(tmp_path: Path) -> None:
-    rows = [*ranked(*[LAST] * 3, epoch=2), *ranked(*[LAST] * 3)]
-    assert numbers_in(expect("M14", UNDECIDED, tmp_path / "1", scores=rows).ours) == "1.00 1.00 1.00 2 8 1 1"
-    expect("M14", NOT_RUN, tmp_path / "2", scores=ranked(LAST))  # one epoch
+def test_m14_needs_three_seeds(tmp_path: Path) -> None:
+    every = trained([[end] * 3 for end in ENDS], ENDS)
+    one, two = ([row for row in every if row["run"] in SEEDS[:count]] for count in (1, 2))
+    assert numbers_in(expect("M14", UNDECIDED, tmp_path / "1", scores=one).ours) == "1.00 1.00 1.00 2 8 1 1"
+    assert numbers_in(expect("M14", UNDECIDED, tmp_path / "2", scores=two).ours).startswith(
+        "1.00 1.00 1.00 2 8 0.60 100"
+    )
+    expect("M14", NOT_RUN, tmp_path / "3", scores=[row for row in every if row["epoch"] == 8])
 
 
 def test_m14_says_what_other_criteria_say(tmp_path: Path) -> None:
-    def scores(early: tuple[int, ...], criterion: str) -> list[dict[str, Any]]:
-        rows = [*ranked(*[early] * 3, epoch=2), *ranked(*[LAST] * 3), *NULL]
-        return [row | {"criterion": criterion} for row in rows]
-
-    rows = [*scores((4, 3, 2, 1), "gradient-example"), *scores(LAST, "gradient-token")]
-    assert expect("M14", HOLDS, tmp_path, scores=rows).ours.endswith("the same verdict under 1 of 2 criteria")
+    settled = trained([[end] * 3 for end in APART], APART)
+    turned = trained([[tuple(5 - rank for rank in end)] * 3 for end in APART], APART)
+    rows = [row | {"criterion": "gradient-example"} for row in settled]
+    found = expect("M14", FAILS, tmp_path, scores=[*rows, *turned])
+    assert found.ours.endswith("the same verdict under 1 of 2 criteria")
 
 
 def test_several_runs_vote_and_their_spread_is_shown(tmp_path: Path) -> None:

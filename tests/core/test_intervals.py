@@ -4,7 +4,16 @@ import math
 
 import numpy
 import pytest
-from headroom.core.statistics import Estimate, counted_share, mean_of, mean_p, median_of, over_runs, welch
+from headroom.core.statistics import (
+    Estimate,
+    counted_share,
+    jackknifed,
+    mean_of,
+    mean_p,
+    median_of,
+    over_runs,
+    welch,
+)
 from scipy import stats
 
 
@@ -38,6 +47,29 @@ def test_welch_is_that_of_scipy() -> None:
     assert welch(first, second) == pytest.approx((numpy.mean(first) - numpy.mean(second), low, high))
     assert welch([1.0, 1.0], [0.0, 0.0]) == (1.0, 1.0, 1.0)
     assert math.isnan(welch([1.0], [0.0, 2.0]).low)
+
+
+def test_the_jackknife_of_a_mean_is_the_t_interval() -> None:
+    values = [1.0, 2.0, 4.0, 9.0]
+    without = [(sum(values) - one) / 3 for one in values]
+    assert jackknifed(4.0, without) == pytest.approx(mean_of(values))
+    assert math.isnan(jackknifed(1.5, [2.0, 1.0]).low)
+
+
+@pytest.mark.parametrize("runs", [3, 6])
+def test_the_jackknife_of_pairs_covers_as_often_as_it_says(runs: int) -> None:
+    """The mean product over pairs of runs, whose expectation is that of a run, squared."""
+    random = numpy.random.default_rng(1)
+    covered = 0
+    for _ in range(1000):
+        drawn = random.normal(1.0, 0.3, runs)
+
+        def pairs(values: numpy.ndarray) -> float:
+            return float((values.sum() ** 2 - (values**2).sum()) / (len(values) * (len(values) - 1)))
+
+        found = jackknifed(pairs(drawn), [pairs(numpy.delete(drawn, out)) for out in range(runs)])
+        covered += found.low < 1 < found.high
+    assert 0.93 <= covered / 1000 <= 0.98
 
 
 def test_the_median_has_an_exact_interval() -> None:

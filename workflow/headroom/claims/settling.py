@@ -1,7 +1,8 @@
 """What training does to importance (Michel et al. 2019, section 6)."""
 
 import math
-from dataclasses import replace
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy
 import pandas
@@ -12,7 +13,10 @@ from headroom.claims.selection import main_criterion, main_metric, measurable, r
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import UNDECIDED, Number, Reading, above, all_of, below
 from headroom.core import ranks
-from headroom.core.statistics import Estimate, mean_of
+from headroom.core.statistics import Estimate, jackknifed, mean_of
+
+BySite = dict[tuple[str, int], ndarray]
+"""By kind and layer the (heads,) scores of a site."""
 
 
 @each_order("pruning_epochs")
@@ -41,51 +45,68 @@ def settles_early(tables: StudyTables, *, early: float, settled: float) -> list[
     """Decide whether heads rank within their sites early in training as at its end, by more than other seeds explain.
 
     Over all heads, ranks are those of sites: some sites have large scores in every training, also in another one. So
-    heads are ranked within their sites, and what two trainings have in common is the control.
+    heads are ranked within their sites, and what two trainings have in common is the control. All runs are judged at
+    once.
     """
     every = tables.scores
     runs = list(by_run(every, tables))
     criteria = list(dict.fromkeys(every["criterion"])) if len(every) else []
     chosen = PAPERS_OWN[0] if PAPERS_OWN[0] in criteria else main_criterion(every)
-    found = []
-    for rows in runs:
-        others = [one for one in runs if one["run"].iloc[0] != rows["run"].iloc[0]]
-        by_criterion = {
-            name: _settled(rows, others, name, early, settled) for name in dict.fromkeys([chosen, *criteria])
-        }
-        known = [one for one in by_criterion.values() if one]
-        if by_criterion.get(chosen):
-            found.append(replace(with_agreement(known), run=str(rows["run"].iloc[0])))
-    return found
+    by_criterion = {name: _settled(runs, name, early, settled) for name in dict.fromkeys([chosen, *criteria])}
+    known = [one for one in by_criterion.values() if one]
+    return [with_agreement(known)] if by_criterion.get(chosen) else []
 
 
-def _settled(
-    rows: pandas.DataFrame, others: list[pandas.DataFrame], criterion: str, early: float, settled: float
-) -> Reading | None:
-    """Read one run by one criterion; None without a score from the first part of training."""
-    own = _by_site(rows, criterion)
+class Ranking(NamedTuple):
+    """The scores of one run's heads by site, after the first part of training and at its end."""
+
+    epoch: int
+    last: int
+    early: BySite
+    end: BySite
+
+
+def _settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled: float) -> Reading | None:
+    """Read all runs by one criterion; None if none has scores from the first part of training."""
+    found = [one for rows in runs if (one := _ranking(_by_site(rows, criterion), early))]
+    if not found:
+        return None
+    same = [float(_within_sites(one.early, one.end).mean()) for one in found]  # (runs,)
+    about = {"epoch": float(found[0].epoch), "last": float(found[0].last)}
+    own = mean_of(same) if len(found) > 1 else mean_of(_within_sites(found[0].early, found[0].end))
+    numbers = [Number("spearman", own, about=about)]
+    if len(found) == 1:
+        return Reading(UNDECIDED, tuple(numbers))
+    alike = {
+        frozenset(pair): float(_within_sites(found[pair[0]].end, found[pair[1]].end).mean())
+        for pair in combinations(range(len(found)), 2)
+    }
+
+    def way(out: int | None = None) -> tuple[float, float]:
+        """Return how far runs are beyond the threshold, and the correlation between seeds, without one of the runs."""
+        kept = [place for place in range(len(found)) if place != out]
+        null = float(numpy.mean([value for pair, value in alike.items() if out not in pair]))
+        mean = float(numpy.mean([same[place] for place in kept]))
+        return mean - null - settled * (1 - null), null
+
+    beyond, null = way()
+    without = [way(out)[0] for out in range(len(found))] if len(found) > 2 else []
+    share = (beyond + settled * (1 - null)) / (1 - null)
+    numbers += [Number("other_seeds", Estimate(null)), Number("way", Estimate(share), "share")]
+    return Reading(above(jackknifed(beyond, without), 0.0), tuple(numbers))
+
+
+def _ranking(own: dict[int, BySite], early: float) -> Ranking | None:
+    """Return the first epoch after a share of training and the last one; None without such an epoch."""
     last = max(own, default=0)
     epoch = min((epoch for epoch in own if math.ceil(early * last) <= epoch < last), default=None)
-    if epoch is None:
-        return None
-    same = _within_sites(own[epoch], own[last])  # (sites,)
-    about = {"epoch": float(epoch), "last": float(last)}
-    numbers = [Number("spearman", mean_of(same), about=about)]
-    ends = [_by_site(one, criterion) for one in others]
-    nulls = [_within_sites(end[max(end)], own[last]) for end in ends if end]
-    if not nulls:
-        return Reading(UNDECIDED, tuple(numbers))
-    null = numpy.mean(nulls, axis=0)  # (sites,)
-    way = mean_of(same - null - settled * (1 - null))
-    share = float((same - null).mean() / (1 - null).mean())
-    numbers += [Number("other_seeds", mean_of(null)), Number("way", Estimate(share), "share")]
-    return Reading(above(way, 0.0), tuple(numbers))
+    return None if epoch is None else Ranking(epoch, last, own[epoch], own[last])
 
 
-def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, dict[tuple[str, int], ndarray]]:
+def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, BySite]:
     """Return by epoch and site the (heads,) raw scores of a criterion, of sites with enough heads to be ranked."""
     rows = rows_where(rows, criterion=criterion, normalised="raw").sort_values("head")
-    found: dict[int, dict[tuple[str, int], ndarray]] = {}
+    found: dict[int, BySite] = {}
     for _, heads in rows.groupby(["epoch", "kind", "layer"]):
         first = heads.iloc[0]
         if len(heads) >= ranks.FEWEST_HEADS:
@@ -94,7 +115,7 @@ def _by_site(rows: pandas.DataFrame, criterion: str) -> dict[int, dict[tuple[str
     return found
 
 
-def _within_sites(first: dict[tuple[str, int], ndarray], second: dict[tuple[str, int], ndarray]) -> ndarray:
+def _within_sites(first: BySite, second: BySite) -> ndarray:
     """Return the rank correlation of the heads of every site that both have, (sites,); 0 of scores without ranks."""
     pairs = [(first[site], second[site]) for site in sorted(first) if site in second]
     return numpy.nan_to_num(numpy.array([ranks.correlation("spearman", *pair).value for pair in pairs]))

@@ -316,6 +316,21 @@ def mean_of(values: Sequence[float] | ndarray, comparisons: int = 1) -> Estimate
     return Estimate(center, center - half, center + half)
 
 
+def jackknifed(whole: float, without: Sequence[float] | ndarray) -> Estimate:
+    """Return a statistic of runs with its t-interval from pseudo-values (Tukey 1958); without one for fewer than three.
+
+    For statistics of pairs of runs, whose values share runs, so that their spread says too little.
+
+    Args:
+        whole: The statistic of all runs.
+        without: (runs,) the statistic without each of them.
+    """
+    if len(without) < 3:
+        return Estimate(whole)
+    found = mean_of(len(without) * whole - (len(without) - 1) * numpy.asarray(without, dtype=float))
+    return found.plus(whole - found.value)
+
+
 def mean_p(values: Sequence[float] | ndarray) -> float:
     """Return the two-sided p of a mean of (n,) values being 0, by Student's t; NaN for fewer than two values."""
     from scipy.stats import t
