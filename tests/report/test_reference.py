@@ -241,6 +241,16 @@ def test_claims_are_decided_by_all_runs_together_or_by_three_seeds(shipped: Path
     assert decided([1, 2], 3) == ([], [])
 
 
+def test_what_would_decide_a_claim_is_named(shipped: Path) -> None:
+    path = shipped / "pilot" / "claims.csv"
+    path.write_text(
+        CLAIMS.replace("share,holds,", "share,undecided at this scale,about 5 more seeds", 1), encoding="utf-8"
+    )
+    (shipped / "pilot" / "configuration.json").write_text(json.dumps({"seeds": [1, 2, 3]}), encoding="utf-8")
+    first, *_ = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
+    assert first.wanted == ["pilot: about 5 more seeds"]
+
+
 def test_studies_of_several_tasks_are_named_with_the_task(shipped: Path) -> None:
     path = shipped / "pilot" / "claims.csv"
     path.write_text(CLAIMS + CLAIMS.split("\n", 1)[1].replace(",translation,", ",sst2,"), encoding="utf-8")

@@ -11,7 +11,7 @@ import pandas
 from headroom.claims.entries import read_papers
 from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.selection import rows_where
-from headroom.claims.verdict import FAILS, HOLDS
+from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
 from headroom.claims.words import Measured
 from headroom.core.errors import HeadroomError
 from headroom.core.statistics import Estimate
@@ -44,6 +44,7 @@ class DecidedClaim(NamedTuple):
     sentence: str
     holds: list[str]  # where it holds: `gates`, or with its task, `bakeoff (entailment)`, in a study of several
     fails: list[str]  # where it does not
+    wanted: list[str]  # what would decide it where it is undecided: `gates: about 5 more seeds`
 
 
 def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
@@ -53,8 +54,13 @@ def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
     def where(claim: str, verdict: str) -> list[str]:
         return [f"{name}{task}" for name, study in enough.items() for task in study.decided(claim, verdict)]
 
+    def wanted(claim: str) -> list[str]:
+        return [f"{name}{words}" for name, study in enough.items() for words in study.wanted(claim)]
+
     claims = [claim for paper in read_papers() if not paper.needs for claim in paper.claims]
-    return [DecidedClaim(one.id, one.sentence, where(one.id, HOLDS), where(one.id, FAILS)) for one in claims]
+    return [
+        DecidedClaim(one.id, one.sentence, where(one.id, HOLDS), where(one.id, FAILS), wanted(one.id)) for one in claims
+    ]
 
 
 class ShippedStudy:
@@ -101,11 +107,19 @@ class ShippedStudy:
 
         A task is written as ` (task)`, and as nothing in a study of one task.
         """
-        several = len({*self._claims["task"]} - {""}) > 1  # claims that are about no task of the study have ""
         every = rows_where(self._claims, claim=claim)
         runs = every[every["run"] != POOLED].groupby("task")["run"].nunique()
         found = rows_where(every, run=POOLED, verdict=verdict)["task"]
-        return [f" ({task})" if several else "" for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
+        return [self._in(task) for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
+
+    def wanted(self, claim: str) -> list[str]:
+        """Return what would decide a claim in every task where it is undecided, after the task as in `decided`."""
+        found = rows_where(self._claims, claim=claim, run=POOLED, verdict=UNDECIDED)[["task", "needed"]]
+        return [f"{self._in(task)}: {words}" for task, words in found.itertuples(index=False) if words]
+
+    def _in(self, task: str) -> str:
+        several = len({*self._claims["task"]} - {""}) > 1  # claims that are about no task of the study have ""
+        return f" ({task})" if several else ""
 
     @property
     def tables(self) -> bool:
