@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas
 import pytest
+import yaml
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.report.reference import (
@@ -25,6 +26,7 @@ from headroom.report.reference import (
     write_versions,
 )
 from headroom.report.results import ShippedStudy, decided_claims, results_text
+from headroom.settings.study import load_study
 from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
 from whole_project import ROOT
 
@@ -136,7 +138,21 @@ def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None
     assert {"pilot", "former"} <= set(found["study"])
 
 
-@pytest.mark.parametrize("archive", sorted(SHIPPED.glob(f"*/{ARCHIVE}")), ids=lambda path: path.parent.name)
+ARCHIVES = pytest.mark.parametrize(
+    "archive", sorted(SHIPPED.glob(f"*/{ARCHIVE}")), ids=lambda path: str(path.parent.name)
+)
+
+
+@ARCHIVES
+def test_shipped_configurations_are_those_of_the_studies(archive: Path) -> None:
+    name = archive.parent.name
+    path = ROOT / ("config.yaml" if name == "starter" else f"studies/{name}.yaml")
+    asked = json.loads(load_study(yaml.safe_load(path.read_text("utf-8"))).used())
+    shipped = json.loads((archive.parent / "configuration.json").read_text("utf-8"))
+    assert {**asked, "mirror": None} == {**shipped, "mirror": None}  # where the data came from
+
+
+@ARCHIVES
 def test_shipped_answers_are_those_of_the_rules_as_they_are(archive: Path, tmp_path: Path) -> None:
     results = unpack(archive.parent, tmp_path)
     decide(results, *(tmp_path / name for name in TABLES))
