@@ -41,7 +41,7 @@ def texts() -> list[str]:
     """Return the tracked text files that are checked."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-    return [name for name in names if not name.startswith(OTHERS) and not name.endswith((".png", ".html"))]
+    return [name for name in names if not name.startswith(OTHERS) and not name.endswith((".png", ".html", ".xz"))]
 
 
 def prose(text: str, *, python: bool) -> Iterator[tuple[int, str]]:

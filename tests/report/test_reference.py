@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import tarfile
 from pathlib import Path
 
 import pandas
@@ -106,6 +107,16 @@ def test_tables_are_shipped_with_resamples_and_times(scored: Path, tmp_path: Pat
     ]
     for name in names:
         assert (found / name).read_bytes() == (scored / name).read_bytes()
+
+
+@pytest.mark.parametrize("name", ["../outside.csv", "/tmp/outside.csv", "scores/../../outside.csv"])
+def test_archives_write_nothing_elsewhere(name: str, tmp_path: Path) -> None:
+    (tmp_path / "pilot").mkdir()
+    with tarfile.open(tmp_path / "pilot" / ARCHIVE, "w:xz") as packed:
+        packed.addfile(tarfile.TarInfo(name))
+    with pytest.raises(HeadroomError, match=r"tables\.tar\.xz: .*outside\.csv is no table; restore the archive"):
+        unpack(tmp_path / "pilot", tmp_path / "unpacked")
+    assert not list(tmp_path.rglob("outside.csv"))
 
 
 def test_shipped_studies_are_decided_again_from_their_tables(scored: Path, tmp_path: Path) -> None:

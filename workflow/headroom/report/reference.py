@@ -143,10 +143,20 @@ def pack(results: Path, archive: Path) -> None:
 
 
 def unpack(shipped: Path, parent: Path) -> Path:
-    """Extract the tables of a shipped study, and return their directory, which has the name of the study."""
+    """Extract the tables of a shipped study, and return their directory, which has the name of the study.
+
+    Raises:
+        HeadroomError: If the archive has anything but files below that directory.
+    """
     results = parent / shipped.name
     with tarfile.open(shipped / ARCHIVE) as packed:
-        packed.extractall(results, filter="data")
+        for member in packed:
+            stream = packed.extractfile(member)
+            place = results / member.name
+            if stream is None or not place.resolve().is_relative_to(results.resolve()):
+                raise HeadroomError(f"{shipped / ARCHIVE}: {member.name} is no table; restore the archive from git")
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(stream.read())
     return results
 
 
