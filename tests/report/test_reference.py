@@ -114,7 +114,7 @@ def test_archives_write_nothing_elsewhere(name: str, tmp_path: Path) -> None:
     (tmp_path / "pilot").mkdir()
     with tarfile.open(tmp_path / "pilot" / ARCHIVE, "w:xz") as packed:
         packed.addfile(tarfile.TarInfo(name))
-    with pytest.raises(HeadroomError, match=r"tables\.tar\.xz: .*outside\.csv is no table; restore the archive"):
+    with pytest.raises(HeadroomError, match=r"tables\.tar\.xz: .*outside\.csv is not a table; restore the archive"):
         unpack(tmp_path / "pilot", tmp_path / "unpacked")
     assert not list(tmp_path.rglob("outside.csv"))
 

@@ -154,7 +154,7 @@ def unpack(shipped: Path, parent: Path) -> Path:
             stream = packed.extractfile(member)
             place = results / member.name
             if stream is None or not place.resolve().is_relative_to(results.resolve()):
-                raise HeadroomError(f"{shipped / ARCHIVE}: {member.name} is no table; restore the archive from git")
+                raise HeadroomError(f"{shipped / ARCHIVE}: {member.name} is not a table; restore the archive from git")
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(stream.read())
     return results
