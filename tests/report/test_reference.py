@@ -260,12 +260,20 @@ def test_claims_are_decided_by_all_runs_together_or_by_three_seeds(shipped: Path
         (shipped / "pilot" / "configuration.json").write_text(json.dumps({"seeds": seeds}), encoding="utf-8")
         found = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
         assert len(found) == 37
-        assert all(own in ([], ["pilot"]) for one in found for own in (one.holds, one.fails))
+        assert all([case.where for case in own] in ([], ["pilot"]) for one in found for own in (one.holds, one.fails))
         return [one.id for one in found if one.holds], [one.id for one in found if one.fails]
 
     assert decided([1, 2, 3], 3) == (["M1", "M10"], ["M2"])
     assert decided([1, 2, 3], 2) == (["M1", "M10"], [])
     assert decided([1, 2], 3) == ([], [])
+
+
+def test_a_decided_claim_has_its_first_number(shipped: Path) -> None:
+    (shipped / "pilot" / "configuration.json").write_text(json.dumps({"seeds": [1, 2, 3]}), encoding="utf-8")
+    first, *_ = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
+    (case,) = first.holds
+    assert (case.where, case.number) == ("pilot", "50 [40, 60] % of the heads")
+    assert case.paper.startswith("88 of 96 encoder heads")
 
 
 def test_what_would_decide_a_claim_is_named(shipped: Path) -> None:
@@ -282,7 +290,7 @@ def test_studies_of_several_tasks_are_named_with_the_task(shipped: Path) -> None
     path = shipped / "pilot" / "claims.csv"
     path.write_text(CLAIMS + CLAIMS.split("\n", 1)[1].replace(",translation,", ",sst2,"), encoding="utf-8")
     found = ShippedStudy(shipped / "pilot")
-    assert found.decided("M1", "holds") == [" (translation)", " (sst2)"]
+    assert [found.label(task) for task in found.decided("M1", "holds")] == [" (translation)", " (sst2)"]
     assert found.decided("M1", "does not hold") == []
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas
 
-from headroom.claims.entries import read_papers
+from headroom.claims.entries import Claim, read_papers
 from headroom.claims.rows import ANSWER, POOLED
 from headroom.claims.selection import rows_where
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED
@@ -26,15 +26,29 @@ ENOUGH_SEEDS = 3
 """Studies of fewer seeds cannot say whether another training would give the same verdict."""
 
 
+ORDER = ("multi30k", "multi30k-french", "sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment")
+"""Studies on the page: real text first, so that the first example of a claim is of real text; others follow by name."""
+
+
 def results_text(shipped: Path) -> str:
     """Return the page of results with the numbers of the studies that are shipped in a directory.
 
     Raises:
         HeadroomError: If the template names a number or verdict that a study does not have.
     """
-    studies = {path.parent.name: ShippedStudy(path.parent) for path in sorted(shipped.glob(f"*/{NUMBERS.path}"))}
+    found = {path.parent.name: ShippedStudy(path.parent) for path in sorted(shipped.glob(f"*/{NUMBERS.path}"))}
+    order = [name for name in ORDER if name in found] + [name for name in found if name not in ORDER]
+    studies = {name: found[name] for name in order}
     template = environment().overlay(autoescape=False).get_template(TEMPLATE)
     return template.render(studies=studies, claims=decided_claims(studies)) + "\n"
+
+
+class Case(NamedTuple):
+    """A study and task that decide a claim."""
+
+    where: str  # `gates`, or with its task, `bakeoff (entailment)`, in a study of several
+    number: str  # the claim's first number there, in words, or nothing
+    paper: str  # the paper's numbers for this kind of task
 
 
 class DecidedClaim(NamedTuple):
@@ -42,8 +56,8 @@ class DecidedClaim(NamedTuple):
 
     id: str
     sentence: str
-    holds: list[str]  # where it holds: `gates`, or with its task, `bakeoff (entailment)`, in a study of several
-    fails: list[str]  # where it does not
+    holds: list[Case]  # where it holds
+    fails: list[Case]  # where it does not
     wanted: list[str]  # what would decide it where it is undecided: `gates: about 5 more seeds`
 
 
@@ -51,16 +65,18 @@ def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
     """Return every claim of the papers with the studies that decide it by at least `ENOUGH_SEEDS` seeds."""
     enough = {name: study for name, study in studies.items() if study.seeds >= ENOUGH_SEEDS}
 
-    def where(claim: str, verdict: str) -> list[str]:
-        return [f"{name}{task}" for name, study in enough.items() for task in study.decided(claim, verdict)]
+    def cases(claim: Claim, verdict: str) -> list[Case]:
+        return [
+            Case(name + study.label(task), study.first(claim.id, task), claim.paper_of(task))
+            for name, study in enough.items()
+            for task in study.decided(claim.id, verdict)
+        ]
 
     def wanted(claim: str) -> list[str]:
         return [f"{name}{words}" for name, study in enough.items() for words in study.wanted(claim)]
 
     claims = [claim for paper in read_papers() if not paper.needs for claim in paper.claims]
-    return [
-        DecidedClaim(one.id, one.sentence, where(one.id, HOLDS), where(one.id, FAILS), wanted(one.id)) for one in claims
-    ]
+    return [DecidedClaim(one.id, one.sentence, cases(one, HOLDS), cases(one, FAILS), wanted(one.id)) for one in claims]
 
 
 class ShippedStudy:
@@ -89,11 +105,11 @@ class ShippedStudy:
         rows = rows_where(self._numbers, what=claim, task=task, run=POOLED, name=name)
         if rows.empty:
             raise HeadroomError(f"{self._directory}: no number {claim} {name} of {task}; correct {TEMPLATE}")
-        columns = ["words", "value", "low", "high", "unit", "signed"]
-        return [
-            str(Measured(words, Estimate(value, low, high), unit, bool(signed)))
-            for words, value, low, high, unit, signed in rows[columns].itertuples(index=False)
-        ]
+        return _in_words(rows)
+
+    def first(self, claim: str, task: str) -> str:
+        """Return the first number of a claim, of all runs of a task, in words; nothing if it has none."""
+        return next(iter(_in_words(rows_where(self._numbers, what=claim, task=task, run=POOLED))), "")
 
     def verdict(self, claim: str, task: str) -> str:
         """Return the verdict on a claim for a task."""
@@ -103,21 +119,19 @@ class ShippedStudy:
         return str(rows["verdict"].iloc[0])
 
     def decided(self, claim: str, verdict: str) -> list[str]:
-        """Return in what tasks all runs together, or at least `ENOUGH_SEEDS` of them, give a claim this verdict.
-
-        A task is written as ` (task)`, and as nothing in a study of one task.
-        """
+        """Return in what tasks all runs together, or at least `ENOUGH_SEEDS` of them, give a claim this verdict."""
         every = rows_where(self._claims, claim=claim)
         runs = every[every["run"] != POOLED].groupby("task")["run"].nunique()
         found = rows_where(every, run=POOLED, verdict=verdict)["task"]
-        return [self._in(task) for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
+        return [str(task) for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
 
     def wanted(self, claim: str) -> list[str]:
-        """Return what would decide a claim in every task where it is undecided, after the task as in `decided`."""
+        """Return what would decide a claim in every task where it is undecided, after the label of the task."""
         found = rows_where(self._claims, claim=claim, run=POOLED, verdict=UNDECIDED)[["task", "needed"]]
-        return [f"{self._in(task)}: {words}" for task, words in found.itertuples(index=False) if words]
+        return [f"{self.label(task)}: {words}" for task, words in found.itertuples(index=False) if words]
 
-    def _in(self, task: str) -> str:
+    def label(self, task: str) -> str:
+        """Return ` (task)`, or nothing in a study of one task."""
         several = len({*self._claims["task"]} - {""}) > 1  # claims that are about no task of the study have ""
         return f" ({task})" if several else ""
 
@@ -143,3 +157,12 @@ class ShippedStudy:
     @cached_property
     def _numbers(self) -> pandas.DataFrame:
         return NUMBERS.read(self._directory / NUMBERS.path)
+
+
+def _in_words(numbers: pandas.DataFrame) -> list[str]:
+    """Return rows of the table `numbers`, each in the words of its claim's entry."""
+    columns = ["words", "value", "low", "high", "unit", "signed"]
+    return [
+        str(Measured(words, Estimate(value, low, high), unit, bool(signed)))
+        for words, value, low, high, unit, signed in numbers[columns].itertuples(index=False)
+    ]
