@@ -59,6 +59,7 @@ class DecidedClaim(NamedTuple):
     holds: list[Case]  # where it holds
     fails: list[Case]  # where it does not
     wanted: list[str]  # what would decide it where it is undecided: `gates: about 5 more seeds`
+    asked: bool  # whether it is undecided anywhere, not merely not run
 
 
 def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
@@ -76,7 +77,17 @@ def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
         return [f"{name}{words}" for name, study in enough.items() for words in study.wanted(claim)]
 
     claims = [claim for paper in read_papers() if not paper.needs for claim in paper.claims]
-    return [DecidedClaim(one.id, one.sentence, cases(one, HOLDS), cases(one, FAILS), wanted(one.id)) for one in claims]
+    return [
+        DecidedClaim(
+            one.id,
+            one.sentence,
+            holds=cases(one, HOLDS),
+            fails=cases(one, FAILS),
+            wanted=wanted(one.id),
+            asked=any(study.decided(one.id, UNDECIDED) for study in enough.values()),
+        )
+        for one in claims
+    ]
 
 
 class ShippedStudy:
