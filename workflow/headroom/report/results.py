@@ -50,6 +50,9 @@ class Case(NamedTuple):
     number: str  # the claim's first number there, in words, or nothing
     paper: str  # the paper's numbers for this kind of task
 
+    def __str__(self) -> str:
+        return f"{self.where}: {self.number}" if self.number else self.where
+
 
 class DecidedClaim(NamedTuple):
     """A claim of a paper, and the studies of at least `ENOUGH_SEEDS` seeds that decide it."""
