@@ -222,6 +222,25 @@ def test_v9_counts_heads_that_are_left(tmp_path: Path) -> None:
     expect("V9", FAILS, tmp_path / "5", pruned_models=gone, roles=SIX, attention_stats=nobody)
 
 
+def test_v9_counts_a_function_once_per_run(tmp_path: Path) -> None:
+    """Six functions of each of two runs are lost in three models; two of the three take all over, then one of them."""
+    settings = (0.1, 0.2, 0.3)
+    names = [f"hard-concrete.E.{setting}" for setting in settings]
+
+    def tables(models: list[str]) -> dict[str, Any]:
+        pruned_models = [pruned(6, 0.0, heads=8, setting=setting, removed="E1:1 E1:2") for setting in settings]
+        others = [role("E1:3", "det:to-governor", model=name) for name in names]  # so that every model was labelled
+        taken = [role("E2:1", target, model=name) for name in models for target in (*FIRST, *SECOND)]
+        rows = {"pruned_models": pruned_models, "roles": [*SIX, *others, *taken]}
+        return {name: [row | {"run": run} for run in (RUN, OTHER_RUN) for row in own] for name, own in rows.items()}
+
+    most = expect("V9", HOLDS, tmp_path / "1", **tables(names[:2]))
+    assert most.ours.startswith("100 [74, 100] % of")  # 0.025 ** (1 / 12) = 0.74
+    assert "functions that lost all their heads: 12; models labelled again: 6" in most.ours
+    few = expect("V9", FAILS, tmp_path / "2", **tables(names[:1]))
+    assert few.ours.startswith("0 [0, 26] % of")
+
+
 def test_names_of_pruned_models_find_their_rows(tmp_path: Path) -> None:
     rows = [
         pruned(12, 0.0, setting=0.003),

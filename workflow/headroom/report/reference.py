@@ -41,6 +41,9 @@ VERSIONS = "versions.txt"
 SCORES = "scores.csv"
 """The scores of every head by every criterion that was compared, on all examples."""
 
+ORDER = ("multi30k", "multi30k-french", "sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment")
+"""The order of studies on pages: real text first, so that a claim is shown on real text if it can be; then by name."""
+
 TIMED_CLAIMS = ("M10", "R6")
 TIMED_NUMBERS = ("speedup", "masked_speedup", "update_time")
 """Claims, and numbers of the answer, that are measured times: they differ between runs."""
@@ -185,18 +188,24 @@ def renew(shipped: Path) -> None:
             ship(results, archive.parent)
 
 
+def shipped_studies(shipped: Path) -> list[Path]:
+    """Return the directories of the shipped studies, in the order of pages."""
+    found = {path.parent.name: path.parent for path in sorted(shipped.glob(f"*/{TABLES[0]}"))}
+    return [found[name] for name in dict.fromkeys([*ORDER, *found]) if name in found]
+
+
 def write_index(shipped: Path) -> None:
     """Write the page that compares all shipped studies; one without tables is compared by its verdicts and numbers."""
     from headroom.report import compare
 
     with tempfile.TemporaryDirectory() as scratch:
         places = []
-        for claims in sorted(shipped.glob("*/claims.csv")):
-            place = claims.parent
-            if (place / ARCHIVE).is_file():
-                place = unpack(place, Path(scratch))
+        for study in shipped_studies(shipped):
+            place = study
+            if (study / ARCHIVE).is_file():
+                place = unpack(study, Path(scratch))
                 for name in TABLES:
-                    shutil.copyfile(claims.parent / name, place / name)
+                    shutil.copyfile(study / name, place / name)
             places.append(str(place))
         if len(places) > 1:
             compare.main([*places, "--output", str(shipped / "index.html")])

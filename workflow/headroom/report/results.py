@@ -18,16 +18,12 @@ from headroom.core.statistics import Estimate
 from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report.numbers import Numbers, Shown
 from headroom.report.prose import environment
-from headroom.report.reference import ARCHIVE
+from headroom.report.reference import ARCHIVE, shipped_studies
 
 TEMPLATE = "results.md.j2"
 
 ENOUGH_SEEDS = 3
 """Studies of fewer seeds cannot say whether another training would give the same verdict."""
-
-
-ORDER = ("multi30k", "multi30k-french", "sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment")
-"""Studies on the page: real text first, so that the first example of a claim is of real text; others follow by name."""
 
 
 def results_text(shipped: Path) -> str:
@@ -36,9 +32,7 @@ def results_text(shipped: Path) -> str:
     Raises:
         HeadroomError: If the template names a number or verdict that a study does not have.
     """
-    found = {path.parent.name: ShippedStudy(path.parent) for path in sorted(shipped.glob(f"*/{NUMBERS.path}"))}
-    order = [name for name in ORDER if name in found] + [name for name in found if name not in ORDER]
-    studies = {name: found[name] for name in order}
+    studies = {place.name: ShippedStudy(place) for place in shipped_studies(shipped)}
     template = environment().overlay(autoescape=False).get_template(TEMPLATE)
     return template.render(studies=studies, claims=decided_claims(studies)) + "\n"
 
@@ -47,11 +41,17 @@ class Case(NamedTuple):
     """A study and task that decide a claim."""
 
     where: str  # `gates`, or with its task, `bakeoff (entailment)`, in a study of several
-    number: str  # the claim's first number there, in words, or nothing
+    votes: str  # `2 of 3 seeds`, or nothing where every run that was judged alone has the verdict
+    numbers: list[str]  # the claim's numbers there, in words, the main one first
     paper: str  # the paper's numbers for this kind of task
 
     def __str__(self) -> str:
-        return f"{self.where}: {self.number}" if self.number else self.where
+        return self.first(1)
+
+    def first(self, count: int) -> str:
+        """Return where it is, and the first numbers."""
+        where = ", ".join(filter(None, (self.where, self.votes)))
+        return ": ".join(filter(None, (where, "; ".join(self.numbers[:count]))))
 
 
 class DecidedClaim(NamedTuple):
@@ -71,7 +71,12 @@ def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
 
     def cases(claim: Claim, verdict: str) -> list[Case]:
         return [
-            Case(name + study.label(task), study.first(claim.id, task), claim.paper_of(task))
+            Case(
+                name + study.label(task),
+                study.votes(claim.id, task, verdict),
+                study.all_said(claim.id, task),
+                claim.paper_of(task),
+            )
             for name, study in enough.items()
             for task in study.decided(claim.id, verdict)
         ]
@@ -121,9 +126,9 @@ class ShippedStudy:
             raise HeadroomError(f"{self._directory}: no number {claim} {name} of {task}; correct {TEMPLATE}")
         return _in_words(rows)
 
-    def first(self, claim: str, task: str) -> str:
-        """Return the first number of a claim, of all runs of a task, in words; nothing if it has none."""
-        return next(iter(_in_words(rows_where(self._numbers, what=claim, task=task, run=POOLED))), "")
+    def all_said(self, claim: str, task: str) -> list[str]:
+        """Return all numbers of a claim, of all runs of a task, in words, the main one first."""
+        return _in_words(rows_where(self._numbers, what=claim, task=task, run=POOLED))
 
     def verdict(self, claim: str, task: str) -> str:
         """Return the verdict on a claim for a task."""
@@ -138,6 +143,13 @@ class ShippedStudy:
         runs = every[every["run"] != POOLED].groupby("task")["run"].nunique()
         found = rows_where(every, run=POOLED, verdict=verdict)["task"]
         return [str(task) for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
+
+    def votes(self, claim: str, task: str, verdict: str) -> str:
+        """Return how many runs have this verdict on a claim, e.g. `2 of 3 seeds`; nothing if all have it."""
+        every = rows_where(self._claims, claim=claim, task=task)
+        alone = every[every["run"] != POOLED]
+        agree = (alone["verdict"] == verdict).groupby(alone["run"]).all()
+        return "" if agree.all() else f"{agree.sum()} of {len(agree)} seeds"
 
     def wanted(self, claim: str) -> list[str]:
         """Return what would decide a claim in every task where it is undecided, after the label of the task."""
