@@ -145,7 +145,7 @@ class ShippedStudy:
         return [str(task) for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
 
     def votes(self, claim: str, task: str, verdict: str) -> str:
-        """Return how many runs have this verdict on a claim, e.g. `2 of 3 seeds`; nothing if all have it."""
+        """Return how many runs have this verdict on a claim, e.g. `2 of 3 seeds`; nothing if all agree."""
         every = rows_where(self._claims, claim=claim, task=task)
         alone = every[every["run"] != POOLED]
         agree = (alone["verdict"] == verdict).groupby(alone["run"]).all()
