@@ -17,6 +17,7 @@ from claims.claim_tables import (
     tracked,
     verdict_of,
 )
+from headroom.claims.arms import ArmDescription
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 
 SVGD = "translation.svgd.seed1"
@@ -145,6 +146,11 @@ def test_v6_compares_all_models_seeds_and_arms(tmp_path: Path) -> None:
     expect("V6", FAILS, tmp_path / "2", roles=[*held_by(RUN, "-1"), *held_by(OTHER_RUN, "+1")])
     expect("V6", UNDECIDED, tmp_path / "3", roles=[*same, *held_by(SVGD, "-1")])  # 1 of 3 is the smallest
     expect("V6", UNDECIDED, tmp_path / "4", roles=held_by(RUN, "-1"))
+
+
+def test_v6_does_not_compare_models_of_one_pretrained_encoder(tmp_path: Path) -> None:
+    same = [*held_by(RUN, "-1"), *held_by(OTHER_RUN, "-1")]
+    expect("V6", NOT_RUN, tmp_path, [ArmDescription("baseline", "baseline", pretrained=True)], roles=same)
 
 
 def test_v6_counts_runs_without_any_role_and_no_controls(tmp_path: Path) -> None:

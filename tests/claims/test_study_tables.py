@@ -117,7 +117,7 @@ CONFIGURATION = {
             "small": {"method": "baseline", "heads": 4},
         },
     },
-    "classification": {"sst2": {"encoder": {"heads": 12}, "arms": {"spos": {"method": "spos"}}}, "cola": {}},
+    "classification": {"sst2": {"encoder": {"source": "hub"}, "arms": {"spos": {"method": "spos"}}}, "cola": {}},
 }
 
 
@@ -133,6 +133,7 @@ def test_arms_are_read_with_what_is_their_own(tmp_path: Path) -> None:
     assert first.others == (("alpha", "0.001"),)
     assert found["translation"]["small"].shape == (4, None)
     assert found["sst2"]["spos"].is_everywhere
+    assert (found["sst2"]["spos"].pretrained, first.pretrained) == (True, False)
 
 
 @pytest.mark.parametrize("configuration", [None, {}, [], "text", {"translation": None}, {"train": {"arms": 1}}])

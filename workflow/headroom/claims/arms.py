@@ -11,6 +11,9 @@ REPULSIVE = (SVGD, SPOS)
 """Methods of repulsive attention (An et al. 2020)."""
 
 EVERYWHERE = ("all",)
+PRETRAINED = ("directory", "package", "hub")
+"""Sources of encoders whose weights are the same at the start of every run."""
+
 _FIRST = re.compile(r"first|[EAD]1")
 _NAMED = ("method", "sites", "heads", "attention_dropout")
 
@@ -24,6 +27,7 @@ class ArmDescription:
     sites: tuple[str, ...] = EVERYWHERE  # the sites that it acts on, as the configuration has them
     heads: int | None = None  # heads of every site, if they are other than those of the task's model
     attention_dropout: float | None = None  # dropout on attention weights, if it is other than that of the task's model
+    pretrained: bool = False  # whether its training starts from the weights of a pretrained encoder
     others: tuple[tuple[str, str], ...] = ()  # its other settings, e.g. `alpha`, as texts
 
     @property
@@ -59,6 +63,7 @@ def described(name: str, settings: Mapping[str, Any], model: Mapping[str, Any]) 
         sites=tuple(map(str, settings.get("sites") or EVERYWHERE)),
         heads=None if heads is None else int(heads),
         attention_dropout=None if dropout is None else float(dropout),
+        pretrained=model.get("source") in PRETRAINED,
         others=tuple((key, str(value)) for key, value in settings.items() if key not in _NAMED),
     )
 

@@ -140,9 +140,12 @@ def _rare_verdict(heads: pandas.DataFrame, rank: float, ahead: int, rare: float)
 
 
 def models_agree(tables: StudyTables, *, alike: float) -> list[Reading]:
-    """Decide whether models agree in the functions of their heads; all runs are judged at once."""
+    """Decide whether models agree in the functions of their heads; all runs are judged at once.
+
+    Models that start from one pretrained encoder have its functions: whether they agree is not decided.
+    """
     found = functions_of_runs(tables)
-    if not found:
+    if not found or any(arm.pretrained for arm in tables.described_arms):
         return []
     held_by_all = set.intersection(*found.values())
     amount = Number("in_every_model", Estimate(float(len(held_by_all))), "count")
