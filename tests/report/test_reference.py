@@ -189,11 +189,18 @@ def test_scores_are_shipped_where_criteria_were_compared(study: Path, shipped: P
             for head in (1, 2)
         ]
         tables.BAKEOFF_SCORES.write(study / "bakeoff_scores" / f"sst2.baseline.seed1.{name}.csv", rows)
+    relevant = [
+        row | {"head": head, "measure": "relevance", "half": "all", "value": head / 3, "count": 9, "low": 0, "high": 1}
+        for head in (1, 2)
+    ]
+    tables.RELEVANCE.write(study / "relevance" / "sst2.baseline.seed1.csv", relevant)
+    compared = {"classification": {"sst2": {"bakeoff": {"criteria": ["obs", "gnorm", "relevance"]}}}}
+    (study / "configuration.json").write_text(json.dumps(compared), encoding="utf-8")
     ship(study, shipped / "pilot")
     scores = pandas.read_csv(shipped / "pilot" / "scores.csv")
     found = scores.pivot_table("value", ["kind", "layer", "head"], "criterion")  # as docs/criteria.md loads them
-    assert found.loc["E", 1, 2].to_dict() == {"gnorm": 0.5, "obs": 0.5}
-    assert len(scores) == 4
+    assert found.loc["E", 1, 2].to_dict() == {"gnorm": 0.5, "obs": 0.5, "relevance": pytest.approx(2 / 3)}
+    assert len(scores) == 6
 
 
 def test_nothing_is_shipped_of_an_unfinished_study(study: Path, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from headroom.core import tables
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, write_lines
@@ -94,7 +95,6 @@ def ship(results: Path, directory: Path) -> None:
         HeadroomError: If one of the tables is missing; then nothing is written.
     """
     from headroom.claims.configuration import paths_in
-    from headroom.core import tables
     from headroom.report import __main__ as report
 
     files = {name: results / name for name in COPIED}
@@ -107,11 +107,33 @@ def ship(results: Path, directory: Path) -> None:
     for name, path in files.items():
         with atomic_path(directory / name) as temporary:
             shutil.copyfile(path, temporary)
-    if scored := sorted(results.glob("bakeoff_scores/*.csv")):
-        scores = tables.BAKEOFF_SCORES.read_all(scored)
-        rows: Any = scores[scores["half"] == "all"].to_dict("records")
-        tables.BAKEOFF_SCORES.write(directory / SCORES, rows)
+    if scores := scores_by_criteria(results):
+        tables.BAKEOFF_SCORES.write(directory / SCORES, scores)
     pack(results, directory / ARCHIVE)
+
+
+def scores_by_criteria(results: Path) -> list[dict[str, Any]]:
+    """Return the score of every head by every criterion that was compared, on all examples, of the last epoch.
+
+    Those that another experiment computes, e.g. relevance, are read from its table. A score has the columns of
+    `bakeoff_scores`; there is none if no criteria were compared.
+    """
+    from headroom.claims.configuration import mapping, read_configuration, task_sections
+    from headroom.claims.study_tables import task_of
+    from headroom.methods.criteria import criterion, family_of
+
+    paths = sorted(results.glob("bakeoff_scores/*.csv"))
+    scores = tables.BAKEOFF_SCORES.read_all(paths)
+    found = [scores[scores["half"] == "all"]]
+    sections = task_sections(read_configuration(results / "configuration.json"))
+    for model, epoch in scores[["run", "epoch"]].drop_duplicates().itertuples(index=False):
+        compared = mapping(mapping(sections.get(task_of(model))).get("bakeoff")).get("criteria", ())
+        for one in (criterion(name) for name in compared if not family_of(name)):
+            rows = one.read(results / tables.ALL.by_name[one.table].path.format(run=model))
+            own = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
+            found.append(own.assign(criterion=one.name)[list(scores.columns)].astype(scores.dtypes))
+    every: list[Any] = [row for rows in found for row in rows.to_dict("records")]
+    return every
 
 
 def write_versions(path: Path) -> None:
@@ -135,10 +157,10 @@ def pack(results: Path, archive: Path) -> None:
     from headroom.claims.configuration import paths_in
     from headroom.core.resamples import resamples_beside
 
-    tables = paths_in(results)
-    resamples = [path for path in map(resamples_beside, tables) if path.is_file()]
+    found = paths_in(results)
+    resamples = [path for path in map(resamples_beside, found) if path.is_file()]
     with atomic_path(archive) as temporary, tarfile.open(temporary, "w:xz", preset=9) as packed:
-        for path in sorted([*tables, *resamples, *times_in(results), results / "configuration.json"]):
+        for path in sorted([*found, *resamples, *times_in(results), results / "configuration.json"]):
             about = tarfile.TarInfo(str(path.relative_to(results)))
             about.size = path.stat().st_size
             with open(path, "rb") as stream:
