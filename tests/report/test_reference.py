@@ -281,7 +281,7 @@ def test_a_decided_claim_has_its_first_number(shipped: Path) -> None:
     (case,) = first.holds
     assert (case.where, case.numbers) == ("pilot", ["50 [40, 60] % of the heads"])
     assert case.paper.startswith("88 of 96 encoder heads")
-    assert str(case) == "pilot: 50 [40, 60] % of the heads"
+    assert case.first(1) == "pilot: 50 [40, 60] % of the heads"
 
 
 def test_seeds_are_counted_where_they_differ(shipped: Path) -> None:
@@ -292,7 +292,7 @@ def test_seeds_are_counted_where_they_differ(shipped: Path) -> None:
     (shipped / "pilot" / "claims.csv").write_text(CLAIMS + "\n".join(rows) + "\n", encoding="utf-8")
     (shipped / "pilot" / "configuration.json").write_text(json.dumps({"seeds": [1, 2, 3]}), encoding="utf-8")
     first, *_ = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
-    assert str(first.holds[0]) == "pilot, 2 of 3 seeds: 50 [40, 60] % of the heads"
+    assert first.holds[0].first(1) == "pilot, 2 of 3 seeds: 50 [40, 60] % of the heads"
 
 
 def test_what_would_decide_a_claim_is_named(shipped: Path) -> None:

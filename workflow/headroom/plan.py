@@ -16,6 +16,7 @@ from headroom.settings.base import SPLITS, fresh_seed
 from headroom.settings.checks import TRANSLATION
 from headroom.settings.gates import ScopedGateSettings
 from headroom.settings.labelled import GeneratedPairs, Treebank, TreebankFile
+from headroom.settings.models import PRETRAINED
 from headroom.settings.study import Run, Study
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
@@ -229,7 +230,7 @@ class Plan:
 
     def is_pretrained(self, task: str) -> bool:
         """Return whether the encoder of a classification task comes with weights."""
-        return self.study.classification[task].encoder.source not in ("new", "self-attentive")
+        return self.study.classification[task].encoder.source in PRETRAINED
 
     def encoder_files(self, task: str) -> list[str]:
         """Return the files of the initial encoder of a task's classifiers."""

@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headroom.settings.models import PRETRAINED
+
 BASELINE = "baseline"
 SVGD, SPOS = "svgd", "spos"
 REPULSIVE = (SVGD, SPOS)
 """Methods of repulsive attention (An et al. 2020)."""
 
 EVERYWHERE = ("all",)
-PRETRAINED = ("directory", "package", "hub")
-"""Sources of encoders whose weights are the same at the start of every run."""
-
 _FIRST = re.compile(r"first|[EAD]1")
 _NAMED = ("method", "sites", "heads", "attention_dropout")
 

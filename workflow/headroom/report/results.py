@@ -45,9 +45,6 @@ class Case(NamedTuple):
     numbers: list[str]  # the claim's numbers there, in words, the main one first
     paper: str  # the paper's numbers for this kind of task
 
-    def __str__(self) -> str:
-        return self.first(1)
-
     def first(self, count: int) -> str:
         """Return where it is, and the first numbers."""
         where = ", ".join(filter(None, (self.where, self.votes)))

@@ -105,6 +105,9 @@ Encoder = Annotated[
     Field(discriminator="source"),
 ]
 
+PRETRAINED = ("directory", "package", "hub")
+"""The sources of encoders that come with weights, the same at the start of every run."""
+
 
 Device = Literal["auto", "cpu", "cuda"]
 
