@@ -39,8 +39,9 @@ ONE_PASS = {one.name for own in FAMILIES.values() for one in own}
 
 
 def page() -> dict[str, list[str]]:
-    """Return the cells of the table of the page, by criterion."""
-    rows = [line.strip("|").split("|") for line in PAGE.read_text().splitlines() if line.startswith("| `")]
+    """Return the cells of the first table of the page, by criterion."""
+    text, *_ = PAGE.read_text().split("\n## ")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("| `")]
     return {name.strip(" `"): [cell.strip() for cell in cells] for name, *cells in rows}
 
 
