@@ -45,13 +45,31 @@ def test_marks_say_by_shape_what_they_mean() -> None:
     shapes = {}
     for cell in root.iter("g"):
         if "data-head" in cell.attrib:
-            shapes[cell.get("data-head")] = [child.tag for child in cell]
+            shapes[cell.get("data-head")] = [_look(child) for child in cell]
     assert shapes == {
-        "E1:1": ["title", "rect", "rect"],
+        "E1:1": ["title", "rect", "square"],
         "E1:2": ["title", "rect", "circle"],
-        "E1:3": ["title", "rect", "path"],
-        "E1:4": ["title", "rect", "rect", "rect"],
+        "E1:3": ["title", "rect", "cross"],
+        "E1:4": ["title", "rect", "square", "rect"],
     }
+
+
+def _look(element: etree._Element) -> str:
+    if element.tag.endswith("path"):
+        return "square" if "h" in str(element.get("d")) else "cross"
+    return element.tag
+
+
+def test_a_still_atlas_has_the_same_marks_and_no_cells() -> None:
+    amounts = {Head("E", 1, 1): 0.5, Head("E", 1, 2): -0.5, Head("E", 1, 3): 0.1, Head("E", 1, 4): 0.0}
+    marks = {head: Mark(amount, str(amount)) for head, amount in amounts.items()}
+    moving, still = (str(atlas.draw_atlas(Shape("E", 1, 4), marks, still=still)) for still in (False, True))
+    squares = [found.group() for found in re.finditer(r"M[^M]*z", moving)]
+    assert len(squares) == 2
+    assert [found.group() for found in re.finditer(r"M[^M]*z", still)] == squares
+    assert still.count("<circle") == moving.count("<circle") == 1
+    assert "data-head" in moving
+    assert "data-head" not in still
 
 
 def test_texts_are_escaped() -> None:

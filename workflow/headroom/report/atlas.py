@@ -77,6 +77,11 @@ class Shape:
         """Return the upper left corner (x, y) of a cell; layer and head count from 1."""
         return self.left + (head - 1) * self.cell, self.top + (layer - 1) * self.cell
 
+    def middle(self, head: Head) -> tuple[float, float]:
+        """Return the middle (x, y) of the cell of a head."""
+        x, y = self.corner(head.layer, head.head)
+        return x + self.cell / 2, y + self.cell / 2
+
     @property
     def size(self) -> tuple[float, float]:
         """Width and height of the atlas in units of the view box (CSS pixels at natural size)."""
@@ -85,10 +90,10 @@ class Shape:
 
     def letters(self, head: Head, text: str) -> list[tuple[float, float, float, str]]:
         """Return the letters of a head as (x, y, font size, text), on two lines where one is too narrow."""
-        (x, y), size = self.corner(head.layer, head.head), min(11.0, 0.55 * self.cell)
+        (x, y), size = self.middle(head), min(11.0, 0.55 * self.cell)
         lines = _wrapped(text.split(), max(1, int(self.cell / (0.62 * size))))
-        start = y + self.cell / 2 + 0.36 * size - 0.5 * size * (len(lines) - 1)
-        return [(x + self.cell / 2, start + size * place, size, line) for place, line in enumerate(lines)]
+        start = y + 0.36 * size - 0.5 * size * (len(lines) - 1)
+        return [(x, start + size * place, size, line) for place, line in enumerate(lines)]
 
 
 def shapes(heads: Iterable[Head], *, small: bool = False) -> list[Shape]:
@@ -103,23 +108,27 @@ def shapes(heads: Iterable[Head], *, small: bool = False) -> list[Shape]:
     return grids
 
 
-def draw_atlas(shape: Shape, marks: Mapping[Head, Mark]) -> Markup:
+def draw_atlas(shape: Shape, marks: Mapping[Head, Mark], *, still: bool = False) -> Markup:
     """Return the atlas of one kind as an SVG element; heads without a mark have an empty cell.
 
-    If any head of any kind has letters, all marks are pale, so that they stay comparable.
+    If any head of any kind has letters, all marks are pale, so that they stay comparable. A `still` one has only the
+    marks of amounts, and no text when a head is pointed at: for many atlases on one page.
     """
     own = {head: mark for head, mark in marks.items() if head.kind == shape.kind}
     name = (_SMALL_NAMES if shape.small else palette.KIND_NAMES)[shape.kind]
-    pale = any(mark.letters for mark in marks.values())
+    colour = palette.KIND_COLOURS[shape.kind].variable
     module: Any = environment().get_template("atlas.svg.j2").module
-    return Markup(module.atlas(shape, own, name, palette.KIND_COLOURS[shape.kind].variable, pale))
+    if still:
+        return Markup(module.still(shape, own, name, colour))
+    return Markup(module.atlas(shape, own, name, colour, any(mark.letters for mark in marks.values())))
 
 
 def draw_atlases(
-    marks: Mapping[Head, Mark], heads: Iterable[Head] | None = None, *, small: bool = False
+    marks: Mapping[Head, Mark], heads: Iterable[Head] | None = None, *, small: bool = False, still: bool = False
 ) -> tuple[Markup, ...]:
     """Return one atlas per kind for these marks, on the grid of all `heads` (default: those marked)."""
-    return tuple(draw_atlas(shape, marks) for shape in shapes(marks if heads is None else heads, small=small))
+    grids = shapes(marks if heads is None else heads, small=small)
+    return tuple(draw_atlas(shape, marks, still=still) for shape in grids)
 
 
 def _wrapped(parts: list[str], across: int) -> list[str]:

@@ -200,5 +200,6 @@ def _atlases(study: StudyTables, task: str, view: StudyTables) -> list[Panel]:
     return [
         panel
         for name, own in rows.groupby("criterion", sort=False)
-        for panel in panels.atlases(draw_atlases(marks_of(own)), label(study, task, criterion_name(str(name))), task)
+        for drawn in [draw_atlases(marks_of(own), still=True)]
+        for panel in panels.atlases(drawn, label(study, task, criterion_name(str(name))), task)
     ]

@@ -40,8 +40,10 @@ def section(study: StudyTables) -> Section:
             name = order_name(criterion, normalised)
             shown += [] if place else [name]
             name = name if run == main_run(view.scores, view) else f"{name}, {run_name(run)}"
+            rows = rows_where(last_epochs(view.scores), run=run, criterion=criterion, normalised=normalised)
+            drawn = draw_atlases(marks_of(rows), still=place > 0)
             title = label(study, view.task, name if place else "")
-            (more if place else first).extend(_panels(view, run, criterion, normalised, title))
+            (more if place else first).extend(panels.atlases(drawn, title, view.task))
     table = _table(study, views)
     figure = _figure(
         "scores", first, how=words("scores", "figure", criteria=listing(dict.fromkeys(shown))), frame=table.frame
@@ -77,11 +79,6 @@ def _drawn(view: StudyTables) -> list[tuple[str, str, str]]:
 def criteria(rows: pandas.DataFrame) -> list[str]:
     """Return the criteria of these rows, the main one of the study first."""
     return in_order(rows["criterion"], (main_criterion(rows), *CRITERION_NAMES))
-
-
-def _panels(view: StudyTables, run: str, criterion: str, normalised: str, title: str) -> list[Panel]:
-    rows = rows_where(last_epochs(view.scores), run=run, criterion=criterion, normalised=normalised)
-    return panels.atlases(draw_atlases(marks_of(rows)), title, view.task)
 
 
 def _table(study: StudyTables, views: Mapping[str, StudyTables]) -> Table:
