@@ -49,11 +49,14 @@ class Resamples:
         self._rows += 1
 
     def write(self, path: Path | str) -> None:
-        """Write the file atomically, in single precision, which exceeds the precision of the written intervals."""
+        """Write the file atomically, in single precision, which exceeds the precision of the written intervals.
+
+        It is not compressed: that would save a third on its own, and cost a third of the archive of a shipped study.
+        """
         values, fulls = (numpy.array(own, dtype=numpy.float32) for own in (self._values, self._fulls))
         places = numpy.array(self._kept), numpy.array(self._full_of)
         with atomic_path(path) as temporary, open(temporary, "wb") as stream:
-            numpy.savez_compressed(stream, rows=places[0], full_of=places[1], values=values, fulls=fulls)
+            numpy.savez(stream, rows=places[0], full_of=places[1], values=values, fulls=fulls)
 
 
 def read_with_resamples(table: Table, paths: Sequence[Path | str]) -> pandas.DataFrame:
