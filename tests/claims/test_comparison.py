@@ -108,6 +108,13 @@ def test_v6_across_languages_needs_several(tmp_path: Path, corpus: Corpus) -> No
     assert decided.cases == ()
 
 
+def test_v6_across_languages_needs_functions(tmp_path: Path) -> None:
+    one = finished(tmp_path, "one", **model())
+    decided = found("V6", "languages", one, finished(tmp_path, "other", {"translation": FRENCH}, **model()))
+    assert (decided.verdict, decided.cases) == (UNDECIDED, ())
+    assert decided.needed == "models whose heads have functions"
+
+
 def test_v6_of_generated_text_alone_needs_two_studies(tmp_path: Path) -> None:
     made = [finished(tmp_path, name, {"translation": Corpus(GENERATED)}, **model("-1")) for name in ("one", "other")]
     decided = found("V6", "languages", *made)
