@@ -38,7 +38,7 @@ reference: $(READY)  ## run the reference studies again and compare their verdic
 	done
 	@$(RUN) headroom reference $(addprefix results/,$(REFERENCE)) --check
 
-renew: $(READY)  ## decide the claims of the shipped studies again, from their tables, and write their reports and docs/results.md
+renew: $(READY)  ## decide the claims of the shipped studies again, from their tables, and write their reports and the pages of results
 	@$(RUN) headroom reference
 
 test: lint  ## lint, then the test suite except tests marked long and fault injection

@@ -26,7 +26,7 @@ from headroom.report.reference import (
     write_index,
     write_versions,
 )
-from headroom.report.results import ShippedStudy, decided_claims, results_text
+from headroom.report.results import ShippedStudy, decided_claims, results_pages
 from headroom.settings.study import load_study
 from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
 from whole_project import ROOT
@@ -81,13 +81,16 @@ def test_versions_are_those_of_the_environment(tmp_path: Path) -> None:
 
 @pytest.fixture
 def scored(study: Path) -> Path:
-    """Return the results of a finished study that has a table, resamples and the time of a job."""
+    """Return the results of a finished study that has a table, resamples, a text and the time of a job."""
     row = {"study": "pilot", "run": "translation.baseline.seed1", "epoch": 1, "kind": "E", "layer": 1, "head": 1}
     row |= {"criterion": "gradient-token", "normalised": "raw", "value": 0.5, "signature": "set:choose"}
     tables.SCORES.write(study / "scores" / "translation.baseline.seed1.csv", [row])
     (study / "scores" / "translation.baseline.seed1.npz").write_bytes(b"resamples")
     (study / "benchmarks" / "scores").mkdir(parents=True)
     (study / "benchmarks" / "scores" / "translation.baseline.seed1.tsv").write_text("s\n1.5\n", encoding="utf-8")
+    (study / "translation" / "corpus").mkdir(parents=True)
+    (study / "translation" / "corpus" / "corpus.json").write_text('{"source_language": "English"}', encoding="utf-8")
+    (study / "translation" / "corpus" / "train.source").write_text("a sentence\n", encoding="utf-8")
     return study
 
 
@@ -104,6 +107,7 @@ def test_tables_are_shipped_with_resamples_and_times(scored: Path, tmp_path: Pat
         "configuration.json",
         "scores/translation.baseline.seed1.csv",
         "scores/translation.baseline.seed1.npz",
+        "translation/corpus/corpus.json",
     ]
     for name in names:
         assert (found / name).read_bytes() == (scored / name).read_bytes()
@@ -134,7 +138,7 @@ def test_shipped_studies_are_decided_again_from_their_tables(scored: Path, tmp_p
 def test_without_shipped_tables_nothing_is_decided_again(tmp_path: Path) -> None:
     (tmp_path / "reference" / "pilot").mkdir(parents=True)
     with pytest.raises(HeadroomError, match=r"reference: no study has tables\.tar\.xz; name the results of studies"):
-        main(["--output", str(tmp_path / "reference"), "--text", str(tmp_path / "results.md")])
+        main(["--output", str(tmp_path / "reference"), "--docs", str(tmp_path)])
 
 
 def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None:
@@ -313,8 +317,15 @@ def test_studies_of_several_tasks_are_named_with_the_task(shipped: Path) -> None
     assert found.decided("M1", "does not hold") == []
 
 
-def test_the_page_of_results_has_the_numbers_of_the_shipped_studies() -> None:
-    assert (ROOT / "docs" / "results.md").read_text("utf-8") == results_text(SHIPPED)
+@pytest.mark.parametrize(("study", "language"), [("multi30k", "German"), ("multi30k-french", "French")])
+def test_shipped_translations_name_their_languages(study: str, language: str, tmp_path: Path) -> None:
+    about = unpack(SHIPPED / study, tmp_path) / "translation" / "corpus" / "corpus.json"
+    assert json.loads(about.read_text("utf-8"))["target_language"] == language
+
+
+def test_the_pages_of_results_have_the_numbers_of_the_shipped_studies() -> None:
+    for page, text in results_pages(SHIPPED).items():
+        assert (ROOT / "docs" / page).read_text("utf-8") == text + "\n"
 
 
 def test_every_shipped_report_is_small_and_needs_no_network() -> None:

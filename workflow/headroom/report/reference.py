@@ -3,8 +3,8 @@
 `python -m headroom reference results/multi30k results/sst2`: to `reports/reference/<study>/` go the report without
 attention maps, which have sentences of the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, the
 versions, all tables as one archive, and the scores of every head if criteria were compared. A page that compares all
-shipped studies goes to `reports/reference/index.html`, and docs/results.md is written from its template with their
-numbers.
+shipped studies goes to `reports/reference/index.html`, and the pages of results in docs/ are written from templates
+with their numbers.
 
 `python -m headroom reference` without studies decides the claims of the shipped ones again, from their tables and by
 this version of the rules, and writes their pages again.
@@ -35,7 +35,7 @@ TABLES = ("claims.csv", "numbers.csv")
 COPIED = (*TABLES, "configuration.json")
 
 ARCHIVE = "tables.tar.xz"
-"""All tables of a shipped study, with their resamples and the times of its jobs."""
+"""All tables of a shipped study, with their resamples, what its text is and the times of its jobs."""
 
 VERSIONS = "versions.txt"
 
@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="results of finished studies, e.g. results/multi30k results/sst2; without any, the shipped tables",
     )
     add("--output", type=Path, default=Path("reports/reference"), help="directory of the shipped studies")
-    add("--text", type=Path, default=Path("docs/results.md"), help="the page of results to write")
+    add("--docs", type=Path, default=Path("docs"), help="directory of the pages of results")
     add("--check", action="store_true", help="write nothing: compare the tables with those shipped")
     return parser
 
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.check:
         check(given.results, given.output)
         return
-    from headroom.report.results import results_text
+    from headroom.report.results import results_pages
 
     for place in given.results:
         ship(place, given.output / place.name)
@@ -84,8 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not given.results:
         renew(given.output)
     write_index(given.output)
-    write_lines(given.text, results_text(given.output).removesuffix("\n").split("\n"))
-    logging.info("wrote the pages of %s, and %s", given.output, given.text)
+    for page, text in results_pages(given.output).items():
+        write_lines(given.docs / page, text.split("\n"))
+    logging.info("wrote the pages of %s, and those of results in %s", given.output, given.docs)
 
 
 def ship(results: Path, directory: Path) -> None:
@@ -152,15 +153,17 @@ def times_in(results: Path) -> list[Path]:
 def pack(results: Path, archive: Path) -> None:
     """Write the tables of a study, with their resamples, its configuration and its times, as one archive.
 
-    The same files make the same bytes.
+    It also has what the text of each task is, e.g. its languages, but none of the text. The same files make the same
+    bytes.
     """
     from headroom.claims.configuration import paths_in
     from headroom.core.resamples import resamples_beside
 
     found = paths_in(results)
     resamples = [path for path in map(resamples_beside, found) if path.is_file()]
+    texts = results.glob("*/corpus/corpus.json")
     with atomic_path(archive) as temporary, tarfile.open(temporary, "w:xz", preset=9) as packed:
-        for path in sorted([*found, *resamples, *times_in(results), results / "configuration.json"]):
+        for path in sorted([*found, *resamples, *texts, *times_in(results), results / "configuration.json"]):
             about = tarfile.TarInfo(str(path.relative_to(results)))
             about.size = path.stat().st_size
             with open(path, "rb") as stream:

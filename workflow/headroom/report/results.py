@@ -1,4 +1,4 @@
-"""The page docs/results.md: its template, filled with the numbers of the shipped reference studies."""
+"""The pages of results in docs/: templates, filled with the numbers of the shipped reference studies."""
 
 import json
 from collections.abc import Mapping
@@ -20,21 +20,26 @@ from headroom.report.numbers import Numbers, Shown
 from headroom.report.prose import environment
 from headroom.report.reference import ARCHIVE, shipped_studies
 
-TEMPLATE = "results.md.j2"
+PAGES = ("results.md", "results-in-detail.md")
+"""Pages of docs/; the template of each has its name and `.j2`."""
+
+_TEMPLATES = " or ".join(f"{page}.j2" for page in PAGES)
 
 ENOUGH_SEEDS = 3
 """Studies of fewer seeds cannot say whether another training would give the same verdict."""
 
 
-def results_text(shipped: Path) -> str:
-    """Return the page of results with the numbers of the studies that are shipped in a directory.
+def results_pages(shipped: Path) -> dict[str, str]:
+    """Return the text of every page of results, with the numbers of the studies that are shipped in a directory.
 
     Raises:
-        HeadroomError: If the template names a number or verdict that a study does not have.
+        HeadroomError: If a template names a number or verdict that a study does not have.
     """
     studies = {place.name: ShippedStudy(place) for place in shipped_studies(shipped)}
-    template = environment().overlay(autoescape=False).get_template(TEMPLATE)
-    return template.render(studies=studies, claims=decided_claims(studies)) + "\n"
+    claims, templates = decided_claims(studies), environment().overlay(autoescape=False)
+    return {
+        page: templates.get_template(f"{page}.j2").render(studies=studies, claims=claims).rstrip("\n") for page in PAGES
+    }
 
 
 class Case(NamedTuple):
@@ -105,7 +110,7 @@ class ShippedStudy:
         """Return a number of all runs of a task, with its interval: of the answer, or of the claim `what`."""
         found = Numbers(self._numbers).one(what, name, task, part)
         if found is None:
-            raise HeadroomError(f"{self._directory}: no number {what} {name} {part} of {task}; correct {TEMPLATE}")
+            raise HeadroomError(f"{self._directory}: no number {what} {name} {part} of {task}; correct {_TEMPLATES}")
         return found.full
 
     def said(self, claim: str, name: str, task: str) -> str:
@@ -120,7 +125,7 @@ class ShippedStudy:
         """
         rows = rows_where(self._numbers, what=claim, task=task, run=POOLED, name=name)
         if rows.empty:
-            raise HeadroomError(f"{self._directory}: no number {claim} {name} of {task}; correct {TEMPLATE}")
+            raise HeadroomError(f"{self._directory}: no number {claim} {name} of {task}; correct {_TEMPLATES}")
         return _in_words(rows)
 
     def all_said(self, claim: str, task: str) -> list[str]:
@@ -131,7 +136,7 @@ class ShippedStudy:
         """Return the verdict on a claim for a task."""
         rows = rows_where(self._claims, claim=claim, task=task, run=POOLED)
         if rows.empty:
-            raise HeadroomError(f"{self._directory}: no verdict on {claim} of {task}; correct {TEMPLATE}")
+            raise HeadroomError(f"{self._directory}: no verdict on {claim} of {task}; correct {_TEMPLATES}")
         return str(rows["verdict"].iloc[0])
 
     def decided(self, claim: str, verdict: str) -> list[str]:
