@@ -3,7 +3,7 @@ SHELL := bash
 PYTHON ?= python3
 STUDY ?= config.yaml
 # The studies whose reports and answers are in reports/reference/.
-REFERENCE ?= starter multi30k sst2 bakeoff bakeoff-sst2 repulsion head-counts entailment gates
+REFERENCE ?= $(patsubst reports/reference/%/claims.csv,%,$(wildcard reports/reference/*/claims.csv))
 CORES ?= all
 PAGE ?= reports/compare.html
 
