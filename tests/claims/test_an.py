@@ -131,6 +131,7 @@ def test_r4_asks_first_layers_for_half_of_the_gain(tmp_path: Path) -> None:
     expect("R4", UNDECIDED, tmp_path / "3", evaluation=first(-0.3, -0.6, 0.0))
     found = expect("R4", UNDECIDED, tmp_path / "4", evaluation=first(0.0, 0.0, 0.0, svgd=more(0.8, -0.9, 0.7)))
     assert found.ours.startswith("svgd less baseline: +0.20 [")  # no gain to keep comes first
+    assert found.ours.endswith("; a gain of repulsion: it has none here")
     expect("R4", NOT_RUN, tmp_path / "5", evaluation=scored(baseline=BASE, svgd=GAIN))
 
 
@@ -236,7 +237,9 @@ def test_r7_holds_only_against_growth_and_smoothing(tmp_path: Path) -> None:
 
 def test_r7_needs_a_gain_and_a_control(tmp_path: Path) -> None:
     rows = scored(baseline=BASE, svgd=more(0.8, -0.9, 0.7), smoothing=[1, 2, 3])
-    assert expect("R7", UNDECIDED, tmp_path / "1", evaluation=rows).ours.startswith("svgd less baseline: +0.20 [")
+    found = expect("R7", UNDECIDED, tmp_path / "1", evaluation=rows)
+    assert found.ours.startswith("svgd less baseline: +0.20 [")
+    assert found.ours.endswith("; a gain of repulsion: it has none here")
     expect("R7", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN, spos=BASE))
     elsewhere = [*ARMS[:2], ArmDescription("smoothing", "smoothing", sites=("E",))]
     expect("R7", NOT_RUN, tmp_path / "3", known=elsewhere, evaluation=scored(baseline=BASE, svgd=GAIN, smoothing=BASE))

@@ -116,9 +116,8 @@ def _functions(
     amount = Number("models", Estimate(float(len(known))), "count")
     if not shares:
         more = ("one more study", "other") if known else ("two studies", "different")
-        lacking = f"{more[0]} of translation {wanted.format(more[1])}, with roles examined"
-        if pairs:
-            lacking = "models whose heads have functions"
+        study = f"{more[0]} of translation {wanted.format(more[1])}, with roles examined"
+        lacking = "models whose heads have functions" if pairs else study
         return Finding(UNDECIDED if models else NOT_RUN, (amount,) if models else (), cases, lacking)
     common = Number("common", _spanning(shares), "share", about={"pairs": float(len(shares))})
     seeds = _shares(pair for pair in combinations(known, 2) if pair[0].study == pair[1].study)

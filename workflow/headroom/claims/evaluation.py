@@ -50,6 +50,8 @@ def needed(decision: Decision) -> str:
     """Return what would decide a claim, e.g. `about 3 more seeds`; "" of a decided one, and where that is not known."""
     if contradictory([reading.verdict for reading in decision.readings]):
         return "more seeds: runs contradict each other"
+    if needs := [reading.needs for reading in decision.readings if reading.needs]:
+        return needs[0]
     size = wanted(decision)
     if size is None:
         return ""

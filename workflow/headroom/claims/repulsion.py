@@ -17,6 +17,9 @@ LIKENESS = "z_cka"
 GROWTH = "growth"
 """The control that pushes every head from the origin as far as repulsion does, and sees no other head."""
 
+NO_GAIN = "a gain of repulsion: it has none here"
+"""What claims about the gain of repulsion need where there is none."""
+
 CONTROLS = ("smoothing", "scaled", "noise", GROWTH)
 """Methods that change gradients as svgd does, except for repulsion."""
 
@@ -82,7 +85,7 @@ def first_layers_suffice(tables: StudyTables, *, most: float) -> list[Reading]:
                 kept = less(tables, first.name, whole.arm.name, found)
                 gained = less(tables, whole.arm.name, whole.reference.name, gain)
                 if above(gain, 0.0) != HOLDS:
-                    return [Reading(UNDECIDED, (gained, kept))]
+                    return [Reading(UNDECIDED, (gained, kept), needs=NO_GAIN)]
                 return [Reading(above(found, -(1 - most) * gain.value), (kept, gained))]
     return []
 
@@ -103,7 +106,7 @@ def gain_is_of_repulsion(tables: StudyTables, pair: Pair, *, most: float) -> Rea
     over = tuple(less(tables, pair.arm.name, name, one) for name, one in known.items())
     likeness = _likeness(tables, pair, [pair.arm.name, *known])
     if above(gain.found, 0.0) != HOLDS:
-        return Reading(UNDECIDED, (gain, *over, *likeness))
+        return Reading(UNDECIDED, (gain, *over, *likeness), needs=NO_GAIN)
     return Reading(_against_controls(tables, pair, gain.found, known, most), (*over, gain, *likeness))
 
 

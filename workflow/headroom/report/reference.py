@@ -203,34 +203,32 @@ def renew(shipped: Path) -> None:
     Raises:
         HeadroomError: If no study is shipped with its tables.
     """
-    archives = sorted(shipped.glob(f"*/{ARCHIVE}"))
-    if not archives:
+    studies = shipped_studies(shipped)
+    if not studies:
         raise HeadroomError(f"{shipped}: no study has {ARCHIVE}; name the results of studies to ship")
-    for archive in archives:
+    for study in studies:
         with tempfile.TemporaryDirectory() as scratch:
-            results = unpack(archive.parent, Path(scratch))
+            results = unpack(study, Path(scratch))
             decide(results, *(results / name for name in TABLES))
-            ship(results, archive.parent)
+            ship(results, study)
 
 
 def shipped_studies(shipped: Path) -> list[Path]:
     """Return the directories of the shipped studies, in the order of pages."""
-    found = {path.parent.name: path.parent for path in sorted(shipped.glob(f"*/{TABLES[0]}"))}
+    found = {path.parent.name: path.parent for path in sorted(shipped.glob(f"*/{ARCHIVE}"))}
     return [found[name] for name in dict.fromkeys([*ORDER, *found]) if name in found]
 
 
 def write_index(shipped: Path) -> None:
-    """Write the page that compares all shipped studies; one without tables is compared by its verdicts and numbers."""
+    """Write the page that compares all shipped studies."""
     from headroom.report import compare
 
     with tempfile.TemporaryDirectory() as scratch:
         places = []
         for study in shipped_studies(shipped):
-            place = study
-            if (study / ARCHIVE).is_file():
-                place = unpack(study, Path(scratch))
-                for name in TABLES:
-                    shutil.copyfile(study / name, place / name)
+            place = unpack(study, Path(scratch))
+            for name in TABLES:
+                shutil.copyfile(study / name, place / name)
             places.append(str(place))
         if len(places) > 1:
             compare.main([*places, "--output", str(shipped / "index.html")])

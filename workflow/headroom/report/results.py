@@ -18,7 +18,7 @@ from headroom.core.statistics import Estimate
 from headroom.core.tables import CLAIMS, NUMBERS
 from headroom.report.numbers import Numbers, Shown
 from headroom.report.prose import environment
-from headroom.report.reference import ARCHIVE, shipped_studies
+from headroom.report.reference import shipped_studies
 
 PAGES = ("results.md", "results-in-detail.md")
 """Pages of docs/; the template of each has its name and `.j2`."""
@@ -162,11 +162,6 @@ class ShippedStudy:
         """Return ` (task)`, or nothing in a study of one task."""
         several = len({*self._claims["task"]} - {""}) > 1  # claims that are about no task of the study have ""
         return f" ({task})" if several else ""
-
-    @property
-    def tables(self) -> bool:
-        """Whether its tables are shipped, from which its claims can be decided again."""
-        return (self._directory / ARCHIVE).is_file()
 
     def tally(self) -> dict[str, int]:
         """Return the number of verdicts by kind; a claim counts once per task."""
