@@ -36,7 +36,7 @@ CLAIMS = Table(
         _PART,
         *_VALUE,
         Column("verdict", "text", "`holds`, `does not hold`, `undecided at this scale` or `not run`"),
-        Column("needed", "text", "an estimate of the sample that would decide an undecided claim; empty if unknown"),
+        Column("needed", "text", "what would decide an undecided claim, e.g. how many more seeds; empty if unknown"),
         Column("rule", "text", "function of `headroom.claims` that decided, `<module>.<function>`"),
         SIGNATURE.means("thresholds of the rule as `name:value`, joined by bars; some by `task=value`"),
     ),
