@@ -8,6 +8,8 @@ CLOCKED_TABLES = ("benchmarks", "timing", "timing_samples", "update_cost")
 CLOCKED_MEASURES = {"seconds", "words_per_second", "examples_per_second"}
 CLOCKED_CLAIMS = {"M10", "R6"}
 CLOCKED_NUMBERS = {"speedup", "masked_speedup", "update_time"}
+CLOCKED_STATISTICS = {"seconds"}
+CLOCKED_COLUMNS = {"seconds"}
 
 
 def differing(first: Path, second: Path) -> list[str]:
@@ -29,12 +31,18 @@ def tables_of(results: Path) -> set[str]:
 
 
 def rows(table: Path) -> list[dict[str, str]]:
-    """Return the rows of a table, without those of times."""
+    """Return the rows of a table, without rows and columns of times."""
     with open(table, encoding="utf-8", newline="") as stream:
-        return [row for row in csv.DictReader(stream) if not is_clocked(row)]
+        kept = [row for row in csv.DictReader(stream) if not is_clocked(row)]
+    return [{name: value for name, value in row.items() if name not in CLOCKED_COLUMNS} for row in kept]
 
 
 def is_clocked(row: Mapping[str, str]) -> bool:
-    """Return whether a row is about times: a measure, a claim, or a number of the answer."""
+    """Return whether a row is about times: a measure, a statistic, a claim, or a number of the answer."""
     about = {row.get("claim"), row.get("what")}
-    return row.get("measure") in CLOCKED_MEASURES or bool(about & CLOCKED_CLAIMS) or row.get("name") in CLOCKED_NUMBERS
+    return (
+        row.get("measure") in CLOCKED_MEASURES
+        or row.get("statistic") in CLOCKED_STATISTICS
+        or bool(about & CLOCKED_CLAIMS)
+        or row.get("name") in CLOCKED_NUMBERS
+    )
