@@ -8,6 +8,8 @@ from claims.claim_tables import Row, compared, numbers_in, scored, study, verdic
 from claims.claim_tables import expect as expect_of
 from headroom.claims.arm_effects import LESS, MORE, OPEN, SAME, effect_of, median_of
 from headroom.claims.arms import ArmDescription
+from headroom.claims.entries import all_claims
+from headroom.claims.evaluation import evaluate
 from headroom.claims.head_counts import heads_per_site, sweeps
 from headroom.claims.paired import compared as from_table
 from headroom.claims.paired import difference_of
@@ -94,6 +96,16 @@ def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
     expect("R2", FAILS, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=more(-0.8, -0.9, -0.7)))
     expect("R2", UNDECIDED, tmp_path / "3", evaluation=scored(baseline=BASE, svgd=more(0.8, -0.9, 0.7)))
     expect("R2", NOT_RUN, tmp_path / "4", evaluation=scored(baseline=BASE, smoothing=GAIN))
+
+
+def test_verdicts_on_arms_count_the_seeds_that_all_of_them_have(tmp_path: Path) -> None:
+    rows = scored(baseline=BASE, svgd=GAIN, spos=[*BASE, 30.0], svgd_first=GAIN[:2], growth=BASE)
+    tables = study(tmp_path / "1", known=ARMS, evaluation=rows)
+    found = {claim: evaluate(tables, [all_claims()[claim]])[0].seeds for claim in ("R2", "R3", "R4", "R7")}
+    assert found == {"R2": 3, "R3": 3, "R4": 2, "R7": 3}
+    arms = with_heads("baseline", 2, 4)
+    rows = scored(**{arms[0].name: BASE, arms[1].name: GAIN[:2]})
+    assert evaluate(study(tmp_path / "2", known=arms, evaluation=rows), [all_claims()["R5"]])[0].seeds == 2
 
 
 def test_r2_is_not_decided_by_one_seed(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ def decision(claim: str, *found: tuple[Estimate, float], examples: int = 0, seed
     """Return a claim with one run whose parts ask whether numbers are above thresholds."""
     verdict = all_of(*(above(*one) for one in found))
     numbers = tuple(Number("x", one) for one, _ in found)
-    return Decision(all_claims()[claim], "translation", (Reading(verdict, numbers, "r", examples=examples),), seeds)
+    reading = Reading(verdict, numbers, "r" if examples else "", examples=examples, seeds=seeds)
+    return Decision(all_claims()[claim], "translation", (reading,))
 
 
 def test_a_verdict_knows_what_is_open() -> None:

@@ -32,7 +32,7 @@ def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], ex
     for one in evaluate(example_tables):
         rows = claims[(claims["claim"] == one.claim.id) & (claims["task"] == one.task)]
         whole = rows[rows["run"] == POOLED].iloc[0]
-        assert (whole["verdict"], whole["rule"]) == (one.verdict, one.claim.decide)
+        assert (whole["verdict"], whole["rule"], whole["seeds"]) == (one.verdict, one.claim.decide, one.seeds)
         alone = [reading for reading in one.readings if reading.run]
         assert list(rows.loc[rows["run"] != POOLED, "verdict"]) == [reading.verdict for reading in alone]
         told = numbers[(numbers["what"] == one.claim.id) & (numbers["task"] == one.task) & (numbers["run"] == POOLED)]
@@ -42,6 +42,15 @@ def test_tables_say_what_the_rules_say(written: tuple[pandas.DataFrame, ...], ex
         if means:
             assert whole["value"] == pytest.approx(means[0].found.value, rel=1e-8, nan_ok=True)
             assert whole["unit"] == means[0].unit
+
+
+def test_verdicts_say_how_many_seeds_they_rest_on(written: tuple[pandas.DataFrame, ...]) -> None:
+    claims, _ = written
+    together = claims["run"] == POOLED
+    assert set(claims.loc[~together, "seeds"]) == {1}
+    run = claims[together & (claims["task"] == "translation") & (claims["verdict"] != NOT_RUN)]
+    assert dict(zip(run["claim"], run["seeds"])) == dict.fromkeys(run["claim"], 2)
+    assert set(claims.loc[claims["verdict"] == NOT_RUN, "seeds"]) == {0}
 
 
 def test_keys_are_unique(written: tuple[pandas.DataFrame, ...]) -> None:

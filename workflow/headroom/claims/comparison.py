@@ -15,12 +15,12 @@ from headroom.claims.entries import Across, Claim, Unlike, all_claims, decide, r
 from headroom.claims.evaluation import Decision, needed
 from headroom.claims.evidence import by_run
 from headroom.claims.finished import Corpus, FinishedStudy
-from headroom.claims.paired import difference_of, main_pair
+from headroom.claims.paired import common_seeds, difference_of, main_pair
 from headroom.claims.pointing import functions_of_runs, likeness
 from headroom.claims.repulsion import gain_of
 from headroom.claims.roles import TRAINED
 from headroom.claims.selection import rows_where
-from headroom.claims.study_tables import TRANSLATION, StudyTables, seed_of
+from headroom.claims.study_tables import TRANSLATION, StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Number, Reading, above, pooled
 from headroom.core.statistics import Estimate
 
@@ -205,10 +205,10 @@ def gains_across_tasks(studies: Sequence[FinishedStudy], *, least: float) -> Fin
 def _gain(claim: Claim, study: FinishedStudy, view: StudyTables) -> Iterator[Case]:
     pair = main_pair(view)
     gain = gain_of(view, pair) if pair else None
-    if gain is not None:
-        seeds = len({seed_of(run) for run in view.runs})
-        reading = Reading(above(gain.found, 0.0), (gain,))
-        yield _case(study, view, Decision(claim, view.task, (reading,), seeds))
+    if pair and gain:
+        seeds = common_seeds(view, [pair.arm.name, pair.reference.name])
+        reading = Reading(above(gain.found, 0.0), (gain,), seeds=seeds)
+        yield _case(study, view, Decision(claim, view.task, (reading,)))
 
 
 def _surely_loses(studies: Sequence[FinishedStudy], case: Case, comparisons: int) -> bool:

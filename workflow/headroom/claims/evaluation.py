@@ -17,12 +17,17 @@ class Decision:
     claim: Claim
     task: str  # the task; "" if the study has none that the claim is about
     readings: tuple[Reading, ...]  # the readings of the runs; none if no run has the required tables
-    seeds: int = 0  # how many seeds the task has
 
     @property
     def verdict(self) -> str:
         """The verdict: that of more than half of the runs, unless one contradicts it."""
         return majority([reading.verdict for reading in self.readings])
+
+    @property
+    def seeds(self) -> int:
+        """How many seeds it rests on: those of the runs judged alone, or those of the reading of all runs."""
+        alone = {seed_of(reading.run) for reading in self.readings if reading.run}
+        return len(alone) or max((reading.seeds for reading in self.readings), default=0)
 
 
 def evaluate(tables: StudyTables, claims: Iterable[Claim] | None = None) -> list[Decision]:
@@ -38,8 +43,7 @@ def _of_claim(claim: Claim, tables: StudyTables) -> list[Decision]:
     asked = [tables.of_task(task) for task in tables.tasks if claim.asked_of(task)]
     if not asked:
         return [Decision(claim, "", ())]
-    seeds = {view.task: len(set(map(seed_of, view.runs))) for view in asked}
-    return [Decision(claim, view.task, tuple(decide(claim, view)), seeds[view.task]) for view in asked]
+    return [Decision(claim, view.task, tuple(decide(claim, view))) for view in asked]
 
 
 MOST = 1000.0
@@ -103,8 +107,8 @@ def factor(found: Estimate, threshold: float) -> float:
 def seeds_for(found: Estimate, threshold: float, seeds: int) -> float:
     """Return how many seeds take the threshold out of a t-interval over seeds, at their spread; infinity beyond all."""
     distance, half = abs(found.value - threshold), (found.high - found.low) / 2
-    if math.isnan(half):
-        return float(max(seeds, 1) + 1)  # one has no interval
+    if math.isnan(half) or seeds < 2:
+        return float(max(seeds, 1) + 1)  # one seed has no interval over seeds
     spread = half / half_width(seeds)
     for number in range(seeds, int(MOST) + 1):
         if half_width(number) * spread < distance:

@@ -140,7 +140,7 @@ def scratch_is_worse(tables: StudyTables) -> list[Reading]:
         Number("layouts", Estimate(float(layouts)), "count"),
         Number("models", Estimate(float(len(means))), "count"),
     )
-    return [Reading(above(gain, 0.0), numbers)]
+    return [Reading(above(gain, 0.0), numbers, seeds=len(by_run))]
 
 
 def scratch_differences(tables: StudyTables) -> dict[str, pandas.DataFrame]:

@@ -6,7 +6,7 @@ import pandas
 
 from headroom.claims.arms import BASELINE, REPULSIVE, ArmDescription
 from headroom.claims.evidence import judged
-from headroom.claims.paired import difference_of, scores_by_seed
+from headroom.claims.paired import common_seeds, difference_of, scores_by_seed
 from headroom.claims.selection import last_epochs, main_metric, main_set
 from headroom.claims.study_tables import StudyTables, arm_of
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading
@@ -23,12 +23,14 @@ class Sweep:
 
 def more_is_not_better(tables: StudyTables) -> list[Reading]:
     """Decide whether more heads are not always better; all runs are judged at once."""
-    found = [one for one in (read_sweep(tables, sweep) for sweep in sweeps(tables)) if one is not None]
+    read = {tuple(sweep.arms.values()): read_sweep(tables, sweep) for sweep in sweeps(tables)}
+    found = {arms: one for arms, one in read.items() if one is not None}
     if not found:
         return []
-    verdicts, numbers = zip(*found)
+    verdicts, numbers = zip(*found.values())
     seen = {verdict for verdict in verdicts if verdict != UNDECIDED}
-    return [Reading(seen.pop() if len(seen) == 1 else UNDECIDED, tuple(numbers))]
+    seeds = min(common_seeds(tables, arms) for arms in found)
+    return [Reading(seen.pop() if len(seen) == 1 else UNDECIDED, tuple(numbers), seeds=seeds)]
 
 
 def sweeps(tables: StudyTables) -> list[Sweep]:

@@ -1,8 +1,8 @@
 """Arms side by side: which of them make a pair, and how far apart they are, paired over seeds."""
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas
@@ -44,7 +44,9 @@ def of_main_pair(read: Callable[..., Reading | None]) -> Rule:
     def rule(tables: StudyTables, **thresholds: Any) -> list[Reading]:
         pair = main_pair(tables)
         reading = read(tables, pair, **thresholds) if pair else None
-        return [reading] if reading else []
+        if pair is None or reading is None:
+            return []
+        return [replace(reading, seeds=common_seeds(tables, [pair.arm.name, pair.reference.name]))]
 
     return as_rule(rule, read)
 
@@ -59,6 +61,11 @@ def repulsive_pairs(tables: StudyTables) -> list[Pair]:
 def baseline_of(arm: ArmDescription, arms: Sequence[ArmDescription]) -> ArmDescription | None:
     """Return the first baseline with the heads and the dropout of an arm."""
     return next((other for other in arms if other.method == BASELINE and other.shape == arm.shape), None)
+
+
+def common_seeds(tables: StudyTables, arms: Collection[str]) -> int:
+    """Return how many seeds all of some arms have."""
+    return len(set.intersection(*({seed_of(run) for run in tables.runs if arm_of(run) == arm} for arm in arms)))
 
 
 def scores_by_seed(tables: StudyTables) -> dict[str, "pandas.Series[Any]"]:

@@ -9,7 +9,7 @@ from headroom.claims.evidence import each_run, estimate_in
 from headroom.claims.relevance import over_uniform
 from headroom.claims.roles import HEAD, SHUFFLED, TRAINED, UNTRAINED, best_heads, functions, held
 from headroom.claims.selection import last_epochs, rows_where
-from headroom.claims.study_tables import StudyTables
+from headroom.claims.study_tables import StudyTables, seed_of
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, Verdict, above
 from headroom.core.statistics import Estimate, counted_share
 
@@ -149,11 +149,13 @@ def models_agree(tables: StudyTables, *, alike: float) -> list[Reading]:
         return []
     held_by_all = set.intersection(*found.values())
     amount = Number("in_every_model", Estimate(float(len(held_by_all))), "count")
-    pairs = likeness(found)
+    pairs, seeds = likeness(found), len({seed_of(run) for run in found})
     if not pairs:
-        return [Reading(UNDECIDED, (Number("models", Estimate(float(len(found))), "count"), amount))]
+        return [Reading(UNDECIDED, (Number("models", Estimate(float(len(found))), "count"), amount), seeds=seeds)]
     common = Estimate(float(numpy.mean(pairs)), min(pairs), max(pairs))
-    return [Reading(above(common, alike), (Number("common", common, "share", about={"models": len(found)}), amount))]
+    numbers = (Number("common", common, "share", about={"models": len(found)}), amount)
+    verdict = str(above(common, alike))  # a range of pairs, not an interval: more seeds do not narrow it
+    return [Reading(verdict, numbers, seeds=seeds)]
 
 
 def functions_of_runs(tables: StudyTables) -> dict[str, set[str]]:

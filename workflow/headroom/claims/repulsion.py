@@ -3,9 +3,19 @@
 An et al. (2020). All rules judge all runs of a task at once, paired by seed.
 """
 
+from dataclasses import replace
+
 from headroom.claims.arms import SPOS, SVGD, ArmDescription
 from headroom.claims.evidence import judged
-from headroom.claims.paired import Pair, compared, difference_of, of_main_pair, repulsive_pairs, scores_by_seed
+from headroom.claims.paired import (
+    Pair,
+    common_seeds,
+    compared,
+    difference_of,
+    of_main_pair,
+    repulsive_pairs,
+    scores_by_seed,
+)
 from headroom.claims.selection import main_metric, main_set
 from headroom.claims.study_tables import StudyTables
 from headroom.claims.verdict import FAILS, HOLDS, UNDECIDED, Number, Reading, above
@@ -58,8 +68,10 @@ def noise_is_as_good(tables: StudyTables, *, as_good: float) -> list[Reading]:
         difference = difference_of(tables, spos.name, svgd.name) if svgd else None
         if svgd and difference:
             margin = as_good * abs(float(scores_by_seed(tables)[svgd.name].mean()))
-            found.append((above(difference, -margin), less(tables, spos.name, svgd.name, difference)))
-    return [Reading(found[0][0], tuple(number for _, number in found))] if found else []
+            seeds = common_seeds(tables, [spos.name, svgd.name])
+            number = less(tables, spos.name, svgd.name, difference)
+            found.append(Reading(above(difference, -margin), (number,), seeds=seeds))
+    return [replace(found[0], numbers=tuple(one.numbers[0] for one in found))] if found else []
 
 
 def _noise(arm: ArmDescription) -> float:
@@ -84,9 +96,10 @@ def first_layers_suffice(tables: StudyTables, *, most: float) -> list[Reading]:
             if gain and found and first.method == whole.arm.method:
                 kept = less(tables, first.name, whole.arm.name, found)
                 gained = less(tables, whole.arm.name, whole.reference.name, gain)
+                seeds = common_seeds(tables, [first.name, whole.arm.name, whole.reference.name])
                 if above(gain, 0.0) != HOLDS:
-                    return [Reading(UNDECIDED, (gained, kept), needs=NO_GAIN)]
-                return [Reading(above(found, -(1 - most) * gain.value), (kept, gained))]
+                    return [Reading(UNDECIDED, (gained, kept), needs=NO_GAIN, seeds=seeds)]
+                return [Reading(above(found, -(1 - most) * gain.value), (kept, gained), seeds=seeds)]
     return []
 
 

@@ -27,7 +27,7 @@ def by_kind(tables: StudyTables) -> list[Reading]:
         Number("last_less_first", differences[1], "share", signed=True),
         Number("last_less_middle", differences[2], "share", signed=True),
     )
-    return [Reading(all_of(*(above(one, 0.0) for one in differences)), numbers)]
+    return [Reading(all_of(*(above(one, 0.0) for one in differences)), numbers, seeds=len(runs))]
 
 
 def by_layer(tables: StudyTables) -> list[Reading]:
@@ -46,7 +46,7 @@ def by_layer(tables: StudyTables) -> list[Reading]:
     high = _less(shares["A", "upper"], shares["A", "lower"])
     named = (("decoder_lower", low), ("cross_upper", high))
     numbers = tuple(Number(name, one, "share", signed=True) for name, one in named)
-    return [Reading(all_of(above(low, 0.0), above(high, 0.0)), numbers)]
+    return [Reading(all_of(above(low, 0.0), above(high, 0.0)), numbers, seeds=len(runs))]
 
 
 def halves(layers: Iterable[int]) -> tuple[list[int], list[int]]:

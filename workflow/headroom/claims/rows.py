@@ -26,10 +26,10 @@ def claim_rows(decisions: list[Decision], study: str) -> Iterator[Row]:
         usual |= {"rule": one.claim.decide, "signature": one.claim.signature}
         for reading in one.readings:
             if reading.run:
-                place = {"run": reading.run, "part": reading.part, "verdict": reading.verdict}
+                place = {"run": reading.run, "part": reading.part, "verdict": reading.verdict, "seeds": reading.seeds}
                 yield usual | place | _cells(reading.numbers[0])
         means = pooled(one.readings)
-        place = {"run": POOLED, "part": "", "verdict": one.verdict}
+        place = {"run": POOLED, "part": "", "verdict": one.verdict, "seeds": one.seeds}
         yield usual | place | (_cells(means[0]) if means else _cells(Number("", Estimate(math.nan))) | {"unit": ""})
 
 

@@ -93,7 +93,7 @@ def _settled(runs: list[pandas.DataFrame], criterion: str, early: float, settled
     without = [way(out)[0] for out in range(len(found))] if len(found) > 2 else []
     share = (beyond + settled * (1 - null)) / (1 - null)
     numbers += [Number("other_seeds", Estimate(null)), Number("way", Estimate(share), "share")]
-    return Reading(above(jackknifed(beyond, without), 0.0), tuple(numbers))
+    return Reading(above(jackknifed(beyond, without), 0.0), tuple(numbers), seeds=len(found))
 
 
 def _ranking(own: dict[int, BySite], early: float) -> Ranking | None:

@@ -116,7 +116,7 @@ def specialised_survive(tables: StudyTables, *, level: float, odds: float) -> li
     models = [one for one in map(decisive, swept) if one is not None]
     if not models:
         roles = Estimate(float(sum(len(own[0].specialised) for own in swept if own)))
-        return [Reading(UNDECIDED, (Number("no_setting", roles, "count"),))]
+        return [Reading(UNDECIDED, (Number("no_setting", roles, "count"),), seeds=len(swept))]
     p = chance_of_so_many(models)
     numbers = (
         _total("survive", [one.found for one in models]),
@@ -126,7 +126,8 @@ def specialised_survive(tables: StudyTables, *, level: float, odds: float) -> li
         _total("models", [1 for _ in models]),
         Number("p", Estimate(max(p, SMALLEST))),
     )
-    return [Reading(HOLDS if p < level else FAILS if chance_of_so_few(models, odds) < level else UNDECIDED, numbers)]
+    verdict = HOLDS if p < level else FAILS if chance_of_so_few(models, odds) < level else UNDECIDED
+    return [Reading(verdict, numbers, seeds=len(models))]
 
 
 def _total(name: str, counts: Sequence[int]) -> Number:
@@ -213,13 +214,14 @@ def functions_move(tables: StudyTables, *, share: float) -> list[Reading]:
         return []
     fates = [fate for models in learned for fate in fates_of(models)]
     counts = (_total("lost", [len(fates)]), _total("models", [len(models) for models in learned]))
+    seeds = sum(bool(models) for models in learned)
     if not fates:
-        return [Reading(UNDECIDED, counts)]
+        return [Reading(UNDECIDED, counts, seeds=seeds)]
     found = _taken_over(fates)
     controls = [fate for models in random for fate in fates_of(models)]
     control = (Number("taken_over_at_random", _taken_over(controls), "share"),) if controls else ()
     verdict = str(above(found, share))  # counted, not a mean over seeds: how many more would decide is not known
-    return [Reading(verdict, (Number("taken_over", found, "share"), *counts, *control))]
+    return [Reading(verdict, (Number("taken_over", found, "share"), *counts, *control), seeds=seeds)]
 
 
 def fates_of(models: Sequence[Drift]) -> list[bool]:

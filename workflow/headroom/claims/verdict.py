@@ -59,6 +59,7 @@ class Reading:
     run: str = ""  # the run; "" if the rule judges all runs at once
     part: str = ""  # what of the run is judged apart, e.g. a far set; "" for the whole
     examples: int = 0  # how many examples the numbers rest on; 0 if not on examples
+    seeds: int = 1  # how many seeds they rest on: several if the rule judges all runs at once
     needs: str = ""  # what would decide it where that is not more seeds or sentences
 
 

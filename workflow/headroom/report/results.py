@@ -26,7 +26,7 @@ PAGES = ("results.md", "results-in-detail.md")
 _TEMPLATES = " or ".join(f"{page}.j2" for page in PAGES)
 
 ENOUGH_SEEDS = 3
-"""Studies of fewer seeds cannot say whether another training would give the same verdict."""
+"""Verdicts of fewer seeds cannot say whether another training would give the same verdict."""
 
 
 def results_pages(shipped: Path) -> dict[str, str]:
@@ -57,7 +57,7 @@ class Case(NamedTuple):
 
 
 class DecidedClaim(NamedTuple):
-    """A claim of a paper, and the studies of at least `ENOUGH_SEEDS` seeds that decide it."""
+    """A claim of a paper, and the studies that decide it by at least `ENOUGH_SEEDS` seeds."""
 
     id: str
     sentence: str
@@ -69,7 +69,6 @@ class DecidedClaim(NamedTuple):
 
 def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
     """Return every claim of the papers with the studies that decide it by at least `ENOUGH_SEEDS` seeds."""
-    enough = {name: study for name, study in studies.items() if study.seeds >= ENOUGH_SEEDS}
 
     def cases(claim: Claim, verdict: str) -> list[Case]:
         return [
@@ -79,12 +78,12 @@ def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
                 study.all_said(claim.id, task),
                 claim.paper_of(task),
             )
-            for name, study in enough.items()
+            for name, study in studies.items()
             for task in study.decided(claim.id, verdict)
         ]
 
     def wanted(claim: str) -> list[str]:
-        return [f"{name}{words}" for name, study in enough.items() for words in study.wanted(claim)]
+        return [f"{name}{words}" for name, study in studies.items() for words in study.wanted(claim)]
 
     claims = [claim for paper in read_papers() if not paper.needs for claim in paper.claims]
     return [
@@ -94,7 +93,7 @@ def decided_claims(studies: Mapping[str, "ShippedStudy"]) -> list[DecidedClaim]:
             holds=cases(one, HOLDS),
             fails=cases(one, FAILS),
             wanted=wanted(one.id),
-            asked=any(study.decided(one.id, UNDECIDED) for study in enough.values()),
+            asked=any(study.decided(one.id, UNDECIDED) for study in studies.values()),
         )
         for one in claims
     ]
@@ -140,11 +139,8 @@ class ShippedStudy:
         return str(rows["verdict"].iloc[0])
 
     def decided(self, claim: str, verdict: str) -> list[str]:
-        """Return in what tasks all runs together, or at least `ENOUGH_SEEDS` of them, give a claim this verdict."""
-        every = rows_where(self._claims, claim=claim)
-        runs = every[every["run"] != POOLED].groupby("task")["run"].nunique()
-        found = rows_where(every, run=POOLED, verdict=verdict)["task"]
-        return [str(task) for task in found if runs.get(task, ENOUGH_SEEDS) >= ENOUGH_SEEDS]
+        """Return in what tasks a claim has this verdict by at least `ENOUGH_SEEDS` seeds."""
+        return [str(task) for task in self._of_enough_seeds(claim, verdict)["task"]]
 
     def votes(self, claim: str, task: str, verdict: str) -> str:
         """Return how many runs have this verdict on a claim, e.g. `2 of 3 seeds`; nothing if all agree."""
@@ -154,8 +150,8 @@ class ShippedStudy:
         return "" if agree.all() else f"{agree.sum()} of {len(agree)} seeds"
 
     def wanted(self, claim: str) -> list[str]:
-        """Return what would decide a claim in every task where it is undecided, after the label of the task."""
-        found = rows_where(self._claims, claim=claim, run=POOLED, verdict=UNDECIDED)[["task", "needed"]]
+        """Return what would decide a claim in every task where `decided` has it undecided, after the task's label."""
+        found = self._of_enough_seeds(claim, UNDECIDED)[["task", "needed"]]
         return [f"{self.label(task)}: {words}" for task, words in found.itertuples(index=False) if words]
 
     def label(self, task: str) -> str:
@@ -172,6 +168,10 @@ class ShippedStudy:
     def seeds(self) -> int:
         """The number of seeds of the study."""
         return len(json.loads((self._directory / "configuration.json").read_text("utf-8"))["seeds"])
+
+    def _of_enough_seeds(self, claim: str, verdict: str) -> pandas.DataFrame:
+        found = rows_where(self._claims, claim=claim, run=POOLED, verdict=verdict)
+        return found[found["seeds"] >= ENOUGH_SEEDS]
 
     @cached_property
     def _claims(self) -> pandas.DataFrame:

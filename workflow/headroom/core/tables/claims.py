@@ -36,6 +36,7 @@ CLAIMS = Table(
         _PART,
         *_VALUE,
         Column("verdict", "text", "`holds`, `does not hold`, `undecided at this scale` or `not run`"),
+        Column("seeds", "integer", "number of seeds of the models that the verdict is about; 1 in rows of one run"),
         Column("needed", "text", "what would decide an undecided claim, e.g. how many more seeds; empty if unknown"),
         Column("rule", "text", "function of `headroom.claims` that decided, `<module>.<function>`"),
         SIGNATURE.means("thresholds of the rule as `name:value`, joined by bars; some by `task=value`"),
