@@ -201,8 +201,9 @@ def test_software_of_other_tasks_is_not_cited(paths: list[Path]) -> None:
 def test_data_without_a_reference_is_cited_by_title_and_address() -> None:
     about = {"bytes": 1, "sha256": "0" * 64, "licence": "free"}
     file = PublishedFile(path="new/a.tsv", url="https://example.org/a_b.tsv", **about)
-    data = Data("New set {1 %}", ("free",), tags=("dataset new_set",), files=(file,))
-    found = entries(bibtex("pilot", {"dataset new_set": None}, [data, data]))
+    data = Data("New set {1 %}", ("free",), {"test": 9}, ("dataset new_set", "far newstest2015"), (file,))
+    found = entries(bibtex("pilot", dict.fromkeys(data.tags), [data, data]))
+    assert "bojar-2015-findings" in found
     assert found["dataset-new-set"]["title"] == r"{New set \{1 \%\}}"
     assert found["dataset-new-set"]["howpublished"] == r"https://example.org/a\_b.tsv"
 

@@ -64,7 +64,7 @@ class Data:
     licences: tuple[str, ...] = ()  # what it may be used for; none if it is not known
     # by set, how many examples it has, as far as the configuration or a catalogue says
     sizes: Mapping[str, int] | None = None
-    tags: tuple[str, ...] = ()  # what `references.yaml` calls it
+    tags: tuple[str, ...] = ()  # what `references.yaml` calls it, and then its far sets
     files: tuple[PublishedFile, ...] = ()  # its published files
 
 
@@ -116,8 +116,9 @@ def bibtex(study: str, tags: Mapping[str, Any], data: Sequence[Data] = (), versi
             fields = {name: value for name, value in entry.items() if name not in ("used", "kind")}
             notes = listing(tags[tag] for tag in used if tags.get(tag))
             entries.append(_entry(entry["kind"], key, {**fields, "note": notes}))
-    for one in dict.fromkeys(one for one in data if one.tags and one.files and not about & {*one.tags}):
-        key = "-".join(re.findall("[a-z0-9]+", one.tags[0].lower()))
+    unlisted = {one.tags[0]: one for one in data if one.tags and one.files and one.tags[0] not in about}
+    for tag, one in unlisted.items():
+        key = "-".join(re.findall("[a-z0-9]+", tag.lower()))
         entries.append(_entry("misc", key, {"title": one.title, "howpublished": one.files[0].url}))
     return "\n".join(entries)
 
