@@ -241,6 +241,11 @@ def test_measured_times_are_those_that_the_tests_of_reruns_leave_out() -> None:
     assert {*TIMED_NUMBERS} == CLOCKED_NUMBERS
 
 
+def test_pages_that_name_a_study_that_is_not_shipped_are_refused(shipped: Path) -> None:
+    with pytest.raises(HeadroomError, match=r"has no attribute 'multi30k'; ship the studies that the pages name, or"):
+        results_pages(shipped)
+
+
 def test_numbers_of_a_shipped_study_in_words(shipped: Path) -> None:
     study = ShippedStudy(shipped / "pilot")
     assert str(study.number("removable", "translation")) == "25 [20, 30] %"

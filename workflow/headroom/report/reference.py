@@ -42,7 +42,10 @@ VERSIONS = "versions.txt"
 SCORES = "scores.csv"
 """The scores of every head by every criterion that was compared, on all examples."""
 
-ORDER = ("multi30k", "multi30k-french", "sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment")
+ORDER = (
+    *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french"),
+    *("sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment"),
+)
 """The order of studies on pages: real text first, so that a claim is shown on real text if it can be; then by name."""
 
 TIMED_CLAIMS = ("M10", "R6")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pandas
+from jinja2 import UndefinedError
 
 from headroom.claims.entries import Claim, read_papers
 from headroom.claims.rows import ANSWER, POOLED
@@ -33,13 +34,17 @@ def results_pages(shipped: Path) -> dict[str, str]:
     """Return the text of every page of results, with the numbers of the studies that are shipped in a directory.
 
     Raises:
-        HeadroomError: If a template names a number or verdict that a study does not have.
+        HeadroomError: If a template names a study that is not shipped, or a number or verdict that one does not have.
     """
     studies = {place.name: ShippedStudy(place) for place in shipped_studies(shipped)}
     claims, templates = decided_claims(studies), environment().overlay(autoescape=False)
-    return {
-        page: templates.get_template(f"{page}.j2").render(studies=studies, claims=claims).rstrip("\n") for page in PAGES
-    }
+    try:
+        texts = [templates.get_template(f"{page}.j2").render(studies=studies, claims=claims) for page in PAGES]
+    except UndefinedError as error:
+        raise HeadroomError(
+            f"{shipped}: {error}; ship the studies that the pages name, or correct {_TEMPLATES}"
+        ) from error
+    return {page: text.rstrip("\n") for page, text in zip(PAGES, texts)}
 
 
 class Case(NamedTuple):
