@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from claims.claim_tables import Row, compared, numbers_in, scored, study, verdict_of
 from claims.claim_tables import expect as expect_of
+from headroom.claims.answer import answer
 from headroom.claims.arm_effects import LESS, MORE, OPEN, SAME, effect_of, median_of
 from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.head_counts import heads_per_site, sweeps
+from headroom.claims.paired import chosen_alphas, difference_of
 from headroom.claims.paired import compared as from_table
-from headroom.claims.paired import difference_of
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
 from pandas import Series
 from scipy.stats import ttest_rel
@@ -112,6 +113,26 @@ def test_r2_is_not_decided_by_one_seed(tmp_path: Path) -> None:
     found = expect("R2", UNDECIDED, tmp_path / "1", evaluation=scored(baseline=[30], svgd=[99]))
     assert found.ours.startswith("svgd less baseline: +69.0 BLEU on test")
     expect("R2", UNDECIDED, tmp_path / "2", evaluation=scored(baseline=[30, 31], svgd=[99]))  # one seed in common
+
+
+def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
+    weights = {"svgd-1": "0.1", "svgd-2": "0.01", "svgd-3": "0.001"}
+    arms = [ARMS[0], *(ArmDescription(name, "svgd", others=(("alpha", alpha),)) for name, alpha in weights.items())]
+    means = [
+        compared("metric_mean", value, arm=arm, baseline="") | {"set": own}
+        for own, values in {"check": (30, 31, 32, 29), "test": (30, 35, 30, 29)}.items()
+        for arm, value in zip(("baseline", *weights), values)
+    ]
+    rows = scored(**{"baseline": BASE, "svgd_1": more(5, 5, 5), "svgd_2": more(0.1, 0.2, 0.3), "svgd_3": BASE})
+    tables = study(tmp_path / "1", known=arms, evaluation=rows, arms=means).of_task("translation")
+    (one,) = chosen_alphas(tables)
+    assert (one.values, one.alpha, one.arm.name) == (3, 0.01, "svgd-2")
+    parts = {part.number.name: part for part in answer(tables) if part.part == "svgd-2"}
+    assert parts["chosen_alpha"].number.found.value == 0.01
+    assert parts["chosen_alpha_gain"].number.found.value == pytest.approx(0.2)
+    assert (
+        chosen_alphas(study(tmp_path / "2", known=arms[:2], evaluation=rows, arms=means).of_task("translation")) == []
+    )
 
 
 def test_r2_compares_models_of_one_shape(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas
 
@@ -90,6 +90,30 @@ def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 
     """Return by how much an arm scores more than another with its t-interval over seeds; None without a common seed."""
     found = differences(tables, arm, other)
     return mean_of(found, comparisons) if found else None
+
+
+class ChosenAlpha(NamedTuple):
+    """Of arms that differ in nothing but alpha, the one with the highest mean score on `check`."""
+
+    values: int  # how many values of alpha were compared
+    alpha: float
+    arm: ArmDescription
+
+
+def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
+    """Return the choice of alpha for every kind of arms that were trained with several."""
+    means = rows_where(tables.arms, task=tables.task, statistic="metric_mean", set="check")
+    means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
+    scores = dict(zip(means["arm"], means["value"], strict=True))
+    alike: dict[object, dict[ArmDescription, float]] = {}
+    for arm in tables.described_arms:
+        others = dict(arm.others)
+        if "alpha" in others and arm.name in scores:
+            alpha = float(others.pop("alpha"))
+            alike.setdefault((arm.method, arm.sites, arm.shape, *others.items()), {})[arm] = alpha
+    several = [alphas for alphas in alike.values() if len(alphas) > 1]
+    best = [max(alphas, key=lambda arm: scores[arm.name]) for alphas in several]
+    return [ChosenAlpha(len(alphas), alphas[arm], arm) for alphas, arm in zip(several, best)]
 
 
 def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:

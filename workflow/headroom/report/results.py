@@ -117,6 +117,10 @@ class ShippedStudy:
             raise HeadroomError(f"{self._directory}: no number {what} {name} {part} of {task}; correct {_TEMPLATES}")
         return found.full
 
+    def parts(self, name: str, task: str) -> dict[str, Shown]:
+        """Return a number of the answer, of all runs of a task, for each of its parts."""
+        return {part: one.full for part, one in Numbers(self._numbers).parts(ANSWER, name, task).items()}
+
     def said(self, claim: str, name: str, task: str) -> str:
         """Return a number of a claim, of all runs of a task, in the words of the claim's entry."""
         return self.sentences(claim, task, name)[0]

@@ -1,15 +1,16 @@
 """Repulsion: what arms change against ordinary training of the same model; what they are; numbers by arm."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import pandas
 
 from headroom.claims import arm_numbers
-from headroom.claims.paired import scores_by_seed
-from headroom.claims.repulsion import LIKENESS
-from headroom.claims.selection import last_epochs, main_metric, rows_where
+from headroom.claims.entries import all_claims
+from headroom.claims.paired import Pair, baseline_of, chosen_alphas, scores_by_seed
+from headroom.claims.repulsion import LIKENESS, gain_of
+from headroom.claims.selection import last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, seed_of
+from headroom.claims.words import in_words
 from headroom.methods.arm_quantities import curve_area, removable_share
 from headroom.report import palette, panels
 from headroom.report.names import method_words
@@ -46,21 +47,13 @@ def section(study: StudyTables) -> Section:
 
 
 def _best_weights(views: Sequence[StudyTables]) -> Iterator[str]:
-    """Yield, for arms that differ in nothing but alpha, the alpha with the highest mean score on `check`."""
+    """Yield, for arms that differ in nothing but alpha, the alpha that was chosen on `check`, and its gain on test."""
     for view in views:
-        means = rows_where(view.frame("arms"), task=view.task, statistic="metric_mean", set="check")
-        means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
-        scores = dict(zip(means["arm"], means["value"], strict=True))
-        weights: defaultdict[tuple[object, ...], dict[str, str]] = defaultdict(dict)
-        for arm in view.described_arms:
-            others = dict(arm.others)
-            if "alpha" in others and arm.name in scores:
-                alpha = others.pop("alpha")
-                weights[arm.method, arm.sites, arm.shape, *others.items()][arm.name] = alpha
-        for alphas in weights.values():
-            if len(alphas) > 1:
-                best = max(alphas, key=lambda arm: scores[arm])
-                yield words("repulsion", "weight", values=len(alphas), alpha=alphas[best], arm=best)
+        for one in chosen_alphas(view):
+            reference = baseline_of(one.arm, view.described_arms)
+            gain = gain_of(view, Pair(one.arm, reference)) if reference else None
+            found = in_words(all_claims()["R2"], gain, view.task) if gain else ""
+            yield words("repulsion", "weight", **one._asdict() | {"arm": one.arm.name, "gain": str(found)})
 
 
 def _quantities(view: StudyTables) -> pandas.DataFrame:
