@@ -126,7 +126,7 @@ def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
     rows = scored(**{"baseline": BASE, "svgd_1": more(5, 5, 5), "svgd_2": more(0.1, 0.2, 0.3), "svgd_3": BASE})
     tables = study(tmp_path / "1", known=arms, evaluation=rows, arms=means).of_task("translation")
     (one,) = chosen_alphas(tables)
-    assert (one.values, one.alpha, one.arm.name) == (3, 0.01, "svgd-2")
+    assert (one.values, one.alpha, one.pair.arm.name) == (3, 0.01, "svgd-2")
     parts = {part.number.name: part for part in answer(tables) if part.part == "svgd-2"}
     assert parts["chosen_alpha"].number.found.value == 0.01
     assert parts["chosen_alpha_gain"].number.found.value == pytest.approx(0.2)

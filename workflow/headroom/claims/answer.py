@@ -12,7 +12,7 @@ from headroom.claims.entries import all_claims, decide, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
 from headroom.claims.gates import encoder_pruned
 from headroom.claims.keep_one import enough_share
-from headroom.claims.paired import baseline_of, chosen_alphas, compared, difference_of, main_pair
+from headroom.claims.paired import chosen_alphas, compared, difference_of, main_pair
 from headroom.claims.phenomena import ENCODER
 from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import kind_needs_more, removable_number
@@ -195,11 +195,11 @@ def _alphas(tables: StudyTables) -> Iterator[Part]:
     The part is its arm.
     """
     for one in chosen_alphas(tables):
-        reference = baseline_of(one.arm, tables.described_arms)
-        gain = difference_of(tables, one.arm.name, reference.name) if reference else None
+        arm = one.pair.arm.name
+        gain = difference_of(tables, arm, one.pair.reference.name)
         if gain:
-            yield Part(tables.task, Number("chosen_alpha", Estimate(one.alpha)), one.arm.name)
-            yield _difference(tables, "chosen_alpha_gain", gain, one.arm.name)
+            yield Part(tables.task, Number("chosen_alpha", Estimate(one.alpha)), arm)
+            yield _difference(tables, "chosen_alpha_gain", gain, arm)
 
 
 def _difference(tables: StudyTables, name: str, found: Estimate, part: str = "", unit: Unit = "number") -> Part:

@@ -93,15 +93,15 @@ def difference_of(tables: StudyTables, arm: str, other: str, comparisons: int = 
 
 
 class ChosenAlpha(NamedTuple):
-    """Of arms that differ in nothing but alpha, the one with the highest mean score on `check`."""
+    """Of arms that differ in nothing but alpha, the one with the highest mean score on `check`, with its baseline."""
 
     values: int  # how many values of alpha were compared
     alpha: float
-    arm: ArmDescription
+    pair: Pair
 
 
 def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
-    """Return the choice of alpha for every kind of arms that were trained with several."""
+    """Return the choice of alpha for every kind of arms that were trained with several, of those with a baseline."""
     means = rows_where(tables.arms, task=tables.task, statistic="metric_mean", set="check")
     means = rows_where(means, metric=main_metric(means)).dropna(subset=["value"])
     scores = dict(zip(means["arm"], means["value"], strict=True))
@@ -113,7 +113,12 @@ def chosen_alphas(tables: StudyTables) -> list[ChosenAlpha]:
             alike.setdefault((arm.method, arm.sites, arm.shape, *others.items()), {})[arm] = alpha
     several = [alphas for alphas in alike.values() if len(alphas) > 1]
     best = [max(alphas, key=lambda arm: scores[arm.name]) for alphas in several]
-    return [ChosenAlpha(len(alphas), alphas[arm], arm) for alphas, arm in zip(several, best)]
+    baselines = [baseline_of(arm, tables.described_arms) for arm in best]
+    return [
+        ChosenAlpha(len(alphas), alphas[arm], Pair(arm, reference))
+        for alphas, arm, reference in zip(several, best, baselines)
+        if reference is not None
+    ]
 
 
 def compared(tables: StudyTables, statistic: str, arm: str, reference: str = "") -> Estimate | None:

@@ -6,7 +6,7 @@ import pandas
 
 from headroom.claims import arm_numbers
 from headroom.claims.entries import all_claims
-from headroom.claims.paired import Pair, baseline_of, chosen_alphas, scores_by_seed
+from headroom.claims.paired import chosen_alphas, scores_by_seed
 from headroom.claims.repulsion import LIKENESS, gain_of
 from headroom.claims.selection import last_epochs, rows_where
 from headroom.claims.study_tables import StudyTables, seed_of
@@ -50,10 +50,10 @@ def _best_weights(views: Sequence[StudyTables]) -> Iterator[str]:
     """Yield, for arms that differ in nothing but alpha, the alpha that was chosen on `check`, and its gain on test."""
     for view in views:
         for one in chosen_alphas(view):
-            reference = baseline_of(one.arm, view.described_arms)
-            gain = gain_of(view, Pair(one.arm, reference)) if reference else None
-            found = in_words(all_claims()["R2"], gain, view.task) if gain else ""
-            yield words("repulsion", "weight", **one._asdict() | {"arm": one.arm.name, "gain": str(found)})
+            gain = gain_of(view, one.pair)
+            found = str(in_words(all_claims()["R2"], gain, view.task)) if gain else ""
+            arm = one.pair.arm.name
+            yield words("repulsion", "weight", values=one.values, alpha=one.alpha, arm=arm, gain=found)
 
 
 def _quantities(view: StudyTables) -> pandas.DataFrame:
