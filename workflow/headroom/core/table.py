@@ -105,9 +105,9 @@ class Table:
             for column in self.columns:
                 if not column.takes(row[column.name]):
                     raise ValueError(f"{self.name}: {column.name} should be {column.type}: {row[column.name]!r}")
-        columns = [_written([row[name] for row in rows]) for name in self.names]
+        cells = [[_written(row[name]) for name in self.names] for row in rows]
         with atomic_path(path) as temporary, open(temporary, "w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream, lineterminator="\n").writerows([self.names, *zip(*columns)])
+            csv.writer(stream, lineterminator="\n").writerows([self.names, *cells])
 
     def read(self, path: Path | str) -> "pandas.DataFrame":
         """Read a file of this table: texts stay text, an empty one is ""; numbers are numbers, an empty one is NaN.
@@ -159,14 +159,12 @@ def signature(**parts: Any) -> str:
     return "|".join(f"{key.replace('_', '-')}:{value}" for key, value in parts.items())
 
 
-def _written(cells: Sequence[Any]) -> list[str]:
-    """Return the cells of a column as pandas writes them; most stages only write tables, and save its import."""
-    known = [cell for cell in cells if cell is not None]
-    if any(isinstance(cell, str) for cell in known):
-        return ["" if cell is None or cell != cell else str(cell) for cell in cells]
-    if len(known) == len(cells) and all(isinstance(cell, numbers.Integral) for cell in known):
-        return [str(cell) for cell in cells]
-    return ["" if cell is None or cell != cell else f"{float(cell):.9g}" for cell in cells]
+def _written(cell: Any) -> str:
+    if isinstance(cell, str):
+        return cell
+    if cell is None or cell != cell:
+        return ""
+    return str(cell) if isinstance(cell, numbers.Integral) else f"{cell:.9g}"
 
 
 def _numbers(cells: "pandas.Series[Any]", where: str) -> "pandas.Series[Any]":
