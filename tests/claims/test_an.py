@@ -129,7 +129,9 @@ def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
     assert (one.values, one.alpha, one.pair.arm.name) == (3, 0.01, "svgd-2")
     parts = {part.number.name: part for part in answer(tables) if part.part == "svgd-2"}
     assert parts["chosen_alpha"].number.found.value == 0.01
-    assert parts["chosen_alpha_gain"].number.found.value == pytest.approx(0.2)
+    assert parts["arm_gain"].number.found.value == pytest.approx(0.2)
+    gains = {part.part: part.number.found.value for part in answer(tables) if part.number.name == "arm_gain"}
+    assert gains == pytest.approx({"svgd-1": 5.0, "svgd-2": 0.2, "svgd-3": 0.0})
     assert (
         chosen_alphas(study(tmp_path / "2", known=arms[:2], evaluation=rows, arms=means).of_task("translation")) == []
     )

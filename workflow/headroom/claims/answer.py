@@ -12,7 +12,7 @@ from headroom.claims.entries import all_claims, decide, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
 from headroom.claims.gates import encoder_pruned
 from headroom.claims.keep_one import enough_share
-from headroom.claims.paired import chosen_alphas, compared, difference_of, main_pair
+from headroom.claims.paired import baseline_of, chosen_alphas, compared, difference_of, main_pair
 from headroom.claims.phenomena import ENCODER
 from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import kind_needs_more, removable_number
@@ -44,7 +44,7 @@ def answer(tables: StudyTables) -> list[Part]:
     """
     asked: tuple[Callable[[StudyTables], Iterator[Part]], ...]
     asked = (_quality, _skill, _pruned, _alone, _one_head, _kinds, _orders, _criteria, _replacements, _roles)
-    asked += (_phenomena, _repulsion, _alphas, _tests)
+    asked += (_phenomena, _repulsion, _arms, _tests)
     views = [tables.of_task(task) for task in tables.tasks]
     return [part for view in views for ask in asked for part in ask(view)] + list(_speed(views))
 
@@ -189,17 +189,15 @@ def _repulsion(tables: StudyTables) -> Iterator[Part]:
         yield _difference(tables, "update_time", Estimate(median_of(time.to_numpy()).value - 1), unit="share")
 
 
-def _alphas(tables: StudyTables) -> Iterator[Part]:
-    """Yield every alpha that was chosen on `check`, and what it gains on the set that runs are judged on.
-
-    The part is its arm.
-    """
+def _arms(tables: StudyTables) -> Iterator[Part]:
+    """Yield what every arm scores more than its baseline, and every alpha that was chosen on `check`, by arm."""
+    for arm in tables.described_arms:
+        reference = baseline_of(arm, tables.described_arms)
+        found = difference_of(tables, arm.name, reference.name) if reference else None
+        if found and reference != arm:
+            yield _difference(tables, "arm_gain", found, arm.name)
     for one in chosen_alphas(tables):
-        arm = one.pair.arm.name
-        gain = difference_of(tables, arm, one.pair.reference.name)
-        if gain:
-            yield Part(tables.task, Number("chosen_alpha", Estimate(one.alpha)), arm)
-            yield _difference(tables, "chosen_alpha_gain", gain, arm)
+        yield Part(tables.task, Number("chosen_alpha", Estimate(one.alpha)), one.pair.arm.name)
 
 
 def _difference(tables: StudyTables, name: str, found: Estimate, part: str = "", unit: Unit = "number") -> Part:
