@@ -1,8 +1,11 @@
 """The section about the trained models on small tables, worked out by hand."""
 
+import re
 from pathlib import Path
 
+import pytest
 from claims.claim_tables import CLASSIFIER, Row, scored, study
+from headroom.claims.arms import ArmDescription
 from headroom.claims.study_tables import StudyTables
 from headroom.report.sections import training
 from headroom.report.spec import cells
@@ -45,6 +48,20 @@ def test_many_runs_stand_beside_the_mean_of_their_arm(tmp_path: Path) -> None:
     assert drawing.count("stroke:var(--arm-1)") > 12
     assert section.figure.frame is not None
     assert len(section.figure.frame) == 13
+
+
+def test_rows_are_as_high_whatever_the_number_of_arms(tmp_path: Path) -> None:
+    def height(directory: Path, arms: int) -> float:
+        runs = scored(**{f"arm{arm}": [30.0, 31.0, 32.0] for arm in range(arms)})
+        names = [ArmDescription(f"arm{arm}", "headmask") for arm in range(arms)]
+        section = training.section(study(directory, known=names, evaluation=runs))
+        assert section.figure is not None
+        found = re.search(r'viewBox="0 0 [0-9.]+ ([0-9.]+)"', section.figure.panels[0].drawing)
+        assert found
+        return float(found[1])
+
+    six, eight, twelve = (height(tmp_path / str(arms), arms) for arms in (6, 8, 12))
+    assert eight - six == pytest.approx((twelve - eight) / 2, rel=0.05)
 
 
 def test_what_training_came_to(tmp_path: Path) -> None:

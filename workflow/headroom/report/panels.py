@@ -132,19 +132,20 @@ def dots(
 
     The frame has a row per dot: the value, `low` and `high` (empty for none); several of one row and hue are single
     seeds, drawn faint, if a column `single` is true for them. `row` is the column of the names of rows, from top to
-    bottom as in `rows`; it is also that of hues, if the dots of a row are of one. `hollow` is a column that is true for
+    bottom as in `rows`; a row of one hue has its dot in its middle. `hollow` is a column that is true for
     dots drawn hollow, e.g. without significance.
     """
     names = list(rows or dict.fromkeys(frame[row]))
     value, label = across
-    hues = [one for one in looks if one in set(frame[hue])] if hue != row else [""]
+    several = bool((frame.groupby(row)[hue].nunique() > 1).any())
+    hues = [one for one in looks if one in set(frame[hue])] if several else [""]
     height = 66.0 + max(26, 13 * len(hues)) * len(names)
     with drawing.panel(name, x_label=label, y_label="", height=height) as panel:
         axes = panel.axes
         for _, one in frame.iterrows():
             if one[row] not in names or one[hue] not in looks:
                 continue
-            below = hues.index(one[hue]) - (len(hues) - 1) / 2 if hue != row else 0.0
+            below = hues.index(one[hue]) - (len(hues) - 1) / 2 if several else 0.0
             place = names.index(one[row]) + below * (0.62 / max(1, len(hues)))
             _dot(axes, one, looks[one[hue]], place, value, is_hollow=bool(hollow and one[hollow]))
         if reference is not None:
@@ -152,7 +153,7 @@ def dots(
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.grid(axis="y", visible=False)
-        axes.locator_params(axis="x", nbins=5)
+        axes.locator_params(axis="x", nbins=4)  # rows with long names leave room for few labels
         if limits:
             axes.set_xlim(*limits)
     return panel.markup
@@ -160,7 +161,7 @@ def dots(
 
 def _dot(axes: Axes, one: pandas.Series, look: Look, place: float, value: str, *, is_hollow: bool) -> None:
     if one.get("single", False):
-        axes.plot([one[value]], [place - 0.12], "o", color=look.colour.light, alpha=0.4, markersize=3.6)
+        axes.plot([one[value]], [place - 0.25], "o", color=look.colour.light, alpha=0.4, markersize=3.6)
         return
     face = palette.PAPER.light if is_hollow or look.is_hollow else look.colour.light
     if one.get("low") == one.get("low") and "low" in one:
