@@ -1,18 +1,12 @@
 """The section about repulsion on small tables."""
 
-import math
 import re
 from pathlib import Path
 
-import pandas
 import pytest
 from claims.claim_tables import Row, scored, study
 from claims.test_arm_numbers import OVERLAPS, ROWS, two_arms
 from headroom.claims.arms import ArmDescription
-from headroom.claims.study_tables import StudyTables
-from headroom.core.tables import NUMBERS
-from headroom.report.numbers import Numbers
-from headroom.report.prose import Sentences
 from headroom.report.sections import repulsion
 from headroom.report.spec import Fold, Section, Table, cells
 
@@ -193,29 +187,3 @@ def test_the_alpha_with_the_best_score_on_check(tmp_path: Path, high_stepsize: s
     runs = scored(**{arm: [value, value + 1] for arm, value in scores["test", "bleu"].items()})
     section = repulsion.section(study(tmp_path, known=known, evaluation=runs, arms=compared))
     assert [remark.partition(" the highest")[0] for remark in section.remarks if "alpha" in remark] == said
-
-
-def heading(tables: StudyTables, **answers: tuple[float, float, float]) -> str:
-    """Return the heading of a study of translation with these numbers of the answer, without markup."""
-    rest = {"study": "s", "what": "answer", "task": "translation", "run": "pooled", "unit": "number", "words": ""}
-    quality = rest | {"part": "bleu", "name": "quality", "value": 30.0, "low": 29.0, "high": 31.0, "signed": 0}
-    rows = [
-        rest | {"part": "", "name": name, "value": value, "low": low, "high": high, "signed": 1}
-        for name, (value, low, high) in answers.items()
-    ]
-    frame = pandas.DataFrame([quality, *rows], columns=NUMBERS.names)
-    return str(Sentences("prose/headings.md.j2", tables, Numbers(frame)).say("repulsion").striptags())
-
-
-def test_the_heading_says_what_repulsion_does_to_the_score_and_to_heads(tmp_path: Path) -> None:
-    tables = study(tmp_path, evaluation=scored(**ROWS))
-    lower, unclear, higher = (-4.85, -5.9, -3.8), (-0.7, -3.7, 2.2), (0.8, 0.5, 1.1)
-    assert heading(tables, score=lower, likeness=unclear) == (
-        "Repulsion lowers the score (−4.85 BLEU); heads are not clearly less alike (linear CKA −0.700)"
-    )
-    assert heading(tables, score=higher, likeness=lower).startswith(
-        "Repulsion raises the score (+0.800 BLEU); heads are less alike"
-    )
-    assert heading(tables, score=unclear) == "Repulsion does not clearly change the score (−0.700 BLEU)"
-    assert heading(tables, score=(-5.0, math.nan, math.nan)).startswith("Repulsion does not clearly change")  # one seed
-    assert heading(tables) == ""

@@ -65,12 +65,16 @@ class Sentences:
         sentence = getattr(self._module, name, None)
         return _joined(sentence()) if sentence else Markup("")
 
-    def each(self, name: str, what: str = ANSWER) -> list[tuple[str, Shown, str]]:
-        """Return a number of a claim or of the answer for the first tasks with it, as (task, number, part)."""
+    def each(self, name: str, what: str = ANSWER, of: str | None = None) -> list[tuple[str, Shown, str]]:
+        """Return a number of a claim or of the answer for the first tasks with it, as (task, number, part).
+
+        It is that of the part `of`, without one of the first part that a task has.
+        """
         found = []
         for task in self._tables.tasks:
-            for part, number in list(self._numbers.parts(what, name, task).items())[:1]:
-                found.append((task_name(task), number, part))
+            parts = self._numbers.parts(what, name, task)
+            for part in list(parts)[:1] if of is None else {of} & parts.keys():
+                found.append((task_name(task), parts[part], part))
         return found[:TASKS_IN_A_SENTENCE]
 
 
