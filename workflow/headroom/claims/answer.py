@@ -8,11 +8,12 @@ import pandas
 
 from headroom.claims.ablation import changed, right_or_wrong, unchanged_share
 from headroom.claims.arm_effects import prunability, ratios
+from headroom.claims.arm_numbers import opponents
 from headroom.claims.entries import all_claims, decide, threshold
 from headroom.claims.evidence import by_run, curve_by, estimate_in, has_skill, judged, main_curve, number, scaled_by_run
 from headroom.claims.gates import encoder_pruned
 from headroom.claims.keep_one import enough_share
-from headroom.claims.paired import baseline_of, chosen_alphas, compared, difference_of, main_pair
+from headroom.claims.paired import chosen_alphas, compared, difference_of, main_pair
 from headroom.claims.phenomena import ENCODER
 from headroom.claims.pointing import syntactic
 from headroom.claims.pruning import kind_needs_more, removable_number
@@ -190,12 +191,11 @@ def _repulsion(tables: StudyTables) -> Iterator[Part]:
 
 
 def _arms(tables: StudyTables) -> Iterator[Part]:
-    """Yield what every arm scores more than its baseline, and every alpha that was chosen on `check`, by arm."""
-    for arm in tables.described_arms:
-        reference = baseline_of(arm, tables.described_arms)
-        found = difference_of(tables, arm.name, reference.name) if reference else None
-        if found and reference != arm:
-            yield _difference(tables, "arm_gain", found, arm.name)
+    """Yield what every arm scores more than the one it is compared with, and every alpha that was chosen, by arm."""
+    for arm, other in opponents(tables).items():
+        found = difference_of(tables, arm, other)
+        if found:
+            yield _difference(tables, "arm_gain", found, arm)
     for one in chosen_alphas(tables):
         yield Part(tables.task, Number("chosen_alpha", Estimate(one.alpha)), one.pair.arm.name)
 

@@ -25,9 +25,9 @@ TWO_SEEDS, SAME_SEED = "two seeds of the arm", "with the baseline, same seed"
 def opponents(tables: StudyTables) -> dict[str, str]:
     """Return what every arm is compared with: the baseline of its shape, for such a baseline the first one of all."""
     every = tables.described_arms
-    first = next((arm for arm in every if arm.method == BASELINE), every[0])
     found = {}
     for arm in every:
+        first = next((other for other in every if other.method == BASELINE), every[0])
         own = baseline_of(arm, every) or first
         found[arm.name] = first.name if own == arm else own.name
     return {arm: other for arm, other in found.items() if other != arm}
