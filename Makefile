@@ -16,15 +16,12 @@ CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study cost compare reference renew test test-long test-faults test-conda container lint bench scaling docs lock minilm clean-work help FORCE
+.PHONY: study compare reference renew test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: $(STUDY): no such study; choose config.yaml or a file in studies/" >&2; exit 1; }
 	@$(RUN) snakemake --logger headroom --cores $(CORES) --configfile $(STUDY) $(if $(MIRROR),--config "mirror=$(MIRROR)")
 	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
-
-cost: $(READY)  ## measure this machine and print what a study will take: make cost STUDY=studies/multi30k.yaml CORES=2
-	@$(RUN) headroom cost --study $(STUDY) $(if $(filter-out all,$(CORES)),--cores $(CORES))
 
 compare: $(READY)  ## finished studies on one page: make compare STUDIES="starter multi30k" PAGE=reports/compare.html
 	@test -n "$(STUDIES)" || { echo 'make compare: no studies named; say e.g. make compare STUDIES="starter multi30k"' >&2; exit 1; }
@@ -64,14 +61,6 @@ lint: $(READY)  ## style, types, the workflow's rules and the layers of the pack
 bench: $(READY)  ## guaranteed costs, as ratios measured on the finished starter study
 	@$(INSIDE) python benchmarks/ratios.py
 	@$(INSIDE) python benchmarks/training.py
-	@$(INSIDE) python benchmarks/gates.py
-	@$(INSIDE) python benchmarks/repulsion.py
-	@$(INSIDE) python benchmarks/observing.py
-	@$(INSIDE) python benchmarks/sliced_encoder.py
-	@$(INSIDE) python benchmarks/classifier_sweep.py
-
-scaling: $(READY)  ## how cost grows with heads, layers, width, sentences, seeds and cores: writes docs/cost.md and its figure
-	@$(INSIDE) python benchmarks/scaling.py
 
 docs: $(READY)  ## write the configuration's schema and page, and the pages of tables and claims
 	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md --claims docs/claims.md --captions workflow/report

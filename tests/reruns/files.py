@@ -64,7 +64,6 @@ OF_STAGES: Mapping[str, Jobs] = {
     "parameters": {"parameters": 2, **REPORT},
     "diversity": {"diversity": 8, **COMPARED},
     "particles": {"particles": 8, **REPORT},
-    "cost": {},
     "docs": {},
     "compare": {},
     "reference": {},

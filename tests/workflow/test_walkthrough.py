@@ -101,7 +101,7 @@ def file_of(module: str) -> str:
 def test_layers_are_those_of_the_package() -> None:
     named = [cells[0].rstrip("/") for cells in rows(section("Layers"))]
     folders = [path.parent.name for path in (ROOT / "workflow" / "headroom").glob("*/__init__.py")]
-    assert sorted([*named, "cost"]) == sorted(folders)  # outside the layers
+    assert sorted(named) == sorted(folders)
     assert [layer_of(f"workflow/headroom/{name}/x.py") for name in named] == sorted(
         range(1, len(named) + 1), reverse=True
     )
@@ -111,7 +111,7 @@ def test_nouns_are_those_of_the_project() -> None:
     settings = {*TranslationSettings.model_fields, *ClassificationSettings.model_fields}
     found = rows(section("Nouns"))
     assert [cells[2] for cells in found if cells[2] not in STAGES] == []
-    assert {*STAGES} - {cells[2] for cells in found} == {"report", "compare", "cost", "docs", "power", "reference"}
+    assert {*STAGES} - {cells[2] for cells in found} == {"report", "compare", "docs", "power", "reference"}
     for _, keys, stage, rules, results, sections in found:
         assert set(keys.split()) <= settings
         assert all(re.search(rf'\brule {rule}:|as {rule} with:|"{rule}"', RULES) for rule in rules.split())

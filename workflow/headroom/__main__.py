@@ -54,7 +54,6 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Answers": {
         "claims": "decide the claims of the papers from a study's tables, or print them",
-        "cost": "measure this machine and estimate what a study will take, stage by stage",
         "power": "estimate the sample that would decide undecided claims, or the power of a planned study",
         "report": "write the report",
         "compare": "compare finished studies on one page, and decide claims that need several",
@@ -70,7 +69,6 @@ STAGES = {name: line for group in GROUPS.values() for name, line in group.items(
 PLACES = {
     "claims": "headroom.claims.__main__",
     "power": "headroom.claims.planning",
-    "cost": "headroom.cost.__main__",
     "report": "headroom.report.__main__",
     "compare": "headroom.report.compare",
     "reference": "headroom.report.reference",

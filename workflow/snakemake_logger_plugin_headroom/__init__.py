@@ -18,10 +18,8 @@ import yaml
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-TYPICAL: dict[str, float] = yaml.safe_load(
-    (Path(__file__).parents[1] / "headroom" / "cost" / "typical.yaml").read_text("utf-8")
-)["job_seconds"]
-"""Seconds of a job by stage, in a finished study (`benchmarks/typical.py`). Finished jobs scale them."""
+TYPICAL: dict[str, float] = yaml.safe_load(Path(__file__).with_name("typical.yaml").read_text("utf-8"))["job_seconds"]
+"""Seconds of a job by stage, in a finished study. Finished jobs scale them."""
 
 SHOWN = ("Nothing to be done", "Complete log(s)", "Building DAG")
 """Beginnings of Snakemake's plain messages that are shown; warnings and errors always are."""
