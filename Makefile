@@ -11,12 +11,13 @@ READY := .venv/ready
 # With the environment first on PATH, its commands are found here and in every job.
 INSIDE := PATH="$(CURDIR)/.venv/bin:$$PATH"
 RUN := $(INSIDE) python -m
+PYTEST := $(RUN) pytest -n auto --dist worksteal --durations=25
 # Runs a linter; prints one line on success and the linter's whole output on failure.
 CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || { echo "$$output"; echo "lint: $$* failed"; exit 1; }' check
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study compare reference renew test test-long test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
+.PHONY: study compare reference renew test test-all test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: $(STUDY): no such study; choose config.yaml or a file in studies/" >&2; exit 1; }
@@ -38,16 +39,17 @@ reference: $(READY)  ## run the reference studies again and compare their verdic
 renew: $(READY)  ## decide the claims of the shipped studies again, from their tables, and write their reports and the pages of results
 	@$(RUN) headroom reference
 
-test: lint  ## lint, then the test suite except tests marked long and fault injection
-	@$(RUN) pytest -n auto --dist worksteal -m "not long and not faults" --durations=25 --no-unexpected-skips
+test: lint  ## lint and the tests that take seconds each (about 6 minutes on two cores)
+	@$(PYTEST) -m "not (long or faults or conda)"
 
-test-long: $(READY)  ## tests that take minutes each
-	@$(RUN) pytest -m "long and not faults" --durations=25
+test-all: lint  ## lint and all tests but faults and conda (about 20 minutes on two cores); REQUIRE=chromium: none without it
+	@$(PYTEST) -m "not (faults or conda)" $(addprefix --require ,$(REQUIRE))
 
 test-faults: $(READY)  ## fault injection: interruptions, full disks and memory at every moment, with a table
 	@$(RUN) pytest -n 2 -m faults tests/faults
 
-test-conda: $(READY)  ## rerun a finished study with --use-conda and a substitute for conda; compare every number
+test-conda: $(READY)  ## tests of --use-conda with a substitute for conda; then a finished study by it, whose numbers are compared
+	@$(PYTEST) -m conda
 	@$(INSIDE) python tests/conda_study.py $(STUDY)
 
 lint: $(READY)  ## style, types, the workflow's rules and the layers of the package

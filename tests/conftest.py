@@ -3,9 +3,9 @@
 from collections.abc import Generator
 from pathlib import Path
 
+import missing_software
 import pytest
 import torch
-import unexpected_skips
 from headroom.core.files import read_lines
 from headroom.engines.translation.model import TranslationModel
 from made_once import made_once, report_once
@@ -37,7 +37,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--no-unexpected-skips", action="store_true", help="fail if a test is skipped that need not be")
+    parser.addoption(
+        "--require",
+        action="append",
+        default=[],
+        choices=list(missing_software.REMEDIES),
+        help="fail if tests are skipped because this is missing",
+    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -47,24 +53,36 @@ def pytest_runtest_makereport(call: pytest.CallInfo[None]) -> Generator[None, py
     return report
 
 
-def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    unexpected_skips.note(report)
+class Skips:
+    """Counts what is skipped, fails the session for what need not be, and says at its end what was missing."""
+
+    def __init__(self, required: list[str]) -> None:
+        self.required = required
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        missing_software.note(report, self.required)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        missing_software.note(report, self.required)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if missing_software.unexpected and session.exitstatus == 0:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if missing_software.unexpected:
+            terminalreporter.section("skipped, but need not be: the session fails")
+            for line in missing_software.unexpected:
+                terminalreporter.line(line)
+        for missing, count in missing_software.skipped.items():
+            tests = "1 test" if count == 1 else f"{count} tests"
+            remedy = missing_software.REMEDIES[missing]
+            terminalreporter.line(f"{tests} skipped: no {missing}; to run them: {remedy}")
 
 
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    unexpected_skips.note(report)
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if unexpected_skips.found and session.config.option.no_unexpected_skips and session.exitstatus == 0:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if unexpected_skips.found and config.option.no_unexpected_skips:
-        terminalreporter.section("skipped, but need not be: the session fails")
-        for line in unexpected_skips.found:
-            terminalreporter.line(line)
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Skips(config.option.require))
 
 
 @pytest.fixture(scope="session")

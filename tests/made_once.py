@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from missing_software import FAILED_ALREADY
 
 
 class NotMadeError(Exception):
@@ -55,5 +56,5 @@ def report_once(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
     cause = call.excinfo.value if call.excinfo is not None else None
     if isinstance(cause, NotMadeError) and not cause.is_first():
         report.outcome = "skipped"
-        reason = f"{cause.directory.name} could not be made: another test has failed by this"
+        reason = f"{cause.directory.name} {FAILED_ALREADY}"
         report.longrepr = (str(report.fspath), report.location[1] or 0, f"Skipped: {reason}")

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,12 @@ from commands import Ended, run
 from warm_jobs import stand_in
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = "workflow/headroom"
+
+MADE_ANYWHERE = shutil.ignore_patterns(
+    ".git", ".venv", ".snakemake", ".*_cache", ".hypothesis", "*.egg-info", "*.pyc.*"
+)
+MADE_AT_TOP = {"results", "reports", "work", "logs"}
+
 TINY = "tests/workflow/tiny.yaml"
 RULE = re.compile(r"^(\w+) +(\d+)$", flags=re.M)
 
@@ -104,25 +108,15 @@ def hear_interrupts() -> None:
 
 
 def new_project(root: Path) -> Project:
-    """Return a copy of the project's own files as they are now, committed or not, without anything built.
+    """Return a copy of the project's own files as they are now, without git's, results and reports.
 
-    Compiled modules of the package are copied, as otherwise every copy would compile it again.
+    Compiled modules are copied, as otherwise every copy would compile them again.
     """
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_file():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, root / name)
-    for compiled in (ROOT / PACKAGE).rglob(f"__pycache__/*.{sys.implementation.cache_tag}.pyc"):
-        if (root / compiled.parents[1].relative_to(ROOT)).is_dir():
-            (root / compiled.parent.relative_to(ROOT)).mkdir(exist_ok=True)
-            shutil.copy2(compiled, root / compiled.relative_to(ROOT))
+
+    def left_out(directory: str, names: list[str]) -> set[str]:
+        return MADE_ANYWHERE(directory, names) | (MADE_AT_TOP & {*names} if Path(directory) == ROOT else set())
+
+    shutil.copytree(ROOT, root, symlinks=True, ignore=left_out)
     return Project(root)
 
 

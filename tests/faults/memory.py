@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from missing_software import skip
 
 SMALL_BLOCKS = {"MALLOC_MMAP_THRESHOLD_": "4096"}
 """Makes the C library request memory from the system for each tensor, so that a limit applies immediately."""
@@ -50,10 +50,10 @@ def control_group(name: str) -> Iterator[Group]:
     try:
         group.place.mkdir()
     except OSError as error:
-        pytest.skip(f"no control group can be made here, which needs root: {error}")
+        skip("root", f"no control group can be made here: {error}")
     try:
         if not (group.place / group.limit).exists():
-            pytest.skip(f"control groups have no {group.limit} here, so that nothing is killed for memory")
+            skip("root", f"control groups have no {group.limit} here, so that nothing is killed for memory")
         yield group
     finally:
         group.place.rmdir()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from missing_software import skip
 
 ROOM = 16 * 2**20
 """Bytes that are free on the small disk until it is filled."""
@@ -47,7 +47,7 @@ def small_disk(place: Path, aside: Path) -> Iterator[SmallDisk]:
         aside: A path on another disk where the content is kept meanwhile.
     """
     if os.geteuid() != 0:
-        pytest.skip("a small disk can be mounted by root alone")
+        skip("root", "it alone can mount a small disk")
     place.mkdir(parents=True, exist_ok=True)
     shutil.copytree(place, aside, symlinks=True)
     size = sum(path.stat().st_blocks * 512 for path in aside.rglob("*")) + ROOM
@@ -55,7 +55,7 @@ def small_disk(place: Path, aside: Path) -> Iterator[SmallDisk]:
         ["mount", "-t", "tmpfs", "-o", f"size={size}", "headroom-test", str(place)], capture_output=True, text=True
     )
     if mounted.returncode:
-        pytest.skip(f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
+        skip("root", f"a small disk cannot be mounted here: {mounted.stderr.strip()}")
     try:
         shutil.copytree(aside, place, symlinks=True, dirs_exist_ok=True)
         yield SmallDisk(place)

@@ -9,6 +9,7 @@ from headroom.claims.__main__ import main as decide_claims
 from headroom.claims.study_tables import StudyTables
 from headroom.report.__main__ import main
 from made_once import made_once
+from missing_software import skip
 from report.chromium import BROWSER, Page, chromium
 from report.example_tables import ALL_TASKS, write_example_maps, write_example_study
 
@@ -39,7 +40,7 @@ class Written:
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     if BROWSER is None:
-        pytest.skip("Chromium is not installed")
+        skip("chromium")
     with chromium(tmp_path_factory.mktemp("browser")) as page:
         yield page
 

@@ -8,7 +8,6 @@ import sys
 import time
 import zipfile
 from gzip import compress
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -284,7 +283,6 @@ class TestTrees:
         assert not (tmp_path / "b.conllu").exists()
 
 
-@pytest.mark.skipif(not find_spec("datasets"), reason="the library is optional")
 class TestHub:
     """In a process of its own, with the real library."""
 

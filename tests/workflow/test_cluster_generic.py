@@ -6,8 +6,10 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 from commands import PATIENCE, Ended, wait_until
 from whole_project import TINY, Finished, Project, environment, hear_interrupts, new_project
@@ -55,9 +57,12 @@ def jobs_of(project: Project) -> list[Path]:
 
 def living(group: int) -> list[str]:
     """Return the living processes of a process group."""
-    listed = subprocess.run(["ps", "-eo", "pgid=,stat=,args="], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
-    return [args for number, state, args in rows if int(number) == group and not state.startswith("Z")]
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.NoSuchProcess, ProcessLookupError):
+            if os.getpgid(process.pid) == group and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(" ".join(process.cmdline()))
+    return found
 
 
 @pytest.fixture(scope="module")

