@@ -21,7 +21,7 @@ NAME := import sys, yaml; from headroom.settings.study import load_study; print(
 
 study: $(READY)  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: $(STUDY): no such study; choose config.yaml or a file in studies/" >&2; exit 1; }
-	@$(RUN) snakemake --logger headroom --cores $(CORES) --configfile $(STUDY) $(if $(MIRROR),--config "mirror=$(MIRROR)")
+	@$(RUN) snakemake --quiet rules host --cores $(CORES) --configfile $(STUDY) $(if $(MIRROR),--config "mirror=$(MIRROR)")
 	@echo "The report: $(CURDIR)/reports/$$($(INSIDE) python -c '$(NAME)' $(STUDY)).html"
 
 compare: $(READY)  ## finished studies on one page: make compare STUDIES="starter multi30k" PAGE=reports/compare.html

@@ -175,6 +175,14 @@ class TestOwnText:
         says(ended, *message)
         nothing_made(project, ended, "own")
 
+    def test_a_failure_is_told_without_lines_per_rule(self, project: Project) -> None:
+        """As `make study` runs Snakemake."""
+        study = own_text(project, train_target=SENTENCES + "more\n")
+        ended = project.snakemake("vocabulary", "--quiet", "rules", "host", study=study)
+        says(ended, "    error: text/train.source: 40 lines, but text/train.target has 41")
+        assert "failed; the end of logs/own/" in ended.output
+        assert "rule acquire" not in ended.output
+
     def test_missing_file(self, bare: Project) -> None:
         pair = {"source": "text/none.en", "target": "text/none.de"}
         corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
