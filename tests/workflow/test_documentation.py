@@ -94,14 +94,6 @@ def rows(text: str) -> Iterator[list[str]]:
             yield [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
 
-EXPLAINED = """
-    training.measure evaluation.metric removal.check agreement.statistic settling.statistic pruning.order timing.part
-    diversity.measure particles.measure particles.projection attention_stats.measure relevance.measure roles.role
-    pruned_models.start scores.criterion scores.normalised
-"""
-"""Columns whose meaning names every value that the tiny study has in them."""
-
-
 class TestResultTables:
     """The registry of tables, compared with the tables of the finished tiny study."""
 
@@ -137,18 +129,6 @@ class TestResultTables:
         assert len(set(table.names)) == len(table.names)
         assert all(column.meaning for column in table.columns)
 
-    @pytest.mark.parametrize(
-        ("table", "column"),
-        [name.split(".") for name in EXPLAINED.split()],
-    )
-    def test_values_of_the_tiny_study_are_explained(
-        self, table: str, column: str, files: dict[str, list[Path]]
-    ) -> None:
-        declared = tables.ALL.by_name[table]
-        meaning = declared.about + next(one.meaning for one in declared.columns if one.name == column)
-        for value in set(declared.read_all(files[table])[column]) - {""}:
-            assert f"`{value}`" in meaning, value
-
 
 class TestPages:
     @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
@@ -159,15 +139,6 @@ class TestPages:
             if "://" not in link:
                 assert target.exists(), link
                 assert not anchor or anchor in anchors(target), link
-
-    @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
-    def test_commands_and_files_named_exist(self, page: Path) -> None:
-        text = page.read_text()
-        targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.M)
-        assert set(re.findall(r"`make ([a-z-]+)", text)) <= set(targets)
-        assert set(re.findall(r"python -m headroom (\w+)", text)) <= set(STAGES)
-        for path in re.findall(r"`((?:workflow|studies|envs|profiles|tests|config)/[\w./-]+\w)`", text):
-            assert (ROOT / path).exists(), path
 
 
 def anchors(page: Path) -> set[str]:
