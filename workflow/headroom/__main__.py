@@ -20,7 +20,6 @@ GROUPS: dict[str, dict[str, str]] = {
     "Which heads matter": {
         "scores": "compute the gradient importance of every head at every epoch",
         "score": "score the heads of one model by named criteria or by all, with the cost of each",
-        "mib": "write scores in the submission form of the Mechanistic Interpretability Benchmark",
         "relevance": "compute the relevance of heads by layer-wise relevance propagation",
         "ablation": "remove each head on its own",
         "keep_one": "keep one head per site",
@@ -54,7 +53,6 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Answers": {
         "claims": "decide the claims of the papers from a study's tables, or print them",
-        "power": "estimate the sample that would decide undecided claims, or the power of a planned study",
         "report": "write the report",
         "compare": "compare finished studies on one page, and decide claims that need several",
         "reference": "ship finished studies with the project, or compare a rerun with those shipped",
@@ -68,7 +66,6 @@ STAGES = {name: line for group in GROUPS.values() for name, line in group.items(
 
 PLACES = {
     "claims": "headroom.claims.__main__",
-    "power": "headroom.claims.planning",
     "report": "headroom.report.__main__",
     "compare": "headroom.report.compare",
     "reference": "headroom.report.reference",
