@@ -65,7 +65,7 @@ bench: $(READY)  ## guaranteed costs, as ratios measured on the finished starter
 	@$(INSIDE) python benchmarks/training.py
 
 docs: $(READY)  ## write the configuration's schema and page, and the pages of tables and claims
-	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md --claims docs/claims.md --captions workflow/report
+	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md --claims docs/claims.md
 
 lock: $(READY)  ## resolve envs/*.in: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py

@@ -39,7 +39,6 @@ LISTED = {
 }
 IMPORTED = "from headroom.core.tables.site_sizes import SITE_SIZES\n"
 PAGES = ["--schema", "schema.yaml", "--table", "configuration.md", "--tables", "tables.md", "--claims", "claims.md"]
-PAGES += ["--captions", "captions"]
 
 
 def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):

@@ -43,7 +43,7 @@ FULL = {
     GATES: ("open */.epoch2.pt.*", f"results/tiny/pruned_models/{TRANSLATOR}"),
     GATES_MODEL: ("open */new/config.json", f"results/tiny/pruned_models/{CLASSIFIER}"),
     TABLE: ("open */settling/.*.csv.*", "results/tiny/settling"),
-    REPORT: ("open */figures/.pruning.svg.*", "results/tiny/figures"),
+    REPORT: ("open */reports/.tiny.html.*", "reports"),
 }
 WHOLE = (
     replace(TRAIN_STATE, name="training: all on one full disk", stop="open */.state2.pt.*"),

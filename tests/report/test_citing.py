@@ -58,7 +58,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def cited(paths: list[Path], configured: Any, *, study: str = "pilot", benchmarks: tuple[Path, ...] = ()) -> Citing:
     tables = StudyTables(paths, arms=arms_in(configured))
-    made = provenance(tables, benchmarks=benchmarks, configuration=None, overhead=None)
+    made = provenance(tables, benchmarks=benchmarks, configuration=None)
     return citing(study, tables, configuration=configured, made=made, version="3.2.1")
 
 

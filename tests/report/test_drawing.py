@@ -121,11 +121,10 @@ def test_coordinates_are_rounded_and_opacities_are_not(cleaned: str) -> None:
     assert "fill:#0b62a8;stroke-opacity:0.25" in cleaned
 
 
-def test_colours_become_variables_of_the_page_and_back(cleaned: str) -> None:
+def test_colours_become_variables_of_the_page(cleaned: str) -> None:
     themed = svg.themed(cleaned)
     assert "fill:var(--kind-e)" in themed
     assert "#0b62a8" not in themed
-    assert svg.plain(themed) == cleaned
 
 
 def luminance(colour: str) -> float:

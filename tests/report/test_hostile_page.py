@@ -86,14 +86,14 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Written:
     arms = {"translation": {"arms": {"baseline": {}, ARM: {"method": "svgd"}}}, "labels": list(WORDS)}
     configuration.write_text(yaml.safe_dump(arms), encoding="utf-8")
     tables, maps = hostile_tables(directory / "tables"), hostile_maps(directory)
-    output, figures = directory / "report.html", directory / "figures"
+    output = directory / "report.html"
     main([
         *("--study", LABEL, "--tables", *map(str, tables), "--maps", *map(str, maps)),
         *claimed(directory, [*map(str, tables)], configuration),
         *("--benchmarks", str(benchmark), "--configuration", str(configuration)),
-        *("--output", str(output), "--figures", str(figures)),
+        *("--output", str(output)),
     ])  # fmt: skip
-    return Written(output.read_text(encoding="utf-8"), figures)
+    return Written(output)
 
 
 @pytest.fixture(scope="module")
@@ -149,11 +149,6 @@ def test_hovering_turning_and_sorting_run_nothing_either(hostile: Written, brows
     assert (seen["errors"], seen["hostile"]) == ([], None)
     assert seen["lit"] > 5
     assert seen["sorted"] == "ascending"
-
-
-def test_figures_that_are_files_have_text_alone(hostile: Written) -> None:
-    for path in sorted(hostile.figures.glob("*.svg")):
-        assert elements_that_act(etree.parse(path).getroot()) == [], path.name
 
 
 def test_downloads_hold_the_tables_as_they_are(hostile: Written, shown: html.HtmlElement) -> None:

@@ -27,7 +27,7 @@ def test_durations_are_summed_by_stage(tmp_path: Path) -> None:
     alone.parent.mkdir()
     alone.write_text(HEADER + "2.0\t0:00:02\t90.0\t1.0\n", encoding="utf-8")
     paths = sorted(tmp_path.rglob("*.tsv"))
-    made = provenance(StudyTables(), benchmarks=paths, configuration=None, overhead=None)
+    made = provenance(StudyTables(), benchmarks=paths, configuration=None)
     (stages,) = made.folds[0].tables
     assert numbers_in(made.folds[0].label) == "3 22"
     _, _, rows = cells(stages)
@@ -43,14 +43,14 @@ def test_a_file_that_is_no_benchmark_is_named(tmp_path: Path) -> None:
     path = tmp_path / "train.tsv"
     path.write_text("nonsense\n", encoding="utf-8")
     with pytest.raises(HeadroomError, match=r"train\.tsv is not a benchmark file"):
-        provenance(StudyTables(), benchmarks=[path], configuration=None, overhead=None)
+        provenance(StudyTables(), benchmarks=[path], configuration=None)
 
 
 @pytest.mark.parametrize("text", ['{"train": {"epochs": 8}}', "train:\n  epochs: 8\n"])
 def test_the_configuration_is_shown_as_yaml(text: str, tmp_path: Path) -> None:
     path = tmp_path / "configuration"
     path.write_text(text, encoding="utf-8")
-    made = provenance(StudyTables(), benchmarks=[], configuration=path, overhead=None)
+    made = provenance(StudyTables(), benchmarks=[], configuration=path)
     assert made.configuration == "train:\n  epochs: 8\n"
 
 
@@ -58,17 +58,7 @@ def test_a_broken_configuration_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "broken.yaml"
     path.write_text("a: [1\n", encoding="utf-8")
     with pytest.raises(HeadroomError, match="cannot read the configuration"):
-        provenance(StudyTables(), benchmarks=[], configuration=path, overhead=None)
-
-
-def test_the_overhead_of_the_workflow(tmp_path: Path) -> None:
-    path = tmp_path / "overhead.json"
-    path.write_text('{"wall_seconds": 600, "cores": 2, "job_seconds": 1000}', encoding="utf-8")
-    made = provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)
-    assert any("overhead 20\u202f%" in line for line in made.lines)
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(HeadroomError, match="wall_seconds"):
-        provenance(StudyTables(), benchmarks=[], configuration=None, overhead=path)
+        provenance(StudyTables(), benchmarks=[], configuration=path)
 
 
 def test_answers_computed_again_are_counted_once_per_sweep():

@@ -72,7 +72,7 @@ class TestConfiguration:
 
 def check(*pages: Path) -> None:
     named = zip(("--schema", "--table", "--tables", "--claims"), map(str, pages))
-    docs.main(["--check", *(text for pair in named for text in pair), "--captions", "workflow/report"])
+    docs.main(["--check", *(text for pair in named for text in pair)])
 
 
 def keys(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, str]]:

@@ -1,6 +1,5 @@
 import csv
 import json
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -25,10 +24,6 @@ REPLACED = [
 ]
 FROM_SCRATCH = STUDY.translation.gates.from_scratch
 STARTS = ("scratch", "random1")
-FIGURES = (
-    *("ablation", "keep_one", "scores", "rank_correlation", "agreement", "pruning", "settling", "roles", "gates"),
-    *("bakeoff", "removal", "timing", "repulsion", "training"),
-)
 FAMILIES = ("activation", "loss_ablation")
 COMPARED = ("output-norm", "loss-ablation", "random", "top-first", "bottom-first", "reverse")
 # The files of every table, below results/tiny.
@@ -119,10 +114,6 @@ class TestOneRun:
     def test_report_is_there(self, finished: Finished) -> None:
         page = (finished.project.root / "reports" / "tiny.html").read_text()
         assert page.rstrip().endswith("</html>")
-        for name in FIGURES:
-            assert (
-                (finished.project.root / "results" / "tiny" / "figures" / f"{name}.svg").read_text().startswith("<svg")
-            )
 
     @pytest.mark.parametrize("table", tables.ALL.by_name)
     def test_tables_are_complete(self, finished: Finished, table: str) -> None:
@@ -193,19 +184,7 @@ class TestAfterwards:
     def test_snakemakes_own_report_needs_no_network(self, study: Project) -> None:
         ended = study.run(*without_network(), "snakemake", "--report", "own.html", "--configfile", TINY)
         assert ended.status == 0, ended.output
-        page = (study.root / "own.html").read_text()
-        for name in FIGURES:
-            caption = (study.root / "workflow" / "report" / f"{name}.rst").read_text()
-            assert json.dumps(f"{name}.svg") in page
-            assert longest_piece(caption) in page.replace("\\n", " ")
-        for category in ("Report", "Training", "Which heads matter", "What heads do", "What removal gains"):
-            assert f'"{category}": {{' in page
-
-    def test_the_report_can_tell_the_overhead(self, study: Project) -> None:
-        said = ("--overhead", "results/tiny/overhead.json", "--output", "page.html")
-        ended = study.stage("report", "--study", "tiny", *said)
-        assert ended.status == 0, ended.output
-        assert "The whole workflow took" in (study.root / "page.html").read_text()
+        assert '"tiny.html"' in (study.root / "own.html").read_text()
 
 
 def without_network() -> list[str]:
@@ -213,9 +192,3 @@ def without_network() -> list[str]:
     command = ["unshare", "--net"]
     there = shutil.which("unshare") and subprocess.run([*command, "true"], capture_output=True).returncode == 0
     return command if there else []
-
-
-def longest_piece(caption: str) -> str:
-    """Return the longest part of a caption without markup or characters that HTML or JSON write otherwise."""
-    pieces = re.split(r"``|'|<|>|&|\{\{|\}\}|[^ -~]", caption.replace("\n", " "))
-    return max(pieces, key=len).strip()

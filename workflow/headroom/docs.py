@@ -227,7 +227,6 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--table", type=Path, required=True, help="Markdown page with every key")
     parser.add_argument("--tables", type=Path, required=True, help="Markdown page with every result table")
     parser.add_argument("--claims", type=Path, required=True, help="Markdown page with every claim")
-    parser.add_argument("--captions", type=Path, required=True, help="directory of the captions of figures")
     parser.add_argument("--check", action="store_true", help="only check that all files are up to date")
     return parser
 
@@ -236,14 +235,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write all files, or with `--check` raise HeadroomError if one is out of date."""
     options = build_parser().parse_args(arguments)
     from headroom.claims.page import claims_text
-    from headroom.report.page import captions
 
     made = (
         (options.schema, schema_text()),
         (options.table, table_text()),
         (options.tables, tables_text()),
         (options.claims, claims_text()),
-        *((options.captions / f"{name}.rst", text) for name, text in captions().items()),
     )
     for path, text in made:
         if options.check:

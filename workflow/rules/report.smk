@@ -1,27 +1,6 @@
-# The report: one HTML file, and its figures for Snakemake's own report.
-report: "../report/workflow.rst"
+# The report: one HTML file.
 
-
-# by section of the page: the question that it is about
-FIGURES = {
-    "ablation": "Which heads matter",
-    "keep_one": "Which heads matter",
-    "scores": "Which heads matter",
-    "rank_correlation": "Which heads matter",
-    "agreement": "Which heads matter",
-    "pruning": "What can be removed",
-    "bakeoff": "What can be removed",
-    "settling": "What can be removed",
-    "roles": "What heads do",
-    "phenomena": "What heads do",
-    "gates": "What learned gates keep",
-    "removal": "What removal gains",
-    "timing": "What removal gains",
-    "repulsion": "What repulsion changes",
-    "training": "Training",
-}
-
-# templates, styles and scripts of the page, and its references; the captions in workflow/report/ are for Snakemake's own report
+# templates, styles and scripts of the page, and its references
 PAGE = WORKFLOW / "headroom/report"
 PAGE_FILES = sorted(
     str(path)
@@ -55,21 +34,7 @@ rule report:
         configuration=f"{RESULTS}/configuration.json",
         code=code("report") + outside([*PAGE_FILES, *PAPERS]),
     output:
-        page=report(
-            f"<reports>/{study.study}.html",
-            caption="../report/study.rst",
-            category="Report",
-            labels={"figure": "all, with their text"},
-        ),
-        figures=[
-            report(
-                f"{RESULTS}/figures/{name}.svg",
-                caption=f"../report/{name}.rst",
-                category=category,
-                labels={"figure": name.replace("_", " ")},
-            )
-            for name, category in FIGURES.items()
-        ],
+        report(f"<reports>/{study.study}.html", caption="../report/study.rst"),
     log:
         f"{LOGS}/report.log",
     benchmark:
@@ -82,8 +47,7 @@ rule report:
         runtime=15,
     params:
         study=study.study,
-        figures=subpath(output[1], parent=True),
     shell:
         "python -m headroom report --study {params.study} --tables {input.tables} --maps {input.maps} "
         "--claims {input.claims} --numbers {input.numbers} --benchmarks {input.benchmarks} "
-        "--configuration {input.configuration} --output {output.page} --figures {params.figures} > {log} 2>&1"
+        "--configuration {input.configuration} --output {output} > {log} 2>&1"

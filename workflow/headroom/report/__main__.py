@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from headroom.core.command import run, stage_parser
 from headroom.core.files import atomic_path
-
-if TYPE_CHECKING:
-    from headroom.report.spec import Section
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -32,9 +28,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add("--benchmarks", nargs="*", type=Path, default=[], metavar="TSV", help="Snakemake's benchmark files")
     add("--configuration", type=Path, help="the study's configuration, JSON or YAML")
-    add("--overhead", type=Path, help="JSON: wall_seconds, cores, job_seconds of the whole workflow")
     add("--output", required=True, type=Path, help="the HTML file to write")
-    add("--figures", type=Path, metavar="DIRECTORY", help="also write each figure as SVG here")
     return parser
 
 
@@ -51,11 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     configured = read_configuration(given.configuration)
     tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))
-    made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration, overhead=given.overhead)
-    parts = sections(tables)
+    made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration)
     page = render(
         given.study,
-        parts,
+        sections(tables),
         tables=tables,
         claims=CLAIMS.read_all([given.claims] if given.claims else []),
         numbers=NUMBERS.read_all([given.numbers] if given.numbers else []),
@@ -65,18 +58,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     with atomic_path(given.output) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")
-    if given.figures:
-        write_figures(parts, given.figures)
-
-
-def write_figures(parts: Sequence[Section], directory: Path) -> None:
-    """Write the figure of every section as a file of its own, `<section>.svg`; a section without one gets a notice."""
-    from headroom.report.standalone import absent, standalone
-
-    for part in parts:
-        text = standalone(part.figure) if part.figure else absent(part.missing or f"{part.title}: tables only")
-        with atomic_path(directory / f"{part.name}.svg") as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,9 @@
-"""The page: sections, claims and provenance in one self-contained HTML file; and captions for Snakemake's report."""
+"""The page: sections, claims and provenance in one self-contained HTML file."""
 
 import base64
 import gzip
 import io
 import json
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from itertools import groupby
@@ -22,7 +21,7 @@ from headroom.report.explorer import explorer
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.report.heads import heads_data
 from headroom.report.numbers import Numbers
-from headroom.report.prose import TEMPLATES, Sentences, arguments, environment, words
+from headroom.report.prose import TEMPLATES, Sentences, environment
 from headroom.report.provenance import Provenance
 from headroom.report.sections import (
     ablation,
@@ -167,18 +166,3 @@ def version() -> str:
         return metadata.version("headroom")
     except metadata.PackageNotFoundError:
         return ""
-
-
-WIDTH = 100
-
-
-def captions() -> dict[str, str]:
-    """Return the caption of every section's figure by the section's name: what it shows, and how to read it."""
-    return {part.name: _caption(part.name, part.title) for part in sections(StudyTables())}
-
-
-def _caption(name: str, title: str) -> str:
-    text = f"{title}, study ``{{{{ snakemake.params.study }}}}``. {words(name, 'alt').unescape()}."
-    if not arguments(name, "figure"):  # else it names what only a study has
-        text += f" {words(name, 'figure').unescape()}"
-    return "\n".join(textwrap.wrap(text, WIDTH, break_long_words=False)) + "\n"

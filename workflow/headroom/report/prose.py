@@ -81,7 +81,7 @@ class Sentences:
 def words(section: str, name: str, **values: object) -> Markup:
     """Return a text of a section: the macro of this name in `prose/<section>.md.j2`, given what it names.
 
-    `figure` is how to read the figure (the caption of Snakemake's report, too), `method` what was done.
+    `figure` is how to read the figure, `method` what was done.
     """
     module = environment().get_template(f"prose/{section}.md.j2").module
     return _joined(getattr(module, name)(**values))
@@ -93,9 +93,3 @@ def texts(section: str, name: str = "", **values: object) -> tuple[Markup, Marku
     These are `<name>_alt` and `<name>`, of the main figure `alt` and `figure`; the second may name values.
     """
     return words(section, f"{name}_alt" if name else "alt"), words(section, name or "figure", **values)
-
-
-def arguments(section: str, name: str) -> tuple[str, ...]:
-    """Return the names of the values that a text of a section takes."""
-    found: tuple[str, ...] = getattr(environment().get_template(f"prose/{section}.md.j2").module, name).arguments
-    return found

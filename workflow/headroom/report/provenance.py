@@ -1,6 +1,5 @@
 """How a study was made: configuration, versions, hardware, durations, signatures."""
 
-import json
 import os
 import platform
 import re
@@ -42,13 +41,8 @@ class Provenance:
     configuration: str
 
 
-def provenance(
-    tables: StudyTables, *, benchmarks: Sequence[Path], configuration: Path | None, overhead: Path | None
-) -> Provenance:
-    """Return how the study was made.
-
-    Benchmark files are Snakemake's, `<rule>/<run>.tsv`; the overhead of the whole workflow is JSON with `wall_seconds`,
-    `cores` and `job_seconds`.
+def provenance(tables: StudyTables, *, benchmarks: Sequence[Path], configuration: Path | None) -> Provenance:
+    """Return how the study was made; benchmark files are Snakemake's, `<rule>/<run>.tsv`.
 
     Raises:
         HeadroomError: If a file cannot be read or is not of that form.
@@ -56,7 +50,7 @@ def provenance(
     stages = _stages(_benchmark_rows(benchmarks)) if benchmarks else None
     folds = tuple(filter(None, (stages, _versions(), _signatures(tables))))
     again = _computed_again(tables)
-    lines = (_models(tables), _machine(tables), _overhead(overhead), again, "The energy used was not measured.")
+    lines = (_models(tables), _machine(tables), again, "The energy used was not measured.")
     return Provenance(tuple(filter(None, lines)), folds, _configuration(configuration))
 
 
@@ -167,21 +161,6 @@ def _summarised(signatures: Iterable[str]) -> Iterator[str]:
         found.setdefault((before, *again[1:]), []).extend(map(int, again[:1]))
     for parts, numbers in found.items():
         yield "-".join(dict.fromkeys(map(str, (min(numbers), max(numbers))))).join(parts) if numbers else parts[0]
-
-
-def _overhead(path: Path | None) -> str:
-    if path is None:
-        return ""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-        wall, cores, jobs = (float(values[key]) for key in ("wall_seconds", "cores", "job_seconds"))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise HeadroomError(f"{path}: should be JSON with wall_seconds, cores and job_seconds ({error})") from error
-    share = (wall * cores - jobs) / jobs
-    return (
-        f"The whole workflow took {duration(wall)} on {plural(round(cores), 'core')}, its jobs {duration(jobs)};"
-        f" overhead {percent(share)} of the jobs’ time."
-    )
 
 
 def _configuration(path: Path | None) -> str:

@@ -61,13 +61,6 @@ def themed(source: str) -> str:
     return _in_tags(source, _COLOUR, lambda match: variables.get(match[0].lower(), match[0]))
 
 
-def plain(source: str) -> str:
-    """Return SVG with the light values in place of the page's variables: for standalone files."""
-    values = {colour.variable: colour.light for colour in palette.ALL}
-    source = _in_tags(source, re.compile("currentColor"), lambda _: palette.INK.light)
-    return _in_tags(source, re.compile(r"var\(--([a-z0-9-]+)\)"), lambda match: values.get(match[1], match[0]))
-
-
 def _in_tags(source: str, pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str]) -> str:
     """Return markup with replacements in its tags; the same characters in text are unchanged."""
     return _TAG.sub(lambda tag: pattern.sub(replacement, tag[0]), source)
