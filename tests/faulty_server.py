@@ -22,8 +22,7 @@ class Answer:
         cut: Bytes after which the connection is closed, although more were announced.
         drip: Bytes that are sent at once, one hundredth of a second apart.
         announced: Whether the length of the body is.
-        ranged: Whether range requests are answered by partial content if `If-Range` has this file's tag.
-        careless: Whether `If-Range` is ignored.
+        ranged: Whether range requests are answered by partial content.
     """
 
     body: bytes = b""
@@ -34,7 +33,6 @@ class Answer:
     drip: int | None = None
     announced: bool = True
     ranged: bool = False
-    careless: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,10 +106,10 @@ def faulty_server() -> Iterator[FaultyServer]:
 
 def _part(answer: Answer, headers: Mapping[str, str]) -> tuple[int, bytes, dict[str, str]]:
     """Return status, body and headers: partial content if requested and allowed."""
-    wanted, known = headers.get("Range", ""), headers.get("If-Range")
-    tags = (answer.headers.get("ETag"), answer.headers.get("Last-Modified"))
-    if not wanted or not answer.ranged or (known not in tags and not answer.careless):
+    wanted = headers.get("Range", "")
+    if not wanted or not answer.ranged:
         return answer.status, answer.body, {}
     start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-    place = f"bytes {start}-{len(answer.body) - 1}/{len(answer.body)}"
-    return 206, answer.body[start:], {"Content-Range": place}
+    if start >= len(answer.body):
+        return 416, b"", {}
+    return 206, answer.body[start:], {"Content-Range": f"bytes {start}-{len(answer.body) - 1}/{len(answer.body)}"}

@@ -112,7 +112,8 @@ def test_a_mirror_on_the_network_is_enough(server, way):
 
 
 def test_a_wrong_download_is_an_error_with_both_checksums_and_leaves_nothing(tmp_path, server, way):
-    with pytest.raises(HeadroomError, match=BOTH) as caught:
+    both = f"expected {checksum(CONTENT)} but got {checksum(WRONG)}"
+    with pytest.raises(HeadroomError, match=both) as caught:
         way.get(server.gives(Answer(WRONG)))
     assert f"mirror with {way.place}" in str(caught.value)
     assert left(tmp_path) == []

@@ -1,31 +1,33 @@
-"""Resumable HTTP download of published files with mirrors, retries and timeouts.
+"""Download of published files from mirrors and publishers, with retries and timeouts.
 
-A partial download is stored next to the destination. A later call resumes it if the server confirms that the file is
-unchanged. The destination is written atomically. pooch downloads each try to a new temporary file, from the start, and
-has no limit on the total time: resuming after a broken connection or a killed process, and limits of time and size,
-would have to be added to it as a downloader, such as this module.
+pooch verifies a download and places it; an existing file is kept until then. A file of known checksum that was
+interrupted is continued, also by a later call. The checksum decides whether the parts fit.
 """
 
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pooch
 import requests
-from urllib3.exceptions import HTTPError
 from urllib3.util import Retry
 
 from headroom.core.errors import HeadroomError
-from headroom.core.files import sha256
-from headroom.data.partial import PartialFile
+from headroom.core.files import cannot_write
+from headroom.core.progress import EVERY, Timer
 
 BUSY = (408, 429, 500, 502, 503, 504)
 """HTTP statuses of temporary failures."""
 
-CHUNK = 2**16
-"""The maximum number of bytes per read."""
+NOTHING_MORE = 416
+"""HTTP status for a part that is as long as the file, or longer."""
+
+CHUNK = 2**14
+"""Bytes per read."""
 
 PROGRESS = 2**20
 """Progress in bytes after which the number of tries is reset."""
@@ -34,6 +36,7 @@ LONGEST_PAUSE = 60
 """Maximum pause before a try in seconds; overrides the server's request."""
 
 _log = logging.getLogger(__name__)
+pooch.get_logger().setLevel(logging.WARNING)
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,6 @@ class Patience:
         timeout: Seconds without an answer or a byte after which a try fails.
         limit: Total seconds per address, in addition to its size divided by `slowest`.
         slowest: Minimum speed in bytes a second.
-        report: Seconds between two lines in the log.
     """
 
     tries: int = 5
@@ -54,22 +56,9 @@ class Patience:
     timeout: float = 30.0
     limit: float = 600.0
     slowest: float = 50_000.0
-    report: float = 5.0
 
 
 PATIENCE = Patience()
-
-
-class _BrokeOffError(Exception):
-    """A failed try that may be repeated."""
-
-    def __init__(self, reason: str, response: Any = None) -> None:
-        super().__init__(reason)
-        self.response = response
-
-
-class _GaveUpError(Exception):
-    """The reason of a permanent failure of an address."""
 
 
 def download(
@@ -94,18 +83,19 @@ def download(
     Raises:
         HeadroomError: If all addresses fail, with the reason of each, or if it cannot be written.
     """
-    part = PartialFile(destination)
     reasons = []
+    part = destination.with_name(f".{destination.name}.part")
     for address in addresses:
         try:
-            _obtain(part, address, expected, size, patience)
-        except _GaveUpError as error:
-            part.keep_if_safe()
-            reasons.append(f"from {address}: {error}")
-            _log.warning("%s: cannot download %s", destination.name, reasons[-1])
-        else:
-            part.finish()
+            _retrieve(address, destination, expected, _Resuming(part, expected is not None, size, patience))
             return
+        except (requests.RequestException, ValueError) as error:
+            reasons.append(f"from {address}: {_reason(error)}")
+            _log.warning("%s: cannot download %s", destination.name, reasons[-1])
+        except OSError as error:
+            with suppress(OSError):
+                part.unlink()
+            raise cannot_write(destination, error) from error
     raise HeadroomError(
         f"{destination.name}: cannot download {'; '.join(reasons)};\ncheck the network, or give a mirror with {place}"
     )
@@ -134,95 +124,94 @@ def _is_address(mirror: Path | str | None) -> bool:
     return str(mirror).startswith(("http://", "https://"))
 
 
-def _obtain(part: PartialFile, address: str, expected: str | None, size: int | None, patience: Patience) -> None:
+def _retrieve(address: str, destination: Path, expected: str | None, downloader: "_Resuming") -> None:
     """Download a file and verify its checksum; retry once if it was assembled from several connections."""
-    for is_last in (False, True):
-        _fill(part, address, size, patience)
-        if expected is None or (found := sha256(part.path)) == expected:
-            return
-        came, joined = part.size, part.joined
-        part.discard()
-        if is_last or not joined:
-            raise _GaveUpError(f"checksum mismatch, expected sha256 {expected}, found {found} ({came} bytes)")
-        _log.warning("%s: checksum mismatch after resuming; downloading it from the start", part.name)
-
-
-def _fill(part: PartialFile, address: str, size: int | None, patience: Patience) -> None:
-    policy = Retry(total=patience.tries - 1, backoff_factor=patience.pause, retry_after_max=LONGEST_PAUSE)
-    left, clock = policy, _Clock(part, patience, size)
-    with requests.Session() as session:
-        while not part.is_whole(address):
-            before = part.size
-            try:
-                _load(session, part, address, clock)
-                break
-            except _BrokeOffError as error:
-                left = policy if part.size - before >= PROGRESS else left
-                if not left.total:
-                    raise _GaveUpError(f"{error} (tried {patience.tries} times)") from error
-                _log.info("%s: %s; retrying", address, error)
-                left = left.increment("GET", address, error=error)
-                left.sleep(error.response)
-
-
-def _load(session: requests.Session, part: PartialFile, address: str, clock: "_Clock") -> None:
-    """Request the missing bytes once and append the response."""
-    headers = {"Accept-Encoding": "identity"}  # the checksum is that of the unencoded file
-    if version := part.version(address):
-        headers |= {"Range": f"bytes={part.size}-", "If-Range": version}
+    where = {"fname": destination.name, "path": destination.parent, "downloader": downloader}
     try:
-        with session.get(address, headers=headers, stream=True, timeout=clock.patience.timeout) as response:
-            _begin(part, address, response)
-            with part.appending() as stream:
-                while data := response.raw.read1(CHUNK, decode_content=False):
+        pooch.retrieve(address, expected, **where)
+    except ValueError:
+        if not downloader.joined:
+            raise
+        _log.warning("%s: checksum mismatch after resuming; downloading it from the start", destination.name)
+        pooch.retrieve(address, expected, **where)
+
+
+class _Resuming:
+    """Downloads the rest of a file for pooch.
+
+    Attributes:
+        joined: Whether the last download was assembled from several connections.
+    """
+
+    def __init__(self, part: Path, resumes: bool, most: int | None, patience: Patience) -> None:
+        self.joined = False
+        self._part, self._resumes, self._most, self._patience = part, resumes, most, patience
+
+    def __call__(self, url: str, output_file: str, pooch: Any, check_only: bool | None = None) -> None:  # noqa: ARG002
+        """Download to `output_file`, with retries; on failure a part remains only if a later call can continue it."""
+        policy = Retry(
+            total=self._patience.tries - 1, backoff_factor=self._patience.pause, retry_after_max=LONGEST_PAUSE
+        )
+        left, start = policy, time.monotonic()
+        while True:
+            before = self._size()
+            try:
+                self._load(url, start)
+                break
+            except requests.RequestException as error:
+                left = policy if self._size() - before >= PROGRESS else left
+                if not left.total or not _may_pass(error):
+                    if not self._resumes:
+                        self._part.unlink(missing_ok=True)
+                    raise
+                _log.info("%s: %s; retrying", url, _reason(error))
+                left = left.increment("GET", url, error=error)
+                left.sleep(getattr(error.response, "raw", None))
+        self._part.replace(output_file)
+
+    def _size(self) -> int:
+        return self._part.stat().st_size if self._part.exists() else 0
+
+    def _load(self, url: str, start: float) -> None:
+        """Request the missing bytes once and append the response."""
+        had = self._size() if self._resumes else 0
+        headers = {"Accept-Encoding": "identity"}  # the checksum is that of the unencoded file
+        headers |= {"Range": f"bytes={had}-"} if had else {}
+        timer = Timer(EVERY)
+        with requests.get(url, headers=headers, stream=True, timeout=self._patience.timeout) as response:
+            if response.status_code == NOTHING_MORE:
+                self._part.unlink()
+            response.raise_for_status()
+            self.joined = response.status_code == 206
+            came = 0
+            with open(self._part, "ab" if self.joined else "wb") as stream:
+                for data in response.iter_content(CHUNK):
                     stream.write(data)
-                    clock.see(len(data), stream.tell())
-    except (requests.ConnectionError, requests.Timeout, HTTPError) as error:
-        raise _BrokeOffError(_reason(error)) from error
-    except requests.RequestException as error:  # an invalid address or a redirect loop
-        raise _GaveUpError(_reason(error)) from error
+                    came += len(data)
+                    self._check(came, stream.tell(), time.monotonic() - start)
+                    if timer.due():
+                        _log.info("%s: %.1f MB", url, stream.tell() / 1e6)
+
+    def _check(self, came: int, size: int, seconds: float) -> None:
+        """Raise RequestException if a transfer is too slow or the part is too large."""
+        if seconds > self._patience.limit + came / self._patience.slowest:
+            raise requests.RequestException(f"too slow: {came} bytes in {seconds:.0f} s")
+        if self._most is not None and size > self._most:
+            self._part.unlink()
+            kind = requests.ConnectionError if self.joined else requests.RequestException  # the former is tried again
+            raise kind(f"larger than the expected {self._most} bytes")
 
 
-def _begin(part: PartialFile, address: str, response: requests.Response) -> None:
-    """Prepare for a response: the rest of a file, or a file from its start."""
-    status = response.status_code
-    if status in BUSY:
-        raise _BrokeOffError(f"status {status}", response.raw)
-    if status == 200:
-        part.begin(address, response.headers)
-    elif status == 416 or (status == 206 and not part.continues(address, response.headers)):
-        part.discard()
-        raise _BrokeOffError("the server does not support resuming this download")
-    elif status != 206:
-        raise _GaveUpError(f"status {status}")
-
-
-class _Clock:
-    """Time limit and progress log of an address; `limit` is the size of the file in bytes, if known."""
-
-    def __init__(self, part: PartialFile, patience: Patience, limit: int | None) -> None:
-        self.patience = patience
-        self._part, self._limit = part, limit
-        self._start = self._reported = time.monotonic()
-        self._came = 0
-
-    def see(self, came: int, size: int) -> None:
-        """Count received bytes, now and of the part; fail if there are too many or they are too slow; log progress."""
-        now = time.monotonic()
-        self._came += came
-        if self._limit is not None and size > self._limit:
-            self._part.discard()
-            raise _GaveUpError(f"larger than the expected {self._limit} bytes")
-        if now - self._start > self.patience.limit + self._came / self.patience.slowest:
-            raise _GaveUpError(f"too slow: {self._came} bytes in {now - self._start:.0f} s")
-        if now - self._reported >= self.patience.report:
-            self._reported = now
-            total = self._limit or self._part.total
-            whole = f" of {total / 1e6:.1f}" if total else ""
-            _log.info("%s: %.1f%s MB", self._part.name, size / 1e6, whole)
+def _may_pass(error: requests.RequestException) -> bool:
+    """Return whether another try may succeed."""
+    if error.response is not None:
+        return error.response.status_code in (*BUSY, NOTHING_MORE)
+    return isinstance(error, requests.ConnectionError | requests.Timeout | requests.exceptions.ChunkedEncodingError)
 
 
 def _reason(error: Exception) -> str:
     """Return the innermost cause of a failed try, in one line."""
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"status {error.response.status_code}"
     causes = [one for one in (*error.args, getattr(error, "reason", None)) if isinstance(one, Exception)]
-    return _reason(causes[-1]) if causes else " ".join(str(error).split())[-160:]
+    return _reason(causes[-1]) if causes else " ".join(str(error).split()).partition(". Deleted")[0][-240:]
