@@ -36,7 +36,7 @@ reference: $(READY)  ## run the reference studies again and compare their verdic
 	done
 	@$(RUN) headroom reference $(addprefix results/,$(REFERENCE)) --check
 
-renew: $(READY)  ## decide the claims of the shipped studies again, from their tables, and write their reports and the pages of results
+renew: $(READY)  ## decide the claims of the shipped studies again, from their tables, and write their reports
 	@$(RUN) headroom reference
 
 test: lint  ## lint and the tests that take seconds each (about 6 minutes on two cores)
@@ -64,8 +64,8 @@ bench: $(READY)  ## guaranteed costs, as ratios measured on the finished starter
 	@$(INSIDE) python benchmarks/ratios.py
 	@$(INSIDE) python benchmarks/training.py
 
-docs: $(READY)  ## write the configuration's schema and page, and the pages of tables and claims
-	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md --claims docs/claims.md
+docs: $(READY)  ## write the configuration's schema and page, and the page of tables
+	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md
 
 lock: $(READY)  ## resolve envs/*.in: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py

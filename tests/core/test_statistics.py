@@ -223,19 +223,3 @@ def test_a_thousand_resamples_of_all_metrics_take_milliseconds() -> None:
     for _ in range(10):
         sample.resampled(weights)
     assert (time.perf_counter() - started) / 10 < 0.1
-
-
-def test_a_difference_without_anything_in_common_adds_the_squares_of_the_wider_halves() -> None:
-    first, second = statistics.Estimate(3.0, 0.0, 4.0), statistics.Estimate(1.0, 0.0, 5.0)
-    assert statistics.unpaired_difference(first, second) == pytest.approx((2.0, -3.0, 7.0))  # 3, 4, 5
-    wide = statistics.unpaired_difference(first, second, comparisons=10)
-    assert wide.high - 2 == pytest.approx(5 * 2.807034 / 1.959964, rel=1e-5)  # tails of 0.25 % and of 2.5 %
-    assert math.isnan(statistics.unpaired_difference(first, statistics.Estimate(1.0)).low)
-
-
-def test_of_equal_numbers_one_difference_in_twenty_excludes_0() -> None:
-    drawn = numpy.random.default_rng(1).normal(0, [[1.0], [2.0]], size=(2, 4000))
-    pairs = [[statistics.Estimate(one, one - 1.96 * width, one + 1.96 * width) for one, width in zip(pair, (1, 2))]
-             for pair in drawn.T]  # fmt: skip
-    found = [statistics.unpaired_difference(*pair) for pair in pairs]
-    assert 0.04 < sum(one.low > 0 or one.high < 0 for one in found) / len(found) < 0.06

@@ -1,4 +1,4 @@
-"""Shipped studies: copies, the page of results, and the comparison of a rerun with what is shipped."""
+"""Shipped studies: copies, and the comparison of a rerun with what is shipped."""
 
 import json
 import shutil
@@ -26,7 +26,6 @@ from headroom.report.reference import (
     write_index,
     write_versions,
 )
-from headroom.report.results import ShippedStudy, decided_claims, results_pages
 from headroom.settings.study import load_study
 from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
 from whole_project import ROOT
@@ -138,7 +137,7 @@ def test_shipped_studies_are_decided_again_from_their_tables(scored: Path, tmp_p
 def test_without_shipped_tables_nothing_is_decided_again(tmp_path: Path) -> None:
     (tmp_path / "reference" / "pilot").mkdir(parents=True)
     with pytest.raises(HeadroomError, match=r"reference: no study has tables\.tar\.xz; name the results of studies"):
-        main(["--output", str(tmp_path / "reference"), "--docs", str(tmp_path)])
+        main(["--output", str(tmp_path / "reference")])
 
 
 def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None:
@@ -148,8 +147,9 @@ def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None
     claims = (shipped / "former" / "claims.csv").read_text("utf-8")
     (shipped / "former" / "claims.csv").write_text(claims.replace("pilot,", "former,"), encoding="utf-8")
     write_index(shipped)
-    found = pandas.read_csv(shipped / "index" / "comparison.csv")
-    assert {"pilot", "former"} <= set(found["study"])
+    index = (shipped / "index.html").read_text("utf-8")
+    assert 'href="pilot/report.html#claim-M1"' in index
+    assert 'title="former, translation: does not hold; ' in index
 
 
 ARCHIVES = pytest.mark.parametrize(
@@ -241,87 +241,10 @@ def test_measured_times_are_those_that_the_tests_of_reruns_leave_out() -> None:
     assert {*TIMED_NUMBERS} == CLOCKED_NUMBERS
 
 
-def test_pages_that_name_a_study_that_is_not_shipped_are_refused(shipped: Path) -> None:
-    with pytest.raises(HeadroomError, match=r"has no attribute 'multi30k'; ship the studies that the pages name, or"):
-        results_pages(shipped)
-
-
-def test_numbers_of_a_shipped_study_in_words(shipped: Path) -> None:
-    study = ShippedStudy(shipped / "pilot")
-    assert str(study.number("removable", "translation")) == "25 [20, 30] %"
-    assert str(study.number("unchanged", "translation", what="M1")) == "50 [40, 60] %"
-    assert study.said("M1", "unchanged", "translation") == "50 [40, 60] % of the heads"
-    first, second = study.sentences("R2", "translation", "difference")
-    assert first == study.said("R2", "difference", "translation")
-    assert first.startswith("svgd less baseline: \N{MINUS SIGN}1")
-    assert second.startswith("spos less baseline: +0.5")
-    assert study.verdict("M2", "translation") == "does not hold"
-    assert study.tally() == {"holds": 2, "does not hold": 1}
-    with pytest.raises(HeadroomError, match=r"no number answer area  of translation; correct results\.md\.j2"):
-        study.number("area", "translation")
-    with pytest.raises(HeadroomError, match=r"no number R2 ratio of translation; correct results\.md\.j2"):
-        study.sentences("R2", "translation", "ratio")
-    with pytest.raises(HeadroomError, match="no verdict on M3 of translation"):
-        study.verdict("M3", "translation")
-
-
-def test_claims_are_decided_by_three_seeds_or_more(shipped: Path) -> None:
-    def decided(seeds: int) -> tuple[list[str], list[str]]:
-        text = CLAIMS.replace("does not hold,3,", f"does not hold,{seeds},")
-        (shipped / "pilot" / "claims.csv").write_text(text, encoding="utf-8")
-        found = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
-        assert len(found) == 37
-        assert all([case.where for case in own] in ([], ["pilot"]) for one in found for own in (one.holds, one.fails))
-        return [one.id for one in found if one.holds], [one.id for one in found if one.fails]
-
-    assert decided(3) == (["M1", "M10"], ["M2"])
-    assert decided(2) == (["M1", "M10"], [])
-
-
-def test_a_decided_claim_has_its_first_number(shipped: Path) -> None:
-    first, *_ = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
-    (case,) = first.holds
-    assert (case.where, case.numbers) == ("pilot", ["50 [40, 60] % of the heads"])
-    assert case.paper.startswith("88 of 96 encoder heads")
-    assert case.first(1) == "pilot: 50 [40, 60] % of the heads"
-
-
-def test_seeds_are_counted_where_they_differ(shipped: Path) -> None:
-    rows = [
-        f"pilot,M1,translation,translation.baseline.seed{seed},,0.5,0.4,0.6,share,{verdict},1,,ablation.few,"
-        for seed, verdict in ((1, "holds"), (2, "holds"), (3, "undecided at this scale"))
-    ]
-    (shipped / "pilot" / "claims.csv").write_text(CLAIMS + "\n".join(rows) + "\n", encoding="utf-8")
-    first, *_ = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
-    assert first.holds[0].first(1) == "pilot, 2 of 3 seeds: 50 [40, 60] % of the heads"
-
-
-def test_what_would_decide_a_claim_is_named(shipped: Path) -> None:
-    path = shipped / "pilot" / "claims.csv"
-    path.write_text(
-        CLAIMS.replace("share,holds,3,", "share,undecided at this scale,3,about 5 more seeds", 1), encoding="utf-8"
-    )
-    first, *_ = decided_claims({"pilot": ShippedStudy(shipped / "pilot")})
-    assert first.wanted == ["pilot: about 5 more seeds"]
-
-
-def test_studies_of_several_tasks_are_named_with_the_task(shipped: Path) -> None:
-    path = shipped / "pilot" / "claims.csv"
-    path.write_text(CLAIMS + CLAIMS.split("\n", 1)[1].replace(",translation,", ",sst2,"), encoding="utf-8")
-    found = ShippedStudy(shipped / "pilot")
-    assert [found.label(task) for task in found.decided("M1", "holds")] == [" (translation)", " (sst2)"]
-    assert found.decided("M1", "does not hold") == []
-
-
 @pytest.mark.parametrize(("study", "language"), [("multi30k", "German"), ("multi30k-french", "French")])
 def test_shipped_translations_name_their_languages(study: str, language: str, tmp_path: Path) -> None:
     about = unpack(SHIPPED / study, tmp_path) / "translation" / "corpus" / "corpus.json"
     assert json.loads(about.read_text("utf-8"))["target_language"] == language
-
-
-def test_the_pages_of_results_have_the_numbers_of_the_shipped_studies() -> None:
-    for page, text in results_pages(SHIPPED).items():
-        assert (ROOT / "docs" / page).read_text("utf-8") == text + "\n"
 
 
 def test_every_shipped_report_is_small_and_needs_no_network() -> None:

@@ -142,7 +142,7 @@ SHARED: Mapping[str, Jobs] = {
     "workflow/headroom/engines/training.py": total(MODEL, FINE_TUNING),
     "workflow/headroom/engines/translation/training.py": MODEL,
     "workflow/headroom/claims/pruning.py": REPORT,
-    "workflow/headroom/report/comparison.py": {},
+    "workflow/headroom/report/compare.py": {},
     "workflow/headroom/report/templates/compare.html.j2": {},
     "workflow/headroom/claims/papers/michel.yaml": REPORT,
     "workflow/headroom/report/first_screen.py": PAGE,

@@ -22,17 +22,14 @@ TABLE = ROOT / "docs" / "configuration.md"
 PAGES = [ROOT / "README.md", ROOT / "config" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 STUDIES = [ROOT / "config.yaml", *sorted((ROOT / "studies").glob("*.yaml"))]
 TABLES_PAGE = ROOT / "docs" / "tables.md"
-CLAIMS_PAGE = ROOT / "docs" / "claims.md"
-WRITTEN = (SCHEMA, TABLE, TABLES_PAGE, CLAIMS_PAGE)
+WRITTEN = (SCHEMA, TABLE, TABLES_PAGE)
 
 
 class TestConfiguration:
     def test_schema_and_table_say_what_the_models_say(self) -> None:
         check(*WRITTEN)
 
-    @pytest.mark.parametrize(
-        ("stale", "word"), [(SCHEMA, "seeds"), (TABLE, "`seeds`"), (TABLES_PAGE, "`seeds`"), (CLAIMS_PAGE, "seeds")]
-    )
+    @pytest.mark.parametrize(("stale", "word"), [(SCHEMA, "seeds"), (TABLE, "`seeds`"), (TABLES_PAGE, "`seeds`")])
     def test_a_stale_page_is_named(self, stale: Path, word: str, tmp_path: Path) -> None:
         changed = tmp_path / stale.name
         changed.write_text(stale.read_text().replace(word, word.replace("seeds", "seed")))
@@ -71,7 +68,7 @@ class TestConfiguration:
 
 
 def check(*pages: Path) -> None:
-    named = zip(("--schema", "--table", "--tables", "--claims"), map(str, pages))
+    named = zip(("--schema", "--table", "--tables"), map(str, pages))
     docs.main(["--check", *(text for pair in named for text in pair)])
 
 
@@ -120,9 +117,7 @@ class TestResultTables:
                 if column.type == "integer":
                     assert (frame[column.name].dropna() % 1 == 0).all(), f"{path}: {column.name}"
 
-    @pytest.mark.parametrize(
-        "table", [*tables.ALL.by_name.values(), *tables.OF_SEVERAL.by_name.values()], ids=lambda table: table.name
-    )
+    @pytest.mark.parametrize("table", tables.ALL.by_name.values(), ids=lambda table: table.name)
     def test_tables_are_declared_soundly(self, table: Table) -> None:
         assert set(table.writers) <= set(STAGES)
         assert set(table.key) <= set(table.names)

@@ -54,7 +54,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Answers": {
         "claims": "decide the claims of the papers from a study's tables, or print them",
         "report": "write the report",
-        "compare": "compare finished studies on one page, and decide claims that need several",
+        "compare": "put the verdicts and pruning curves of finished studies on one page",
         "reference": "ship finished studies with the project, or compare a rerun with those shipped",
         "docs": "write the generated pages",
     },

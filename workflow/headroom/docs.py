@@ -1,4 +1,4 @@
-"""Write the generated files: the JSON schema, and the pages on configuration, tables and claims."""
+"""Write the generated files: the JSON schema, and the pages on configuration and tables."""
 
 import argparse
 import logging
@@ -44,10 +44,6 @@ scores = pandas.concat(
 columns and types them.
 """
 
-SEVERAL_INTRODUCTION = """
-`make compare` ([compare.md](compare.md)) writes them next to its page: `reports/compare/` for `reports/compare.html`.
-"""
-
 
 def schema_text() -> str:
     """Return the JSON schema (draft 2020-12) of a study as YAML, for editors."""
@@ -66,26 +62,23 @@ def table_text() -> str:
 
 def tables_text() -> str:
     """Return a Markdown page with every table of a study and its columns."""
-    found, several = tables.ALL.by_name.values(), tables.OF_SEVERAL.by_name.values()
+    found = tables.ALL.by_name.values()
     every = [column for table in found for column in table.columns]
     recurring = [column for column in dict.fromkeys(every) if every.count(column) >= RECURRING]
     lines = ["# The result tables", "", f"<!-- {TABLES_NOTE} -->", TABLES_INTRODUCTION]
     lines += ["## Recurring columns", "", "They have the same meaning in all tables.", ""]
     lines += _columns(recurring)
     for table in found:
-        lines += ["", *_table_section(table, recurring, f"results/<study>/{table.path}")]
-    lines += ["", "## Tables of several studies", SEVERAL_INTRODUCTION.rstrip()]
-    for table in several:
-        lines += ["", *_table_section(table, recurring, f"reports/<page>/{table.path}")]
+        lines += ["", *_table_section(table, recurring)]
     return "\n".join(lines) + "\n"
 
 
-def _table_section(table: Table, recurring: Sequence[Column], place: str) -> Iterator[str]:
+def _table_section(table: Table, recurring: Sequence[Column]) -> Iterator[str]:
     about, _, rest = table.about.strip().partition("\n\n")
     writers = " and ".join(f"`{name}`" for name in table.writers)
-    path = place.replace("{", "<").replace("}", ">")
+    path = table.path.replace("{", "<").replace("}", ">")
     yield from [f"## {table.name}", "", about, ""]
-    yield f"`{path}`, written by {writers}. Key: {', '.join(f'`{name}`' for name in table.key)}."
+    yield f"`results/<study>/{path}`, written by {writers}. Key: {', '.join(f'`{name}`' for name in table.key)}."
     yield from ["", *_columns(table.columns, known=recurring)]
     if rest:
         yield from ["", rest]
@@ -222,11 +215,10 @@ def _without_titles(schema: Any) -> Any:
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("docs", "Write the configuration's schema and page, and the pages of tables and claims.")
+    parser = stage_parser("docs", "Write the configuration's schema and page, and the page of tables.")
     parser.add_argument("--schema", type=Path, required=True, help="JSON schema, written as YAML")
     parser.add_argument("--table", type=Path, required=True, help="Markdown page with every key")
     parser.add_argument("--tables", type=Path, required=True, help="Markdown page with every result table")
-    parser.add_argument("--claims", type=Path, required=True, help="Markdown page with every claim")
     parser.add_argument("--check", action="store_true", help="only check that all files are up to date")
     return parser
 
@@ -234,13 +226,11 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write all files, or with `--check` raise HeadroomError if one is out of date."""
     options = build_parser().parse_args(arguments)
-    from headroom.claims.page import claims_text
 
     made = (
         (options.schema, schema_text()),
         (options.table, table_text()),
         (options.tables, tables_text()),
-        (options.claims, claims_text()),
     )
     for path, text in made:
         if options.check:

@@ -6,7 +6,7 @@ from the claim's thresholds by name, to the readings of every run.
 
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -41,31 +41,6 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-Unlike = Literal["languages", "domains", "tasks"]
-"""What a claim asks about several of."""
-
-
-class Across(_Entry):
-    """How a claim about several languages, domains or tasks is decided across studies."""
-
-    decide: str = Field(pattern=r"^\w+\.\w+$", description="The function that decides it, `<module>.<function>`.")
-    rule: str = Field(description="The rule in words, with the names of thresholds in braces.")
-    paper: str = Field(description="The paper's numbers.")
-    thresholds: dict[str, float] = Field({}, description="Arguments of the rule.")
-    numbers: dict[str, str] = Field(description="By number the words it is written in.")
-    limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
-
-    @property
-    def rule_text(self) -> str:
-        """The rule in words, with its thresholds."""
-        return filled(self.rule, self.thresholds)
-
-    @property
-    def signature(self) -> str:
-        """The thresholds as `name:value`, joined by bars."""
-        return "|".join(f"{name}:{value:g}" for name, value in self.thresholds.items())
-
-
 class Claim(_Entry):
     """A claim of a paper.
 
@@ -86,7 +61,6 @@ class Claim(_Entry):
     numbers: dict[str, str | dict[str, str]] = Field(description="By number the words it is written in, some by task.")
     controls: tuple[str, ...] = Field((), description="What the finding is compared with.")
     limits: tuple[str, ...] = Field((), description="Limits of the verdict.")
-    across: dict[Unlike, Across] = Field({}, description="How it is decided across studies, by what these differ in.")
 
     def asked_of(self, task: str) -> bool:
         """Return whether the claim is about a task."""
@@ -196,29 +170,14 @@ def rule_of(claim: Claim) -> Rule:
     Raises:
         HeadroomError: If there is none of this name, or its arguments are not the claim's thresholds.
     """
-    rule: Rule = _function(claim.decide, claim.thresholds, f"claim {claim.id}: decide: {claim.decide}")
-    return rule
-
-
-def rule_across(claim: Claim, unlike: Unlike) -> Callable[..., Any]:
-    """Return the function that decides a claim across studies that differ in something.
-
-    Raises:
-        HeadroomError: As of `rule_of`.
-    """
-    entry = claim.across[unlike]
-    return _function(entry.decide, entry.thresholds, f"claim {claim.id}: across: {unlike}: decide: {entry.decide}")
-
-
-def _function(decide: str, thresholds: Mapping[str, Any], where: str) -> Callable[..., Any]:
-    """Return a function of this room whose keyword arguments are these thresholds."""
-    module, _, name = decide.partition(".")
+    where = f"claim {claim.id}: decide: {claim.decide}"
+    module, _, name = claim.decide.partition(".")
     try:
-        rule: Callable[..., Any] = getattr(importlib.import_module(f"headroom.claims.{module}"), name)
+        rule: Rule = getattr(importlib.import_module(f"headroom.claims.{module}"), name)
     except (ImportError, AttributeError) as error:
         raise HeadroomError(f"{where}: no such function; write it in workflow/headroom/claims/{module}.py") from error
     wanted = [one.name for one in inspect.signature(rule).parameters.values() if one.kind is one.KEYWORD_ONLY]
-    if sorted(wanted) != sorted(thresholds):
+    if sorted(wanted) != sorted(claim.thresholds):
         names = ", ".join(wanted) or "none"
         raise HeadroomError(f"{where}: its thresholds should be {names}; name these under the claim's thresholds")
     return rule

@@ -236,27 +236,6 @@ def unpaired_p(first: ndarray, second: ndarray) -> float:
     return float(ttest_ind(first, second).pvalue)
 
 
-def unpaired_difference(first: Estimate, second: Estimate, comparisons: int = 1) -> Estimate:
-    """Return the difference of two numbers that share no examples and no runs, with an interval from theirs.
-
-    The squares of the half widths are added, of each interval the wider half: some are bounds by counting, with all
-    their width on one side. So the interval is rather too wide, and is too wide for numbers that share sentences after
-    all, as those of two studies of the same text may.
-
-    Args:
-        first: The number.
-        second: What is taken off.
-        comparisons: How many such intervals are to hold at once: each is then wider, by Bonferroni's correction.
-    """
-    from scipy.special import ndtri
-
-    value = first.value - second.value
-    wider = float(ndtri(1 - (1 - LEVEL) / 2 / comparisons) / ndtri((1 + LEVEL) / 2))
-    halves = [max(one.value - one.low, one.high - one.value) for one in (first, second)]
-    half = wider * float(numpy.hypot(halves[0], halves[1]))
-    return Estimate(value, value - half, value + half)
-
-
 # Corrections for many tests
 
 

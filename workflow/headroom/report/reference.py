@@ -2,9 +2,8 @@
 
 `python -m headroom reference results/multi30k results/sst2`: to `reports/reference/<study>/` go the report without
 attention maps, which have sentences of the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, the
-versions, all tables as one archive, and the scores of every head if criteria were compared. A page that compares all
-shipped studies goes to `reports/reference/index.html`, and the pages of results in docs/ are written from templates
-with their numbers.
+versions, all tables as one archive, and the scores of every head if criteria were compared. A page with the verdicts of
+all shipped studies goes to `reports/reference/index.html`.
 
 `python -m headroom reference` without studies decides the claims of the shipped ones again, from their tables and by
 this version of the rules, and writes their pages again.
@@ -64,7 +63,6 @@ def build_parser() -> argparse.ArgumentParser:
         help="results of finished studies, e.g. results/multi30k results/sst2; without any, the shipped tables",
     )
     add("--output", type=Path, default=Path("reports/reference"), help="directory of the shipped studies")
-    add("--docs", type=Path, default=Path("docs"), help="directory of the pages of results")
     add("--check", action="store_true", help="write nothing: compare the tables with those shipped")
     return parser
 
@@ -79,17 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.check:
         check(given.results, given.output)
         return
-    from headroom.report.results import results_pages
-
     for place in given.results:
         ship(place, given.output / place.name)
         write_versions(given.output / place.name / VERSIONS)
     if not given.results:
         renew(given.output)
     write_index(given.output)
-    for page, text in results_pages(given.output).items():
-        write_lines(given.docs / page, text.split("\n"))
-    logging.info("wrote the pages of %s, and those of results in %s", given.output, given.docs)
+    logging.info("wrote the pages of %s", given.output)
 
 
 def ship(results: Path, directory: Path) -> None:
@@ -223,18 +217,10 @@ def shipped_studies(shipped: Path) -> list[Path]:
 
 
 def write_index(shipped: Path) -> None:
-    """Write the page that compares all shipped studies."""
+    """Write the page with the verdicts of all shipped studies."""
     from headroom.report import compare
 
-    with tempfile.TemporaryDirectory() as scratch:
-        places = []
-        for study in shipped_studies(shipped):
-            place = unpack(study, Path(scratch))
-            for name in TABLES:
-                shutil.copyfile(study / name, place / name)
-            places.append(str(place))
-        if len(places) > 1:
-            compare.main([*places, "--output", str(shipped / "index.html")])
+    compare.main([*map(str, shipped_studies(shipped)), "--output", str(shipped / "index.html")])
 
 
 def check(results: Sequence[Path], shipped: Path) -> None:

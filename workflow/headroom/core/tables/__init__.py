@@ -1,4 +1,4 @@
-"""Every table of a study, or of several: its path, its writer, its columns and their meanings. Declarations only.
+"""Every table of a study: its path, its writer, its columns and their meanings. Declarations only.
 
 Changed columns rerun the jobs that write them through the params of rules; stages do not list this package as source.
 """
@@ -7,7 +7,6 @@ from headroom.core.table import Registry
 from headroom.core.tables.bakeoff import BAKEOFF, BAKEOFF_COSTS, BAKEOFF_CURVES, BAKEOFF_RETRAINING, BAKEOFF_SCORES
 from headroom.core.tables.behaviour import ATTENTION_STATS, DISTANCES, DIVERSITY, PARTICLES, ROLES
 from headroom.core.tables.claims import CLAIMS, NUMBERS
-from headroom.core.tables.comparison import COMPARISON, COMPARISON_CURVES, COMPARISON_DIFFERENCES
 from headroom.core.tables.heads import (
     ABLATION,
     ABLATION_HALVES,
@@ -45,9 +44,6 @@ ALL = Registry(
 )
 columns_of = ALL.columns_of
 
-OF_SEVERAL = Registry(COMPARISON, COMPARISON_DIFFERENCES, COMPARISON_CURVES)
-"""The tables of several studies side by side."""
-
 __all__ = [
     "ABLATION",
     "ABLATION_HALVES",
@@ -62,9 +58,6 @@ __all__ = [
     "BAKEOFF_RETRAINING",
     "BAKEOFF_SCORES",
     "CLAIMS",
-    "COMPARISON",
-    "COMPARISON_CURVES",
-    "COMPARISON_DIFFERENCES",
     "DISTANCES",
     "DIVERSITY",
     "EVALUATION",
@@ -72,7 +65,6 @@ __all__ = [
     "KEEP_ONE",
     "KEEP_ONE_REPLACED",
     "NUMBERS",
-    "OF_SEVERAL",
     "OVERLAP",
     "PARAMETERS",
     "PARTICLES",

@@ -30,7 +30,7 @@ CLAIMS = Table(
     key=("claim", "task", "run", "part"),
     columns=(
         STUDY,
-        Column("claim", "text", "number of the claim: [claims](claims.md) has all of them, with their rules"),
+        Column("claim", "text", "number of the claim, as in `workflow/headroom/claims/papers/`"),
         _TASK,
         _RUN,
         _PART,
