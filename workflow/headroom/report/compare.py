@@ -128,7 +128,7 @@ def curves_panel(curves: pandas.DataFrame, looks: Mapping[str, panels.Look]) -> 
     """Return the figure with the curves of all studies; texts from the data are only in its key."""
     # the widest bands, of models that keep next to nothing, may leave the figure
     limits = min(0.0, curves["value"].min()) - 4, max(100.0, curves["value"].max()) + 8
-    axes = ("removed", "heads removed (%)"), ("value", "score above chance (% of full model)")
+    axes = ("removed", "heads removed (%)"), ("value", "above chance (% of full model)")
     return panels.lines(curves, looks, "compare", *axes, hue="name", units="name", reference=100.0, limits=limits)
 
 
