@@ -226,7 +226,6 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Write all files, or with `--check` raise HeadroomError if one is out of date."""
     options = build_parser().parse_args(arguments)
-
     made = (
         (options.schema, schema_text()),
         (options.table, table_text()),
