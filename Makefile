@@ -17,7 +17,7 @@ CHECK := $(INSIDE) bash -c 'output=$$("$$@" 2>&1) && echo "lint: $$* passed" || 
 # Prints the name of the study that a configuration describes.
 NAME := import sys, yaml; from headroom.settings.study import load_study; print(load_study(yaml.safe_load(open(sys.argv[1])) or {}).study)
 
-.PHONY: study compare reference renew test test-all test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
+.PHONY: study compare reference renew archives test test-all test-faults test-conda container lint bench docs lock minilm clean-work help FORCE
 
 study: $(READY)  ## run a study and print the path of its report: make study STUDY=studies/multi30k.yaml CORES=2 MIRROR=../data
 	@test -f "$(STUDY)" || { echo "headroom: $(STUDY): no such study; choose config.yaml or a file in studies/" >&2; exit 1; }
@@ -36,8 +36,13 @@ reference: $(READY)  ## run the reference studies again and compare their verdic
 	done
 	@$(RUN) headroom reference $(addprefix results/,$(REFERENCE)) --check
 
-renew: $(READY)  ## decide the claims of the shipped studies again, from their tables, and write their reports
-	@$(RUN) headroom reference
+renew: $(READY)  ## decide the claims of shipped studies again, from archives of their tables, and write their pages: make renew ARCHIVES=archives
+	@test -n "$(ARCHIVES)" || { echo 'make renew: no archives; say e.g. make renew ARCHIVES=archives (docs/running.md says where they are)' >&2; exit 1; }
+	@$(RUN) headroom reference --archives "$(ARCHIVES)"
+
+archives: $(READY)  ## write the tables of finished studies as archives: make archives STUDIES="starter multi30k" ARCHIVES=archives
+	@test -n "$(STUDIES)" -a -n "$(ARCHIVES)" || { echo 'make archives: say e.g. make archives STUDIES="starter multi30k" ARCHIVES=archives' >&2; exit 1; }
+	@$(RUN) headroom reference $(addprefix results/,$(STUDIES)) --pack "$(ARCHIVES)"
 
 test: lint  ## lint and the tests that take seconds each (about 6 minutes on two cores)
 	@$(PYTEST) -m "not (long or faults or conda)"

@@ -9,6 +9,7 @@ import pytest
 REMEDIES = {
     "chromium": "install it (Debian: apt install chromium)",
     "git": "install it (Debian: apt install git)",
+    "history": "clone the project with its history (git fetch --unshallow)",
     "minilm": "make minilm",
     "package index": "let pip reach a package index",
     "Python 3.11": "make the environment with it (make test PYTHON=python3.11)",

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 import tarfile
 from pathlib import Path
 
@@ -20,17 +21,26 @@ from headroom.report.reference import (
     check,
     decide,
     main,
+    pack,
     renew,
     ship,
+    shipped_studies,
     unpack,
     write_index,
     write_versions,
 )
 from headroom.settings.study import load_study
+from missing_software import skip
 from same_numbers import CLOCKED_CLAIMS, CLOCKED_NUMBERS
 from whole_project import ROOT
 
 SHIPPED = ROOT / "reports" / "reference"
+
+WITH_ARCHIVES = "2e71d61"
+"""The last commit that has archives of tables."""
+
+JOINED = "repulsion"
+"""A study that was made of several; its archive is not in the history."""
 
 CLAIMS = """study,claim,task,run,part,value,low,high,unit,verdict,seeds,needed,rule,signature
 pilot,M1,translation,pooled,,0.5,0.4,0.6,share,holds,3,,ablation.most,
@@ -93,12 +103,13 @@ def scored(study: Path) -> Path:
     return study
 
 
-def test_tables_are_shipped_with_resamples_and_times(scored: Path, tmp_path: Path) -> None:
-    ship(scored, tmp_path / "reference" / "pilot")
-    ship(scored, tmp_path / "again" / "pilot")
-    archives = [tmp_path / name / "pilot" / ARCHIVE for name in ("reference", "again")]
+def test_tables_are_packed_with_resamples_and_times(scored: Path, tmp_path: Path) -> None:
+    archives = [tmp_path / name / "pilot" / ARCHIVE for name in ("archives", "again")]
+    for archive in archives:
+        main([str(scored), "--pack", str(archive.parents[1])])
     assert archives[0].read_bytes() == archives[1].read_bytes()
-    found = unpack(tmp_path / "reference" / "pilot", tmp_path / "unpacked")
+    assert [path.name for path in archives[0].parent.iterdir()] == [ARCHIVE]
+    found = unpack(archives[0], tmp_path / "unpacked")
     assert found.name == "pilot"
     names = sorted(str(path.relative_to(found)) for path in found.rglob("*") if path.is_file())
     assert names == [
@@ -118,26 +129,27 @@ def test_archives_write_nothing_elsewhere(name: str, tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "pilot" / ARCHIVE, "w:xz") as packed:
         packed.addfile(tarfile.TarInfo(name))
     with pytest.raises(HeadroomError, match=r"tables\.tar\.xz: .*outside\.csv is not a table; restore the archive"):
-        unpack(tmp_path / "pilot", tmp_path / "unpacked")
+        unpack(tmp_path / "pilot" / ARCHIVE, tmp_path / "unpacked")
     assert not list(tmp_path.rglob("outside.csv"))
 
 
-def test_shipped_studies_are_decided_again_from_their_tables(scored: Path, tmp_path: Path) -> None:
-    shipped = tmp_path / "reference"
-    ship(scored, shipped / "pilot")
-    write_versions(shipped / "pilot" / VERSIONS)
-    before = (shipped / "pilot" / VERSIONS).read_bytes(), (shipped / "pilot" / ARCHIVE).read_bytes()
-    renew(shipped)
+def test_shipped_studies_are_decided_again_from_archives_elsewhere(scored: Path, tmp_path: Path) -> None:
+    shipped, archives = tmp_path / "reference", tmp_path / "archives"
+    for name in ("pilot", "former"):
+        ship(scored, shipped / name)
+        write_versions(shipped / name / VERSIONS)
+    pack(scored, archives / "pilot" / ARCHIVE)
+    before = {path: path.read_bytes() for path in [*shipped.rglob(VERSIONS), *(shipped / "former").iterdir()]}
+    renew(shipped, archives)
     verdicts = pandas.read_csv(shipped / "pilot" / "claims.csv")
     assert set(verdicts["verdict"]) == {"not run"}  # the stub's verdicts have no table that they could come from
-    assert (shipped / "pilot" / VERSIONS).read_bytes() == before[0]
-    assert (shipped / "pilot" / ARCHIVE).read_bytes() == before[1]
+    assert {path: path.read_bytes() for path in before} == before
+    assert not list(shipped.rglob(ARCHIVE))
 
 
-def test_without_shipped_tables_nothing_is_decided_again(tmp_path: Path) -> None:
-    (tmp_path / "reference" / "pilot").mkdir(parents=True)
-    with pytest.raises(HeadroomError, match=r"reference: no study has tables\.tar\.xz; name the results of studies"):
-        main(["--output", str(tmp_path / "reference")])
+def test_without_archives_nothing_is_decided_again(shipped: Path, tmp_path: Path) -> None:
+    with pytest.raises(HeadroomError, match=r"archives: no <study>/tables\.tar\.xz of a shipped study; docs/running"):
+        main(["--output", str(shipped), "--archives", str(tmp_path / "archives")])
 
 
 def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None:
@@ -152,65 +164,45 @@ def test_the_index_has_all_shipped_studies(scored: Path, tmp_path: Path) -> None
     assert 'title="former, translation: does not hold; ' in index
 
 
-ARCHIVES = pytest.mark.parametrize(
-    "archive", sorted(SHIPPED.glob(f"*/{ARCHIVE}")), ids=lambda path: str(path.parent.name)
-)
-
-
-@ARCHIVES
-def test_shipped_configurations_are_those_of_the_studies(archive: Path) -> None:
-    name = archive.parent.name
-    path = ROOT / ("config.yaml" if name == "starter" else f"studies/{name}.yaml")
+@pytest.mark.parametrize("study", shipped_studies(SHIPPED), ids=lambda place: str(place.name))
+def test_shipped_configurations_are_those_of_the_studies(study: Path) -> None:
+    path = ROOT / ("config.yaml" if study.name == "starter" else f"studies/{study.name}.yaml")
     asked = json.loads(load_study(yaml.safe_load(path.read_text("utf-8"))).used())
-    shipped = json.loads((archive.parent / "configuration.json").read_text("utf-8"))
-    assert asked == shipped
+    assert asked == json.loads((study / "configuration.json").read_text("utf-8"))
 
 
-@ARCHIVES
-def test_shipped_answers_are_those_of_the_rules_as_they_are(archive: Path, tmp_path: Path) -> None:
-    results = unpack(archive.parent, tmp_path)
+def archived(study: str, directory: Path) -> Path:
+    """Return the archive of a shipped study from the history of the project; skip the test without it."""
+    if shutil.which("git") is None:
+        skip("git")
+    shown = subprocess.run(
+        ["git", "show", f"{WITH_ARCHIVES}:reports/reference/{study}/{ARCHIVE}"], cwd=ROOT, capture_output=True
+    )
+    if shown.returncode:
+        skip("history")
+    archive = directory / study / ARCHIVE
+    archive.parent.mkdir(parents=True)
+    archive.write_bytes(shown.stdout)
+    return archive
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("study", [place.name for place in shipped_studies(SHIPPED) if place.name != JOINED])
+def test_shipped_answers_are_those_of_the_rules_as_they_are(study: str, tmp_path: Path) -> None:
+    results = unpack(archived(study, tmp_path / "archives"), tmp_path)
     decide(results, *(tmp_path / name for name in TABLES))
     for name in TABLES:
-        assert (tmp_path / name).read_bytes() == (archive.parent / name).read_bytes(), f"{name}: run `make renew`"
-
-
-def test_scores_are_shipped_where_criteria_were_compared(study: Path, shipped: Path) -> None:
-    assert not (shipped / "pilot" / "scores.csv").exists()
-    (study / "bakeoff_scores").mkdir()
-    row = {
-        "study": "pilot",
-        "run": "sst2.baseline.seed1",
-        "epoch": 1,
-        "kind": "E",
-        "layer": 1,
-        "signature": "set:choose",
-    }
-    for name in ("obs", "gnorm"):
-        rows = [
-            row | {"head": head, "criterion": name, "half": half, "value": head / 4}
-            for half in ("all", "score")
-            for head in (1, 2)
-        ]
-        tables.BAKEOFF_SCORES.write(study / "bakeoff_scores" / f"sst2.baseline.seed1.{name}.csv", rows)
-    relevant = [
-        row | {"head": head, "measure": "relevance", "half": "all", "value": head / 3, "count": 9, "low": 0, "high": 1}
-        for head in (1, 2)
-    ]
-    tables.RELEVANCE.write(study / "relevance" / "sst2.baseline.seed1.csv", relevant)
-    compared = {"classification": {"sst2": {"bakeoff": {"criteria": ["obs", "gnorm", "relevance"]}}}}
-    (study / "configuration.json").write_text(json.dumps(compared), encoding="utf-8")
-    ship(study, shipped / "pilot")
-    scores = pandas.read_csv(shipped / "pilot" / "scores.csv")
-    found = scores.pivot_table("value", ["kind", "layer", "head"], "criterion")  # as docs/criteria.md loads them
-    assert found.loc["E", 1, 2].to_dict() == {"gnorm": 0.5, "obs": 0.5, "relevance": pytest.approx(2 / 3)}
-    assert len(scores) == 6
+        assert (tmp_path / name).read_bytes() == (SHIPPED / study / name).read_bytes(), f"{name}: run `make renew`"
 
 
 def test_nothing_is_shipped_of_an_unfinished_study(study: Path, tmp_path: Path) -> None:
     (study / "numbers.csv").unlink()
     with pytest.raises(HeadroomError, match=r"numbers\.csv: missing; run the study to its end"):
         ship(study, tmp_path / "reference" / "pilot")
+    with pytest.raises(HeadroomError, match=r"numbers\.csv: missing; run the study to its end"):
+        main([str(study), "--pack", str(tmp_path / "archives")])
     assert not (tmp_path / "reference").exists()
+    assert not (tmp_path / "archives").exists()
 
 
 def test_measured_times_may_differ(study: Path, shipped: Path) -> None:
@@ -239,12 +231,6 @@ def test_a_study_that_is_not_shipped(study: Path, tmp_path: Path) -> None:
 def test_measured_times_are_those_that_the_tests_of_reruns_leave_out() -> None:
     assert {*TIMED_CLAIMS} == CLOCKED_CLAIMS
     assert {*TIMED_NUMBERS} == CLOCKED_NUMBERS
-
-
-@pytest.mark.parametrize(("study", "language"), [("multi30k", "German"), ("multi30k-french", "French")])
-def test_shipped_translations_name_their_languages(study: str, language: str, tmp_path: Path) -> None:
-    about = unpack(SHIPPED / study, tmp_path) / "translation" / "corpus" / "corpus.json"
-    assert json.loads(about.read_text("utf-8"))["target_language"] == language
 
 
 def test_every_shipped_report_is_small_and_needs_no_network() -> None:

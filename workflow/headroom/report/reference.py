@@ -1,12 +1,12 @@
 """Ship the reports and answers of finished studies with the project, or compare a rerun with those shipped.
 
 `python -m headroom reference results/multi30k results/sst2`: to `reports/reference/<study>/` go the report without
-attention maps, which have sentences of the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, the
-versions, all tables as one archive, and the scores of every head if criteria were compared. A page with the verdicts of
-all shipped studies goes to `reports/reference/index.html`.
+attention maps, which have sentences of the data, copies of `claims.csv`, `numbers.csv` and `configuration.json`, and
+the versions. A page with the verdicts of all shipped studies goes to `reports/reference/index.html`.
 
-`python -m headroom reference` without studies decides the claims of the shipped ones again, from their tables and by
-this version of the rules, and writes their pages again.
+The tables are not shipped. `--pack directory` writes those of finished studies to `directory/<study>/tables.tar.xz`.
+`--archives directory` without studies decides the claims of the shipped ones again, from the tables in these archives
+and by this version of the rules, and writes their pages again.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from headroom.core import tables
 from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.files import atomic_path, write_lines
@@ -34,16 +32,13 @@ TABLES = ("claims.csv", "numbers.csv")
 COPIED = (*TABLES, "configuration.json")
 
 ARCHIVE = "tables.tar.xz"
-"""All tables of a shipped study, with their resamples, what its text is and the times of its jobs."""
+"""All tables of a study, with their resamples, what its text is and the times of its jobs."""
 
 VERSIONS = "versions.txt"
 
-SCORES = "scores.csv"
-"""The scores of every head by every criterion that was compared, on all examples."""
-
 ORDER = (
     *("multi30k", "multi30k-french", "tatoeba-german", "tatoeba-french"),
-    *("sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment"),
+    *("sst2", "bakeoff-sst2", "glue", "snli", "starter", "gates", "entailment", "repulsion"),
 )
 """The order of studies on pages: real text first, so that a claim is shown on real text if it can be; then by name."""
 
@@ -60,9 +55,11 @@ def build_parser() -> argparse.ArgumentParser:
         "results",
         nargs="*",
         type=Path,
-        help="results of finished studies, e.g. results/multi30k results/sst2; without any, the shipped tables",
+        help="results of finished studies, e.g. results/multi30k results/sst2; without any, the shipped studies",
     )
     add("--output", type=Path, default=Path("reports/reference"), help="directory of the shipped studies")
+    add("--archives", type=Path, help="directory with an archive of tables per shipped study, to decide claims again")
+    add("--pack", type=Path, help="write only an archive of tables per study, to this directory")
     add("--check", action="store_true", help="write nothing: compare the tables with those shipped")
     return parser
 
@@ -77,17 +74,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.check:
         check(given.results, given.output)
         return
+    if given.pack:
+        for place in given.results:
+            pack(place, given.pack / place.name / ARCHIVE)
+        return
     for place in given.results:
         ship(place, given.output / place.name)
         write_versions(given.output / place.name / VERSIONS)
-    if not given.results:
-        renew(given.output)
+    if given.archives:
+        renew(given.output, given.archives)
     write_index(given.output)
     logging.info("wrote the pages of %s", given.output)
 
 
 def ship(results: Path, directory: Path) -> None:
-    """Write the report of a finished study, its answers and its tables to a directory.
+    """Write the report of a finished study and its answers to a directory.
 
     Raises:
         HeadroomError: If one of the tables is missing; then nothing is written.
@@ -105,33 +106,6 @@ def ship(results: Path, directory: Path) -> None:
     for name, path in files.items():
         with atomic_path(directory / name) as temporary:
             shutil.copyfile(path, temporary)
-    if scores := scores_by_criteria(results):
-        tables.BAKEOFF_SCORES.write(directory / SCORES, scores)
-    pack(results, directory / ARCHIVE)
-
-
-def scores_by_criteria(results: Path) -> list[dict[str, Any]]:
-    """Return the score of every head by every criterion that was compared, on all examples, of the last epoch.
-
-    Those that another experiment computes, e.g. relevance, are read from its table. A score has the columns of
-    `bakeoff_scores`; there is none if no criteria were compared.
-    """
-    from headroom.claims.configuration import mapping, read_configuration, task_sections
-    from headroom.claims.study_tables import task_of
-    from headroom.methods.criteria import criterion, family_of
-
-    paths = sorted(results.glob("bakeoff_scores/*.csv"))
-    scores = tables.BAKEOFF_SCORES.read_all(paths)
-    found = [scores[scores["half"] == "all"]]
-    sections = task_sections(read_configuration(results / "configuration.json"))
-    for model, epoch in scores[["run", "epoch"]].drop_duplicates().itertuples(index=False):
-        compared = mapping(mapping(sections.get(task_of(model))).get("bakeoff")).get("criteria", ())
-        for one in (criterion(name) for name in compared if not family_of(name)):
-            rows = one.read(results / tables.ALL.by_name[one.table].path.format(run=model))
-            own = rows[(rows["half"] == "all") & (rows["epoch"] == epoch)]
-            found.append(own.assign(criterion=one.name)[list(scores.columns)].astype(scores.dtypes))
-    every: list[Any] = [row for rows in found for row in rows.to_dict("records")]
-    return every
 
 
 def write_versions(path: Path) -> None:
@@ -152,10 +126,15 @@ def pack(results: Path, archive: Path) -> None:
 
     It also has what the text of each task is, e.g. its languages, but none of the text. The same files make the same
     bytes.
+
+    Raises:
+        HeadroomError: If the study has no tables or no configuration.
     """
     from headroom.claims.configuration import paths_in
     from headroom.core.resamples import resamples_beside
 
+    if missing := [path for path in (results / name for name in COPIED) if not path.is_file()]:
+        raise HeadroomError(f"{missing[0]}: missing; run the study to its end before packing its tables")
     found = paths_in(results)
     resamples = [path for path in map(resamples_beside, found) if path.is_file()]
     texts = results.glob("*/corpus/corpus.json")
@@ -167,19 +146,19 @@ def pack(results: Path, archive: Path) -> None:
                 packed.addfile(about, stream)
 
 
-def unpack(shipped: Path, parent: Path) -> Path:
-    """Extract the tables of a shipped study, and return their directory, which has the name of the study.
+def unpack(archive: Path, parent: Path) -> Path:
+    """Extract the tables of a study, and return their directory, which has the name of the study.
 
     Raises:
         HeadroomError: If the archive has anything but files below that directory.
     """
-    results = parent / shipped.name
-    with tarfile.open(shipped / ARCHIVE) as packed:
+    results = parent / archive.parent.name
+    with tarfile.open(archive) as packed:
         for member in packed:
             stream = packed.extractfile(member)
             place = results / member.name
             if stream is None or not place.resolve().is_relative_to(results.resolve()):
-                raise HeadroomError(f"{shipped / ARCHIVE}: {member.name} is not a table; restore the archive from git")
+                raise HeadroomError(f"{archive}: {member.name} is not a table; restore the archive from git")
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(stream.read())
     return results
@@ -194,25 +173,28 @@ def decide(results: Path, claims: Path, numbers: Path) -> None:
     stage.main(["--study", results.name, *read, "--output", str(claims), "--numbers", str(numbers)])
 
 
-def renew(shipped: Path) -> None:
-    """Decide the claims of all shipped studies again from their tables, and write their reports again.
+def renew(shipped: Path, archives: Path) -> None:
+    """Decide the claims of the shipped studies that have an archive again, and write their reports again.
 
     Raises:
-        HeadroomError: If no study is shipped with its tables.
+        HeadroomError: If none of them has one.
     """
-    studies = shipped_studies(shipped)
-    if not studies:
-        raise HeadroomError(f"{shipped}: no study has {ARCHIVE}; name the results of studies to ship")
-    for study in studies:
+    places = {study: archives / study.name / ARCHIVE for study in shipped_studies(shipped)}
+    found = {study: archive for study, archive in places.items() if archive.is_file()}
+    if not found:
+        raise HeadroomError(f"{archives}: no <study>/{ARCHIVE} of a shipped study; docs/running.md says where they are")
+    for study, archive in found.items():
         with tempfile.TemporaryDirectory() as scratch:
-            results = unpack(study, Path(scratch))
+            results = unpack(archive, Path(scratch))
             decide(results, *(results / name for name in TABLES))
             ship(results, study)
+    if left := [study.name for study in places if study not in found]:
+        logging.info("left as they are, without %s in %s: %s", ARCHIVE, archives, ", ".join(left))
 
 
 def shipped_studies(shipped: Path) -> list[Path]:
     """Return the directories of the shipped studies, in the order of pages."""
-    found = {path.parent.name: path.parent for path in sorted(shipped.glob(f"*/{ARCHIVE}"))}
+    found = {path.parent.name: path.parent for path in sorted(shipped.glob("*/claims.csv"))}
     return [found[name] for name in dict.fromkeys([*ORDER, *found]) if name in found]
 
 
