@@ -7,9 +7,11 @@ import pandas
 import pytest
 from headroom.claims.rows import POOLED
 from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
 from headroom.claims.words import Measured
 from headroom.core.statistics import Estimate
-from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.core.tables import CLAIMS, NUMBERS, SCORES
+from headroom.report.first_screen import described
 from lxml import html
 from report.conftest import Written
 
@@ -102,3 +104,14 @@ def _in_order(pooled: pandas.DataFrame) -> list[str]:
 def test_the_study_and_its_files_are_named(document: html.HtmlElement, report: Written) -> None:
     assert Path(report.numbers).name == "numbers.csv"
     assert "72 heads" in document.xpath("string(//header/p[@class='kicker'])")
+
+
+def test_heads_are_those_of_the_first_arm(tmp_path: Path) -> None:
+    paths = []
+    for arm, heads in (("baseline", 4), ("baseline-16", 16)):
+        run = f"translation.{arm}.seed1"
+        row = {"study": "s", "run": run, "epoch": 1, "kind": "E", "layer": 1, "criterion": "gradient-token"}
+        row |= {"normalised": "raw", "value": 0.5, "signature": ""}
+        paths.append(tmp_path / "scores" / f"{run}.csv")
+        SCORES.write(paths[-1], [row | {"head": head} for head in range(1, heads + 1)])
+    assert described(StudyTables(paths)) == "translation with 4 heads; 2 arms, 1 seed"

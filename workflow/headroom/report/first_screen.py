@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from headroom.claims.entries import Claim, all_claims, read_papers, threshold
 from headroom.claims.rows import POOLED
-from headroom.claims.selection import main_metric, rows_where
+from headroom.claims.selection import main_metric, main_run, rows_where
 from headroom.claims.study_tables import StudyTables, kind_of
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.claims.words import Measured, metric_word
@@ -168,12 +168,13 @@ class Answer:
 
 
 def described(tables: StudyTables) -> str:
-    """Return what was trained, in one line: tasks with layers and heads, arms, and seeds."""
+    """Return what was trained, in one line: tasks with the heads of the run shown first, arms, and seeds."""
     parts = []
     for task in tables.tasks:
         view = tables.of_task(task)
         scores = view.scores if view.has("scores") else view.ablation
-        heads = len(scores[["kind", "layer", "head"]].drop_duplicates()) if len(scores) else 0
+        first = rows_where(scores, run=main_run(scores, view)) if len(scores) else scores
+        heads = len(first[["kind", "layer", "head"]].drop_duplicates())
         parts.append(f"{task_name(task)}" + (f" with {heads} heads" if heads else ""))
     seeds = {run.rpartition("seed")[2] for run in tables.runs}
     arms = plural(len(tables.arm_names), "arm")
