@@ -29,7 +29,6 @@ def test_the_default_dataset_has_its_sets_and_files():
 def test_a_table_of_pairs_has_the_required_sets():
     dataset = find_entry(Dataset, "tatoeba-german", ("newstest2015",))
     assert dataset.sets == ("train", "valid", "test", "newstest2015")
-    assert [dataset.size(name) for name in dataset.sets] == [169813 - 4000, 2000, 2000, 2169]
     assert [file.path for file in dataset.files_of(["train", "test"])] == ["tatoeba/deu-eng.zip"]
     assert [file.set for file in dataset.files_of(["newstest2015"])] == ["newstest2015", "newstest2015"]
 

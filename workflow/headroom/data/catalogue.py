@@ -155,13 +155,6 @@ class Dataset(Entry):
         table = (self.table,) if self.table and {*names} & {*REQUIRED} else ()
         return (*table, *(file for file in self.files if file.set in names))
 
-    def size(self, name: str) -> int:
-        """Return the number of pairs of a set; that of the train set of a table is an upper bound."""
-        if not self.table or name not in REQUIRED:
-            return self.file(name, "source").lines
-        held_out = self.table.held_out
-        return self.table.pairs - sum(held_out.values()) if name == "train" else held_out[name]
-
 
 Column = Annotated[int, Field(ge=1)] | str
 """A column by its number, counted from 1, or by its name in the first line."""
@@ -260,7 +253,3 @@ class LabelledDataset(Entry):
         """Return the files that these sets need, each once, in the order of the catalogue."""
         needed = {path for name in names for path in self.sets[name].paths}
         return tuple(file for file in self.files if file.path in needed)
-
-    def size(self, name: str) -> int:
-        """Return the number of examples of a set."""
-        return self.sets[name].examples

@@ -45,7 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     configured = read_configuration(given.configuration)
     tables = StudyTables(given.tables, given.maps, arms=arms_in(configured), mains=mains_in(configured))
-    made = provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration)
     page = render(
         given.study,
         sections(tables),
@@ -53,8 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         claims=CLAIMS.read_all([given.claims] if given.claims else []),
         numbers=NUMBERS.read_all([given.numbers] if given.numbers else []),
         cautions=cautions(tables),
-        provenance=made,
-        cite=citing(given.study, tables, configuration=configured, made=made, version=version()).html(),
+        provenance=provenance(tables, benchmarks=given.benchmarks, configuration=given.configuration),
+        cite=citing(given.study, tables, configuration=configured, version=version()),
     )
     with atomic_path(given.output) as temporary:
         temporary.write_text(page, encoding="utf-8", newline="\n")

@@ -9,7 +9,6 @@ from importlib import metadata
 from itertools import groupby
 
 import pandas
-from markupsafe import Markup
 
 from headroom.claims.entries import read_papers
 from headroom.claims.study_tables import StudyTables
@@ -17,6 +16,7 @@ from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.core.errors import visible
 from headroom.report import first_screen, palette, spec, svg
 from headroom.report.cautions import Caution, summary
+from headroom.report.citing import Citing
 from headroom.report.explorer import explorer
 from headroom.report.first_screen import ClaimVerdict, verdicts
 from headroom.report.heads import heads_data
@@ -69,7 +69,7 @@ def render(
     numbers: pandas.DataFrame,
     cautions: dict[str, list[Caution]],
     provenance: Provenance,
-    cite: Markup,
+    cite: Citing,
 ) -> str:
     """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
     decided = verdicts(claims, numbers)
