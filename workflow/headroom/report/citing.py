@@ -62,7 +62,7 @@ def _methods(tables: StudyTables, configured: Study | None) -> str:
         _of_task(task, tables.of_task(task), configured.tasks.get(task) if configured else None)
         for task in tables.tasks
     ]
-    resamples = count(configured.sampling.resamples) if configured else ""
+    resamples = count(configured.sampling.resamples) if configured else "the"
     return " ".join([
         *tasks,
         f"Intervals have a level of {percent(LEVEL)}: of scores and differences they are percentiles of {resamples}",
