@@ -13,7 +13,6 @@ import pickle
 import signal
 import threading
 import traceback
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
@@ -23,6 +22,7 @@ from typing import TypeVar
 import grimp
 from snakemake.api import SnakemakeApi
 from snakemake.exceptions import format_exception_to_string
+from snakemake.jobs import Job
 from snakemake.settings.enums import Quietness
 from snakemake.settings.types import ConfigSettings, DAGSettings, ExecutionSettings, OutputSettings, ResourceSettings
 from snakemake.sourcecache import SourceFile
@@ -42,9 +42,17 @@ FORKS.set_forkserver_preload(["snakemake.workflow", "snakemake.dag", "dpath", "g
 """The imports of the Snakefile other than headroom, which is that of the tested project."""
 
 
-def plan(root: Path, study: str = TINY) -> dict[str, int]:
-    """Return the number of jobs of every rule in a dry run, without the target `all`."""
-    return apart(count_jobs, root, study)
+def changed(root: Path, study: str) -> set[str]:
+    """Return the rules with jobs whose params or set of inputs are not the recorded ones, or whose outputs are missing.
+
+    Snakemake reruns these jobs, and all those downstream.
+    """
+    return apart(changed_rules, root, study)
+
+
+def inputs(root: Path, study: str) -> dict[str, set[str]]:
+    """Return the input files of the jobs of every rule."""
+    return apart(inputs_of_rules, root, study)
 
 
 def said(root: Path, study: str) -> str:
@@ -85,7 +93,7 @@ def serve(connection: Connection, root: Path) -> None:
     message(root, TINY)
     from headroom.sources import Sources  # the project's, as its Snakefile has imported it
 
-    Sources.of = functools.cache(Sources.of)
+    Sources.of_stage = functools.cache(Sources.of_stage)
     assert threading.active_count() == 1, "a process with threads cannot be forked"
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Snakemake has set it; by it this process ends with its parent
     gc.disable()
@@ -152,9 +160,23 @@ def dry_run(root: Path, study: str) -> Iterator[Workflow]:
         yield opened._workflow
 
 
-def count_jobs(root: Path, study: str) -> dict[str, int]:
+def changed_rules(root: Path, study: str) -> set[str]:
     with dry_run(root, study) as workflow:
-        return dict(Counter(job.rule.name for job in workflow.dag.needrun_jobs() if job.output))
+        recorded = workflow.persistence
+
+        def differs(job: Job) -> bool:
+            known = all(map(os.path.exists, job.output))
+            return not known or bool(recorded.params_changed(job)) or any(recorded.input_changed(job))
+
+        return {job.rule.name for job in workflow.dag.jobs if job.output and differs(job)}
+
+
+def inputs_of_rules(root: Path, study: str) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    with dry_run(root, study) as workflow:
+        for job in workflow.dag.jobs:
+            found.setdefault(job.rule.name, set()).update(map(str, job.input))
+    return found
 
 
 def message(root: Path, study: str) -> str:

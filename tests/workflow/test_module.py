@@ -307,7 +307,7 @@ from headroom.sources import Sources
 plan = Plan(load_study(json.loads({study!r})))
 plan.report_tables(), plan.benchmarks(), JobSettings(plan).update_cost()
 missing_files(plan.study), wrong_criteria(plan)
-Sources(Path({workflow!r})).of_stage("scores", "translation")
+Sources(Path({workflow!r})).of_stage("scores", engine="translation")
 print(*{{name.partition(".")[0] for name in set(sys.modules) - before}})
 """
 """All imports of rules, and the functions of the package that they use."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headroom.core.tables import ALL
-from headroom.methods.criteria import REFERENCE, criterion, family_module, family_of, module_of
+from headroom.methods.criteria import REFERENCE, criterion, family_of
 from headroom.methods.orders import CONTROLS, REVERSE
 from headroom.settings.base import SPLITS, fresh_seed
 from headroom.settings.checks import TRANSLATION
@@ -386,14 +386,6 @@ class Plan:
             if criterion(order).table == "gates"
             else self.tables(criterion(order).table, [run])
         )
-
-    def family_modules(self, family: str) -> list[str]:
-        """Return the module that computes a family of criteria."""
-        return [family_module(family)]
-
-    def order_modules(self, order: str) -> list[str]:
-        """Return the module of the criterion that gives an order; empty for controls."""
-        return [] if order in CONTROLS else [module_of(order)]
 
     def bakeoff_curves(self, task: str) -> list[str]:
         """Return the tables of curves of the comparison."""

@@ -1,7 +1,7 @@
 # Scores of criteria that are compared, with their cost by family, and curves by every order.
 rule bakeoff_scores:
     input:
-        unpack(model_files("bakeoff_scores", "choose", others=lambda wildcards: plan.family_modules(wildcards.family))),
+        unpack(model_files("bakeoff_scores", "choose")),
     output:
         table=f"{RESULTS}/bakeoff_scores/{{run}}.{{family}}.csv",
         costs=f"{RESULTS}/bakeoff_costs/{{run}}.{{family}}.csv",
@@ -30,11 +30,7 @@ rule bakeoff_scores:
 
 rule bakeoff_curves:
     input:
-        unpack(
-            model_files(
-                "bakeoff_curves", "choose", "test", others=lambda wildcards: plan.order_modules(wildcards.order)
-            )
-        ),
+        unpack(model_files("bakeoff_curves", "choose", "test")),
         scores=lambda wildcards: plan.bakeoff_scores(wildcards.run, wildcards.order),
     output:
         table=f"{RESULTS}/bakeoff_curves/{{run}}.{{order}}.csv",

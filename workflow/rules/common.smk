@@ -111,8 +111,8 @@ def outside(paths):
 
 
 def code(stage, *others):
-    """Return the files of the package that the results of a stage depend on."""
-    return outside(sources.of_stage(stage, others=others))
+    """Return the files of the package that a stage's results depend on; `others` are modules that it imports by name."""
+    return outside(sources.of_stage(stage, *others))
 
 
 def provided_by(kind, settings):
@@ -132,21 +132,20 @@ def tree_files(wildcards):
     return own or plan.trees_beside_text(wildcards.task)
 
 
-def model_files(stage, *sets, epochs=plan.checkpoint, others=lambda wildcards: ()):
+def model_files(stage, *sets, epochs=plan.checkpoint):
     """Return the input function of a job that loads a run's model: data, checkpoint and code.
 
     Args:
         stage: The stage.
         sets: The sets that it reads, or functions from the run to sets.
         epochs: From the run to the files of its checkpoints; None for no checkpoint.
-        others: From wildcards to further modules that the job imports, beyond those of its stage.
     """
 
     def files(wildcards):
         run = wildcards.run
         names = [name for part in sets for name in (part(run) if callable(part) else [part])]
         models = {"checkpoint": epochs(run)} if epochs else {}
-        stage_code = outside(sources.of_stage(stage, plan.kind(run), others(wildcards)))
+        stage_code = outside(sources.of_stage(stage, engine=plan.kind(run)))
         return {**plan.data(run, *names), **models, "code": stage_code}
 
     return files

@@ -10,8 +10,6 @@ from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
 from headroom.settings.functions import SiteSizesSettings
 
-USES = ("model",)
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

@@ -1,8 +1,8 @@
 """The interface of engines, which load, read, evaluate, observe and time one kind of model; stages use only this.
 
 An engine is a folder next to this file whose `engine.py` names its class `ENGINE`. It is imported by its name, and its
-methods import its parts late, so that a command line imports no engine, and a stage only what it uses. A stage lists in
-`USES` the parts behind the methods that it calls: editing one of the others, or another engine, does not rerun it.
+methods import its parts late, so that a command line imports no engine, and a stage only what it uses. Editing a file
+in the folder of an engine reruns all jobs that load a model of it, and no job of another engine.
 """
 
 from __future__ import annotations
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
 ENGINES = tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/engine.py")))
 """The folders of engines next to this file."""
-
-PARTS = ("model", "judging", "observing", "timing")
-"""The modules of every engine whose edits rerun only the stages that list them in `USES`."""
 
 Statistics = Mapping[str, "numpy.ndarray"]
 """By metric, the statistics of each example of a set, (examples, k)."""
@@ -187,7 +184,7 @@ class Engine(Protocol):
         return self._part("timing").workload(model, examples, size)
 
     def _part(self, name: str) -> Any:
-        """Import one of `PARTS` of this engine."""
+        """Import a module of this engine's folder."""
         return importlib.import_module(f"{type(self).__module__.rpartition('.')[0]}.{name}")
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.ablation")
 
-USES = ("model", "judging")
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

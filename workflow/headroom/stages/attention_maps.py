@@ -16,8 +16,6 @@ from headroom.settings.functions import AttentionMapsSettings
 
 logger = logging.getLogger("headroom.stages.attention_maps")
 
-USES = ("model", "observing")
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.attention_stats")
 
-USES = ("model", "observing")
-
 MODELS = ("trained", "untrained")
 
 FRESH = 1

@@ -24,8 +24,6 @@ from headroom.methods.criteria import REFERENCE
 if TYPE_CHECKING:
     import pandas
 
-CRITERIA_OF = ()
-
 POINTS = (25, 50, 75)
 """Percentages of heads removed at which the share kept is listed."""
 

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.bakeoff_curves")
 
-USES = ("model", "judging")
-
-CRITERIA_OF = ()
-"""The rule names the module of the order's criterion."""
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.bakeoff_retraining")
 
-USES = ("model", "judging")
-
 
 class JudgingSettings(Settings):
     """The key of the comparison of criteria that applies to further training too."""

@@ -16,11 +16,6 @@ from headroom.settings.pruning import BakeoffSettings
 
 logger = logging.getLogger("headroom.stages.bakeoff_scores")
 
-USES = ("model",)
-
-CRITERIA_OF = ()
-"""The rule names the module of the family."""
-
 HALVES = {"all": None, "choose": 0, "score": 1}
 """The examples that scores are computed from: all, or those at even or odd positions of the set."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.diversity")
 
-USES = ("model", "observing")
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

@@ -10,8 +10,6 @@ from headroom.core.progress import followed
 from headroom.core.statistics import interval
 from headroom.engines.engine import Engine, given_engine, model_parser
 
-USES = ("model", "judging")
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

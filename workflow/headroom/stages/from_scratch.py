@@ -18,8 +18,6 @@ from headroom.settings.gates import GateSettings
 if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
 
-USES = ("model", "judging")
-
 METHODS = {"scratch": "scratch", "rewound-init": "rewound", "rewound-epoch1": "rewound"}
 """By the initial weights of a learned layout, its name in the column `method`."""
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.gates")
 
-USES = ("model", "judging")
-
 METHODS = ("hard-concrete", "exact", "exact-straight-through")
 """Methods that learn which heads to keep."""
 

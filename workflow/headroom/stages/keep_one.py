@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.keep_one")
 
-USES = ("model", "judging")
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

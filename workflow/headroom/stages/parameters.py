@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from headroom.engines.head_model import HeadModel
     from headroom.engines.sites import AttentionSite
 
-USES = ("model",)
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.particles")
 
-USES = ("model",)
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

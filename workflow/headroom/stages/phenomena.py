@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.phenomena")
 
-USES = ("model",)
-
 ENCODER = "encoder"
 """The group of all encoder heads."""
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.pruning")
 
-USES = ("model", "judging")
-
 Rescore = Callable[[str], Callable[[frozenset[Head]], Scores]]
 """From a criterion to a function from a profile to the raw scores under it."""
 

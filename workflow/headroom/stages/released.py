@@ -1,6 +1,7 @@
 """Import a released model as a run: a translation model with its vocabulary, or a classifier."""
 
 import argparse
+import importlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,10 +36,7 @@ def build_parser(task: str = "translation") -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Import the model with the engine of its task; no other engine is loaded."""
     given = build_parser(chosen_task(arguments)).parse_args(arguments)
-    if given.task == "translation":
-        from headroom.engines.translation.released import take
-    else:
-        from headroom.engines.classification.released import take  # type: ignore[assignment]
+    take = importlib.import_module(f"headroom.engines.{given.task}.released").take  # the rule names it
     settings = settings_from(given, "released", _MODELS[given.task])
     places = {name: getattr(given, name) for name in ("vocabulary", "mirror", "corpus") if hasattr(given, name)}
     _log.info("wrote %s: %s", given.checkpoint, take(settings, checkpoint=given.checkpoint, **places))

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.relevance")
 
-USES = ("model",)
-
 CONSERVED = 1e-3
 """Maximum relative error of the conservation of relevance; larger errors indicate an unsupported operation."""
 

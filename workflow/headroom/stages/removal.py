@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.removal")
 
-USES = ("model", "judging")
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

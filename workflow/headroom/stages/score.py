@@ -32,8 +32,6 @@ from headroom.settings.importance import ScoreSettings
 
 logger = logging.getLogger("headroom.stages.score")
 
-USES = ("model",)
-
 ALL = "all"
 
 

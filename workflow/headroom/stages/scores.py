@@ -17,10 +17,6 @@ from headroom.settings.importance import ScoreSettings
 
 logger = logging.getLogger("headroom.stages.scores")
 
-USES = ("model",)
-
-CRITERIA_OF = ("scores",)
-
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     """Return the command line."""

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.timing")
 
-USES = ("model", "timing")
-
 Models = dict[tuple[str, float], "HeadModel"]
 """The models timed side by side, by (full, masked or sliced; share of heads removed)."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import logging
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,16 +75,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def training_of(given: argparse.Namespace) -> Training:
     """Return the training of the command line, with the engine of its task; no other engine is loaded."""
     with without_collection():
-        if given.task == "translation":
-            from headroom.methods.translation_arms import training as prepared
-        else:
-            from headroom.methods.classification_arms import training as prepared  # type: ignore[assignment]
+        arms = importlib.import_module(f"headroom.methods.{given.task}_arms")  # the rule names it
     parts = {name: getattr(given, name) for name, _, _ in _inputs(given.task)}
     if given.task == "translation":
         parts["random_draw"] = given.random_draw
     parts |= {name: settings_from(given, name, model) for name, model in _SECTIONS[given.task].items()}
     parts |= {name: getattr(given, name) for name in ("seed", "device", "processes")}
-    training: Training = prepared(**parts, arm=settings_from(given, "arm", ArmSettings))
+    training: Training = arms.training(**parts, arm=settings_from(given, "arm", ArmSettings))
     return training
 
 

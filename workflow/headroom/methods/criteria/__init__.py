@@ -85,33 +85,8 @@ class Criterion:
 @cache
 def criteria() -> dict[str, Criterion]:
     """Return every criterion by its name, family by family."""
-    return {one.name: one for own in _by_module().values() for one in own}
-
-
-@cache
-def _by_module() -> dict[str, tuple[Criterion, ...]]:
-    """Return the criteria of every module of this package."""
-    names = [f"{__name__}.{found.name}" for found in pkgutil.iter_modules(__path__)]
-    return {name: importlib.import_module(name).CRITERIA for name in names}
-
-
-def module_of(name: str) -> str:
-    """Return the module that defines a criterion."""
-    return next(module for module, own in _by_module().items() if criterion(name) in own)
-
-
-def family_module(family: str) -> str:
-    """Return the module of a family."""
-    return f"{__name__}.{family}"
-
-
-def modules_of(of_tables: Sequence[str] | None = None) -> list[str]:
-    """Return the modules with a criterion of some tables, by default of all except `bakeoff_scores`."""
-    return [
-        module
-        for module, own in _by_module().items()
-        if any(one.table in of_tables if of_tables is not None else one.table != BAKEOFF for one in own)
-    ]
+    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    return {one.name: one for module in modules for one in module.CRITERIA}
 
 
 def criterion(name: str) -> Criterion:
