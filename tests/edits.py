@@ -74,8 +74,9 @@ HOW = ("mirror", "shards", "epochs_per_job")
 
 SWEEPS = "pruning pruning_epochs pruning_sites"
 TRANSLATING = f"""ablation keep_one {SWEEPS} evaluation gates gates_controls from_scratch removal"""
-LABELLING = f"""ablation ablation_replaced keep_one keep_one_replaced {SWEEPS} pruning_replaced evaluation gates
-    gates_controls removal_labelled bakeoff_curves bakeoff_retraining"""
+RESAMPLING = f"""ablation ablation_replaced keep_one keep_one_replaced {SWEEPS} pruning_replaced evaluation gates
+    gates_controls bakeoff_curves bakeoff_retraining"""
+LABELLING = f"{RESAMPLING} removal_labelled"
 OBSERVING = "attention_maps attention_stats diversity parameters particles relevance scores timing"
 TRANSLATORS = f"{TRANSLATING} {OBSERVING} attention_stats_pruned phenomena"
 """The rules that load a translation model."""
@@ -105,7 +106,7 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
             particles attention_stats roles relevance phenomena bakeoff_scores bakeoff_curves bakeoff_retraining
             bakeoff arms overlap claims report""",
         ),
-        ({"sampling.resamples": 101}, f"{LABELLING} from_scratch attention_stats attention_stats_pruned phenomena"),
+        ({"sampling.resamples": 101}, f"{RESAMPLING} from_scratch attention_stats attention_stats_pruned phenomena"),
         ({"translation.corpus.seed": 2}, "parallel_text"),
         (
             {"translation.treebank.source": "none"},
