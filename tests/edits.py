@@ -210,7 +210,7 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "claims/papers/michel.yaml": "claims report",
         "report/panels.py": "report",
         "report/templates/prose/timing.md.j2": "report",
-        "../report/pruning.rst": "",
+        "report/compare.py": "",
         "../../docs/report.md": "",
     },
     "files": {
