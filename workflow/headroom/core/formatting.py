@@ -130,15 +130,6 @@ def listing(items: Iterable[str]) -> str:
     return names[0] if len(names) == 1 else " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-_WORDS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"]
-
-
-def opening(amount: int, noun: str) -> str:
-    """Return an amount with its noun at the start of a sentence: `Four models`; digits above twelve."""
-    words = _WORDS[amount] if amount < len(_WORDS) else count(amount)
-    return f"{words} {noun}" + ("" if amount == 1 else "s")
-
-
 def plural(amount: int, noun: str) -> str:
     """Return an amount with its noun: `1 head`, `12 heads`."""
     return f"{count(amount)} {noun}" + ("" if amount == 1 else "s")

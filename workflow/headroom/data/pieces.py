@@ -31,10 +31,6 @@ class Subwords(Protocol):
         """Return each sentence as pieces separated by spaces: the form that fairseq-preprocess reads."""
         return [" ".join(self.encode(sentence)) for sentence in sentences]
 
-    def decode_line(self, line: str) -> str:
-        """Return the plain text of pieces separated by spaces."""
-        return self.decode(line.split(" "))
-
 
 class Pieces(Subwords):
     """A SentencePiece model on disk; unknown characters become separate pieces."""

@@ -206,22 +206,3 @@ def scales(covariance: Tensor, weight: Tensor, gone: Tensor) -> Tensor:
     products = (weight.T @ weight * covariance).unflatten(0, (heads, -1)).unflatten(-1, (heads, -1))  # (K, d, K, d)
     between = products.sum((1, 3))  # of h and k: E <W_h z_h, W_k z_k>
     return 1 + prediction(between, gone, ROUNDING).sum(0)
-
-
-def squared_error(moments: Moments, weight: Tensor, gate: Tensor, addition: Addition | None = None) -> float:
-    """Return the mean squared error of a site's output, E ||W (z' - z)||^2 with z' = gate * z + addition.
-
-    Args:
-        moments: Of z of a site with all of its heads.
-        weight: The output projection, (D, n).
-        gate: Of every feature, (n,).
-        addition: The repair; None for none.
-    """
-    change = torch.diag(gate.double() - 1)  # z' - z = change z + constant
-    constant = torch.zeros_like(moments.mean)
-    if addition is not None:
-        change, constant = change + addition.matrix, addition.constant
-    weight = weight.detach().double()
-    spread = weight @ change  # (D, n)
-    bias = weight @ (change @ moments.mean + constant)
-    return float((spread @ moments.covariance * spread).sum() + bias.square().sum())

@@ -93,8 +93,6 @@ def hits_at(arcs: Arcs, offset: int) -> int:
     return sum(query + offset in right for query, right in arcs.items())
 
 
-TREES = ("gold", "shuffled")
-
 ArcSets = Mapping[tuple[str, str], Sequence[Arcs]]
 """By target and trees, the arcs of every sentence."""
 

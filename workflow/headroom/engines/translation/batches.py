@@ -82,10 +82,6 @@ class Batch:
     previous: Tensor | None
     target: Tensor | None
 
-    def unpadded(self, row: int) -> Tensor:
-        """Return the source pieces of a row, (S',)."""
-        return self.source[row, -int(self.lengths[row]) :].cpu()
-
 
 def cut(
     sources: Mapping[int, Tensor],
