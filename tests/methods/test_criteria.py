@@ -77,7 +77,7 @@ def test_names_are_known_without_torch_and_pandas():
 def test_mistakes_in_settings_are_told_with_their_keys(named, main, reported):
     found = check("t", named, main)
     assert len(found) == len(reported)
-    assert all(line.startswith(f"configuration, key t.pruning.{start}") for line, start in zip(found, reported))
+    assert all(line.startswith(f"configuration: t.pruning.{start}") for line, start in zip(found, reported))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_mistakes_in_settings_are_told_with_their_keys(named, main, reported):
 def test_mistakes_in_comparisons_name_their_keys(compared, rescored, reported):
     found = check_compared("t", compared, rescored, {"ablation": "needs every seed", "gates": "needs gates"})
     assert len(found) == len(reported)
-    assert all(line.startswith(f"configuration, key t.bakeoff.{start}") for line, start in zip(found, reported))
+    assert all(line.startswith(f"configuration: t.bakeoff.{start}") for line, start in zip(found, reported))
 
 
 def test_families_have_the_criteria_that_one_call_computes():

@@ -28,8 +28,8 @@ def test_a_treebank_can_be_named():
             r"translation\.treebank\.source: text that is not generated",
         ),
         ({"classification": {"x": {**CATALOGUE, "treebank": {"source": "generated"}}}}, r"classification\.x\.treebank"),
-        ({"translation": {"treebank": {"source": "trees"}}}, r"key translation\.treebank\.source: 'trees' is unknown"),
-        ({"translation": {"treebank": {"source": "files"}}}, r"key translation\.treebank\.path: field required"),
+        ({"translation": {"treebank": {"source": "trees"}}}, r"translation\.treebank: .*'trees'"),
+        ({"translation": {"treebank": {"source": "files"}}}, r"translation\.treebank\.path: "),
         (
             {"translation": {"treebank": {"source": "catalogue", "treebank": "ptb"}}},
             r"translation\.treebank\.treebank: ",
@@ -37,7 +37,7 @@ def test_a_treebank_can_be_named():
         ({"translation": {"attention_stats": {"relations": []}}}, r"translation\.attention_stats\.relations"),
         (
             {"translation": {"attention_stats": {"relations": ["obj", "obj"]}}},
-            r"attention_stats\.relations: the relation obj is given twice",
+            r"translation\.attention_stats\.relations: ",
         ),
         ({"translation": {"attention_stats": {"relations": ["DOBJ"]}}}, r"translation\.attention_stats\.relations\.0"),
         ({"translation": {"roles": {"margin_unit": "percent"}}}, r"translation\.roles\.margin_unit"),

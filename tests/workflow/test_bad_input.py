@@ -49,13 +49,13 @@ def is_told(output: str, *parts: str) -> None:
 WRONG_KEYS = re.findall(
     r"^(.+?)\s+=> (.+)$",
     """
-trainning: {epochs: 2} => key trainning: no such key … docs/configuration.md
-translation.training.epoch: 2 => key translation.training.epoch: no such key
-translation.training.epochs: many => key translation.training.epochs:  … valid integer … 'many'
-translation.arms: {baseline: {method: basline}} => key translation.arms.baseline.method: 'basline' is unknown … 'svgd'
-translation.arms: {svgd: {method: svgd, alfa: 1}} => key translation.arms.svgd.alfa: no such key
+trainning: {epochs: 2} => trainning: 
+translation.training.epoch: 2 => translation.training.epoch: 
+translation.training.epochs: many => translation.training.epochs:  … valid integer … 'many'
+translation.arms: {baseline: {method: basline}} => translation.arms.baseline: … 'basline' … 'svgd'
+translation.arms: {svgd: {method: svgd, alfa: 1}} => translation.arms.svgd.alfa: 
 translation.arms: {svgd: {method: svgd, alpha: -1}}
-  => key translation.arms.svgd.alpha:  … greater than or equal to 0 … -1
+  => translation.arms.svgd.alpha:  … greater than or equal to 0 … -1
 translation.arms: {far: {method: spos, sites: [E9]}}
   => translation.arms.far.sites: the model has no site E9; choose from E1
 translation.arms: {bare: {method: headmask, masked: 2}}
@@ -67,27 +67,27 @@ classification.entailment.arms: {decoder: {method: disagreement-output, sites: [
 classification.entailment.arms: {odd: {method: baseline, heads: 3}}
   => classification.entailment.arms.odd.heads: 3 does not divide the width
 translation.pruning.criteria: [gradients]
-  => key translation.pruning.criteria: unknown criterion 'gradients' … gradient-token
-translation.model.heads: 3 => key translation.model: width 16 is not a multiple of heads 3
+  => translation.pruning.criteria: unknown criterion 'gradients' … gradient-token
+translation.model.heads: 3 => translation.model:  … width 16 … heads 3
 seeds: [1, 2, 1] => seeds: a seed is given twice
 seeds: [1, 2147483649] => seeds: 1 and 2147483649 are 2^31 apart; choose another
-translation.gates.penalties: [0.01, 0] => key translation.gates.penalties.1:  … greater than 0
-translation.gates.kept_shares: [1.5] => key translation.gates: kept_shares: 1.5 is out of range
+translation.gates.penalties: [0.01, 0] => translation.gates.penalties.1:  … greater than 0
+translation.gates.kept_shares: [1.5] => translation.gates:  … kept_shares: 1.5
 translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 exceeds scope E; give at most 4
-translation.gates.from_scratch: [0.5] => key translation.gates: from_scratch: 0.5 is not a lambda of hard-concrete.all
+translation.gates.from_scratch: [0.5] => translation.gates:  … from_scratch: 0.5
 translation.gates.from_scratch_starts: [scratch, scratch]
-  => key translation.gates: from_scratch_starts: scratch is given twice
-translation.gates.from_scratch_starts: [rewound] => key translation.gates.from_scratch_starts.0:  … 'rewound-init'
-translation.gates.ways: [hard-concrete.X] => key translation.gates.ways.0:  … 'hard-concrete.E'
+  => translation.gates:  … from_scratch_starts: scratch
+translation.gates.from_scratch_starts: [rewound] => translation.gates.from_scratch_starts.0:  … 'rewound-init'
+translation.gates.ways: [hard-concrete.X] => translation.gates.ways.0:  … 'hard-concrete.E'
 translation.ablation.far_sets: [moon]
   => translation.ablation.far_sets: 'moon' is not a far domain of the corpus; choose from far
 translation.detailed_seeds: 5 => translation.detailed_seeds: 5 exceeds the number of seeds; give at most 2
-translation.removal.share: 1.5 => key translation.removal.share:  … less than or equal to 1 … 1.5
-translation.timing.shares: [0.5, 1.5] => key translation.timing.shares.1:  … less than or equal to 1
+translation.removal.share: 1.5 => translation.removal.share:  … less than or equal to 1 … 1.5
+translation.timing.shares: [0.5, 1.5] => translation.timing.shares.1:  … less than or equal to 1
 translation.timing.batch_sizes: [1, 64]
   => translation.timing.batch_sizes: a batch of 64 is larger than the test set … translation.corpus.test
 translation.scores.examples: 50 => translation.scores.examples: 50 exceeds the examples of `choose`; give at most 20
-translation.corpus.source: internet => key translation.corpus.source: 'internet' is unknown … 'files'
+translation.corpus.source: internet => translation.corpus:  … 'internet' … 'files'
 translation.corpus: {source: sacrebleu}
   => translation.corpus.source: test sets of sacrebleu have no training text … translation.released
 translation.released: {path: here}, translation.arms: {baseline: {method: baseline}}
@@ -96,9 +96,9 @@ translation: {released: {path: somewhere}}, seeds: [1]
   => translation.arms: a released model is not trained; give one arm
 translation: {released: {path: here}, arms: {baseline: {method: baseline}}}
   => seeds: translation.released is a single run; give one seed
-translation: {released: {path: 'no', url: 'http://x'}} => key translation.released:  … give either
+translation: {released: {path: 'no', url: 'http://x'}} => translation.released:  … give either
 translation: {released: {path: gone}, arms: {baseline: {method: baseline}}}, seeds: [1]
-  => key translation.released.path: no directory or archive gone in
+  => translation.released.path: no directory or archive gone in
 classification.entailment.released: {path: mine}, seeds: [1]
   => classification.entailment.arms: a released model is not trained; give one arm
 classification.entailment.released: {path: mine}, classification.entailment.arms: {b: {method: baseline}}, seeds: [1]
@@ -106,16 +106,16 @@ classification.entailment.released: {path: mine}, classification.entailment.arms
 classification.entailment.corpus: {source: files, valid: valid.tsv, test: test.tsv, labels: [a, b]}
   => classification.entailment.corpus.train: missing; give training text, or a model at
 classification.entailment.encoder.heads: 3
-  => key classification.entailment.encoder … width 16 is not a multiple of heads 3
+  => classification.entailment.encoder.width:  … width 16 … heads 3
 classification.entailment.encoder: {source: disk}
-  => key classification.entailment.encoder.source: 'disk' is unknown … 'directory'
+  => classification.entailment.encoder:  … 'disk' … 'directory'
 classification.entailment.corpus: {source: catalogue, dataset: sst3}
-  => key classification.entailment.corpus.dataset:  … 'sst2' … 'sst3'
+  => classification.entailment.corpus.dataset:  … 'sst2' … 'sst3'
 classification.entailment.labelling.metrics: [recall]
-  => key classification.entailment.labelling.metrics.0:  … 'matthews' … 'recall'
+  => classification.entailment.labelling.metrics.0:  … 'matthews' … 'recall'
 classification.entailment.timing.batch_sizes: [1, 64]
   => classification.entailment.timing.batch_sizes: a batch of 64 is larger than the test set
-classification.translation: {} => key classification.translation: 'translation' cannot name a classification task
+classification.translation: {} => classification.translation: 'translation' cannot name a classification task
 """,
     flags=re.M,
 )
@@ -187,7 +187,7 @@ class TestOwnText:
         pair = {"source": "text/none.en", "target": "text/none.de"}
         corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
         ended = bare.snakemake(study=bare.configure({"translation.corpus": corpus}))
-        says(ended, "key translation.corpus.train.source: no file text/none.en")
+        says(ended, "translation.corpus.train.source: no file text/none.en")
         assert made_by_a_run(bare.root) == []
 
 
@@ -195,10 +195,10 @@ class TestOwnClassifier:
     def test_missing_files_are_told_before_any_job(self, bare: Project) -> None:
         corpus = {"source": "files", **dict.fromkeys(("train", "valid", "test"), "none.tsv"), "labels": ["a", "b"]}
         ended = bare.snakemake(study=bare.configure({"classification.entailment.corpus": corpus}))
-        says(ended, "key classification.entailment.corpus.train: no file none.tsv")
+        says(ended, "classification.entailment.corpus.train: no file none.tsv")
         encoder = {"source": "directory", "path": "none"}
         ended = bare.snakemake(study=bare.configure({"classification.entailment.encoder": encoder}))
-        says(ended, "key classification.entailment.encoder.path: no directory none")
+        says(ended, "classification.entailment.encoder.path: no directory none")
         assert made_by_a_run(bare.root) == []
 
     @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def try_mutants(number: int, check: Check) -> None:
 def is_told_well(message: str, mutant: Mutant) -> None:
     """Check that a message has short lines that can be printed, one of which names the key."""
     lines = message.split("\n")
-    assert all(line.isprintable() and len(line) <= 450 for line in lines), message
+    assert all(line.isprintable() and len(line) <= 520 for line in lines), message
     assert lines[0].startswith("configuration"), message
     assert any(names_the_key(line, mutant) for line in lines), (message, mutant.changed)
 
@@ -60,20 +60,19 @@ def is_told_well(message: str, mutant: Mutant) -> None:
 def names_the_key(message: str, mutant: Mutant) -> bool:
     """Return whether a message names the changed key, its section, or a key that was checked against it."""
     if not isinstance(mutant.configuration, dict):
-        return message == "configuration: Input should be a section of keys"
-    text = re.sub(r"^configuration(, key |: )", "", message)
-    text = re.sub(r"\\ud[89a-f][0-9a-f]{2}", "\ufffd", text)  # half a surrogate pair, as headroom writes it
-    text = re.sub("\ufffd+", "\ufffd", text)  # for half a surrogate pair pydantic has one for each of its bytes
+        return message.startswith("configuration: Input should be a valid dictionary")
+    text = message.removeprefix("configuration: ")
     key = text.partition(": ")[0]
-    of_one_value = " (found: " in text or "no such key" in text
+    of_one_value = " (got " in text or "Extra inputs" in text
     for place in mutant.changed:
-        shown = [re.sub("[\ud800-\udfff]+", "\ufffd", str(part)[:60]) for part in without_places_in_lists(place)]
-        parts = [one_line(part) or '""' for part in shown]
+        parts = [one_line(str(part)[:60]) or '""' for part in without_places_in_lists(place)]
         changed = ".".join(parts)
         if key.startswith(changed) or changed.startswith(key):
             return True
         if parts[-1] in ("source", "method") and key.startswith(".".join(parts[:-1])):
             return True  # another form of the section, which has other keys
+        if f"(got {place[-1]!r})" in text:
+            return True  # a key that is no text
         if any(part in text for part in (parts[-1:] if of_one_value else parts)):
             return True
     return False
@@ -115,7 +114,7 @@ def test_mutants_are_taken_or_told() -> None:
 
 
 def test_a_key_with_half_a_surrogate_pair_is_named() -> None:
-    with pytest.raises(HeadroomError, match=r"^configuration, key \\ud800: contains [^\n]*$"):
+    with pytest.raises(HeadroomError, match=r"^configuration: [^\n]*\\ud800[^\n]*$"):
         load_study({"study": "odd", "\ud800": {}})
 
 

@@ -238,7 +238,7 @@ def test_orders_beside_the_scores_come_with_their_tables():
 def test_criteria_that_a_task_lacks(plan, lines):
     found = wrong_criteria(plan)
     assert len(found) == len(lines)
-    assert all(line.startswith(f"configuration, key {start}") for line, start in zip(found, lines))
+    assert all(line.startswith(f"configuration: {start}") for line, start in zip(found, lines))
 
 
 def retrained(criterion):
@@ -250,7 +250,7 @@ def retrained(criterion):
 def test_layouts_need_a_criterion_that_is_scored_to_be_compared():
     assert wrong_criteria(retrained("output-norm")) == []
     (line,) = wrong_criteria(retrained("relevance"))
-    assert line.startswith("configuration, key translation.bakeoff.retraining.criterion: another experiment scores 're")
+    assert line.startswith("configuration: translation.bakeoff.retraining.criterion: another experiment scores 're")
 
 
 def test_layouts_of_compared_runs_are_trained_further():
@@ -274,9 +274,7 @@ def test_files_that_are_missing(tmp_path, monkeypatch):
     (tmp_path / "v.tsv").touch()
     mine = {"corpus": OWN, "treebank": {"source": "files", "path": "t.conllu"}}
     found = missing_files(planned(classification={"mine": mine}).study)
-    keys = [line.split(":")[0] for line in found]
-    assert keys == [
-        f"configuration, key classification.mine.{key}" for key in ("corpus.train", "corpus.test", "treebank.path")
-    ]
+    keys = [line.split(": ")[1] for line in found]
+    assert keys == [f"classification.mine.{key}" for key in ("corpus.train", "corpus.test", "treebank.path")]
     assert missing_mirror(planned(translation={}, mirror="gone").study)
     assert not missing_mirror(planned(translation={}, mirror="http://x.org").study)

@@ -21,7 +21,7 @@ def missing_mirror(study: Study) -> list[str]:
 def missing_files(study: Study) -> list[str]:
     """Return a line for every file or directory that the configuration names and that does not exist."""
     return [
-        f"configuration, key {key}: no {what} {path} in {os.getcwd()}; correct the path"
+        f"configuration: {key}: no {what} {path} in {os.getcwd()}; correct the path"
         for key, path, what, exists in _named_files(study)
         if not exists(path)
     ]
@@ -58,7 +58,7 @@ def wrong_criteria(plan: Plan) -> list[str]:
         if not paths
     }
     return [
-        f"configuration, key pruning.criteria of {task}: {run} has no table {table}; leave its criterion out"
+        f"configuration: pruning.criteria of {task}: {run} has no table {table}; leave its criterion out"
         for (task, table), run in lacking.items()
     ]
 
@@ -68,7 +68,7 @@ def _wrong_layouts(place: str, settings: RetrainingSettings) -> list[str]:
     if not settings.updates or settings.criterion not in criteria() or family_of(settings.criterion):
         return []
     return [
-        f"configuration, key {place}.bakeoff.retraining.criterion: another experiment scores '{settings.criterion}'; "
+        f"configuration: {place}.bakeoff.retraining.criterion: another experiment scores '{settings.criterion}'; "
         "choose a criterion that is scored to be compared, e.g. gradient-example"
     ]
 

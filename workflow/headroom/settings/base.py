@@ -1,7 +1,7 @@
 """Base classes of the configuration's sections, names of sets and of catalogue entries, and resampling."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,24 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator
 SPLITS = ("train", "choose", "check", "test")
 """The sets of every corpus: training, two to choose and to check heads, test."""
 
+_USABLE = re.compile(r"-|[^-{}][^{}]*")
+"""Texts that are not read as a flag or a wildcard; `-` alone is the standard input."""
+
 
 class Settings(BaseModel):
     """A section of the configuration: unknown keys are errors, numbers are finite, values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=(), allow_inf_nan=False)
+
+    @field_validator("*")
+    @classmethod
+    def _usable(cls, value: Any) -> Any:
+        """Refuse texts that cannot be part of a path and a command line, or that Snakemake reads as a wildcard."""
+        values = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple) else [value]
+        for text in values:
+            if isinstance(text, str) and (not text.isprintable() or not _USABLE.fullmatch(text)):
+                raise ValueError(f"{text!r:.80} is empty, a flag, or contains a brace or a control character")
+        return value
 
 
 class CorpusSettings(Settings):

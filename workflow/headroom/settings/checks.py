@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from headroom.core.heads import Site
 from headroom.settings.arms import Arm, AtSites, DisagreementSubspaceArm, check_arm
 from headroom.settings.base import Settings, fresh_seed
-from headroom.settings.config_errors import one_line
 from headroom.settings.evaluation import TimingSettings
 from headroom.settings.importance import AblationSettings, ScoreSettings
 from headroom.settings.labelled import GeneratedPairs, check_treebank
@@ -27,25 +26,15 @@ OF_FINE_TUNING = ("encoder", "training")
 """Sections of classification that do not apply to a released classifier."""
 
 
-def mistakes(study: "Study", unchecked: Sequence[str] = ()) -> Iterator[str]:
-    """Yield a line for every inconsistency between sections.
-
-    Args:
-        study: A study whose sections are valid individually.
-        unchecked: Invalid keys that were replaced by defaults; errors about their sections are suppressed.
-    """
-    doubtful = {".".join(key.split(".")[: 3 if key.startswith("classification") else 2]) for key in unchecked}
-    if not study.tasks and not unchecked:
-        yield "configuration: no task; give the key translation, or classification, or both"
+def mistakes(study: "Study") -> Iterator[str]:
+    """Yield `<key>: <message>` for every inconsistency between sections that are valid individually."""
+    if not study.tasks:
+        yield "no task; give the key translation, or classification, or both"
     for check in _checks(study):
         try:
             check()
         except ValueError as error:
-            message = str(error)
-            if not any(key in message or key == "classification" for key in doubtful):
-                yield one_line(
-                    f"configuration, key {message}" if "." in message.split(":")[0] else f"configuration: {message}"
-                )
+            yield str(error)
 
 
 def _checks(study: "Study") -> Iterator[Callable[[], None]]:

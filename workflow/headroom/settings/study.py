@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +13,7 @@ from headroom.core.command import run, stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.settings.base import SamplingSettings, Settings
 from headroom.settings.checks import OF_FINE_TUNING, OF_TRAINING, TRANSLATION, mistakes
-from headroom.settings.config_errors import explained, first_causes, key_of, one_line, unusable_texts, without
+from headroom.settings.config_errors import explained, one_line
 from headroom.settings.models import Device
 from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
@@ -98,32 +97,25 @@ class Study(Settings):
         ]
 
 
-def load_study(configuration: object) -> Study:
+def load_study(configuration: object, source: str = "configuration") -> Study:
     """Validate a configuration and fill in the defaults.
 
+    Args:
+        configuration: The sections and keys.
+        source: Where they come from, for messages.
+
     Raises:
-        HeadroomError: A line for every error: key, value and expected value.
+        HeadroomError: `<source>: <key>: <message>` for every mistake; first those within sections, then across them.
     """
-    lines: list[str] = []
-    dropped: list[str] = []
-    study: Study | None = None
-    with suppress(UnicodeEncodeError):  # an unpaired surrogate, which pydantic cannot process
-        while study is None:
-            try:
-                study = Study.model_validate(configuration)
-            except ValidationError as error:
-                errors = first_causes(error.errors())
-                # pydantic does not name a key with half a surrogate pair: `unusable_texts` does
-                lines += [explained(one) for one in errors if one["loc"] or one["type"] != "string_unicode"]
-                dropped += map(key_of, errors)
-                rest = without(configuration, errors)
-                if rest == configuration:
-                    raise HeadroomError("\n".join(lines or unusable_texts(configuration))) from None
-                configuration = rest
-        lines += mistakes(study, dropped)
-    lines += unusable_texts(configuration if study is None else study.model_dump(mode="json"))
-    if lines or study is None:
-        raise HeadroomError("\n".join(dict.fromkeys(lines)))
+    try:
+        study = Study.model_validate(configuration)
+        lines = list(mistakes(study))
+    except ValidationError as error:
+        # defaults that depend on an invalid value are no mistakes of their own
+        own = [one for one in error.errors() if one["type"] != "default_factory_not_called"]
+        lines = [explained(one, configuration) for one in own]
+    if lines:
+        raise HeadroomError("\n".join(one_line(f"{source}: {line}") for line in dict.fromkeys(lines)))
     return study
 
 
@@ -134,7 +126,7 @@ def read_study(path: str) -> Study:
         HeadroomError: If it is not UTF-8 or not YAML, with the line; and as in `load_study`.
     """
     try:
-        return load_study(yaml.safe_load(Path(path).read_text(encoding="utf-8")))
+        return load_study(yaml.safe_load(Path(path).read_text(encoding="utf-8")), path)
     except OSError as error:
         raise HeadroomError(f"{path}: {error.strerror}; studies are config.yaml and those in studies/") from None
     except UnicodeDecodeError as error:

@@ -191,7 +191,7 @@ def _ranked(rows: pandas.DataFrame) -> list[float]:
 
 def check(place: str, named: Sequence[str], main: str) -> list[str]:
     """Return the errors in the criteria of a task's settings, a line with the key for each."""
-    key, known = f"configuration, key {place}.pruning", criteria()
+    key, known = f"configuration: {place}.pruning", criteria()
     computed = [name for name, one in known.items() if one.table == SCORES]
     own = [name for name, one in known.items() if one.table != BAKEOFF]
     mistakes = [
@@ -219,7 +219,7 @@ def check_compared(
         rescored: Those of them that are scored again.
         lacking: By experiment whose table does not exist for every compared run, what to do.
     """
-    key, known = f"configuration, key {place}.bakeoff", criteria()
+    key, known = f"configuration: {place}.bakeoff", criteria()
     unknown = [name for name in compared if name not in known]
     mistakes = [f"{key}.criteria: unknown criterion '{name}'; use those of docs/criteria.md" for name in unknown]
     for name in (name for name in compared if name in known and not family_of(name)):
