@@ -49,11 +49,11 @@ def is_told(output: str, *parts: str) -> None:
 WRONG_KEYS = re.findall(
     r"^(.+?)\s+=> (.+)$",
     """
-trainning: {epochs: 2} => trainning: 
-translation.training.epoch: 2 => translation.training.epoch: 
+trainning: {epochs: 2} => trainning:
+translation.training.epoch: 2 => translation.training.epoch:
 translation.training.epochs: many => translation.training.epochs:  … valid integer … 'many'
 translation.arms: {baseline: {method: basline}} => translation.arms.baseline: … 'basline' … 'svgd'
-translation.arms: {svgd: {method: svgd, alfa: 1}} => translation.arms.svgd.alfa: 
+translation.arms: {svgd: {method: svgd, alfa: 1}} => translation.arms.svgd.alfa:
 translation.arms: {svgd: {method: svgd, alpha: -1}}
   => translation.arms.svgd.alpha:  … greater than or equal to 0 … -1
 translation.arms: {far: {method: spos, sites: [E9]}}
