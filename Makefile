@@ -69,8 +69,8 @@ bench: $(READY)  ## guaranteed costs, as ratios measured on the finished starter
 	@$(INSIDE) python benchmarks/ratios.py
 	@$(INSIDE) python benchmarks/training.py
 
-docs: $(READY)  ## write the configuration's schema and page, and the page of tables
-	@$(RUN) headroom docs --schema workflow/schemas/config.schema.yaml --table docs/configuration.md --tables docs/tables.md
+docs: $(READY)  ## write the pages of the configuration and of tables
+	@$(RUN) headroom docs --table docs/configuration.md --tables docs/tables.md
 
 lock: $(READY)  ## resolve envs/*.in: writes envs/requirements.txt and the conda environments
 	@$(INSIDE) python envs/lock.py

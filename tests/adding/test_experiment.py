@@ -38,7 +38,7 @@ LISTED = {
     ],
 }
 IMPORTED = "from headroom.core.tables.site_sizes import SITE_SIZES\n"
-PAGES = ["--schema", "schema.yaml", "--table", "configuration.md", "--tables", "tables.md"]
+PAGES = ["--table", "configuration.md", "--tables", "tables.md"]
 
 
 def test_an_experiment_is_a_file_for_each_part_and_its_lines(project, toy):

@@ -275,7 +275,6 @@ class TestCatalogue:
     def test_files_are_where_it_looks(self) -> None:
         assert (ROOT / "workflow" / "Snakefile").is_file()
         assert (ROOT / "config" / "README.md").is_file()
-        assert (ROOT / "workflow" / "schemas" / "config.schema.yaml").is_file()
         assert all(path.suffix == ".smk" for path in (ROOT / "workflow" / "rules").iterdir())
 
     def test_settings_are_those_it_reads(self) -> None:

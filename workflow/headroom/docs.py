@@ -1,4 +1,4 @@
-"""Write the generated files: the JSON schema, and the pages on configuration and tables."""
+"""Write the generated files: the pages on configuration and tables."""
 
 import argparse
 import logging
@@ -18,7 +18,6 @@ from headroom.settings.tasks import ClassificationSettings, TranslationSettings
 
 Schema = dict[str, Any]
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 NOTE = "written by `make docs` from the typed models in workflow/headroom/settings; do not edit"
 TABLES_NOTE = "written by `make docs` from workflow/headroom/core/tables; do not edit"
 RECURRING = 3
@@ -43,13 +42,6 @@ scores = pandas.concat(
 (`keep_default_na=False` reads the empty profile as an empty text.) `headroom.core.tables.SCORES.read(path)` checks the
 columns and types them.
 """
-
-
-def schema_text() -> str:
-    """Return the JSON schema (draft 2020-12) of a study as YAML, for editors."""
-    schema = {"$schema": DIALECT, **_without_titles(Study.model_json_schema())}
-    body = yaml.safe_dump(schema, sort_keys=False, allow_unicode=True, width=110)
-    return f"# {NOTE[0].upper()}{NOTE[1:]}.\n{body}"
 
 
 def table_text() -> str:
@@ -92,49 +84,76 @@ def _columns(columns: Sequence[Column], known: Sequence[Column] = ()) -> Iterato
 
 
 def _section(section: Schema, root: Schema, example: Any, prefix: str, level: int) -> Iterator[str]:
-    """Yield the table of a section's own keys, then the sections within it; `example` has its defaults."""
+    """Yield the table of a section's own keys, then the sections within it; `example` has its defaults.
+
+    Of a section of classification that translation has too, only what differs is listed.
+    """
     own_first = sorted(
         section["properties"], key=lambda name: name not in vars(type(example)).get("__annotations__", ())
     )
+    twins = root["$defs"]["TranslationSettings"]["properties"] if prefix.startswith("classification") else {}
+    same = [name for name in own_first if section["properties"][name] == twins.get(name)]
+    same = [name for name in same if name != "arms"]  # by default other ones
     parts = {name: (entry := section["properties"][name], _resolve(entry, root)) for name in own_first}
-    own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner)}
+    own = {name: entry for name, (entry, inner) in parts.items() if not _is_section(inner) and name not in same}
+    if same:
+        yield from ["", f"As for translation: {', '.join(f'`{name}`' for name in same)}."]
     if own:
         yield from ["", *_rows({"properties": own}, root, prefix)]
     for name, (entry, inner) in parts.items():
-        if _is_section(inner):
+        if _is_section(inner) and name not in same:
             yield from ["", f"{'#' * (level + 1)} `{prefix}{name}`", ""]
-            yield from _inner(entry, inner, root, getattr(example, name), f"{prefix}{name}", level + 1)
+            yield from _inner(entry, inner, root, getattr(example, name), f"{prefix}{name}", twins.get(name), level + 1)
 
 
-def _inner(entry: Schema, inner: Schema, root: Schema, example: Any, path: str, level: int) -> Iterator[str]:
-    """Yield one section: its description and its keys, or those of each of its variants."""
+def _inner(
+    entry: Schema, inner: Schema, root: Schema, example: Any, path: str, twin: Schema | None, level: int
+) -> Iterator[str]:
+    """Yield one section: its description and its keys, each once for all of its variants."""
     values = inner.get("additionalProperties")
     named = isinstance(values, dict)
     if isinstance(values, dict):
         inner, path = _resolve(values, root), f"{path}.<name>"
     if "properties" in inner:
         yield _plain(inner.get("description", ""))
+        keys, known = inner["properties"], _resolve(twin, root)["properties"] if twin and not named else {}
+        other = {name: key for name, key in keys.items() if key != known.get(name)}
+        if 2 * len(other) < len(keys):
+            without = [f"`{name}`" for name in known if name not in keys]
+            yield from ["", f"As for translation{', but without ' if without else ''}{', '.join(without)}."]
+            inner = {"properties": other}
+        if not inner["properties"]:
+            return
         yield from _section(inner, root, next(iter(example.values())) if named else example, f"{path}.", level)
         return
     key = inner["discriminator"]["propertyName"]
     chosen = {item: getattr(value, key) for item, value in example.items()} if named else getattr(example, key)
     yield f"{_plain(entry.get('description', ''))}. Default: {key} {_literal(chosen)}."
-    if (twin := _twin(path)) and _forms(root["$defs"]["TranslationSettings"]["properties"].get(twin, {})) == _forms(
-        entry
-    ):
-        yield from ["", f"Forms and keys are those of `translation.{twin}`."]
+    if twin and _forms(twin) == _forms(entry):
+        yield from ["", "Forms and keys are those of translation."]
         return
-    values = {reference: value for value, reference in inner["discriminator"]["mapping"].items()}
-    for reference in (option["$ref"] for option in inner["oneOf"]):  # as the typed model lists them
-        form, value = _resolve({"$ref": reference}, root), values[reference]
-        yield from ["", f"{'#' * (level + 1)} `{path}.{key}: {value}`", "", _plain(form.get("description", "")), ""]
-        yield from _rows(form, root, f"{path}.")
+    forms = {
+        value: _resolve({"$ref": reference}, root) for value, reference in inner["discriminator"]["mapping"].items()
+    }
+    order = [option["$ref"] for option in inner["oneOf"]]  # as the typed model lists them
+    forms = dict(sorted(forms.items(), key=lambda form: order.index(inner["discriminator"]["mapping"][form[0]])))
+    yield from ["", f"| `{key}` | meaning |", "|---|---|"]
+    yield from (f"| `{value}` | {_plain(form.get('description', ''))} |" for value, form in forms.items())
+    having: dict[str, list[str]] = {}
+    for value, form in forms.items():
+        others = {name: one for name, one in form["properties"].items() if name != key}
+        for row in _cells({"properties": others}, root, f"{path}."):
+            having.setdefault(row, []).append(value)
+    yield from ["", f"| key | type | default | meaning | with `{key}` |", "|---|---|---|---|---|"]
+    yield from (f"{row} {_all_but(values, list(forms))} |" for row, values in having.items())
 
 
-def _twin(path: str) -> str:
-    """Return the name of a section of classification, which translation may also have; "" for other sections."""
-    parts = path.split(".")
-    return parts[2] if parts[0] == "classification" and len(parts) > 2 else ""
+def _all_but(values: list[str], every: list[str]) -> str:
+    """Return which of all variants have a key: all, all but a few, or their names."""
+    without = [value for value in every if value not in values]
+    if len(without) < len(values):
+        return f"all but {', '.join(without)}" if without else "all"
+    return ", ".join(values)
 
 
 def _forms(entry: Schema) -> Schema | None:
@@ -202,21 +221,9 @@ def _plain(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def _without_titles(schema: Any) -> Any:
-    """Return a schema without titles, which repeat the keys' names."""
-    if isinstance(schema, list):
-        return [_without_titles(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return {
-        key: _without_titles(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))
-    }
-
-
 def build_parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parser = stage_parser("docs", "Write the configuration's schema and page, and the page of tables.")
-    parser.add_argument("--schema", type=Path, required=True, help="JSON schema, written as YAML")
+    parser = stage_parser("docs", "Write the pages on configuration and tables.")
     parser.add_argument("--table", type=Path, required=True, help="Markdown page with every key")
     parser.add_argument("--tables", type=Path, required=True, help="Markdown page with every result table")
     parser.add_argument("--check", action="store_true", help="only check that all files are up to date")
@@ -227,7 +234,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Write all files, or with `--check` raise HeadroomError if one is out of date."""
     options = build_parser().parse_args(arguments)
     made = (
-        (options.schema, schema_text()),
         (options.table, table_text()),
         (options.tables, tables_text()),
     )
