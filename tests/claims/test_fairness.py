@@ -98,15 +98,12 @@ def test_single_heads_of_the_paper(examples: int) -> None:
         frame = DataFrame(rows)
         return frame.assign(p_holm=holm(frame["tail"].tolist()), run="mnli.baseline.seed1")
 
-    def most_unchanged(random: numpy.random.Generator) -> str:
-        return above(unchanged_share(table(random), level=0.05, margin=0.03), 0.5)
-
-    def some_improve(random: numpy.random.Generator) -> str:
-        found = table(random)
-        return FAILS if float((found["high"] / found["scale"]).max()) < 0.004 else ""
-
-    assert refuted(most_unchanged) <= 0.05
-    assert refuted(some_improve) <= 0.05
+    random, draws = numpy.random.default_rng(0), 100
+    tables = [table(random) for _ in range(draws)]
+    unchanged = [above(unchanged_share(found, level=0.05, margin=0.03), 0.5) == FAILS for found in tables]
+    none_improves = [float((found["high"] / found["scale"]).max()) < 0.004 for found in tables]
+    assert sum(unchanged) / draws <= 0.05
+    assert sum(none_improves) / draws <= 0.05
 
 
 @pytest.mark.parametrize(("heads", "roles", "survivors"), [(24, 3, 4), (24, 2, 4), (48, 14, 17)])

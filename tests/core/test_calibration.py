@@ -80,9 +80,8 @@ NULLS: list[tuple[str, Callable[[numpy.random.Generator, int], Two], str]] = [
 
 @pytest.mark.parametrize("examples", [300, 1000])
 @pytest.mark.parametrize(("draw", "metric"), [null[1:] for null in NULLS], ids=[null[0] for null in NULLS])
-@pytest.mark.parametrize("test", ["randomisation", "tail"])
 def test_two_systems_alike_are_rarely_told_apart(
-    examples: int, draw: Callable[[numpy.random.Generator, int], Two], metric: str, test: str
+    examples: int, draw: Callable[[numpy.random.Generator, int], Two], metric: str
 ) -> None:
     random = numpy.random.default_rng(examples)
     how = {"exact": percentage, "loss": mean, "bleu": METRICS["bleu"]}[metric]
@@ -92,9 +91,9 @@ def test_two_systems_alike_are_rarely_told_apart(
         full, other = draw(random, examples)
         observed = float(how(other.sum(axis=0)) - how(full.sum(axis=0)))
         null = exchanged(full, other, how, drawn)
-        found.append(randomisation_p(null, observed) if test == "randomisation" else tail_p(null, observed))
-    assert (numpy.array(found) < 0.05).mean() == pytest.approx(0.05, abs=0.01)
-    assert (numpy.array(found) < 0.01).mean() == pytest.approx(0.01, abs=0.004)
+        found.append((randomisation_p(null, observed), tail_p(null, observed)))
+    assert (numpy.array(found) < 0.05).mean(axis=0) == pytest.approx(0.05, abs=0.01)
+    assert (numpy.array(found) < 0.01).mean(axis=0) == pytest.approx(0.01, abs=0.004)
 
 
 @pytest.mark.parametrize("runs", [3, 5])
@@ -199,7 +198,7 @@ def simulated(random: numpy.random.Generator, kept: ndarray, examples: int) -> n
     return kept_of_scores(changing(random, kept, examples), weights, CHANCE)
 
 
-@pytest.mark.parametrize("examples", [150, 300, 1000, 5000])
+@pytest.mark.parametrize("examples", [150, 1000])
 @pytest.mark.parametrize(("shape", "at"), [(FLAT, 0.3), (FLAT, 0.6), (STRAIGHT, 0), (BENT, 0)])
 def test_removable_shares_are_near_the_truth_and_their_intervals_contain_it(
     examples: int, shape: str, at: float

@@ -37,8 +37,3 @@ def test_the_table_has_a_row_per_layout(tmp_path: Path) -> None:
     assert good["heads removed"].startswith("50")
     assert fold.figure is not None
     assert [one.name for one in figures_of(bakeoff.section(found))] == []  # nothing was compared
-
-
-def test_there_is_no_fold_without_layouts(tmp_path: Path) -> None:
-    found = study(tmp_path)
-    assert bakeoff.retraining(found, []) == []

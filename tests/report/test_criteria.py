@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
 from claims.claim_tables import OTHER_RUN, RUN, Row, at, classified, effects, study
-from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
 from headroom.report.sections import agreement, rank_correlation, scores
 from headroom.report.spec import cells
@@ -80,16 +78,6 @@ def test_criteria_are_a_triangle(tmp_path: Path) -> None:
     assert [panel.label for panel in others.panels] == ["baseline, seed 2"]
 
 
-def test_kinds_of_attention_have_matrices_of_their_own(tmp_path: Path) -> None:
-    rows = [pair("gates", "relevance", 0.1, scope=scope) for scope in ("all", "E", "A")]
-    section = rank_correlation.section(study(tmp_path, rank_correlation=rows))
-    kinds = section.folds[1].figure
-    assert kinds is not None
-    assert [panel.label for panel in kinds.panels] == ["E encoder self-attention", "A encoder-decoder attention"]
-    one = study(tmp_path / "2", rank_correlation=classified(rows[:2]))
-    assert [fold.label for fold in rank_correlation.section(one).folds][1] == "Method"
-
-
 def agreed(statistic: str, value: float, **more: Any) -> Row:
     usual = {"kind": "all", "set_a": "test", "set_b": "far", "statistic": statistic, "dropped": 0, "value": value}
     return usual | {"low": value - 0.1, "high": value + 0.1} | more
@@ -138,10 +126,3 @@ def test_effects_on_two_sets_are_matched_by_head(tmp_path: Path) -> None:
     assert section.figure.frame[["head", "first", "second"]].to_numpy().tolist() == [[1, -2.0, -8.0], [2, 1.0, 6.0]]
     assert set(section.figure.frame["run"]) == {RUN}
     assert 'data-head="E1:2"' in section.figure.panels[0].drawing
-
-
-@pytest.mark.parametrize("section", [scores.section, rank_correlation.section, agreement.section])
-def test_what_was_not_run_says_so(section: Any) -> None:
-    found = section(StudyTables())
-    assert found.missing.endswith("in this study.")
-    assert not found.figure

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pandas
 import pytest
-from claims.claim_tables import OTHER_RUN, Row, classified, effects, sites, study
-from headroom.claims.study_tables import StudyTables
+from claims.claim_tables import Row, classified, effects, sites, study
 from headroom.core.heads import Head
 from headroom.report.panels import shared_limits
 from headroom.report.sections import ablation, keep_one
@@ -39,28 +38,6 @@ def test_panels_of_all_tasks_have_one_axis(tmp_path: Path) -> None:
     tables = study(tmp_path, ablation=[*effects([-9.0]), *classified(effects([0.5]))])
     rows = pandas.concat(in_percent(main_effects(tables.of_task(task))) for task in tables.tasks)
     assert shared_limits(rows, "delta") == pytest.approx((-9.5, 1.5))
-
-
-def test_atlases_of_all_tasks_are_one_figure(tmp_path: Path) -> None:
-    more = [row | {"run": OTHER_RUN} for row in effects([-1.0, 1.0])]
-    far = [row | {"set": "far"} for row in effects([-2.0, 1.0])]
-    section = ablation.section(
-        study(tmp_path, ablation=[*effects([-1.0, 0.5]), *far, *more, *classified(effects([3]))])
-    )
-    assert section.figure is not None
-    assert [(panel.label, panel.task) for panel in section.figure.panels] == [
-        ("Translation", "translation"),
-        ("SST-2", "sst2"),
-    ]
-    others = next(one.figure for one in section.folds if one.label.startswith("Other"))
-    assert others is not None
-    assert [panel.label for panel in others.panels] == [
-        "Translation: baseline, seed 1, far",
-        "Translation: baseline, seed 2, test",
-    ]
-    (table,) = fold(section, "All heads")
-    assert list(rows_of(table)) == [("translation", "E1:1"), ("translation", "E1:2"), ("SST-2", "E1:1")]
-    assert rows_of(table)["SST-2", "E1:1"]["change [95 % interval]"] == "+3.00 [2.50, 3.50]"
 
 
 def test_effects_stand_beside_the_paper_on_one_scale(tmp_path: Path) -> None:
@@ -150,15 +127,3 @@ def test_sites_of_the_paper_stand_beside_ours(tmp_path: Path) -> None:
     assert (ours["delta"]["A2"], ours["hollow"]["A2"]) == (-20.0, True)  # 0.08 after correction
     assert paper["delta"]["A6"] == pytest.approx(-52.4, abs=0.05)  # −18.89 of 36.05
     assert list(paper["hollow"]) == [True, True, False, False, False, False]
-
-
-@pytest.mark.parametrize("section", [ablation.section, keep_one.section])
-def test_what_was_not_run_says_so(section: object) -> None:
-    found = section(StudyTables())  # type: ignore[operator]
-    assert found.missing.endswith("in this study.")
-    assert not found.figure
-
-
-def test_tasks_that_were_not_run_are_named(tmp_path: Path) -> None:
-    tables = study(tmp_path, ablation=effects([1.0]), keep_one=classified(kept_heads()))
-    assert ablation.section(tables).remarks == ("This was not run for SST-2.",)

@@ -3,9 +3,8 @@
 import math
 
 import pytest
-from headroom.claims.roles import PAPER_RELATIONS
 from headroom.core import formatting
-from headroom.report.role_names import letter, letters, target_name
+from headroom.report.role_names import letter, target_name
 
 NAN = math.nan
 
@@ -96,12 +95,3 @@ def test_words() -> None:
 )
 def test_targets_have_names_and_letters(target: str, name: str, written: str) -> None:
     assert (target_name(target), letter(target)) == (name, written)
-
-
-def test_all_roles_of_a_head_stand_together_positions_first() -> None:
-    assert letters(["rarest", "obj:to-governor", "two-rarest", "-1"]) == "−1 O r"
-    assert letters([]) == ""
-
-
-def test_letters_of_the_papers_relations_are_all_different() -> None:
-    assert len({letter(target) for target in PAPER_RELATIONS}) == len(PAPER_RELATIONS) == 8

@@ -11,14 +11,11 @@ from claims.claim_tables import (
     classified,
     curve,
     gated,
-    numbers_in,
     pruned,
     role,
     study,
 )
 from claims.test_gate_claims import ROLES, kinds, swept
-from headroom.claims.study_tables import StudyTables
-from headroom.report.cautions import cautions
 from headroom.report.names import METHOD_NAMES
 from headroom.report.sections import gates, retention
 from headroom.report.spec import Figure, Section, cells, figures_of
@@ -41,17 +38,6 @@ def doubtful() -> list[Row]:
         pruned(20, -1.0, setting=0.05),
         pruned(48, 0.5, method="continued", undecided="", start="falling"),
     ]
-
-
-def test_gates_that_did_not_converge_are_warned_of(tmp_path: Path) -> None:
-    tables = study(tmp_path, pruned_models=doubtful())
-    section = gates.section(tables)
-    assert numbers_in(section.remarks[0]) == "1 2 7 48 0.1 1"
-    assert section.remarks[1].startswith("The loss was still falling when gates were added (baseline, seed 1)")
-    assert set(section.remarks) <= {one.text for one in cautions(tables)[""]}
-    settled = study(tmp_path / "2", pruned_models=[pruned(12, -1.0)])
-    assert gates.section(settled).remarks == ()
-    assert not any("converge" in one.text for one in cautions(settled)[""])
 
 
 def test_scores_are_shares_of_the_full_model_beside_the_paper(tmp_path: Path) -> None:
@@ -134,9 +120,3 @@ def test_deep_models_are_shown_by_pairs_of_layers() -> None:
     layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
     assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
     assert list(retention.layer_groups(layers.head(3))["group"]) == ["D1", "D2", "D3"]
-
-
-def test_gates_that_were_not_learned_are_said_so() -> None:
-    section = gates.section(StudyTables())
-    assert section.missing.endswith("in this study.")
-    assert not section.folds

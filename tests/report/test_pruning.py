@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from claims.claim_tables import Row, curve, study
-from headroom.claims.study_tables import StudyTables
 from headroom.report.sections import curves, pruning
 from headroom.report.sections.curves import MAIN, PAPER_ABLATION, PAPER_MAIN
 from headroom.report.spec import Fold, Section, cells
@@ -64,21 +63,6 @@ def test_a_task_of_the_paper_has_its_own_curve(task: str, lines: list[str]) -> N
     assert list(dict.fromkeys(curves.paper_rows(task)["line"])) == lines
 
 
-def test_further_orders_are_folded(tmp_path: Path) -> None:
-    rows = [
-        *of_task("translation"),
-        *of_task("translation", ranking="rescored"),
-        *of_task("translation", order="random"),
-    ]
-    section = pruning.section(study(tmp_path, pruning=rows))
-    figure = fold(section, "other criteria").figure
-    assert figure is not None
-    names = ["gradient, per example", "gradient, per example, rescored", "random", "full model"]
-    assert [key.name for key in figure.key] == names
-    alone = pruning.section(study(tmp_path / "2", pruning=of_task("translation")))
-    assert [one.label for one in alone.folds] == ["every step of every order, and the paper’s"]
-
-
 def test_kinds_and_layers_alone(tmp_path: Path) -> None:
     rows = [*curve(FALLING), *curve(FALLING, scope="A"), *curve([100] * 11, scope="A1"), *curve(FALLING, scope="A2")]
     section = pruning.section(study(tmp_path, pruning=rows))
@@ -94,10 +78,3 @@ def test_kinds_and_layers_alone(tmp_path: Path) -> None:
     (panel,) = layers.panels
     assert panel.label == "encoder-decoder attention"
     assert [text in panel.drawing for text in ("A1", "A2", "−50", "−38", "−13")] == [True] * 4 + [False]
-
-
-def test_what_was_not_run_says_so() -> None:
-    section = pruning.section(StudyTables())
-    assert section.missing == "Pruning curves were not computed in this study."
-    assert section.figure is None
-    assert not section.folds

@@ -74,9 +74,3 @@ def test_the_gain_with_half_removed_stands_beside_the_papers(tmp_path: Path) -> 
     assert "9 repeats after a warm-up, on CPU with 1 thread." in every.text
     assert len(cells(every.tables[0])[2]) == len(rows)
     assert section.remarks == ()
-
-
-def test_a_busy_machine_is_warned_of(tmp_path: Path) -> None:
-    rows = [timed(1, "full", 1.0, share=0.0, quartile_high=0.03), timed(1, "sliced", 1.1)]
-    (remark,) = timing.section(study(tmp_path, timing=rows)).remarks
-    assert "55\u202f%" in remark

@@ -1,11 +1,10 @@
 """The section about repulsion on small tables."""
 
-import re
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, scored, study
-from claims.test_arm_numbers import OVERLAPS, ROWS, two_arms
+from claims.claim_tables import scored, study
+from claims.test_arm_numbers import OVERLAPS, ROWS
 from headroom.claims.arms import ArmDescription
 from headroom.report.sections import repulsion
 from headroom.report.spec import Fold, Section, Table, cells
@@ -18,12 +17,6 @@ def fold(section: Section, part: str) -> Fold:
 def rows_of(table: Table) -> dict[tuple[str, ...], list[str]]:
     """Return the cells of a table by their first two."""
     return {tuple(row[:2]): row[2:] for row in cells(table)[2]}
-
-
-def lines_drawn(drawing: str, variable: str) -> int:
-    """Return how many lines of this colour a panel has inside its axes."""
-    paths = [path for path in re.findall(r"<path [^>]*>", drawing) if "clip-path" in path and "fill:none" in path]
-    return sum(f"stroke:var(--{variable})" in path for path in paths)
 
 
 def test_scores_stand_beside_those_of_the_baseline(tmp_path: Path) -> None:
@@ -42,53 +35,6 @@ def test_scores_stand_beside_those_of_the_baseline(tmp_path: Path) -> None:
     assert panel.drawing.count(hollow) == 1, "spos, whose interval has 0"
     assert "baseline</text>" not in panel.drawing, "it is what the others are compared with"
     assert [one.label for one in section.folds] == ["what the arms are", "scores, likeness and pruning in numbers"]
-
-
-def test_tasks_share_axes_and_are_named(tmp_path: Path) -> None:
-    """Likeness is on one axis; scores have a metric of their own."""
-    cka = [
-        {"run": f"{task}.{arm}.seed{seed}", "kind": "E", "layer": 1, "measure": "z_cka", "value": value * seed}
-        for task, by_arm in {"translation": (0.4, 0.3), "sst2": (0.5, 0.45)}.items()
-        for arm, value in zip(("baseline", "svgd"), by_arm)
-        for seed in (1, 2)
-    ]
-    scores = {"sst2.baseline": 90.0, "sst2.svgd": 91.0, "rte.baseline": 60.0}
-    classifiers = [{"run": f"{run}.seed1", "metric": "accuracy", "value": value} for run, value in scores.items()]
-    runs = [*scored(baseline=[30.0], svgd=[31.0]), *classifiers]
-    section = repulsion.section(study(tmp_path, evaluation=runs, diversity=cka))
-    assert section.figure is not None
-    labels = [panel.label for panel in section.figure.panels]
-    assert labels == [
-        *("Translation: score", "Translation: likeness of head outputs"),
-        *("SST-2: score", "SST-2: likeness of head outputs"),
-    ]
-    ticks = [re.findall(r">([−\d.]+)</text>", panel.drawing) for panel in section.figure.panels]
-    assert ticks[1] == ticks[3]
-    headings, _, rows = cells(fold(section, "what the arms are").tables[0])
-    assert headings[0] == "task"
-    assert len(rows) == 4, "a task with one arm has nothing to compare"
-    names = [figure.name for one in section.folds if (figure := one.figure)]
-    assert names == ["head_diversity"]
-
-
-def test_every_run_has_a_curve(tmp_path: Path) -> None:
-    figure = fold(repulsion.section(study(tmp_path, **two_arms())), "pruning curves").figure
-    assert figure is not None
-    (panel,) = figure.panels
-    assert lines_drawn(panel.drawing, "arm-1") == 3, "two seeds and their mean"
-    assert lines_drawn(panel.drawing, "arm-2") == 1
-    assert [key.name for key in figure.key] == ["baseline", "svgd"]
-
-
-def test_arms_without_a_line_are_named(tmp_path: Path) -> None:
-    arms = ["baseline", *(f"arm-{place}" for place in range(1, 6)), "svgd"]
-    rows = [
-        {"run": f"translation.{arm}.seed1", "kind": "E", "layer": 1, "measure": "z_cka", "value": 0.4} for arm in arms
-    ]
-    figure = fold(repulsion.section(study(tmp_path, diversity=rows)), "likeness of heads").figure
-    assert figure is not None
-    assert len(figure.key) == 5
-    assert figure.how.endswith("Only in tables, for lack of room: arm-4 and arm-5.")
 
 
 def test_norms_gradients_and_ways_are_compared(tmp_path: Path) -> None:
@@ -143,22 +89,6 @@ def test_overlaps_stand_against_chance(tmp_path: Path) -> None:
         ["25\u202f%", "svgd", "two seeds of the arm", "0.750", "1", "0.250"],
         ["25\u202f%", "svgd", "with the baseline, same seed", "0.375", "2", "0.250"],
     ]
-
-
-@pytest.mark.parametrize(
-    ("rows", "seeds"),
-    [(ROWS, "With 3 seeds"), ({"baseline": [30.0], "svgd": [31.0]}, "With one seed")],
-)
-def test_few_seeds_are_named(tmp_path: Path, rows: dict[str, list[float]], seeds: str) -> None:
-    (remark,) = repulsion.section(study(tmp_path, evaluation=scored(**rows))).remarks
-    assert remark.startswith(seeds)
-
-
-@pytest.mark.parametrize("rows", [scored(baseline=[30.0]), []])
-def test_a_study_of_one_arm_has_nothing_to_compare(tmp_path: Path, rows: list[Row]) -> None:
-    section = repulsion.section(study(tmp_path, evaluation=rows))
-    assert section.missing
-    assert section.figure is None
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,8 @@
 """The section about what heads do on small tables: its numbers, worked out by hand."""
 
-import json
 from pathlib import Path
 
-import pytest
 from claims.claim_tables import OTHER_RUN, RUN, Row, offset, rare, relevance, role, study, tracked
-from headroom.claims.study_tables import StudyTables
-from headroom.report.attention_map import pages
-from headroom.report.role_names import target_name
 from headroom.report.sections import roles
 from headroom.report.spec import Figure, Section, Table, cells, figures_of
 
@@ -70,20 +65,6 @@ def test_the_distribution_of_positions_of_every_head(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("target", "name"),
-    [
-        ("nsubj:to-dependent", "verb → subject"),
-        ("compound:prt:to-governor", "particle → verb"),
-        ("mark:to-dependent", "governor → mark"),
-        ("nmod:poss:to-governor", "nmod:poss → governor"),
-        ("-1", "−1"),
-    ],
-)
-def test_names_of_targets(target: str, name: str) -> None:
-    assert target_name(target) == name
-
-
 def test_where_related_words_are_with_the_papers_most_frequent_position(tmp_path: Path) -> None:
     shares = {("obj", 2): 0.6, ("obj", 1): 0.25, ("nsubj", -1): 0.75, ("nsubj", -4): 0.1, ("case", -1): 0.5}
     where = {"run": RUN, "epoch": 10, "count": 40}
@@ -99,16 +80,6 @@ def test_where_related_words_are_with_the_papers_most_frequent_position(tmp_path
         ["noun → preposition", "50", "–", "–", "–", "40"],
     ]
     assert list(shown["verb → object"])[1:4] == ["−1 (%)", "+1 (%)", "+2 (%)"]
-
-
-def test_no_positions_without_measured_heads(tmp_path: Path) -> None:
-    section = roles.section(study(tmp_path, roles=[role("E2:2", "-1")]))
-    assert "Relative positions that heads point to" not in [fold.label for fold in section.folds]
-
-
-def test_roles_without_controls_are_warned_of(tmp_path: Path) -> None:
-    section = roles.section(study(tmp_path, attention_stats=pointing(), roles=[role("E2:2", "-1")]))
-    assert len(section.remarks) == 1
 
 
 def test_atlases_are_lettered_with_roles_of_the_trained_model(tmp_path: Path) -> None:
@@ -158,28 +129,3 @@ def test_roles_alone_are_a_table(tmp_path: Path) -> None:
     assert table(section, "roles")["positional"]["words (%)"] == "90.0"
     confident = roles.section(study(tmp_path / "2", attention_stats=offset("E2:2", 0.95, 0.9)))
     assert [one.name for one in figures_of(confident)] == ["roles"]
-
-
-def test_what_was_not_examined_says_so() -> None:
-    section = roles.section(StudyTables())
-    assert section.missing.endswith("in this study.")
-    assert not section.folds
-
-
-@pytest.mark.parametrize("several", [False, True])
-def test_maps_are_those_of_the_first_run(tmp_path: Path, several: bool) -> None:
-    one = {
-        "head": "E2:3", "role": "syntactic", "target": "nsubj:to-dependent", "sentence": 1,
-        "queries": ["dogs"], "keys": ["dogs", "<b>"], "weights": [[0.3, 0.7]],
-    }  # fmt: skip
-    other = one | {"head": "E1:1", "role": "", "target": "rarest", "sentence": 2}
-    paths = []
-    for run, maps in (("translation.svgd.seed1", [one]), ("translation.baseline.seed1", [one, other])):
-        paths.append(tmp_path / f"{run}.json")
-        paths[-1].write_text(json.dumps({"run": run, "epoch": 8, "maps": maps}), encoding="utf-8")
-    before = "Translation, " if several else ""
-    assert [page.title for page in pages(StudyTables(maps=paths), several=several)] == [
-        f"{before}E2:3, verb → subject, sentence 1",
-        f"{before}E1:1, nearest to rarest word (no role), sentence 2",
-    ]
-    assert pages(StudyTables(), several=several) == []

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from claims.claim_tables import CLASSIFIER, Row, classified, curve, study
+from claims.claim_tables import CLASSIFIER, Row, curve, study
 from headroom.report.sections import settling
 from headroom.report.spec import cells
 
@@ -54,8 +54,3 @@ def test_ranks_are_shown_by_kind_with_the_interval_of_all_heads(tmp_path: Path) 
     assert shown[1] == ["spearman", "–", "0.700 [0.600, 0.800]", "0"]
     assert shown[2] == ["overlap", "18", "0.500 [0.400, 0.600]", "0.250"]
     assert len(shown) == 5
-
-
-def test_a_task_without_percentages_has_no_curves(tmp_path: Path) -> None:
-    weak = study(tmp_path, pruning_epochs=classified(pruned_epochs(0.02)))
-    assert settling.section(weak).folds == ()

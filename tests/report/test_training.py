@@ -1,12 +1,8 @@
 """The section about the trained models on small tables, worked out by hand."""
 
-import re
 from pathlib import Path
 
-import pytest
 from claims.claim_tables import CLASSIFIER, Row, scored, study
-from headroom.claims.arms import ArmDescription
-from headroom.claims.study_tables import StudyTables
 from headroom.report.sections import training
 from headroom.report.spec import cells
 
@@ -37,33 +33,6 @@ def test_every_run_has_its_score_and_interval(tmp_path: Path) -> None:
     assert len(shown) == len(rows)
 
 
-def test_many_runs_stand_beside_the_mean_of_their_arm(tmp_path: Path) -> None:
-    mean = {"task": "translation", "statistic": "metric_mean", "arm": "baseline", "baseline": "", "seeds": "1 2 3"}
-    arms = [mean | {"value": 36.0, "low": 33.0, "high": 39.0}]
-    runs = scored(baseline=[30.0 + seed for seed in range(12)], svgd=[31.0])
-    section = training.section(study(tmp_path, evaluation=runs, arms=arms))
-    assert section.figure is not None
-    drawing = section.figure.panels[0].drawing
-    assert "baseline, seed" not in drawing
-    assert drawing.count("stroke:var(--arm-1)") > 12
-    assert section.figure.frame is not None
-    assert len(section.figure.frame) == 13
-
-
-def test_rows_are_as_high_whatever_the_number_of_arms(tmp_path: Path) -> None:
-    def height(directory: Path, arms: int) -> float:
-        runs = scored(**{f"arm{arm}": [30.0, 31.0, 32.0] for arm in range(arms)})
-        names = [ArmDescription(f"arm{arm}", "headmask") for arm in range(arms)]
-        section = training.section(study(directory, known=names, evaluation=runs))
-        assert section.figure is not None
-        found = re.search(r'viewBox="0 0 [0-9.]+ ([0-9.]+)"', section.figure.panels[0].drawing)
-        assert found
-        return float(found[1])
-
-    six, eight, twelve = (height(tmp_path / str(arms), arms) for arms in (6, 8, 12))
-    assert eight - six == pytest.approx((twelve - eight) / 2, rel=0.05)
-
-
 def test_what_training_came_to(tmp_path: Path) -> None:
     rows = [*trained(CLASSIFIER, 0.9, 0.7, valid_accuracy=0.75), *trained("translation.baseline.seed1", 4.0, 3.0, 2.0)]
     (fold,) = training.section(study(tmp_path, training=rows)).folds
@@ -76,9 +45,3 @@ def test_what_training_came_to(tmp_path: Path) -> None:
     ]
     assert fold.figure is not None
     assert [panel.label for panel in fold.figure.panels] == ["Translation", "SST-2"]
-
-
-def test_models_trained_elsewhere_have_no_losses(tmp_path: Path) -> None:
-    section = training.section(study(tmp_path, evaluation=scored(baseline=[30.0])))
-    assert [fold.label for fold in section.folds] == ["scores on every set"]
-    assert training.section(StudyTables()).missing == "No model of this study has been trained yet."

@@ -1,11 +1,8 @@
 """The workflow as part of others: as a module of a clone, and deployed as in the catalogue's instructions."""
 
-import importlib.metadata
-import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,8 +10,6 @@ import pytest
 import yaml
 from commands import Ended, run
 from missing_software import skip
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 from same_numbers import differing
 from whole_project import ROOT, TINY, Finished, Project, environment, new_project, planned
 
@@ -267,71 +262,3 @@ def hosted(repository: Path, cache: Path) -> dict[str, str]:
 
 def snakemake(project: Project, inside: Mapping[str, str], *arguments: str) -> Ended:
     return run(["snakemake", *arguments], cwd=project.root, env=inside)
-
-
-class TestCatalogue:
-    """The Snakemake workflow catalogue's requirements of standardized usage, except README and lint."""
-
-    def test_files_are_where_it_looks(self) -> None:
-        assert (ROOT / "workflow" / "Snakefile").is_file()
-        assert (ROOT / "config" / "README.md").is_file()
-        assert all(path.suffix == ".smk" for path in (ROOT / "workflow" / "rules").iterdir())
-
-    def test_settings_are_those_it_reads(self) -> None:
-        usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-        assert sorted(usage) == ["mandatory-flags", "report", "software-stack-deployment"]
-        assert sorted(usage["mandatory-flags"]) == ["desc", "flags"]
-        assert usage["report"] is True
-        assert usage["software-stack-deployment"] == {"conda": True, "apptainer": False, "apptainer+conda": False}
-
-    def test_says_what_must_be_installed_beside_snakemake(self) -> None:
-        settings = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())
-        command = re.search(r"`pip install ([\w -]+)`", settings["usage"]["mandatory-flags"]["desc"])
-        assert command is not None
-        asked = ("snakemake", *command[1].split())
-        assert used_by_rules() <= {name for one in asked for name in (one, *required_by(one))}
-
-
-PLANNING = """
-import importlib, json, sys
-from pathlib import Path
-before = set(sys.modules)
-for name in {modules}:
-    importlib.import_module(name)
-from headroom.job_settings import JobSettings
-from headroom.missing import missing_files, wrong_criteria
-from headroom.plan import Plan
-from headroom.settings.study import load_study
-from headroom.sources import Sources
-plan = Plan(load_study(json.loads({study!r})))
-plan.report_tables(), plan.benchmarks(), JobSettings(plan).update_cost()
-missing_files(plan.study), wrong_criteria(plan)
-Sources(Path({workflow!r})).of_stage("scores", engine="translation")
-print(*{{name.partition(".")[0] for name in set(sys.modules) - before}})
-"""
-"""All imports of rules, and the functions of the package that they use."""
-
-
-def used_by_rules() -> set[str]:
-    """Return the distributions that are imported when rules are read, except Snakemake's own."""
-    text = "".join(path.read_text() for path in (ROOT / "workflow" / "rules").glob("*.smk"))
-    found = set(re.findall(r"^\s*(?:import|from) ([\w.]+)", text, flags=re.M))
-    modules = sorted(name for name in found if not name.startswith("snakemake"))
-    study = json.dumps(yaml.safe_load((ROOT / TINY).read_text()))
-    code = PLANNING.format(modules=modules, study=study, workflow=str(ROOT / "workflow"))
-    ended = run([sys.executable, "-c", code], env=environment() | {"PYTHONPATH": str(ROOT / "workflow")})
-    assert ended.status == 0, ended.output
-    owners = importlib.metadata.packages_distributions()
-    return {canonicalize_name(owners[root][0]) for root in ended.output.split() if root in owners}
-
-
-def required_by(distribution: str) -> set[str]:
-    """Return the distributions that one requires, directly or through others."""
-    found: set[str] = set()
-    waiting = [distribution]
-    while waiting:
-        wanted = map(Requirement, importlib.metadata.requires(waiting.pop()) or [])
-        names = {canonicalize_name(item.name) for item in wanted if item.marker is None or item.marker.evaluate()}
-        waiting += names - found
-        found |= names
-    return found
