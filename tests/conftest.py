@@ -14,26 +14,21 @@ from toy_run import ToyRun, spread, write_run
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
 
 
-SLOW = (
-    "adding/",
-    "test_cut_jobs",
-    "test_interruption",
-    "test_cluster_generic",
-    "test_module",
-    "test_setup",
-    "test_conda",
-)
-"""Parts of the names of tests that take many seconds each."""
-
-
-@pytest.hookimpl(trylast=True)  # of the selected tests
+@pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of the finished study, long ones first.
+    """Mark the tests of the finished study as long, and begin with them and with other long ones.
 
-    One process makes it while another has tests without it, and at the end only short tests are left to share.
+    One process makes the study while another has tests without it, and at the end only short tests are left to share.
     """
-    slow = {item: any(part in item.nodeid for part in SLOW) for item in items}
-    items.sort(key=lambda item: ("finished" not in getattr(item, "fixturenames", ()), not slow[item]))
+    for item in items:
+        if needs_the_study(item):
+            item.add_marker(pytest.mark.long)
+    items.sort(key=lambda item: (not needs_the_study(item), item.get_closest_marker("long") is None))
+
+
+def needs_the_study(item: pytest.Item) -> bool:
+    """Return whether a test needs the results of the tiny study, which take minutes."""
+    return "finished" in getattr(item, "fixturenames", ())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,7 +1,10 @@
 """An arm is a settings model and a pure function: studies accept it, and both engines train with it."""
 
+import pytest
 import torch
 from toy_run import SHAPE
+
+pytestmark = pytest.mark.long
 
 SETTINGS = '''class FrozenArm(ParticleArm):
     """The projections of heads stay as they were initialised."""

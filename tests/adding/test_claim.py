@@ -1,6 +1,9 @@
 """A claim is a rule and an entry: it is decided, and the report shows it."""
 
+import pytest
 from headroom.stages import parameters
+
+pytestmark = pytest.mark.long
 
 RULE = """
 

@@ -4,6 +4,8 @@ import pytest
 import torch
 from headroom.core import tables
 
+pytestmark = pytest.mark.long
+
 FAMILY = '''
 """Norm of a head's columns of the output projection: no example is needed."""
 

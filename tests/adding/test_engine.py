@@ -8,6 +8,8 @@ from headroom.core.files import write_lines
 from headroom.stages import parameters, scores
 from toy_encoder import toy_text, write_encoder
 
+pytestmark = pytest.mark.long
+
 SOURCES = "from pathlib import Path; from headroom.sources import Sources; print(*Sources(Path('workflow')).of_stage"
 
 

@@ -2,6 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.long
+
 HERE = Path(__file__).parent / "site_sizes"
 FILES = {
     "headroom/stages/site_sizes.py": "stage.py",

@@ -1,6 +1,9 @@
 """A figure of a section is one file: the section's."""
 
+import pytest
 from report.example_tables import write_example_study
+
+pytestmark = pytest.mark.long
 
 ADDED = '''
 

@@ -2,7 +2,6 @@
 
 import math
 import random
-import time
 
 import numpy
 import pytest
@@ -210,16 +209,3 @@ def test_a_sample_scores_all_its_metrics() -> None:
 def test_an_empty_set_is_a_clear_error() -> None:
     with pytest.raises(HeadroomError, match="contains no sentences"):
         statistics.resampled_indices(0)
-
-
-def test_a_thousand_resamples_of_all_metrics_take_milliseconds() -> None:
-    generator = numpy.random.default_rng(0)
-    tables = {"bleu": 10, "chrf": 18, "exact": 2, "loss": 2}
-    drawn = {name: generator.integers(1, 9, (500, k)) for name, k in tables.items()}
-    sample = statistics.Sample(drawn, metrics.METRICS)
-    weights = statistics.resampling_weights(statistics.resampled_indices(500))
-    sample.resampled(weights)
-    started = time.perf_counter()
-    for _ in range(10):
-        sample.resampled(weights)
-    assert (time.perf_counter() - started) / 10 < 0.1

@@ -1,6 +1,7 @@
 """The first screen: every number on it is a cell of the table `numbers`, every mark a verdict of `claims`."""
 
 import re
+from pathlib import Path
 
 import pandas
 import pytest

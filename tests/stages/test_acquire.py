@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import zipfile
 from gzip import compress
 from pathlib import Path
@@ -40,18 +39,16 @@ def record_of(corpus: Path) -> dict[str, Any]:
     return json.loads(path.read_text()) if path.exists() else {}
 
 
-def in_a_process(tmp_path: Path, kind: str, settings: dict[str, Any], **environment: str) -> tuple[Any, float]:
-    """Run the stage in a process of its own; return what it did and the seconds that it took."""
-    begin = time.monotonic()
+def in_a_process(tmp_path: Path, kind: str, settings: dict[str, Any], **environment: str) -> Any:
+    """Run the stage in a process of its own, and return how it ended."""
     command = [sys.executable, "-m", "headroom", "acquire", "--kind", kind, "--output", str(tmp_path / "corpus")]
-    done = subprocess.run(
+    return subprocess.run(
         [*command, "--settings", json.dumps({"corpus": settings})],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "workflow"), **environment},
         capture_output=True,
         text=True,
         check=False,
     )
-    return done, time.monotonic() - begin
 
 
 def sums(directory: Path) -> dict[str, str]:
@@ -292,13 +289,12 @@ class TestHub:
 
     def test_without_network_one_line_says_what_to_do(self, tmp_path, offline):
         settings = {"source": "hub", "dataset": "nyu-mll/glue", "name": "mnli"}
-        done, seconds = in_a_process(tmp_path, "labelled", settings, **offline)
+        done = in_a_process(tmp_path, "labelled", settings, **offline)
         assert done.returncode == 2
         (error,) = [line for line in done.stderr.split("\n") if line.startswith("error: ")]
         assert error.startswith("error: key dataset: cannot load nyu-mll/glue (mnli), split train, ")
         assert error.endswith("give a local copy as TSV files with source: files")
         assert "Traceback" not in done.stderr
-        assert seconds < 60, "the library by itself tries for longer"
         assert not (tmp_path / "corpus").exists()
 
     def test_a_directory_in_the_form_of_the_hub_becomes_a_corpus(self, tmp_path, offline):
@@ -318,7 +314,7 @@ class TestHub:
             (place / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         settings = {"source": "hub", "dataset": str(place), "sentences": ["text"], "metrics": ["f1", "accuracy"]}
         parts = {"train": "train[:4]", "test": "train[4:]", "far": {"sea": "other"}}
-        done, _ = in_a_process(tmp_path, "labelled", {**settings, **parts}, **offline)
+        done = in_a_process(tmp_path, "labelled", {**settings, **parts}, **offline)
         assert done.returncode == 0, done.stderr
         record = record_of(tmp_path / "corpus")
         assert record["sizes"] == {"train": 4, "choose": 2, "check": 2, "test": 2, "sea": 2}
@@ -340,7 +336,7 @@ class TestHub:
             pyarrow.parquet.write_table(pyarrow.table({"translation": rows}), path)
         settings = {"source": "hub", "dataset": str(tmp_path / "data"), "far": {"late": "train[4:]"}}
         languages = {"source_language": "de", "target_language": "en"}
-        done, _ = in_a_process(tmp_path, "parallel", {**settings, **languages}, **offline)
+        done = in_a_process(tmp_path, "parallel", {**settings, **languages}, **offline)
         assert done.returncode == 0, done.stderr
         assert "skipped 1 of 6 pairs of train" in done.stderr
         record = record_of(tmp_path / "corpus")
@@ -368,13 +364,12 @@ class TestSacrebleu:
         return {**blocked, "no_proxy": "", "SACREBLEU": str(tmp_path / "cache")}
 
     def test_without_network_one_message_says_what_to_do(self, tmp_path, offline):
-        done, seconds = in_a_process(tmp_path, "parallel", self.SETTINGS, **offline)
+        done = in_a_process(tmp_path, "parallel", self.SETTINGS, **offline)
         assert done.returncode == 2
         message = done.stderr[done.stderr.index("error: ") :].strip()
         assert message.startswith("error: key choose: sacrebleu cannot download wmt13 (en-fr), ")
         assert f"copy {tmp_path}/cache/wmt13 from another machine" in message
         assert "Traceback" not in done.stderr
-        assert seconds < 60
         assert not (tmp_path / "corpus").exists()
 
     def test_sets_become_a_corpus_without_training_text(self, tmp_path, offline):
@@ -385,7 +380,7 @@ class TestSacrebleu:
                 path = directory / f"{name.replace('/', '_')}.en-fr.{field}"
                 side = "f" if field == "ref" else "e"
                 path.write_text("".join(f"{name} {side} \u0085 {number}\n" for number in range(size)), "utf-8")
-        done, _ = in_a_process(tmp_path, "parallel", self.SETTINGS, **offline)
+        done = in_a_process(tmp_path, "parallel", self.SETTINGS, **offline)
         assert done.returncode == 0, done.stderr
         record = record_of(tmp_path / "corpus")
         assert record["sizes"] == {"train": 0, "choose": 3, "check": 2, "test": 2, "mtnt": 1}

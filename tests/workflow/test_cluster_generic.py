@@ -14,6 +14,8 @@ import pytest
 from commands import PATIENCE, Ended, wait_until
 from whole_project import TINY, Finished, Project, environment, hear_interrupts, new_project
 
+pytestmark = pytest.mark.long
+
 PROFILE = "profiles/cluster-generic"
 RUN = "translation.baseline.seed1"
 SCORES = f"results/tiny/scores/{RUN}.csv"

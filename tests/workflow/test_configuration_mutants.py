@@ -118,6 +118,7 @@ def test_a_key_with_half_a_surrogate_pair_is_named() -> None:
         load_study({"study": "odd", "\ud800": {}})
 
 
+@pytest.mark.long
 def test_some_mutants_in_a_terminal(bare: Project) -> None:
     def check(mutant: Mutant) -> None:
         ended = bare.snakemake("-n", "-q", study=as_file(bare, mutant))
@@ -133,7 +134,7 @@ def test_many_mutants_in_a_dry_run(bare: Project) -> None:
         if output := said(bare.root, as_file(bare, mutant)):
             is_told_well(message_in(output), mutant)
 
-    try_mutants(ENOUGH, check)
+    try_mutants(100, check)
 
 
 @pytest.mark.parametrize(("content", "message"), BROKEN.values(), ids=BROKEN)

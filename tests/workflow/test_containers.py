@@ -9,6 +9,8 @@ import pytest
 from stand_in_conda import set_up
 from whole_project import ROOT, Project, new_project
 
+pytestmark = pytest.mark.long
+
 DOCKERFILE = "envs/Dockerfile"
 
 

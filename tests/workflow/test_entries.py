@@ -17,6 +17,7 @@ def test_both_snakefiles_plan_the_same() -> None:
 SST2 = ("-n", "-p", "results/sst2/sst2/corpus/corpus.json", "--forceall")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mirror", ["http://localhost/data", "{there}", "{there}/gone"])
 def test_mirror_is_named_on_the_command_line(tmp_path: Path, mirror: str) -> None:
     mirror = mirror.format(there=tmp_path)

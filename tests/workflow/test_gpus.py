@@ -5,6 +5,8 @@ import re
 import pytest
 from whole_project import new_project
 
+pytestmark = pytest.mark.long
+
 TRAININGS = ["training_translation", "training_classification", "training_from_scratch"]
 
 

@@ -10,8 +10,10 @@ import pytest
 import yaml
 from commands import Ended, run
 from missing_software import skip
-from same_numbers import differing
+from same_numbers import rows
 from whole_project import ROOT, TINY, Finished, Project, environment, new_project, planned
+
+pytestmark = pytest.mark.long
 
 OUTER = """
 configfile: "config/config.yaml"
@@ -54,6 +56,7 @@ module headroom:
 use rule * from headroom
 """
 CORPUS = "results/tiny/translation/corpus/train.source"
+RUN = "translation.baseline.seed1"
 
 
 @pytest.fixture(scope="module")
@@ -165,7 +168,7 @@ class TestMoved:
         return write_outer(tmp_path / "moved", clone, more, "sub/")
 
     def test_plans_what_the_project_itself_plans(self, clone: Project, moved: Project, more: str) -> None:
-        dry = moved.snakemake("-n", "headroom_all", study=None)
+        dry = moved.snakemake("-n", "-p", "headroom_all", study=None)
         theirs = planned(dry)
         theirs.pop("headroom_all")
         assert theirs == {f"headroom_{rule}": count for rule, count in planned(clone.snakemake("-n")).items()}
@@ -174,6 +177,10 @@ class TestMoved:
         places = tuple(f"{place}/tiny" for place in MOVED[more])
         assert all(any(file.startswith(place) for file in files) for place in places)
         assert [file for file in files if not file.startswith(places)] == []
+        commands = re.findall(r"^.*python -m headroom .*$", dry.output, flags=re.M)
+        named = {word for line in commands for word in re.findall(r"[\w./-]*\btiny/[\w./-]*", line)}
+        assert len(named) > 100
+        assert [word for word in named if not word.startswith((*places, "work/", "sub/work/"))] == []
 
     def test_runs_there(self, moved: Project, more: str) -> None:
         results, logs, _ = MOVED[more]
@@ -186,15 +193,14 @@ class TestMoved:
         assert not (moved.root / "logs").exists()
 
 
-@pytest.mark.long
 def test_module_with_a_prefix_has_the_projects_results(clone: Project, finished: Finished, tmp_path: Path) -> None:
     moved = write_outer(tmp_path / "moved", clone, 'prefix: "sub"', "sub/")
-    ended = moved.snakemake("headroom_all", study=None)
+    tables = [f"results/tiny/{name}/{RUN}.csv" for name in ("training", "evaluation", "ablation", "roles", "removal")]
+    ended = moved.snakemake(*(f"sub/{table}" for table in tables), study=None)
     assert ended.status == 0, ended.output
-    assert (moved.root / "sub/reports/tiny.html").is_file()
-    assert differing(moved.root / "sub/results/tiny", finished.project.root / "results/tiny") == []
+    for table in tables:
+        assert rows(moved.root / "sub" / table) == rows(finished.project.root / table), table
     assert sorted(path.name for path in moved.root.iterdir()) == [".snakemake", "config", "sub", "workflow"]
-    assert planned(moved.snakemake("-n", "headroom_all", study=None)) == {}
 
 
 class TestDeployed:

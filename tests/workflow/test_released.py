@@ -5,6 +5,8 @@ import yaml
 from toy_released import write_release
 from whole_project import ROOT, TINY, Project, new_project, planned
 
+pytestmark = pytest.mark.long
+
 RUN = "translation.baseline.seed1"
 ONLINE = sorted((ROOT / "studies").glob("michel-*.yaml"))
 
@@ -17,7 +19,6 @@ def test_studies_of_the_papers_scale_resolve(study: Path) -> None:
     assert ("training_translation" in jobs) == (study.stem == "michel-iwslt")
 
 
-@pytest.mark.long
 def test_a_classifier_of_your_own_goes_through_the_whole_workflow(study: Project) -> None:
     corpus = study.root / "results/tiny/entailment/corpus"
     (study.root / "results/tiny/runs/entailment.baseline.seed2/epoch2").rename(study.root / "my-classifier")
@@ -40,7 +41,6 @@ def test_a_classifier_of_your_own_goes_through_the_whole_workflow(study: Project
     assert "Nothing was trained." in page
 
 
-@pytest.mark.long
 def test_a_released_model_goes_through_the_whole_workflow(tmp_path: Path) -> None:
     project = new_project(tmp_path / "project")
     release = write_release(project.root / "release")

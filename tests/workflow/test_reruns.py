@@ -12,6 +12,8 @@ from edits import CODE, FILES, HOW, STUDIES, VALUES
 from plans import changed, inputs, pretend_finished
 from whole_project import Finished, Project, new_project, planned
 
+pytestmark = pytest.mark.long
+
 Pretended = Callable[[str], Project]
 
 PACKAGE = "workflow/headroom"

@@ -232,6 +232,7 @@ esac
 """
 
 
+@pytest.mark.long
 class TestEnvironment:
     """The real script with a lock of three toy packages, the fairseq wheel already in the cache.
 
@@ -335,6 +336,7 @@ def test_rules_named_in_a_profile_are_there(name: str) -> None:
     assert {"timing", "update_cost"} <= named or name != "slurm"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["slurm", "cluster-generic"])
 def test_the_workflow_can_be_planned_with_a_profile(name: str) -> None:
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--profile", f"profiles/{name}", "--nolock"]

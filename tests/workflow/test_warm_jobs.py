@@ -7,6 +7,8 @@ import pytest
 from commands import Ended
 from whole_project import Project, new_project
 
+pytestmark = pytest.mark.long
+
 OF_THE_MOMENT = re.compile(
     r"^\[.* \d\d:\d\d:\d\d \d{4}\]$|^  (?:Date|Workflow ID): .*$|^Complete log.*: .*$|\d+:\d\d:\d\d\.\d+", flags=re.M
 )
