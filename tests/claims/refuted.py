@@ -9,7 +9,7 @@ from headroom.claims.study_tables import TABLES, StudyTables
 from headroom.claims.verdict import FAILS
 from pandas import DataFrame
 
-DRAWS = 300
+DRAWS = 100
 RANDOM = numpy.random.Generator
 Row = dict[str, Any]
 

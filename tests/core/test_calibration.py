@@ -29,7 +29,7 @@ from translated_curves import translated_curve
 pytestmark = pytest.mark.long
 
 DRAWS = 2000
-NULLS_DRAWN = 5000
+NULLS_DRAWN = 2500
 SAMPLES = 1000
 Two = tuple[ndarray, ndarray]
 
@@ -243,7 +243,7 @@ def coverage(draw: Callable[[], tuple[ndarray, ndarray]], truth: ndarray, draws:
     return {name: float(numpy.mean(hits)) for name, hits in covered.items()}
 
 
-@pytest.mark.parametrize("examples", [150, 300, 1000])
+@pytest.mark.parametrize("examples", [150, 1000])
 @pytest.mark.parametrize(("shape", "at"), [(FLAT, 0.6), (BENT, 0)])
 def test_areas_shares_and_their_differences_have_intervals_that_contain_the_truth(
     examples: int, shape: str, at: float
@@ -259,8 +259,8 @@ def test_areas_shares_and_their_differences_have_intervals_that_contain_the_trut
     assert found == {name: pytest.approx(0.95, abs=0.015) for name in found}
 
 
-@pytest.mark.parametrize("examples", [150, 300])
-def test_areas_and_shares_of_translation_have_intervals_that_contain_the_truth(examples: int) -> None:
+def test_areas_and_shares_of_translation_have_intervals_that_contain_the_truth() -> None:
+    examples = 150
     random, qualities = numpy.random.default_rng(examples), known_curve(BENT, 0).clip(1e-3) ** 0.3
     weights = resampling_weights(resampled_indices(examples, SAMPLES))
     bleu, truth = METRICS["bleu"], expected_bleu(qualities)
@@ -270,12 +270,12 @@ def test_areas_and_shares_of_translation_have_intervals_that_contain_the_truth(e
         scores = numpy.stack([numpy.r_[bleu(own.sum(axis=0)), bleu(weights @ own)] for own in points], axis=1)
         return curves.share_kept(scores, scores[:, :1], 0.0)
 
-    found = coverage(lambda: (one(), one()), truth / truth[0], DRAWS if examples > 150 else 2 * DRAWS)
+    found = coverage(lambda: (one(), one()), truth / truth[0], 2 * DRAWS)
     assert found == {name: pytest.approx(0.95, abs=0.015) for name in found}
 
 
 @pytest.mark.parametrize(("runs", "most"), [(2, 0.985), (3, 0.975), (5, 0.967)])
-@pytest.mark.parametrize("between", [0.0, 0.1, 0.3])
+@pytest.mark.parametrize("between", [0.0, 0.3])
 def test_areas_of_several_runs_have_intervals_that_contain_the_truth(runs: int, most: float, between: float) -> None:
     """Runs differ in where their curves fall; all are judged on the same sentences.
 
