@@ -15,6 +15,12 @@ from headroom.engines.processes import check_replicas, process_count, sum_over_p
 Report = Callable[[Any], None]
 
 
+def note(reported: Any, *, place: Path) -> None:
+    """Add what is reported to a file."""
+    with open(place / "reported", "a") as stream:
+        stream.write(f"{reported}\n")
+
+
 def agree_then_fail(report: Report, *, place: Path) -> None:
     """Report a sum, compare weights, write a file each; then the second process fails while the first waits for it."""
     (place / f"{this_process()}.pid").write_text(str(os.getpid()))

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -142,6 +142,16 @@ def classification(place: Path) -> Classification:
     config |= {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     (encoder / "config.json").write_text(json.dumps(config))
     return Classification(encoder)
+
+
+def ignore(_: Any) -> None:
+    """Report no progress."""
+
+
+def note(progress: Any, *, place: Path) -> None:
+    """Add progress to a file."""
+    with open(place / "progress", "a") as stream:
+        stream.write(json.dumps(asdict(progress)) + "\n")
 
 
 def train_all(notify: Callable[[Any], None], *, kind: Kind, place: Path, arms: Mapping[str, Arm]) -> None:

@@ -1,5 +1,6 @@
 """Training by two processes: the same batches make the same updates as in one, for every kind of arm."""
 
+import json
 import math
 from dataclasses import replace
 from functools import partial
@@ -13,7 +14,7 @@ from headroom.core.errors import HeadroomError
 from headroom.engines.classification import training
 from headroom.engines.classification.trainer import GroupedBatches
 from headroom.engines.processes import run_together
-from headroom.engines.training import read_record
+from headroom.engines.training import Progress, read_record
 from headroom.engines.translation import trainer as trainers
 from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.settings.arms import (
@@ -36,7 +37,7 @@ ARMS = {
 SVGD = {"svgd": SvgdArm(alpha=0.1)}
 
 
-def in_two(work, notify=lambda _: None):
+def in_two(work, notify=together.ignore):
     run_together(work, count=2, device="cpu", notify=notify)
 
 
@@ -58,9 +59,10 @@ def kind(request):
 @pytest.fixture(scope="module")
 def two(kind, tmp_path_factory):
     """The files of two processes, and the progress they reported."""
-    place, reported = tmp_path_factory.mktemp("two"), []
-    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), reported.append)
-    return place, reported
+    place = tmp_path_factory.mktemp("two")
+    notify = partial(together.note, place=place)
+    in_two(partial(train_and_stop, kind=kind, dropping=kind.dropping, place=place, arms=ARMS), notify)
+    return place, [Progress(**json.loads(line)) for line in (place / "progress").read_text().splitlines()]
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import torch
 from headroom.core import progress
 from headroom.engines.training import (
     Progress,
+    ProgressLines,
     _take_part,
     claim,
     export,
     in_signature,
-    progress_lines,
 )
 
 
@@ -21,7 +21,7 @@ def test_progress_is_told_every_few_seconds_and_at_the_end_of_an_epoch(caplog, m
     caplog.set_level(logging.INFO, logger="headroom")
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    notify = progress_lines(logging.getLogger("headroom.stages.training"), 2, "words", every=5.0)
+    notify = ProgressLines(logging.getLogger("headroom.stages.training"), 2, "words", every=5.0)
     for update in range(1, 13):
         now[0] += 1
         notify(Progress(1, update, 12, 2.5, 1234.5, 75.0))

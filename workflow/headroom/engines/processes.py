@@ -1,5 +1,6 @@
 """Processes that train one model together, on one machine, each with its part of every update.
 
+`torch.multiprocessing.spawn` starts them, and ends all if one fails.
 fairseq finds them through torch.distributed, transformers also through the environment, as `torchrun` sets it. NCCL
 joins GPUs, one process each; gloo joins processes on the CPU.
 """
@@ -8,21 +9,19 @@ import errno
 import logging
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import tempfile
 import threading
-import traceback
 import warnings
 from collections.abc import Callable, Iterable
-from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, distributed
-from torch.multiprocessing.spawn import ProcessExitedException, start_processes
+from torch.multiprocessing.spawn import ProcessException, spawn
 
 from headroom.core.errors import HeadroomError, disk_is_full, out_of_memory
 from headroom.engines.sites import pick_device
@@ -31,11 +30,8 @@ Notify = Callable[[Any], None]
 Work = Callable[[Notify], None]
 """Worker function of each process; receives a progress callback."""
 
-_LONGEST = 3000
-"""Maximum length of a reported error: several processes share a pipe, in which writes up to 4 kB are atomic."""
-
-_POLL, _GRACE = 0.1, 2.0
-"""Seconds between reads of messages, and grace period for the other processes after a failure."""
+_GRACE = 2.0
+"""Grace period for the other processes after a failure, in seconds."""
 
 
 def process_count() -> int:
@@ -92,78 +88,65 @@ def check_processes(count: int, device: str) -> None:
 def run_together(work: Work, *, count: int, device: str, notify: Notify) -> None:
     """Run a worker function in several processes, or in this one if the count is 1.
 
-    If one of the processes, or this one, ends early, all of them are terminated.
-
-    Work for several processes is pickled. `notify` is called in this process with the progress of the first one.
+    If one of the processes, or this one, ends early, all of them are terminated. Several processes need a worker
+    function and a `notify` that can be pickled; the first process calls `notify`.
 
     Raises:
         HeadroomError: If there are fewer GPUs, or if one of the processes raised it or was killed.
+        ProcessException: If one of the processes failed otherwise; with its traceback.
     """
     check_processes(count, device)
     if count == 1:
         work(notify)
         return
-    receiver, sender = multiprocessing.get_context("spawn").Pipe(duplex=False)
-    errors: list[Exception] = []
-    with tempfile.TemporaryDirectory() as place:
-        shared = (work, count, device, max(1, torch.get_num_threads() // count), Path(place) / "meeting", sender)
-        together = start_processes(
-            _take_part, shared, count, join=False, daemon=True
-        )  # spawned: CUDA does not support fork
-        sender.close()
+    threads = max(1, torch.get_num_threads() // count)
+    with tempfile.TemporaryDirectory() as name:
+        shared = (work, notify, count, device, threads, Path(name))
+        together = spawn(_take_part, shared, nprocs=count, join=False, daemon=True)
         try:
-            while not together.join(_POLL, grace_period=_GRACE):
-                _receive(receiver, notify, errors)
-            _receive(receiver, notify, errors)
-        except ProcessExitedException as failed:
-            _receive(receiver, notify, errors)
+            while not together.join(grace_period=_GRACE):
+                pass
+        except ProcessException as failed:
             codes = [process.exitcode for process in together.processes]
-            raise _reason(errors, codes, failed.error_index) from None
+            raise _known_error(Path(name), codes) or failed from None
         finally:
             for process in together.processes:
                 process.kill()
                 process.join()
-            receiver.close()
 
 
-def _receive(receiver: Connection, notify: Notify, errors: list[Exception]) -> None:
-    """Forward received progress, and collect errors."""
-    with suppress(EOFError):
-        while receiver.poll():
-            message = receiver.recv()
-            (errors.append if isinstance(message, Exception) else notify)(message)
+def _known_error(place: Path, codes: list[int]) -> Exception | None:
+    """Return the error that users can act on; a killed process makes the others fail with misleading errors."""
+    if errors := sorted(place.glob("*.error")):
+        return pickle.loads(errors[0].read_bytes())  # noqa: S301
+    # 1 is the status after an exception, SIGTERM is torch's
+    ended = [(number, code) for number, code in enumerate(codes, 1) if code not in (0, 1, -signal.SIGTERM)]
+    for number, code in ended:
+        how = "killed (out of memory?)" if code == -signal.SIGKILL else f"ended with status {code}"
+        return HeadroomError(
+            f"training process {number} of {len(codes)}: {how}, all were stopped; "
+            "re-run the same command, which resumes from the last complete epoch"
+        )
+    return None
 
 
-def _reason(errors: list[Exception], codes: list[int], failed: int) -> Exception:
-    """Return the error of the processes; a killed process makes the others fail with misleading errors."""
-    signalled = [number for number, code in enumerate(codes) if code < 0 and code != -signal.SIGTERM]
-    first = signalled[0] if signalled else failed
-    end = f"exit status {codes[first]}"
-    if codes[first] < 0:
-        killed = codes[first] == -signal.SIGKILL
-        end = "killed (out of memory?)" if killed else f"terminated by {signal.Signals(-codes[first]).name}"
-    ended = HeadroomError(
-        f"training process {first + 1} of {len(codes)}: {end}, all were stopped; "
-        "re-run the same command, which resumes from the last complete epoch"
-    )
-    expected = [error for error in errors if not isinstance(error, RuntimeError)]
-    return [*expected, *([ended] if codes[first] < 0 else errors), ended][0]
-
-
-def _take_part(
-    number: int, work: Work, count: int, device: str, threads: int, meeting: Path, sender: Connection
-) -> None:
-    """Run as one of several processes; a failing process sends its error as the last message."""
+def _take_part(number: int, work: Work, notify: Notify, count: int, device: str, threads: int, place: Path) -> None:
+    """Run as one of several processes; an error that users can act on is left in a file."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         _prepare(number, count, threads)
-        _meet(number, count, device, meeting)
-        work(sender.send if number == 0 else lambda _: None)
+        _meet(number, count, device, place / "meeting")
+        work(notify if number == 0 else _ignore)
         wait_for_all()
         distributed.destroy_process_group()
     except Exception as error:
-        sender.send(_portable(error))
-        os._exit(1)  # immediately: clean-up may wait for processes that have ended
+        if known := _actionable(error):
+            (place / f"{number}.error").write_bytes(pickle.dumps(known))
+        raise
+
+
+def _ignore(_: Any) -> None:
+    """Report no progress."""
 
 
 def _prepare(number: int, count: int, threads: int) -> None:
@@ -198,12 +181,12 @@ def _end_with_parent() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _portable(error: Exception) -> Exception:
-    """Convert an error for the parent process to raise: an unexpected one becomes a RuntimeError with its traceback."""
+def _actionable(error: Exception) -> Exception | None:
+    """Convert an error that users can act on to one that can be pickled."""
     if isinstance(error, HeadroomError):
-        return HeadroomError(str(error)[:_LONGEST])
+        return HeadroomError(str(error))
     if out_of_memory(error):
-        return MemoryError(str(error)[:_LONGEST])
+        return MemoryError(str(error))
     if disk_is_full(error):
         return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), getattr(error, "filename", None))
-    return RuntimeError("".join(traceback.format_exception(error))[-_LONGEST:])
+    return None

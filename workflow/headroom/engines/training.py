@@ -159,7 +159,7 @@ def carry_out(
     last = min(until or training.epochs, training.epochs)
     if claim(work, fingerprint(training)):
         logger.info("%s: training state of other settings, data or code; starting from scratch", work)
-    notify = progress_lines(logger, last, training.unit)
+    notify = ProgressLines(logger, last, training.unit)
     part = partial(_take_part, training=training, epochs=last, work=work)
     run_together(part, count=training.processes, device=training.device, notify=notify)
     if checkpoints and not until:
@@ -228,18 +228,20 @@ class Progress:
     seconds_left: float
 
 
-def progress_lines(logger: logging.Logger, epochs: int, unit: str, every: float = 5.0) -> Notify:
-    """Return a function that logs progress at the end of an epoch and every few seconds."""
-    timer = Timer(every)
+class ProgressLines:
+    """Logs progress at the end of an epoch and every few seconds; can be pickled."""
 
-    def notify(progress: Progress) -> None:
-        if timer.due(always=progress.update == progress.updates):
-            logger.info(
-                f"epoch {progress.epoch}/{epochs}  update {progress.update}/{progress.updates}  "
-                f"loss {progress.loss:.3f}  {progress.speed:,.0f} {unit}/s  {clock(progress.seconds_left)} left"
+    def __init__(self, logger: logging.Logger, epochs: int, unit: str, every: float = 5.0) -> None:
+        self._logger, self._epochs, self._unit = logger, epochs, unit
+        self._timer = Timer(every)
+
+    def __call__(self, progress: Progress) -> None:
+        """Log progress if a line is due."""
+        if self._timer.due(always=progress.update == progress.updates):
+            self._logger.info(
+                f"epoch {progress.epoch}/{self._epochs}  update {progress.update}/{progress.updates}  "
+                f"loss {progress.loss:.3f}  {progress.speed:,.0f} {self._unit}/s  {clock(progress.seconds_left)} left"
             )
-
-    return notify
 
 
 def epoch_rows(records: Iterable[EpochRecord], leading: Mapping[str, Any], signature: str) -> list[dict[str, Any]]:
