@@ -95,7 +95,7 @@ def test_a_killed_process_ends_the_stage_which_goes_on_when_run_again(task, star
     assert started.wait(PATIENCE) == 2
     assert not any(process.is_running() for process in both)
     said = log.read_text()
-    assert said.splitlines()[-1].startswith("error: process ")
+    assert said.splitlines()[-1].startswith("error: training process ")
     assert "of 2: killed (out of memory?), all were stopped" in said
     assert "Traceback" not in said
     assert not (cut / "run").exists()
