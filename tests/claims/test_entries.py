@@ -10,10 +10,9 @@ from pathlib import Path
 import headroom.claims
 import pytest
 import yaml
-from headroom.claims.entries import PLACE, Amount, Claim, all_claims, filled, read_papers, rule_of, threshold
+from headroom.claims.entries import PLACE, Amount, all_claims, filled, read_papers, rule_of, threshold
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import Estimate, Number, Reading
-from headroom.claims.words import words_for
+from headroom.claims.verdict import Reading
 from headroom.core.curves import MARGINS
 from headroom.core.errors import HeadroomError
 
@@ -89,18 +88,6 @@ def test_numbers_in_texts() -> None:
     assert f"{Amount(1.05)}" == "1.05"
 
 
-def test_words_name_what_a_number_is_about() -> None:
-    about = {"arm": "svgd", "other": "baseline", "metric": "accuracy", "set": "test"}
-    number = Number("difference", Estimate(1.0), about=about)
-    assert words_for(all_claims()["R2"], number, "sst2") == "svgd less baseline: {} points of accuracy on test"
-    one = Number("kept", Estimate(1.0))
-    kept = {task: words_for(all_claims()["M7"], one, task) for task in ("translation", "sst2")}
-    assert kept == {
-        "translation": "{} of the score kept at 20 % removed",
-        "sst2": "{} of the score above chance kept at 40 % removed",
-    }
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -139,9 +126,3 @@ def test_two_claims_of_one_number_are_named(tmp_path: Path) -> None:
 def test_a_claim_without_a_fitting_rule_is_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(HeadroomError, match=message):
         rule_of(all_claims()["M7"].model_copy(update=change))
-
-
-@pytest.mark.parametrize("claim", all_claims().values(), ids=all_claims())
-def test_every_claim_names_its_controls_and_limits(claim: Claim) -> None:
-    assert claim.controls
-    assert claim.limits

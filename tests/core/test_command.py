@@ -76,17 +76,6 @@ def test_unknown_values_and_flags_show_the_usage(
     assert "usage: python -m headroom example" in capsys.readouterr().err
 
 
-def test_help_shows_descriptions_and_defaults() -> None:
-    parser = command.stage_parser("example", "An example.")
-    flags.add_settings(parser, example=ExampleSettings)
-    shown = " ".join(parser.format_help().split())
-    assert "step size, 100 % of it (default: 0.5)" in shown
-    assert "sizes (default: 1 4)" in shown
-    assert "--quick {true,false} fast (default: false)" in shown
-    assert "at most (default: none)" in shown
-    assert "An example of settings." in shown
-
-
 def test_sections_as_json_are_overridden_by_flags() -> None:
     found = parsed("--settings", '{"example": {"epochs": 7, "sizes": [3]}, "other": {"epochs": 1}}', "--sizes", "5")
     assert found == ExampleSettings(epochs=7, sizes=(5,))

@@ -13,13 +13,12 @@ from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
 from headroom.report import drawing, palette
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.explorer import Explorer, embedded, explorer, removed_mask, score_of
+from headroom.report.explorer import Explorer, embedded, explorer, removed_mask
 from headroom.report.explorer_panel import linked
 from headroom.report.heads import heads_data
 from headroom.report.page import TEMPLATES
 from lxml import html
 from markupsafe import Markup
-from pandas import Series
 from report.chromium import Page
 
 Row = dict[str, Any]
@@ -164,24 +163,6 @@ def test_without_curves_there_is_no_explorer(tmp_path: Path) -> None:
     assert explorer(study(tmp_path, scores=small_scores())) is None
 
 
-def test_rescored_orders_are_orders_of_their_own(tmp_path: Path) -> None:
-    steps = [("", 80.0), ("E1:1", 60.0)]
-    rows = [
-        row
-        for ranking in ("fixed", "rescored")
-        for row in curve(RUN, "gradient-example", steps, normalised="raw", ranking=ranking)
-    ]
-    made = explorer(study(tmp_path, pruning=rows))
-    assert made is not None
-    names = [one["name"] for one in json.loads(made.data)["tasks"][0]["orders"]]
-    assert names == ["gradient, per example", "gradient, per example, rescored"]
-
-
-def test_a_score_without_interval_has_no_brackets() -> None:
-    row = {"value": 82.8, "full": 85.0, "low": float("nan"), "high": float("nan"), "removed": "E1:1", "metric": "chrf"}
-    assert score_of(Series(row)) == "82.8 chrF"
-
-
 def test_masks_name_heads_four_to_a_digit() -> None:
     heads = [Head("E", 1, place) for place in range(1, 11)]
     assert removed_mask("", heads) == "000"
@@ -214,16 +195,6 @@ def test_the_curve_can_be_read_along_its_axes(found: Explorer) -> None:
     for (x, y), (removed, kept) in zip(points, expected):
         assert along(panel.get("data-x"), removed) == pytest.approx(x, abs=0.15)
         assert along(panel.get("data-y"), kept) == pytest.approx(y, abs=0.15)
-
-
-def test_other_panels_have_the_same_hooks() -> None:
-    panel = html.fromstring(linked_panel(task="sst2"))
-    assert [panel.get(f"data-{name}") for name in ("explore", "explore-task", "scale", "heads")] == [
-        *("heads_removed", "sst2", "share", "6")
-    ]
-    ends = re.findall(r"([\d.]+) ([\d.]+)", panel.xpath("//*[@data-order='known']//path/@d")[0])[-1]
-    assert along(panel.get("data-x"), 50) == pytest.approx(float(ends[0]), abs=0.15)
-    assert along(panel.get("data-y"), 10) == pytest.approx(float(ends[1]), abs=0.15)
 
 
 def along(mapping: str, value: float) -> float:
@@ -299,17 +270,6 @@ def test_another_order_keeps_the_number_of_heads(browser: Page, written: Path) -
     assert browser.text(SAID).startswith("2 of 6 heads removed: 50.0 BLEU")
 
 
-def test_another_task_shows_its_own_heads(browser: Page, written: Path) -> None:
-    browser.open(written)
-    browser.focus(".explored-task select")
-    browser.press("ArrowDown")
-    assert browser.text(SAID) == "0 of 2 heads removed: 90.0 % accuracy, 100 % of the full model’s score above chance"
-    assert browser.evaluate("document.activeElement === document.querySelector('.explored-task select')")
-    visible = "[...document.querySelectorAll('.explored')].map((one) => getComputedStyle(one).display)"
-    assert browser.evaluate(visible) == ["none", "contents"]
-    assert browser.evaluate("document.querySelectorAll('#other .explored-mark path').length") == 1
-
-
 def test_the_address_restores_it(browser: Page, written: Path) -> None:
     browser.open(written, "explore=sst2,gradient-example:raw:fixed,1")
     assert browser.text(SAID).startswith("1 of 2 heads removed: 80.0 % accuracy [79.0, 81.0], 75 %")
@@ -335,20 +295,6 @@ def test_an_anchor_stays_an_anchor_and_the_state_stays(browser: Page, written: P
     browser.open(written, "far&explore=translation,reverse::fixed,1")
     browser.wait_for("document.querySelector('#far').getBoundingClientRect().top < innerHeight")
     assert browser.text(SAID).startswith("1 of 6")
-
-
-def test_a_link_changes_its_own_key_and_the_way_back_restores_all(browser: Page, written: Path) -> None:
-    browser.open(written)
-    browser.evaluate("window.seen = []; headroom.state.on('other', (value) => seen.push(value))")
-    browser.evaluate("headroom.state.set('explore', 'translation,reverse::fixed,1')")
-    browser.evaluate("location.hash = 'other=a b'")
-    browser.wait_for(f"{HASH} === '#explore=translation,reverse::fixed,1&other=a b'")
-    browser.evaluate("history.back()")
-    browser.wait_for(f"{HASH} === '#explore=translation,reverse::fixed,1'")
-    browser.wait_for("seen.length === 2")
-    assert browser.evaluate("seen") == ["a b", ""]
-    browser.evaluate("headroom.state.set('explore', '')")
-    assert browser.evaluate("location.hash") == ""
 
 
 def test_without_scripts_four_steps_are_shown(browser: Page, written: Path) -> None:

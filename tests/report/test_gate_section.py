@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas
 import pytest
 from claims.claim_tables import (
     ENCODER,
@@ -17,7 +16,7 @@ from claims.claim_tables import (
 )
 from claims.test_gate_claims import ROLES, kinds, swept
 from headroom.report.names import METHOD_NAMES
-from headroom.report.sections import gates, retention
+from headroom.report.sections import gates
 from headroom.report.spec import Figure, Section, cells, figures_of
 
 
@@ -114,9 +113,3 @@ def test_kinds_and_layers_keep_shares_of_their_heads(tmp_path: Path) -> None:
     first, *_ = figure(section, "gate_survival").panels
     assert "E1:1: 100" in first.drawing
     assert "E2:4: 50" in first.drawing  # kept at the first of two settings
-
-
-def test_deep_models_are_shown_by_pairs_of_layers() -> None:
-    layers = pandas.DataFrame([{"kind": "D", "layer": float(layer)} for layer in range(1, 7)])
-    assert list(retention.layer_groups(layers)["group"]) == ["D1–2", "D1–2", "D3–4", "D3–4", "D5–6", "D5–6"]
-    assert list(retention.layer_groups(layers.head(3))["group"]) == ["D1", "D2", "D3"]

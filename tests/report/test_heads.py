@@ -129,13 +129,6 @@ def test_roles_are_those_of_the_trained_model_on_real_trees(task: dict[str, Any]
     assert next(block["empty"] for block in task["blocks"] if block["title"] == "Roles")
 
 
-def test_that_no_head_holds_a_role_is_said_where_roles_were_tested(tmp_path: Path) -> None:
-    tested = study(tmp_path / "tested", scores=small_scores(), roles=small_roles()[2:])
-    for tables, titles in ((tested, ["Roles"]), (study(tmp_path, scores=small_scores()), [])):
-        blocks = json.loads(heads_data(tables))["tasks"][0]["blocks"]
-        assert [block["title"] for block in blocks] == ["By every criterion", *titles]
-
-
 def test_a_head_goes_with_the_first_step_that_lacks_it(task: dict[str, Any]) -> None:
     assert rows_of(task, "Order of removal", "E1:2") == {
         "gradient, per example": ["1 of 6"],
@@ -219,16 +212,6 @@ def test_the_keyboard_alone_opens_moves_and_closes_it(browser: Page, written: Pa
     assert browser.evaluate(f"document.querySelector('{FIRST}').getAttribute('role')") == "button"
 
 
-def test_focus_returns_to_the_head_chosen_last(browser: Page, written: Path) -> None:
-    browser.open(written, "head=E1:1")
-    browser.focus(FIRST.replace("E1:1", "D1:2"))
-    browser.press("Enter")
-    assert browser.text(f"{PANEL} h2") == "Head D1:2"
-    assert browser.evaluate(ACTIVE) == "close"
-    browser.press("Escape")
-    assert browser.evaluate(ACTIVE) == "D1:2"
-
-
 def test_atlases_of_another_task_open_its_heads(browser: Page, written: Path) -> None:
     browser.open(written)
     browser.click('#second .cell[data-head="E1:2"]')
@@ -249,13 +232,6 @@ def test_the_address_opens_a_head(browser: Page, written: Path) -> None:
     for unknown in ("head=E9:9", "head=none/E1:1", "head=toString", "head=/", "head=__proto__/E1:1"):
         browser.open(written, unknown)
         assert browser.evaluate("[document.querySelector('#head-panel').open, errors.length]") == [False, 0]
-
-
-def test_a_head_and_the_explorer_share_the_address(browser: Page, written: Path) -> None:
-    browser.open(written, "explore=translation,reverse::fixed,1&head=E1:1")
-    assert browser.text(".explored-said").startswith("1 of 6 heads removed: 20.0")
-    browser.press("Escape")
-    assert browser.evaluate("location.hash") == "#explore=translation,reverse::fixed,1"
 
 
 def test_a_map_leads_to_the_map_in_the_page(browser: Page, written: Path) -> None:

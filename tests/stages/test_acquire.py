@@ -389,10 +389,3 @@ class TestSacrebleu:
         text = read_parallel(tmp_path / "corpus/test.source", tmp_path / "corpus/test.target")
         assert text.target == ["wmt14/full f \u0085 0", "wmt14/full f \u0085 1"]
         assert (tmp_path / "corpus/train.source").read_bytes() == b""
-
-
-@pytest.mark.parametrize("kind", ["parallel", "labelled", "trees"])
-def test_help_shows_the_settings_of_a_kind(kind, capsys):
-    with pytest.raises(SystemExit):
-        main(["--kind", kind, "--help"])
-    assert "--source {" in capsys.readouterr().out

@@ -183,33 +183,10 @@ class TestMistakes:
         with pytest.raises(HeadroomError, match=r"seed2, epoch 8, .*relevance\.csv: of the run .*seed1, epoch 8"):
             agreement(tmp_path, scores(tmp_path, run="translation.baseline.seed2"), relevance(tmp_path))
 
-    def test_tables_of_different_epochs(self, tmp_path: Path) -> None:
-        with pytest.raises(HeadroomError, match="give tables of one run and epoch"):
-            agreement(tmp_path, scores(tmp_path, epoch=9), relevance(tmp_path))
-
     def test_a_head_that_one_table_lacks(self, tmp_path: Path) -> None:
         with pytest.raises(HeadroomError, match=r"scores\.csv: no score of head D1:4 by .*, but .*relevance\.csv"):
             agreement(tmp_path, scores(tmp_path, RISING[:-1]), relevance(tmp_path))
 
-    def test_several_runs_in_one_table(self, tmp_path: Path) -> None:
-        rows = rows_of(RISING, measure="relevance", half="all")
-        rows += rows_of(RISING, measure="relevance", half="all", run="other")
-        path = written(tmp_path / "relevance.csv", rows, tables.RELEVANCE)
-        with pytest.raises(HeadroomError, match=r"relevance\.csv: scores of several runs"):
-            agreement(tmp_path, scores(tmp_path), ["--relevance", path])
-
-    def test_a_head_scored_twice(self, tmp_path: Path) -> None:
-        path = written(
-            tmp_path / "relevance.csv", rows_of(RISING, measure="relevance", half="all") * 2, tables.RELEVANCE
-        )
-        with pytest.raises(HeadroomError, match="a head has several scores by relevance"):
-            agreement(tmp_path, scores(tmp_path), ["--relevance", path])
-
     def test_no_ablation_on_the_set_that_chooses(self, tmp_path: Path) -> None:
         with pytest.raises(HeadroomError, match=r"ablation\.csv: no score by ablation"):
             agreement(tmp_path, scores(tmp_path), ablation(tmp_path, sets=["test"]))
-
-    def test_an_empty_table(self, tmp_path: Path) -> None:
-        path = written(tmp_path / "relevance.csv", [], tables.RELEVANCE)
-        with pytest.raises(HeadroomError, match="the table is empty"):
-            agreement(tmp_path, scores(tmp_path), ["--relevance", path])

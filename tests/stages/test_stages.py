@@ -14,16 +14,12 @@ import pytest
 from headroom.__main__ import STAGES
 from headroom.core.command import run
 from headroom.engines.engine import ENGINES, engine_for
-from headroom.settings.base import SamplingSettings
-from headroom.settings.evaluation import LabellingSettings
 
 MODULES = {
     name: importlib.import_module(f"headroom.stages.{name}")
     for name in (module.name for module in pkgutil.iter_modules(headroom.stages.__path__))
 }
 TAKES = {name: [*inspect.signature(module.build_parser).parameters] for name, module in MODULES.items()}
-ON_TASKS = [name for name, takes in TAKES.items() if takes in (["engine"], ["task"])]
-"""Stages whose flags depend on `--task`."""
 
 HEAVY = ("torch", "pandas", "scipy", "fairseq", "transformers", "sacrebleu", "seaborn", "matplotlib")
 EVERY_PARSER = f"""
@@ -88,25 +84,6 @@ def test_command_lines_wait_for_no_heavy_library():
     inside = {**os.environ, "PYTHONPATH": str(Path(headroom.stages.__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", EVERY_PARSER], env=inside, capture_output=True, text=True, check=True)
     assert set(done.stdout.splitlines()) == set(STAGES)
-
-
-@pytest.mark.parametrize(
-    ("name", "task"), [(name, task) for name in MODULES for task in (ENGINES if name in ON_TASKS else ENGINES[-1:])]
-)
-def test_help_says_what_every_flag_means(name, task, capsys):
-    with pytest.raises(SystemExit) as caught:
-        run(MODULES[name].main, [*(["--task", task] if name in ON_TASKS else []), "--help"])
-    assert caught.value.code == 0
-    text = capsys.readouterr().out
-    assert text.startswith(f"usage: python -m headroom {name} ")
-    for action in parser_of(name, task)._actions:
-        assert action.option_strings[-1] in text
-        assert action.help is not None
-    if name in ON_TASKS:
-        assert ("--vocabulary" in text or "--data" in text) == (task == "translation")
-    if task == "classification" and name in JUDGING:
-        wanted = [*LabellingSettings.model_fields, *SamplingSettings.model_fields]
-        assert [key for key in wanted if f"--{key.replace('_', '-')} " not in text] == []
 
 
 def test_an_unknown_task_is_named_with_the_tasks(capsys):

@@ -1,7 +1,6 @@
 """The Dockerfile that Snakemake writes from the conda environments. Containers are not run here."""
 
 import os
-import re
 import sys
 from pathlib import Path
 
@@ -26,18 +25,3 @@ def test_dockerfile_is_up_to_date(project: Project, tmp_path: Path) -> None:
     assert ended.status == 0, ended.output
     written = (project.root / DOCKERFILE).read_text()
     assert written == (ROOT / DOCKERFILE).read_text(), f"{DOCKERFILE} is not that of envs/*: run `make container`"
-
-
-def test_dockerfile_makes_every_environment_and_deploys_what_follows() -> None:
-    text = (ROOT / DOCKERFILE).read_text()
-    made = dict(re.findall(r"^COPY (envs/\w+\.yaml) (/conda-envs/\w+)/environment.yaml$", text, flags=re.M))
-    assert sorted(made) == sorted(str(path.relative_to(ROOT)) for path in (ROOT / "envs").glob("*.yaml"))
-    for name, prefix in made.items():
-        assert f"conda env create --prefix {prefix} --file {prefix}/environment.yaml" in text
-        script = Path(name).with_suffix(".post-deploy.sh")
-        deployed = (
-            f"COPY {script} {prefix}/post-deploy.sh\nRUN XDG_CACHE_HOME=/tmp/cache conda run --prefix {prefix} bash"
-        )
-        assert (deployed in text) == (ROOT / script).exists()
-        if (ROOT / script).exists():
-            assert text.index(deployed) > text.index(f"conda env create --prefix {prefix}")
