@@ -137,8 +137,6 @@ VALUES: Mapping[str, list[tuple[Mapping[str, Any], str]]] = {
         ({"translation.update_cost.repeats": 20}, "update_cost"),
         ({"translation.diversity.examples": 10}, "diversity"),
         ({"translation.attention_stats.examples": 19}, "attention_stats attention_stats_pruned"),
-        ({"translation.roles.margin": 0.2}, "roles roles_pruned"),
-        ({"translation.attention_maps.sentences": 2}, "attention_maps"),
         ({"translation.phenomena.examples": 9}, "phenomena"),
         ({"translation.gates.updates": 4}, "gates gates_controls from_scratch"),
         (

@@ -26,7 +26,7 @@ LINE = '        "site_sizes": "count the heads of every site",\n'
 LISTED = {
     "headroom/__main__.py": [('    "Which heads matter": {\n', LINE)],
     "headroom/settings/tasks.py": [
-        ("    RoleSettings,\n", "    SiteSizesSettings,\n"),
+        ("    PhenomenaSettings,\n", "    SiteSizesSettings,\n"),
         ('description="final scores")\n', FIELD),
         ('description="labels and metrics")\n', FIELD),
     ],

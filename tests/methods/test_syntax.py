@@ -18,7 +18,6 @@ from headroom.methods.syntax import (
     relation_pointing,
     targets,
 )
-from headroom.settings.functions import RoleSettings
 from headroom.stages.roles import find_roles
 from planted import batch_of, names, tree
 
@@ -132,10 +131,13 @@ def test_moved_arcs_have_the_distances_of_the_gold_ones(planted):
     assert batches
 
 
-def test_roles_are_found_in_gold_trees_alone(planted):
+def test_roles_are_found_in_gold_trees_alone(planted, monkeypatch):
+    monkeypatch.setattr(
+        "headroom.stages.roles.POSITIONAL_SHARE", 0.8
+    )  # short sentences, whose first words have none before
     batches, syntax = planted
     pieces = piece_pointing(batches, names(PLANTED), frequencies=None, frequent=1, resamples=20)
-    roles = find_roles(rows_of([*pieces, *syntax]), RoleSettings(positional_share=0.8))
+    roles = find_roles(rows_of([*pieces, *syntax]))
     found = {(role.row["trees"], role.row["head"], role.role, role.row["target"]): role.best for role in roles}
     assert found == {
         ("", 3, "positional", "-1"): 0,
@@ -148,7 +150,7 @@ def test_roles_are_found_in_gold_trees_alone(planted):
 def test_heads_that_point_anywhere_have_no_role():
     batches, syntax = look(CHANCE)
     pieces = piece_pointing(batches, names(CHANCE), frequencies=None, frequent=1, resamples=20)
-    assert find_roles(rows_of([*pieces, *syntax]), RoleSettings()) == []
+    assert find_roles(rows_of([*pieces, *syntax])) == []
 
 
 def test_a_best_head_is_scored_on_sentences_that_did_not_choose_it():
@@ -164,7 +166,7 @@ def test_a_best_head_is_scored_on_sentences_that_did_not_choose_it():
     found = by_key(syntax)
     assert found[1, "obj:to-governor", "gold", "choose"].value == 1
     assert found[1, "obj:to-governor", "gold", "score"].value == 0
-    roles = find_roles(rows_of(syntax), RoleSettings())
+    roles = find_roles(rows_of(syntax))
     assert [(role.row["head"], role.best) for role in roles] == [(2, 0)], "the best on `choose` has no role on `score`"
     assert roles[0].row["half"] == "score"
 

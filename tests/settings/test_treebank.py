@@ -40,8 +40,6 @@ def test_a_treebank_can_be_named():
             r"translation\.attention_stats\.relations: ",
         ),
         ({"translation": {"attention_stats": {"relations": ["DOBJ"]}}}, r"translation\.attention_stats\.relations\.0"),
-        ({"translation": {"roles": {"margin_unit": "percent"}}}, r"translation\.roles\.margin_unit"),
-        ({"translation": {"roles": {"positional_share": 1.2}}}, r"translation\.roles\.positional_share"),
     ],
 )
 def test_what_does_not_fit_is_named_with_its_key(tasks, message):

@@ -36,7 +36,8 @@ def traced(toy, tmp_path, *more, roles=ROLES):
     return json.loads((tmp_path / "maps.json").read_text())
 
 
-def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tmp_path):
+def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(attention_maps_stage, "SENTENCES", 1)
     rows = [
         ("trained", "E", 1, 1, "relation", "nsubj:to-dependent", "gold", "choose", 0.9),  # held: see ROLES
         ("trained", "E", 1, 2, "relation", "amod:to-governor", "gold", "choose", 0.3),
@@ -53,7 +54,7 @@ def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tm
     rest = {"study": "toy", "run": "r", "epoch": 2}
     given = [{**rest, **dict(zip(names, row, strict=True))} for row in rows]
     write_rows(tables.ATTENTION_STATS, tmp_path / "p.csv", given)
-    more = ["--treebank", str(toy.corpus / "far.conllu"), "--sentences", "1"]
+    more = ["--treebank", str(toy.corpus / "far.conllu")]
     found = traced(toy, tmp_path, *more, "--pointing", str(tmp_path / "p.csv"), roles=ROLES[3:5])
     assert [(one["head"], one["role"], one["target"]) for one in found["maps"]] == [
         ("E1:3", "syntactic", "nsubj:to-dependent"),
@@ -62,8 +63,9 @@ def test_where_no_head_holds_a_role_the_head_that_comes_nearest_is_shown(toy, tm
     ]
 
 
-def test_the_best_head_of_every_role_on_the_same_sentences(toy, tmp_path):
-    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"), "--sentences", "2")
+def test_the_best_head_of_every_role_on_the_same_sentences(toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(attention_maps_stage, "SENTENCES", 2)
+    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"))
     assert (found["run"], found["epoch"]) == ("translation.baseline.seed1", 2)
     shown = [(one["head"], one["role"], one["target"], one["sentence"]) for one in found["maps"]]
     assert shown == [
@@ -86,8 +88,9 @@ def test_the_best_head_of_every_role_on_the_same_sentences(toy, tmp_path):
 
 
 @torch.inference_mode()
-def test_weights_are_those_of_the_model(toy, model, tmp_path):
-    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"), "--sentences", "1")["maps"][1]
+def test_weights_are_those_of_the_model(toy, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(attention_maps_stage, "SENTENCES", 1)
+    found = traced(toy, tmp_path, "--treebank", str(toy.corpus / "far.conllu"))["maps"][1]
     text = next(one for one in read_trees(toy.corpus / "far.conllu") if 6 <= len(one.words) <= 14).text
     batch, maps = model.batches([text], sentences=1)[0], {}
     with attention_maps(model.live_sites[:1], lambda site, weights: maps.update({str(site): weights})):

@@ -14,7 +14,7 @@ from headroom.stages import attention_stats
 from stages.stage_arguments import looking_at
 from toy_encoder import toy_text, write_encoder
 
-QUICK = ["--resamples", "20", "--frequent-tokens", "50", "--batch-examples", "5"]
+QUICK = ["--resamples", "20", "--frequent-tokens", "50"]
 
 
 def treebank(toy):
@@ -99,8 +99,9 @@ def test_queries_are_those_of_the_treebank(table, toy):
         assert set(found["count"]) == {count}
 
 
-def test_numbers_do_not_depend_on_batches(table, toy, tmp_path):
-    given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK, "--batch-examples", "24"]
+def test_numbers_do_not_depend_on_batches(table, toy, tmp_path, monkeypatch):
+    monkeypatch.setattr(attention_stats, "BATCH_EXAMPLES", 5)
+    given = [*looking_at(toy, toy.checkpoints[-1]), *treebank(toy), *QUICK]
     attention_stats.main([*given, "--output", str(tmp_path / "again.csv")])
     again = tables.ATTENTION_STATS.read(tmp_path / "again.csv")["value"].to_numpy()
     assert again == pytest.approx(rows_where(table, model="trained")["value"].to_numpy(), abs=1e-6)

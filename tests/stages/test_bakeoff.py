@@ -12,7 +12,7 @@ from scipy.stats import spearmanr, ttest_1samp
 from stages.stage_arguments import QUICK, looking_at
 from written_tables import write_rows
 
-SIZES = ["--examples", "6", "--batch-examples", "4"]
+SIZES = ["--examples", "6"]
 CURVES = ["--step", "0.5", "--random-draws", "2", "--judge-on", "far", "--score-on", "check"]
 FAMILIES = ("gradient_shared", "activation", "weights", "loss_ablation")
 ORDERS = ("gradient-example", "output-norm", REFERENCE, "random", "top-first", "bottom-first", "reverse")

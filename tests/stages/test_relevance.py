@@ -10,6 +10,7 @@ from headroom.core.files import read_lines, write_lines
 from headroom.core.heads import HALVES, Head, all_heads
 from headroom.data.labelled import read_labelled
 from headroom.engines.classification.model import ClassificationModel
+from headroom.methods import propagation
 from headroom.methods.propagation import AlphaBetaRule, EpsilonRule
 from headroom.methods.relevance import estimates, relevances
 from headroom.stages import relevance
@@ -19,10 +20,11 @@ from toy_encoder import toy_text, write_encoder
 
 def arguments(toy, output, *more):
     given = looking_at(toy, toy.checkpoints[-1])
-    return [*given, "--output", str(output), "--examples", "7", "--batch-examples", "3", *more]
+    return [*given, "--output", str(output), "--examples", "7", *more]
 
 
-def test_every_head_measure_and_half(toy, model, tmp_path):
+def test_every_head_measure_and_half(toy, model, tmp_path, monkeypatch):
+    monkeypatch.setattr(relevance, "BATCH_EXAMPLES", 3)
     relevance.main(arguments(toy, tmp_path / "relevance.csv"))
     table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
     assert len(table) == 24 * 2 * 3 + 1
@@ -52,9 +54,10 @@ def test_the_starter_kind_of_model_conserves_relevance(toy, tmp_path, caplog):
     assert not caplog.records
 
 
-def test_relevance_that_leaks_is_told(toy, tmp_path, caplog):
+def test_relevance_that_leaks_is_told(toy, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(propagation, "EPSILON", 10.0)
     with caplog.at_level(logging.WARNING):
-        relevance.main(arguments(toy, tmp_path / "relevance.csv", "--epsilon", "10"))
+        relevance.main(arguments(toy, tmp_path / "relevance.csv"))
     assert "relevance is not conserved" in caplog.text
 
 
@@ -81,21 +84,19 @@ def test_a_classifier(tmp_path):
 
 
 def test_the_rule_is_a_setting_and_in_the_signature(toy, model, tmp_path):
-    given = arguments(toy, tmp_path / "relevance.csv", "--rule", "alpha-beta", "--alpha", "2", "--epsilon", "1e-7")
+    given = arguments(toy, tmp_path / "relevance.csv", "--rule", "alpha-beta", "--alpha", "2")
     relevance.main(given)
     table = tables.RELEVANCE.read(tmp_path / "relevance.csv")
-    named = "lrp:alpha-beta|epsilon:1e-07|alpha:2.0|beta:-1.0|logit:top-1|set:check|examples:7"
+    named = "lrp:alpha-beta|epsilon:1e-06|alpha:2.0|beta:-1.0|logit:top-1|set:check|examples:7"
     assert set(table["signature"]) == {named}
     texts = [read_lines(toy.corpus / f"check.{side}")[:7] for side in ("source", "target")]
-    found = relevances(model, model.batches(*texts, sentences=3), rule=AlphaBetaRule(2, 1e-7))
+    found = relevances(model, model.batches(*texts, sentences=3), rule=AlphaBetaRule(2, 1e-6))
     expected = estimates(found, "relevance", "all")
     rows = table[(table["measure"] == "relevance") & (table["half"] == "all")]
     assert rows["value"].tolist() == pytest.approx([expected[head].value for head in all_heads(model.sites)], rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("flag", "value"), [("--examples", "1"), ("--epsilon", "0"), ("--batch-examples", "0"), ("--alpha", "0")]
-)
+@pytest.mark.parametrize(("flag", "value"), [("--examples", "1"), ("--alpha", "0")])
 def test_impossible_settings_are_refused_before_any_work(toy, tmp_path, flag, value):
     with pytest.raises(HeadroomError, match=f"{flag} {value}"):
         relevance.main(arguments(toy, tmp_path / "relevance.csv", flag, value))

@@ -4,7 +4,6 @@ import pandas
 import pytest
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.settings.functions import RoleSettings
 from headroom.stages import roles
 from headroom.stages.roles import exceeds, find_roles
 from written_tables import write_rows
@@ -41,15 +40,6 @@ def test_roles_of_several_tables(tmp_path):
     assert table["signature"][1] == "set:check|margin:0.1-points"
 
 
-def test_rules_are_flags(tmp_path):
-    given = ["--pointing", str(pointing(tmp_path / "a.csv", "trained")), "--output", str(tmp_path / "roles.csv")]
-    roles.main([*given, "--positional-share", "0.8", "--margin", "0.6", "--margin-unit", "relative"])
-    table = tables.ROLES.read(tmp_path / "roles.csv")
-    assert table[["head", "role"]].values.tolist() == [[1, "positional"], [2, "positional"]]
-    roles.main([*given, "--margin", "0.5", "--margin-unit", "relative"])
-    assert tables.ROLES.read(tmp_path / "roles.csv")["role"].tolist() == ["positional", "syntactic"]
-
-
 def test_a_table_without_any_role_has_its_columns(tmp_path):
     path = pointing(tmp_path / "a.csv", "trained", value=0.1)
     roles.main(["--pointing", str(path), "--output", str(tmp_path / "roles.csv")])
@@ -84,17 +74,14 @@ def rare(value, *, low=0.1, target="two-rarest", **values):
     return row(measure="rare", target=target, half="all", value=value, baseline=0.2, low=low, high=0.5, **values)
 
 
-def held(*rows, **rule):
-    found = find_roles(pandas.DataFrame(list(rows)), RoleSettings(**rule))
+def held(*rows):
+    found = find_roles(pandas.DataFrame(list(rows)))
     return [(one.role, one.row["head"], one.row["target"], one.best) for one in found]
 
 
 def test_positional_from_the_share_on():
     rows = [offset("-1", 0.9), offset("+1", 0.8999, head=2), offset("0", 0.95, kind="D", head=3)]
     assert held(*rows) == [("positional", 1, "-1", 0), ("positional", 3, "0", 0)]
-    assert held(*rows, positional_share=0.89) == [
-        ("positional", 1, "-1", 0), ("positional", 2, "+1", 0), ("positional", 3, "0", 0),
-    ]  # fmt: skip
 
 
 def test_syntactic_on_both_halves():
@@ -124,22 +111,16 @@ def test_models_and_trees_are_judged_each_alone():
 
 
 @pytest.mark.parametrize(
-    ("unit", "value", "baseline", "passes"),
-    [
-        ("points", 0.52, 0.46, False), ("points", 0.57, 0.46, True), ("points", 0.8, 0.7, True),
-        ("relative", 0.52, 0.46, True), ("relative", 0.5, 0.46, False), ("relative", 0.8, 0.72, True),
-        ("relative", 0.0, 0.0, False), ("relative", 0.01, 0.0, True),
-    ],
-)  # fmt: skip
-def test_a_margin_is_of_points_or_of_the_baseline(unit, value, baseline, passes):
+    ("value", "baseline", "passes"), [(0.52, 0.46, False), (0.57, 0.46, True), (0.8, 0.7, True), (0.01, 0.0, False)]
+)
+def test_a_margin_is_of_points(value, baseline, passes):
     rows = pandas.DataFrame([relation("score", value, baseline=baseline)])
-    assert exceeds(rows, RoleSettings(margin_unit=unit)).tolist() == [passes]
+    assert exceeds(rows).tolist() == [passes]
 
 
 def test_rare_words_in_the_first_layer_and_beyond_chance():
     assert held(rare(0.5)) == [("rare", 1, "two-rarest", 0)]
     assert held(rare(0.49)) == []
-    assert held(rare(0.49), rare_share=0.4) == [("rare", 1, "two-rarest", 0)]
     assert held(rare(0.6, low=-0.01)) == []
     assert held(rare(0.6, layer=2)) == []
     assert held(rare(0.6, target="rarest")) == []

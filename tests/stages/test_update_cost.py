@@ -20,7 +20,7 @@ def data(tmp_path_factory):
 
 def arguments(data, output, arms):
     settings = json.dumps({"arms": arms})
-    counts = ["--repeats", "3", "--warmup", "1", "--device", "cpu"]
+    counts = ["--repeats", "3", "--device", "cpu"]
     return ["--study", "toy", "--data", str(data), "--output", str(output), *counts, *SHAPE, "--settings", settings]
 
 

@@ -82,7 +82,7 @@ class JobSettings:
     def bakeoff_scores(self, run: str) -> str:
         """Return the settings of the scores of a run for the comparison of criteria."""
         settings = self.plan.task(run).bakeoff
-        unused = [name for name in type(settings).model_fields if name not in ("examples", "batch_examples")]
+        unused = [name for name in type(settings).model_fields if name != "examples"]
         return as_json({"bakeoff": unused}, bakeoff=settings)
 
     def bakeoff_curves(self, run: str, order: str) -> str:

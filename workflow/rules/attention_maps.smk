@@ -23,7 +23,6 @@ rule attention_maps:
     params:
         model=model,
         treebank=flag("--treebank", "treebank"),
-        settings=of_run(job_settings.sections, "attention_maps"),
     shell:
         "python -m headroom attention_maps {params.model} --roles {input.roles} --pointing {input.stats} "
-        "{params.treebank} --set check --settings {params.settings:q} --output {output} > {log} 2>&1"
+        "{params.treebank} --set check --output {output} > {log} 2>&1"

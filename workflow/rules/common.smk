@@ -282,17 +282,9 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * attempt
 
 
-def exclusive_threads(section, task=None):
-    """Return a function for the threads of a job that measures time under a section of its settings.
-
-    Locally the job reserves all cores. On a cluster it requests those that it uses: the profile reserves the node.
-    """
-
-    def threads(wildcards):
-        settings = study.tasks[task] if task else plan.task(wildcards.run)
-        return WHOLE_MACHINE if workflow.local_exec else getattr(settings, section).threads
-
-    return threads
+def exclusive_threads(wildcards):
+    """Return the threads of a job that measures time: all cores, or one on a cluster, whose profile reserves the node."""
+    return WHOLE_MACHINE if workflow.local_exec else 1
 
 
 def mirror_flag(wildcards, resources):

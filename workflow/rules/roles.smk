@@ -18,10 +18,9 @@ rule roles:
         mem_mb=memory(2000),
         runtime=15,
     params:
-        settings=of_run(job_settings.sections, "roles"),
         columns=columns("roles"),
     shell:
-        "python -m headroom roles --pointing {input.stats} --settings {params.settings:q} --output {output} > {log} 2>&1"
+        "python -m headroom roles --pointing {input.stats} --output {output} > {log} 2>&1"
 
 
 rule roles_pruned:
@@ -43,7 +42,6 @@ rule roles_pruned:
         mem_mb=memory(2000),
         runtime=15,
     params:
-        settings=of_run(job_settings.sections, "roles"),
         columns=columns("roles"),
     shell:
-        "python -m headroom roles --pointing {input.stats} --settings {params.settings:q} --output {output} > {log} 2>&1"
+        "python -m headroom roles --pointing {input.stats} --output {output} > {log} 2>&1"

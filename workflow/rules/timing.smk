@@ -12,7 +12,7 @@ rule timing:
         f"{BENCHMARKS}/timing/{{run}}.tsv"
     conda:
         "../../envs/torch.yaml"
-    threads: exclusive_threads("timing")
+    threads: exclusive_threads
     resources:
         mem_mb=memory(4000),
         runtime=120,

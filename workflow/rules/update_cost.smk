@@ -12,7 +12,7 @@ rule update_cost:
         f"{BENCHMARKS}/update_cost.tsv"
     conda:
         "../../envs/torch.yaml"
-    threads: exclusive_threads("update_cost", "translation")
+    threads: exclusive_threads
     resources:
         mem_mb=memory(4000),
         runtime=60,

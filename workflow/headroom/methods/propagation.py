@@ -17,6 +17,9 @@ from torch.overrides import TorchFunctionMode
 
 from headroom.settings.importance import RelevanceSettings
 
+EPSILON = 1e-6
+"""Sums of much smaller magnitude pass no relevance: far below the logits and states that are explained."""
+
 Operation = Callable[..., Any]
 
 Whole = Callable[[], Tensor]
@@ -95,8 +98,8 @@ class AlphaBetaRule:
 def rule_of(settings: RelevanceSettings) -> Rule:
     """Return the rule of the settings."""
     if settings.rule == "epsilon":
-        return EpsilonRule(settings.epsilon)
-    return AlphaBetaRule(settings.alpha, settings.epsilon)
+        return EpsilonRule(EPSILON)
+    return AlphaBetaRule(settings.alpha, EPSILON)
 
 
 class _Shared(torch.autograd.Function):

@@ -9,6 +9,9 @@ import numpy
 from headroom.core.progress import followed
 from headroom.core.statistics import Estimate, median_of
 
+THREADS = 1
+"""Threads torch may use while timing: with more, other work on the machine disturbs the times."""
+
 Action = Callable[[], Any]
 Name = TypeVar("Name")
 

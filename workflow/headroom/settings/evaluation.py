@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import Field, PositiveInt
 
 from headroom.settings.base import Settings
 
@@ -16,15 +16,12 @@ class TimingSettings(Settings):
     batch_sizes: tuple[PositiveInt, ...] = Field((1, 4, 16, 64), description="sentences per batch")
     warmup: PositiveInt = Field(3, description="rounds before counting")
     repeats: PositiveInt = Field(30, description="counted rounds; each times every model once")
-    threads: PositiveInt = Field(1, description="threads torch may use while timing")
 
 
 class UpdateCostSettings(Settings):
     """Seconds of one update, all arms interleaved on the same batch of the study's own data."""
 
-    warmup: NonNegativeInt = Field(5, description="rounds of updates before counting")
     repeats: PositiveInt = Field(30, description="counted rounds; each makes one update in every arm")
-    threads: PositiveInt = Field(1, description="threads torch may use while timing")
 
 
 class DecodingSettings(Settings):

@@ -1,6 +1,6 @@
 """Settings of the experiments that find what heads do."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, PositiveInt, field_validator
 
@@ -34,7 +34,6 @@ class AttentionStatsSettings(Settings):
     examples: PositiveInt | None = Field(
         None, description="examples of the `check` set, and sentences of the treebank, from the start; unset for all"
     )
-    batch_examples: PositiveInt = Field(32, description="examples in a batch; does not change the result")
 
     @field_validator("relations")
     @classmethod
@@ -44,31 +43,7 @@ class AttentionStatsSettings(Settings):
         return relations
 
 
-class RoleSettings(Settings):
-    """Thresholds of the roles of heads."""
-
-    positional_share: float = Field(
-        0.9, gt=0, le=1, description="positional: minimum share of the largest weights at one relative position"
-    )
-    margin: float = Field(
-        0.1, ge=0, description="syntactic: accuracy above that of the relation's most frequent relative position"
-    )
-    margin_unit: Literal["points", "relative"] = Field(
-        "points", description="whether the margin is a difference of accuracies or a share of the baseline's"
-    )
-    rare_share: float = Field(
-        0.5, gt=0, le=1, description="rare words: minimum share of the largest weights on one of the two rarest pieces"
-    )
-
-
 class PhenomenaSettings(Settings):
     """Accuracy per phenomenon of the generated language, without the heads of each relation."""
 
     examples: PositiveInt | None = Field(300, description="examples of the `test` set, from the start; unset for all")
-    random_draws: PositiveInt = Field(5, description="draws of as many other encoder heads as each relation has")
-
-
-class AttentionMapsSettings(Settings):
-    """Attention maps of heads with roles."""
-
-    sentences: PositiveInt = Field(4, description="sentences of 6 to 14 words whose maps are written")

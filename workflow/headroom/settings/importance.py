@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field, PositiveFloat, PositiveInt, field_validator
+from pydantic import Field, PositiveInt, field_validator
 
 from headroom.core.interventions import Replacement
 from headroom.settings.base import Settings
@@ -64,16 +64,10 @@ class RelevanceSettings(Settings):
     examples: int = Field(
         100, ge=2, description="examples of the `check` set, from its start, whose outputs are explained"
     )
-    batch_examples: PositiveInt = Field(32, description="examples in a batch; does not change the result")
     rule: Literal["epsilon", "alpha-beta"] = Field(
         "epsilon",
         description="how relevance is divided among the contributions to a sum: in proportion to them (epsilon), or "
         "separately among positive and negative ones (alpha-beta; Bach et al. 2015, Eq. 60)",
-    )
-    epsilon: PositiveFloat = Field(
-        1e-6,
-        description="outputs of much smaller magnitude pass no relevance (epsilon); smaller sums of contributions of "
-        "one sign count as none (alpha-beta)",
     )
     alpha: float = Field(
         0.5,

@@ -94,7 +94,6 @@ class BakeoffSettings(Settings):
     examples: PositiveInt | None = Field(
         200, description="examples of the `choose` set, from its start, that heads are scored on; unset for all"
     )
-    batch_examples: PositiveInt = Field(32, description="examples in a batch")
     step: float = Field(0.1, gt=0, le=1, description="share of all heads removed at each step")
     test_examples: PositiveInt | None = Field(
         None, description="examples of the test set, from its start, that curves are measured on; unset for all"

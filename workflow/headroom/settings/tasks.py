@@ -12,11 +12,9 @@ from headroom.settings.evaluation import (
     UpdateCostSettings,
 )
 from headroom.settings.functions import (
-    AttentionMapsSettings,
     AttentionStatsSettings,
     DiversitySettings,
     PhenomenaSettings,
-    RoleSettings,
 )
 from headroom.settings.gates import ChosenGateSettings, ScopedGateSettings
 from headroom.settings.importance import (
@@ -73,10 +71,6 @@ class ExperimentsSettings(Settings):
     attention_stats: AttentionStatsSettings = Field(
         default_factory=AttentionStatsSettings,
         description="confidence of heads, and their attention to positions, relations and rare words",
-    )
-    roles: RoleSettings = Field(default_factory=RoleSettings, description="roles of heads")
-    attention_maps: AttentionMapsSettings = Field(
-        default_factory=AttentionMapsSettings, description="attention maps of heads with roles"
     )
 
 

@@ -9,12 +9,13 @@ from typing import Any
 from headroom.core import tables
 from headroom.core.command import epoch_of
 from headroom.core.files import write_lines
-from headroom.core.flags import add_settings, settings_from
 from headroom.data.trees import ParsedSentence, plain_sentence, read_trees
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.settings.functions import AttentionMapsSettings
 
 logger = logging.getLogger("headroom.stages.attention_maps")
+
+SENTENCES = 4
+"""Sentences whose maps are written: as many as fit the page."""
 
 
 def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
@@ -25,7 +26,6 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--treebank", help="sentences in CoNLL-U; unset for those of the set")
     parser.add_argument("--set", default="check", help="evaluation set with the sentences, without treebank")
     parser.add_argument("--output", required=True, help="file of maps, JSON")
-    add_settings(parser, attention_maps=AttentionMapsSettings)
     return parser
 
 
@@ -34,13 +34,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     engine, given = given_engine(build_parser, arguments)
     from headroom.methods.traces import entry, heads_to_trace, nearest_to_roles, sentences_to_trace, word_maps
 
-    settings = settings_from(given, "attention_maps", AttentionMapsSettings)
     chosen = heads_to_trace(tables.ROLES.read(given.roles))
     if given.pointing:
         held = {target for _, _, target in chosen}
         nearest = nearest_to_roles(tables.ATTENTION_STATS.read(given.pointing))
         chosen += [one for one in nearest if one[2] not in held]
-    sentences = sentences_to_trace(_sentences(engine, given), settings.sentences)
+    sentences = sentences_to_trace(_sentences(engine, given), SENTENCES)
     maps: list[dict[str, Any]] = []
     if chosen and sentences:
         model = engine.load(given.checkpoint, maps=True)

@@ -27,6 +27,8 @@ logger = logging.getLogger("headroom.stages.attention_stats")
 
 MODELS = ("trained", "untrained")
 
+BATCH_EXAMPLES = 32
+"""Examples in a batch, which does not change the result: attention maps of so many fit any GPU."""
 FRESH = 1
 """Seed of the weights of the untrained model."""
 
@@ -93,7 +95,7 @@ class Pointing:
         if not self.treebank:
             return []
         model = self.engine.load(self.given.checkpoint, maps=True)
-        batches = self.engine.sentence_batches(model, [one.text for one in self.treebank], self.settings.batch_examples)
+        batches = self.engine.sentence_batches(model, [one.text for one in self.treebank], BATCH_EXAMPLES)
         found = relation_distances(batches, self.treebank, relations=self.settings.relations, resamples=self.resamples)
         about = signature(sentences=len(self.treebank), resamples=self.resamples)
         return [leading_columns(self.given) | asdict(one) | {"signature": about} for one in found]
@@ -106,13 +108,13 @@ class Pointing:
         engine, settings, resamples = self.engine, self.settings, self.resamples
         model = engine.load(self.given.checkpoint, fresh=fresh, maps=True)
         heads = {live.site: live.kept_heads() for live in model.live_sites if live.kept}
-        batches = engine.example_batches(model, self.examples, settings.batch_examples)
+        batches = engine.example_batches(model, self.examples, BATCH_EXAMPLES)
         pieces, frequent = engine.frequencies(model), settings.frequent_tokens
         found = piece_pointing(batches, heads, frequencies=pieces, frequent=frequent, resamples=resamples)
         if not any(one.measure == "rare" for one in found):
             logger.warning("rare words: omitted, no training text or no sentence with a sufficiently rare piece")
         if self.treebank:
-            batches = engine.sentence_batches(model, [one.text for one in self.treebank], settings.batch_examples)
+            batches = engine.sentence_batches(model, [one.text for one in self.treebank], BATCH_EXAMPLES)
             found += relation_pointing(batches, self.treebank, heads, relations=settings.relations, resamples=resamples)
         return found
 

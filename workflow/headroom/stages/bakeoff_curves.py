@@ -14,7 +14,7 @@ from headroom.core.flags import add_settings, settings_from
 from headroom.core.heads import Head, all_heads
 from headroom.core.interventions import Intervention
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.methods.criteria import REFERENCE, criterion, criterion_scores, family_of
+from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, criterion, criterion_scores, family_of
 from headroom.methods.orders import (
     CONTROLS,
     REVERSE,
@@ -85,7 +85,7 @@ def orders(engine: Engine, given: argparse.Namespace, settings: BakeoffSettings,
     yield Order(given.order, least_important_first(scores_of(given, given.order), heads))
     if given.order in settings.rescored:
         model = engine.load(given.checkpoint, maps=one.maps) if one.maps else model
-        batches = engine.batches(model, engine.examples(given.score_on, settings.examples), settings.batch_examples)
+        batches = engine.batches(model, engine.examples(given.score_on, settings.examples), BATCH_EXAMPLES)
         score = one.score
         if score is None:
             raise HeadroomError(f"bakeoff.rescored: {given.order} cannot be scored again; leave it out")

@@ -10,7 +10,7 @@ from headroom.core.command import leading_columns
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, given_engine, model_parser
-from headroom.methods.criteria import REFERENCE, family, family_names, score_rows
+from headroom.methods.criteria import BATCH_EXAMPLES, REFERENCE, family, family_names, score_rows
 from headroom.methods.passes import counted
 from headroom.settings.pruning import BakeoffSettings
 
@@ -40,13 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, "bakeoff", BakeoffSettings)
     functions = family(given.family)
     examples = engine.examples(given.set, settings.examples)
-    about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=settings.batch_examples)
+    about = signature(loss=engine.loss, set=given.set, examples=len(examples), batch=BATCH_EXAMPLES)
     leading = leading_columns(given, given.checkpoint)
     scores: list[dict[str, Any]] = []
     costs: list[dict[str, Any]] = []
     for score, own in functions.items():
         model = engine.load(given.checkpoint, maps=any(one.maps for one in own))
-        batches = engine.batches(model, examples, settings.batch_examples)
+        batches = engine.batches(model, examples, BATCH_EXAMPLES)
         for half, index in HALVES.items():
             with counted(model, len(examples)) as passes:
                 found = score(model, batches, half=index)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.phenomena")
 
+RANDOM_DRAWS = 5
+"""Draws of as many other encoder heads as each relation has, as for the random orders of curves."""
 ENCODER = "encoder"
 """The group of all encoder heads."""
 
@@ -59,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     rows: list[dict[str, Any]] = []
     for group, heads in groups(model.sites, roles).items():
         own = choices.correct(Intervention(heads))
-        others = random_groups(model.sites, heads, settings.random_draws, group) if group != ENCODER else []
+        others = random_groups(model.sites, heads, RANDOM_DRAWS, group) if group != ENCODER else []
         drawn = [choices.correct(Intervention(other)) for other in others]
         leading = leading_columns(given) | {"set": given.set, "group": group, "removed": format_profile(heads)}
         found = compared(cases, len(text), full=full, own=own, drawn=drawn, resamples=resamples)

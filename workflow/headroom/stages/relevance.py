@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("headroom.stages.relevance")
 
+BATCH_EXAMPLES = 32
+"""Examples in a batch, which does not change the result: activations and gradients of so many fit any GPU."""
 CONSERVED = 1e-3
 """Maximum relative error of the conservation of relevance; larger errors indicate an unsupported operation."""
 
@@ -45,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     settings = settings_from(given, "relevance", RelevanceSettings)
     examples = engine.examples(given.set, settings.examples)
     model = engine.load(given.checkpoint)
-    batches = engine.batches(model, examples, settings.batch_examples)
+    batches = engine.batches(model, examples, BATCH_EXAMPLES)
     found = relevances(model, followed(batches, "relevance", "batches"), rule=rule_of(settings))
     if not found.conservation_error <= CONSERVED:
         logger.warning(
@@ -59,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _rule(settings: RelevanceSettings) -> dict[str, Any]:
-    named = {"lrp": settings.rule, "epsilon": settings.epsilon}
+    from headroom.methods.propagation import EPSILON
+
+    named = {"lrp": settings.rule, "epsilon": EPSILON}
     return named if settings.rule == "epsilon" else named | {"alpha": settings.alpha, "beta": 1 - settings.alpha}
 
 

@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from headroom.core import tables
 from headroom.core.command import stage_parser
-from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
-from headroom.settings.functions import RoleSettings
 
 if TYPE_CHECKING:
     import pandas
 
 logger = logging.getLogger("headroom.stages.roles")
+
+POSITIONAL_SHARE = 0.9
+"""Positional: minimum share of the largest weights at one relative position (90 % in Voita et al. 2019)."""
+MARGIN = 0.1
+"""Syntactic: accuracy above that of the relation's most frequent relative position (10 % in Voita et al. 2019)."""
+RARE_SHARE = 0.5
+"""Rare words: minimum share of the largest weights on one of the two rarest pieces: most of them."""
 
 _TAKEN = (
     "study", "run", "epoch", "model", "trees", "kind", "layer", "head", "target", "value", "baseline", "low", "high",
@@ -30,24 +35,22 @@ def build_parser() -> argparse.ArgumentParser:
     parser = stage_parser("roles", __doc__)
     parser.add_argument("--pointing", nargs="+", type=Path, required=True, help="tables attention_stats")
     parser.add_argument("--output", required=True, help="table of roles")
-    add_settings(parser, roles=RoleSettings)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Read the tables and write the roles."""
     given = build_parser().parse_args(arguments)
-    rule = settings_from(given, "roles", RoleSettings)
-    roles = find_roles(tables.ATTENTION_STATS.read_all(given.pointing), rule)
-    tables.ROLES.write(given.output, _rows(roles, rule))
+    roles = find_roles(tables.ATTENTION_STATS.read_all(given.pointing))
+    tables.ROLES.write(given.output, _rows(roles))
     logger.info("found %d roles", len(roles))
 
 
-def _rows(roles: Sequence[Role], rule: RoleSettings) -> Iterator[dict[str, Any]]:
+def _rows(roles: Sequence[Role]) -> Iterator[dict[str, Any]]:
     rules = {
-        "positional": signature(share=rule.positional_share),
-        "syntactic": signature(margin=f"{rule.margin}-{rule.margin_unit}"),
-        "rare": signature(share=rule.rare_share),
+        "positional": signature(share=POSITIONAL_SHARE),
+        "syntactic": signature(margin=f"{MARGIN}-points"),
+        "rare": signature(share=RARE_SHARE),
     }
     for found in roles:
         taken = {name: found.row[name] for name in _TAKEN}
@@ -68,28 +71,27 @@ class Role:
     best: int
 
 
-def find_roles(pointing: pandas.DataFrame, rule: RoleSettings) -> list[Role]:
+def find_roles(pointing: pandas.DataFrame) -> list[Role]:
     """Return the roles of every head of every model of a pointing table: positional, syntactic, rare.
 
     Args:
         pointing: Rows of the table `attention_stats`.
-        rule: The thresholds of roles.
     """
     return [
         role
         for _, rows in pointing.groupby(_MODEL, sort=False)
-        for role in (*positional(rows, rule), *syntactic(rows, rule), *rare(rows, rule))
+        for role in (*positional(rows), *syntactic(rows), *rare(rows))
     ]
 
 
-def positional(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
+def positional(rows: pandas.DataFrame) -> Iterator[Role]:
     """Yield the positional roles of one model."""
     offsets = rows[rows["measure"] == "offset"]
-    for _, row in offsets[offsets["value"] >= rule.positional_share].iterrows():
+    for _, row in offsets[offsets["value"] >= POSITIONAL_SHARE].iterrows():
         yield Role("positional", row, 0)
 
 
-def syntactic(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
+def syntactic(rows: pandas.DataFrame) -> Iterator[Role]:
     """Yield the syntactic roles of one model, on gold and on shuffled trees."""
     accuracies = rows[rows["measure"] == "relation"]
     for _, one in accuracies.groupby(["trees", "target"], sort=False):
@@ -98,21 +100,19 @@ def syntactic(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
         if chosen.empty:
             continue
         best = chosen["value"].idxmax()
-        passed = chosen.index[exceeds(chosen, rule)]
-        for head, row in scored[exceeds(scored, rule) & (scored["low"] > 0)].iterrows():
+        passed = chosen.index[exceeds(chosen)]
+        for head, row in scored[exceeds(scored) & (scored["low"] > 0)].iterrows():
             if head in passed:
                 yield Role("syntactic", row, int(head == best))
 
 
-def rare(rows: pandas.DataFrame, rule: RoleSettings) -> Iterator[Role]:
+def rare(rows: pandas.DataFrame) -> Iterator[Role]:
     """Yield the roles of one model's heads that point to rare pieces."""
     first = rows[(rows["measure"] == "rare") & (rows["layer"] == 1) & (rows["target"] == "two-rarest")]
-    for _, row in first[(first["value"] >= rule.rare_share) & (first["low"] > 0)].iterrows():
+    for _, row in first[(first["value"] >= RARE_SHARE) & (first["low"] > 0)].iterrows():
         yield Role("rare", row, 0)
 
 
-def exceeds(rows: pandas.DataFrame, rule: RoleSettings) -> pandas.Series[bool]:
+def exceeds(rows: pandas.DataFrame) -> pandas.Series[bool]:
     """Return whether accuracies exceed their baselines by the margin."""
-    least = rule.margin if rule.margin_unit == "points" else rule.margin * rows["baseline"]
-    beyond = rows["value"] - rows["baseline"]
-    return (beyond >= least - 1e-9) & (beyond > 0)  # tolerance for rounding of decimal fractions
+    return rows["value"] - rows["baseline"] >= MARGIN - 1e-9  # tolerance for rounding of decimal fractions

@@ -15,7 +15,7 @@ from headroom.core.heads import all_heads
 from headroom.core.table import signature
 from headroom.engines.engine import Engine, Workload, given_engine, model_parser
 from headroom.methods.orders import least_important_first, read_scores, removed_first
-from headroom.methods.timing import interleaved, quartiles, ratio_summary
+from headroom.methods.timing import THREADS, interleaved, quartiles, ratio_summary
 from headroom.settings.evaluation import TimingSettings
 from headroom.settings.pruning import MainSettings
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     import torch
 
     settings = settings_from(given, "timing", TimingSettings)
-    torch.set_num_threads(settings.threads)
+    torch.set_num_threads(THREADS)
     rows: list[dict[str, Any]] = []
     samples: list[dict[str, Any]] = []
     with torch.inference_mode():
@@ -97,7 +97,7 @@ def measure(
         for (model, share), values in seconds.items()
         for i, value in enumerate(values)
     ]
-    about = place | {"threads": settings.threads, "device": str(models[FULL].device)}
+    about = place | {"threads": THREADS, "device": str(models[FULL].device)}
     return samples, [about | row for row in _summaries(models, seconds, work, part)]
 
 

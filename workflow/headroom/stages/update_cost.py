@@ -18,12 +18,15 @@ from headroom.core.command import stage_parser
 from headroom.core.errors import HeadroomError
 from headroom.core.flags import add_settings, settings_from
 from headroom.core.table import signature
-from headroom.methods.timing import interleaved, ratio_summary
+from headroom.methods.timing import THREADS, interleaved, ratio_summary
 from headroom.settings.arms import Arm, ArmSettings
 from headroom.settings.evaluation import UpdateCostSettings
 from headroom.settings.models import ModelSettings, TrainingSettings
 
 logger = logging.getLogger("headroom.stages.update_cost")
+
+WARMUP = 5
+"""Rounds of updates before counting: the first ones also allocate memory and the optimizer's state."""
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -47,13 +50,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         raise HeadroomError(f"{given.data}: no training data; give the output directory of the stage vocabulary")
     import torch
 
-    torch.set_num_threads(settings.threads)
+    torch.set_num_threads(THREADS)
     updates, setting = prepare_updates(given, arms)
-    seconds = interleaved(updates, warmup=settings.warmup, repeats=settings.repeats)
+    seconds = interleaved(updates, warmup=WARMUP, repeats=settings.repeats)
     first = next(iter(arms))
     for arm in arms:
         logger.info("%s: %.3f times the update of %s", arm, ratio_summary(seconds[arm], seconds[first])[0], first)
-    about = signature(**setting, warmup=settings.warmup, repeats=settings.repeats, threads=settings.threads)
+    about = signature(**setting, warmup=WARMUP, repeats=settings.repeats, threads=THREADS)
     tables.UPDATE_COST.write(given.output, _rows(given.study, seconds, first, about))
 
 

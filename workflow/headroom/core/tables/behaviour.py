@@ -116,10 +116,10 @@ ROLES = Table(
         Column(
             "role",
             "text",
-            "`positional`: at least `roles.positional_share` of the tokens are pointed from to one relative position."
-            " `syntactic`: the accuracy for a relation exceeds its baseline by `roles.margin` on the half `choose` and"
+            "`positional`: at least 90 % of the tokens are pointed from to one relative position."
+            " `syntactic`: the accuracy for a relation exceeds its baseline by 10 points on the half `choose` and"
             " again on `score`, where the interval of the difference is above zero. `rare`: a head of layer 1 points to"
-            " one of the two rarest pieces from at least `roles.rare_share` of the tokens, and more often than chance"
+            " one of the two rarest pieces from at least half of the tokens, and more often than chance"
             " beyond the interval",
         ),
         _TARGET,

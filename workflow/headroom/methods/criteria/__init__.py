@@ -39,6 +39,9 @@ BAKEOFF = "bakeoff_scores"
 REFERENCE = "loss-ablation"
 """The criterion that others are compared with: the true effect of each head on the loss."""
 
+BATCH_EXAMPLES = 32
+"""Examples in a batch when heads are scored to be compared, as is the default of `scores.batch_examples`."""
+
 NORMALISATIONS = ("raw", "layer")
 """Unscaled scores, or scores divided by the l2 norm over the heads of their site."""
 
