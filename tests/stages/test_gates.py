@@ -176,6 +176,7 @@ def cosine(one, other, key="encoder.embed_tokens.weight"):
     return float(torch.nn.functional.cosine_similarity(*weights, dim=0))
 
 
+@pytest.mark.long
 def test_fresh_weights_are_not_those_of_the_run_and_rewound_ones_are(toy, tmp_path):
     starts = {"scratch": ([], 2**31 + 1), "init": ([], 1), "epoch1": (["--rewound", str(toy.checkpoints[0])], 1)}
     found = {}
@@ -193,6 +194,7 @@ def test_fresh_weights_are_not_those_of_the_run_and_rewound_ones_are(toy, tmp_pa
     assert updates_of(tmp_path / "epoch1" / "training.csv") == updates_of(toy.directory / "training.csv")
 
 
+@pytest.mark.long
 def test_rewound_to_the_first_epoch_the_second_one_is_that_of_the_run(toy, tmp_path, monkeypatch):
     """Number of updates, learning rate and batches; only the weights, and Adam's moments, are others."""
     seen, update = [], translation_engine._update
@@ -210,6 +212,7 @@ def test_rewound_to_the_first_epoch_the_second_one_is_that_of_the_run(toy, tmp_p
     assert seen[:third] != seen[2 * third :]
 
 
+@pytest.mark.long
 def test_a_random_layout_has_as_many_heads(toy, lively_checkpoint, tmp_path):
     layouts = []
     for draw in ("1", "2"):

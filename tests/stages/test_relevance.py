@@ -83,6 +83,7 @@ def test_a_classifier(tmp_path):
     assert row["count"] == 6
 
 
+@pytest.mark.long
 def test_the_rule_is_a_setting_and_in_the_signature(toy, model, tmp_path):
     given = arguments(toy, tmp_path / "relevance.csv", "--rule", "alpha-beta", "--alpha", "2")
     relevance.main(given)

@@ -31,6 +31,7 @@ def scored(place, *flags):
     return tables.BAKEOFF_SCORES.read(place / "scores.csv"), tables.BAKEOFF_COSTS.read(place / "costs.csv")
 
 
+@pytest.mark.long
 def test_every_criterion_that_applies_scores_a_classifier(classifier, tmp_path, caplog):
     caplog.set_level(logging.INFO)
     scores, costs = scored(tmp_path, *classifier, "--criteria", "all")

@@ -67,6 +67,7 @@ def test_a_shard_says_how_much_of_its_share_is_left(
     assert sum(map(int, totals)) * (sweeps if len(totals) == 1 else 1) == len(live) - live.count(PLAIN)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SWEEPS)
 def test_shards_merge_into_the_table_of_one_job(name, toy, lively_checkpoint, scores, tmp_path, monkeypatch):
     stage, given = SWEEPS[name][0], arguments(name, toy, lively_checkpoint, scores)
