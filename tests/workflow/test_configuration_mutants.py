@@ -1,5 +1,6 @@
 """Every wrong configuration is reported in one or two lines with the key; every right one gets its dry run."""
 
+import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -163,3 +164,17 @@ def test_a_study_with_everything_odd_that_is_right(tmp_path: Path) -> None:
 def test_every_study_of_the_project_is_read() -> None:
     for path in [ROOT / "config.yaml", *(ROOT / "studies").glob("*.yaml")]:
         assert read_study(str(path)).runs(), path
+
+
+def test_configurations_of_finished_studies_are_read() -> None:
+    found = sorted((ROOT / "reports" / "reference").glob("**/configuration.json"))
+    assert found
+    for path in found:
+        assert load_study(json.loads(path.read_text())).runs(), path
+
+
+def test_a_former_key_has_its_fixed_value() -> None:
+    former = {"translation": {"roles": {"margin": 0.1}, "timing": {"threads": 1, "repeats": 9}}}
+    assert load_study(former) == load_study({"translation": {"timing": {"repeats": 9}}})
+    with pytest.raises(HeadroomError, match=r"^configuration: translation\.timing\.threads: [^\n]*$"):
+        load_study({"translation": {"timing": {"threads": 2}}})
