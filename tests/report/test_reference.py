@@ -147,6 +147,17 @@ def test_shipped_studies_are_decided_again_from_archives_elsewhere(scored: Path,
     assert not list(shipped.rglob(ARCHIVE))
 
 
+def test_a_study_is_not_decided_from_the_archive_of_other_arms(scored: Path, tmp_path: Path) -> None:
+    shipped, archives = tmp_path / "reference", tmp_path / "archives"
+    ship(scored, shipped / "pilot")
+    before = {path: path.read_bytes() for path in (shipped / "pilot").iterdir()}
+    arms = {"translation": {"arms": {"svgd": {"method": "svgd"}}}}
+    (scored / "configuration.json").write_text(json.dumps(arms), encoding="utf-8")
+    pack(scored, archives / "pilot" / ARCHIVE)
+    renew(shipped, archives)
+    assert {path: path.read_bytes() for path in (shipped / "pilot").iterdir()} == before
+
+
 def test_without_archives_nothing_is_decided_again(shipped: Path, tmp_path: Path) -> None:
     with pytest.raises(HeadroomError, match=r"archives: no <study>/tables\.tar\.xz of a shipped study; docs/running"):
         main(["--output", str(shipped), "--archives", str(tmp_path / "archives")])

@@ -183,13 +183,24 @@ def renew(shipped: Path, archives: Path) -> None:
     found = {study: archive for study, archive in places.items() if archive.is_file()}
     if not found:
         raise HeadroomError(f"{archives}: no <study>/{ARCHIVE} of a shipped study; docs/running.md says where they are")
+    left = [study.name for study in places if study not in found]
     for study, archive in found.items():
         with tempfile.TemporaryDirectory() as scratch:
             results = unpack(archive, Path(scratch))
+            if _arms_of(results) != _arms_of(study):
+                left.append(study.name)
+                continue
             decide(results, *(results / name for name in TABLES))
             ship(results, study)
-    if left := [study.name for study in places if study not in found]:
-        logging.info("left as they are, without %s in %s: %s", ARCHIVE, archives, ", ".join(left))
+    if left:
+        logging.info("left as they are, without an archive of the same arms in %s: %s", archives, ", ".join(left))
+
+
+def _arms_of(place: Path) -> dict[str, list[str]]:
+    """Return the names of the arms of every task by the configuration in a directory."""
+    from headroom.claims.configuration import arms_in, read_configuration
+
+    return {task: list(arms) for task, arms in arms_in(read_configuration(place / "configuration.json")).items()}
 
 
 def shipped_studies(shipped: Path) -> list[Path]:
