@@ -1,5 +1,6 @@
 """What an edit reruns: by the inputs and params of jobs, and, for some edits, by the plan of Snakemake itself."""
 
+import functools
 import json
 import os
 import shutil
@@ -14,27 +15,50 @@ from whole_project import Finished, Project, new_project, planned
 
 pytestmark = pytest.mark.long
 
-Pretended = Callable[[str], Project]
+Projects = Callable[[str], Project]
 
 PACKAGE = "workflow/headroom"
 COPIED = ("results", ".snakemake", "work", "logs", "reports")
 
 
 @pytest.fixture(scope="module")
-def pretended(tmp_path_factory: pytest.TempPathFactory) -> Pretended:
-    """Return a function for a project in which a study counts as finished, without running it."""
-    made: dict[str, Project] = {}
+def unfinished(tmp_path_factory: pytest.TempPathFactory) -> Projects:
+    """Return a function from a study to a project with the files that it names."""
 
+    @functools.cache
     def project(name: str) -> Project:
-        if name not in made:
-            made[name] = new_project(tmp_path_factory.mktemp(name) / "project")
-            for file in FILES:
-                (made[name].root / file).parent.mkdir(exist_ok=True)
-                (made[name].root / file).write_text(f"{file}\n")
-            pretend_finished(made[name].root, written(made[name], name, {}))
-        return made[name]
+        made = new_project(tmp_path_factory.mktemp(name) / "project")
+        for file in FILES:
+            (made.root / file).parent.mkdir(exist_ok=True)
+            (made.root / file).write_text(f"{file}\n")
+        return made
 
     return project
+
+
+@pytest.fixture(scope="module")
+def pretended(unfinished: Projects) -> Projects:
+    """Return a function from a study to a project in which it counts as finished, without running it."""
+
+    @functools.cache
+    def project(name: str) -> Project:
+        made = unfinished(name)
+        pretend_finished(made.root, written(made, name, {}))
+        return made
+
+    return project
+
+
+@pytest.fixture(scope="module")
+def rules_with(unfinished: Projects) -> Callable[[str, str], set[str]]:
+    """Return a function from a study and a file to the rules whose jobs have it as input."""
+    jobs = functools.cache(lambda name: inputs(unfinished(name).root, written(unfinished(name), name, {})))
+
+    def rules(name: str, file: str) -> set[str]:
+        assert (unfinished(name).root / file).exists()
+        return {rule for rule, files in jobs(name).items() if file in files}
+
+    return rules
 
 
 def written(project: Project, name: str, changes: Mapping[str, Any]) -> str:
@@ -43,23 +67,9 @@ def written(project: Project, name: str, changes: Mapping[str, Any]) -> str:
     return project.write_study({"study": name, "seeds": [1], **own}, changes)
 
 
-@pytest.fixture(scope="module")
-def sources(pretended: Pretended) -> Callable[[str], dict[str, set[str]]]:
-    """Return a function from a study to the input files of each of its rules."""
-    found: dict[str, dict[str, set[str]]] = {}
-
-    def files(name: str) -> dict[str, set[str]]:
-        if name not in found:
-            project = pretended(name)
-            found[name] = inputs(project.root, written(project, name, {}))
-        return found[name]
-
-    return files
-
-
 @pytest.mark.parametrize(("name", "changes", "rules"), [(name, *row) for name in VALUES for row in VALUES[name]])
 def test_a_changed_value_reruns_what_reads_it(
-    pretended: Pretended, name: str, changes: Mapping[str, Any], rules: str
+    pretended: Projects, name: str, changes: Mapping[str, Any], rules: str
 ) -> None:
     project = pretended(name)
     recorded = {"configuration"} if changes.keys().isdisjoint(HOW) else set()
@@ -70,15 +80,13 @@ def test_a_changed_value_reruns_what_reads_it(
     ("name", "path", "rules"), [(name, path, rules) for name in CODE for path, rules in CODE[name].items()]
 )
 def test_an_edited_file_reruns_what_depends_on_it(
-    sources: Callable[[str], dict[str, set[str]]], pretended: Pretended, name: str, path: str, rules: str
+    rules_with: Callable[[str, str], set[str]], name: str, path: str, rules: str
 ) -> None:
-    file = os.path.normpath(f"{PACKAGE}/{path}")
-    assert (pretended(name).root / file).exists()
-    assert {rule for rule, files in sources(name).items() if file in files} == {*rules.split()}
+    assert rules_with(name, os.path.normpath(f"{PACKAGE}/{path}")) == {*rules.split()}
 
 
 @pytest.mark.parametrize("name", STUDIES)
-def test_an_unchanged_study_reruns_nothing(pretended: Pretended, name: str) -> None:
+def test_an_unchanged_study_reruns_nothing(pretended: Projects, name: str) -> None:
     project = pretended(name)
     assert changed(project.root, written(project, name, {})) == set()
 
@@ -98,7 +106,7 @@ CLAIMED = {"claims": 1, "report": 1}
     ],
 )
 def test_snakemake_adds_what_is_downstream_of_a_value(
-    pretended: Pretended, changes: Mapping[str, Any], jobs: dict[str, int]
+    pretended: Projects, changes: Mapping[str, Any], jobs: dict[str, int]
 ) -> None:
     project = pretended("generated")
     study = written(project, "generated", changes)
@@ -113,7 +121,7 @@ def test_snakemake_adds_what_is_downstream_of_a_value(
         ("../../docs/report.md", {}),
     ],
 )
-def test_snakemake_adds_what_is_downstream_of_a_file(pretended: Pretended, path: str, jobs: dict[str, int]) -> None:
+def test_snakemake_adds_what_is_downstream_of_a_file(pretended: Projects, path: str, jobs: dict[str, int]) -> None:
     project = pretended("generated")
     study, file = written(project, "generated", {}), project.root / PACKAGE / path
     content = file.read_bytes()
