@@ -16,19 +16,19 @@ torch.set_num_threads(1)  # tiny models: threads would only wait for each other
 
 @pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of the finished study as long, and begin with them and with other long ones.
+    """Mark the tests of what takes long to make as long, and begin with those of the finished study.
 
     One process makes the study while another has tests without it, and at the end only short tests are left to share.
     """
     for item in items:
-        if needs_the_study(item):
+        if needs(item, "finished") or needs(item, "report"):
             item.add_marker(pytest.mark.long)
-    items.sort(key=lambda item: (not needs_the_study(item), item.get_closest_marker("long") is None))
+    items.sort(key=lambda item: (not needs(item, "finished"), item.get_closest_marker("long") is None))
 
 
-def needs_the_study(item: pytest.Item) -> bool:
-    """Return whether a test needs the results of the tiny study, which take minutes."""
-    return "finished" in getattr(item, "fixturenames", ())
+def needs(item: pytest.Item, fixture: str) -> bool:
+    """Return whether a test needs a fixture: `finished`, the tiny study, takes minutes, `report`, a page, one."""
+    return fixture in getattr(item, "fixturenames", ())
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -14,6 +14,8 @@ from report.conftest import HOSTILE
 from report.example_tables import write_example_study
 from report.test_browser import WIDE
 
+pytestmark = pytest.mark.long
+
 STUDIES = {"first": ("translation", "sst2"), "second": ("translation",), HOSTILE: ("cola",)}
 """By name of a study, its tasks."""
 

@@ -202,6 +202,7 @@ def along(mapping: str, value: float) -> float:
     return start + (value - first) / (last - first) * (end - start)
 
 
+@pytest.mark.long
 def test_the_made_up_study_fits_its_budget(example_tables: StudyTables) -> None:
     made = explorer(example_tables)
     assert made is not None

@@ -18,6 +18,8 @@ from report.conftest import Written, claimed
 from report.example_tables import write_example_maps, write_example_study
 from report.test_browser import look
 
+pytestmark = pytest.mark.long
+
 TASK = '"><img src=x onerror=document["title"]="owned">'
 ARM = '<script>window["hostile"]=document["title"]="owned"</script>'
 """Names without dots, which would end them."""

@@ -53,6 +53,7 @@ def classifying(tmp_path_factory: pytest.TempPathFactory) -> Written:
     return Written(output)
 
 
+@pytest.mark.long
 def test_a_study_may_only_classify(classifying: Written) -> None:
     document = html.document_fromstring(classifying.page)
     assert [one.get("id") for one in document.iter("section")] == [name for name in SECTIONS if name != "repulsion"]

@@ -10,6 +10,8 @@ from headroom.report.page import sections
 from headroom.report.spec import Figure, Table, figures_of
 from report.conftest import Written
 
+pytestmark = pytest.mark.long
+
 RESCALED = {
     "ablation": {"delta", "low", "high", "delta_first", "delta_second", "share", "kept"},
     "keep_one": {"delta", "low", "high", "p_holm"},
@@ -26,8 +28,16 @@ RESCALED = {
 """By section, the columns in other units than the tables' (shares of the score or of heads), or means over runs."""
 
 
-def shown(study: StudyTables) -> Iterator[tuple[str, Figure | Table, pandas.DataFrame]]:
-    """Yield the rows behind every figure and table of the page, with the section."""
+Shown = list[tuple[str, Figure | Table, pandas.DataFrame]]
+
+
+@pytest.fixture(scope="module")
+def shown(example_tables: StudyTables) -> Shown:
+    """Return the rows behind every figure and table of the page, with the section."""
+    return list(rows_behind(example_tables))
+
+
+def rows_behind(study: StudyTables) -> Iterator[tuple[str, Figure | Table, pandas.DataFrame]]:
     for part in sections(study):
         for one in [*figures_of(part), *(table for fold in part.folds for table in fold.tables)]:
             if one.frame is not None:
@@ -56,9 +66,9 @@ def in_words(column: str) -> bool:
     )
 
 
-def test_numbers_are_cells_of_tables(example_tables: StudyTables, cells: set[float]) -> None:
+def test_numbers_are_cells_of_tables(shown: Shown, cells: set[float]) -> None:
     checked = 0
-    for section, one, frame in shown(example_tables):
+    for section, one, frame in shown:
         for column in frame.select_dtypes("number"):
             name = column.removesuffix("_low").removesuffix("_high")
             if name in RESCALED.get(section, ()) or in_words(column):
@@ -71,7 +81,7 @@ def test_numbers_are_cells_of_tables(example_tables: StudyTables, cells: set[flo
 
 
 @pytest.mark.parametrize("kind", [Figure, Table])
-def test_files_to_download_have_names_of_their_own(example_tables: StudyTables, kind: type) -> None:
-    names = [one.name for _, one, _ in shown(example_tables) if isinstance(one, kind)]
+def test_files_to_download_have_names_of_their_own(shown: Shown, kind: type) -> None:
+    names = [one.name for _, one, _ in shown if isinstance(one, kind)]
     assert len(names) > 15
     assert len(names) == len(set(names))
