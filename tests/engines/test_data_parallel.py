@@ -28,6 +28,8 @@ from headroom.settings.arms import (
 )
 from together import NOISY, train_all, train_and_stop
 
+pytestmark = pytest.mark.long
+
 ARMS = {
     "baseline": BaselineArm(),
     "spos": NOISY,
@@ -104,7 +106,6 @@ def test_arms_differ(kind, one):
         assert max(float((plain[name] - other[name]).abs().max()) for name in plain if plain[name].dim()) > 1e-3
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("profile", ["", "E1:1 A2:1"], ids=["whole", "sliced"])
 def test_other_arms_and_models_without_some_heads(translation, tmp_path, profile):
     kind = replace(translation, profile=profile)
@@ -116,7 +117,6 @@ def test_other_arms_and_models_without_some_heads(translation, tmp_path, profile
         same_training(kind, tmp_path / "two" / arm, tmp_path / "one" / arm)
 
 
-@pytest.mark.long
 def test_other_arms_and_a_last_batch_too_small_for_all(classification, tmp_path):
     kind = replace(classification, examples=41)  # five batches, and one of a single example
     arms = {**SVGD, "positions": DisagreementPositionArm(weight=2.0)}

@@ -43,6 +43,7 @@ print(*(module.__file__ for name, module in sys.modules.items() if name.startswi
 """
 
 
+@pytest.mark.long
 def test_what_a_running_stage_loads_is_in_its_import_closure(toy, tmp_path):
     place = ["--vocabulary", str(toy.data), "--corpus", str(toy.corpus), "--device", "cpu"]
     words = ["--checkpoints", str(toy.checkpoints[-1]), *place, "--set", "check", "--output", str(tmp_path / "s.csv")]
