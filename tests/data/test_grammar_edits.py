@@ -3,41 +3,19 @@
 from itertools import islice
 
 import pytest
+from hand_made_sentences import adverb, phrase, place
 from headroom.data.grammar import lexicon, logic, vocabulary
 from headroom.data.grammar.changes import changes, denials, exclusions
 from headroom.data.grammar.donor_phrases import DonorPhrases
 from headroom.data.grammar.edits import stronger, weaker
-from headroom.data.grammar.lexicon import DETERMINERS, MODALS, OF_NOUNS, OF_VERBS
+from headroom.data.grammar.lexicon import MODALS, OF_NOUNS, OF_VERBS
 from headroom.data.grammar.logic import direction, is_plain, negation
 from headroom.data.grammar.pairs import _is_clear, text_of
 from headroom.data.grammar.sample import FAR, NEAR, Sampler
-from headroom.data.grammar.tree import Clause, Coordination, Name, NounPhrase, PrepositionalPhrase, Sentence
+from headroom.data.grammar.tree import Clause, Coordination, Name, Sentence
 from small_worlds import World, is_true
 
 WORLDS = 12
-
-
-def phrase(words, modifier=None):
-    """Return the noun phrase of e.g. `the old dogs`."""
-    determiner, *adjectives, noun = words.split()
-    found = next(d for d in DETERMINERS if determiner in (d.singular, d.plural))
-    table = {
-        one.source(plural): (one, plural)
-        for kind in ("persons", "animals", "things", "places")
-        for topic in lexicon.TOPICS
-        for one in lexicon.nouns(kind, topic)
-        for plural in (False, True)
-    }
-    return NounPhrase(table[noun][0], found, table[noun][1], tuple(map(logic.adjective, adjectives)), modifier)
-
-
-def adverb(word):
-    return next(one for topic in lexicon.TOPICS for one in lexicon.plain("adverbs", topic) if one.word == word)
-
-
-def place(words):
-    preposition, rest = words.split(maxsplit=1)
-    return PrepositionalPhrase(next(one for one in (*OF_NOUNS, *OF_VERBS) if one.word == preposition), phrase(rest))
 
 
 def sentence(subject, verb, thing=None, *, how=None, where=None, modal=None, be=None, fronted=None):

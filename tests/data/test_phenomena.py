@@ -2,17 +2,19 @@
 
 import csv
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 
 import pytest
+from hand_made_sentences import adverb, phrase
 from headroom.data.grammar import source, target
-from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, DETERMINERS, MODALS, OF_NOUNS, nouns, plain, verbs
+from headroom.data.grammar.lexicon import BE, CONJUNCTIONS, MODALS, OF_NOUNS
+from headroom.data.grammar.logic import adjective, verb
 from headroom.data.grammar.phenomena import PHENOMENA, Case, cases, csv_lines
 from headroom.data.grammar.sample import FAR, NEAR, Sampler
 from headroom.data.grammar.tree import (
     Clause,
     Name,
-    NounPhrase,
     PrepositionalPhrase,
     Pronoun,
     Relative,
@@ -20,20 +22,9 @@ from headroom.data.grammar.tree import (
     Subordinate,
 )
 
-
-def word(table, kind, name):
-    """Return a word of the lexicon by its English form."""
-    return next(one for topic in ("shared", "near", "far") for one in table(kind, topic) if one.word == name)
-
-
-THE = DETERMINERS[0]
-DOG = word(nouns, "animals", "dog")  # bas, neuter
-SINGERS = NounPhrase(word(nouns, "persons", "singer"), THE, plural=True)  # pok, feminine
-LAMP = word(nouns, "things", "lamp")  # fivon, feminine
-OLD, SMALL = (word(plain, "adjectives", name) for name in ("old", "small"))  # brotun, gark
-OFTEN = word(plain, "adverbs", "often")  # spugilm
-CHASE = word(verbs, "transitive", "chase")  # jask, krut of several; chase off fel, chase away plad
-WAIT = word(verbs, "intransitive", "wait")  # zumilm
+DOG, SINGERS, LAMP = phrase("the dog"), phrase("the singers"), phrase("the lamp")  # bas, neuter; pok, fivon, feminine
+OLD, OFTEN = adjective("old"), adverb("often")  # brotun, spugilm
+CHASE, WAIT = verb("chase"), verb("wait")  # jask, krut of several, chase off fel, chase away plad; zumilm
 
 
 @pytest.fixture(scope="module")
@@ -44,21 +35,20 @@ def sentences():
 
 def test_agreement_is_tested_if_another_noun_agrees_otherwise():
     near = PrepositionalPhrase(OF_NOUNS[3], SINGERS)
-    assert cases(Sentence(Clause(WAIT, NounPhrase(DOG, THE)))) == []
+    assert cases(Sentence(Clause(WAIT, DOG))) == []
     # The dog near the singers waits. zumilmis vas bas apu voi pokas.
-    assert cases(Sentence(Clause(WAIT, NounPhrase(DOG, THE, modifier=near)))) == [
+    assert cases(Sentence(Clause(WAIT, replace(DOG, modifier=near)))) == [
         Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"), 4)
     ]
     # The dog near the singers is old. brotunu esis vas bas apu voi pokas.
-    assert cases(Sentence(Clause(BE, NounPhrase(DOG, THE, modifier=near), predicate=OLD))) == [
+    assert cases(Sentence(Clause(BE, replace(DOG, modifier=near), predicate=OLD))) == [
         Case("predicate", 0, "brotunu", ("brotuno", "brotuna", "brotunei"), 5)
     ]
 
 
 def test_a_compound_is_another_noun():
     # The old lamp dog waits. zumilmis brotunu vas bas fivonia.
-    phrase = NounPhrase(DOG, THE, adjectives=(OLD,), compound=LAMP)
-    sentence = Sentence(Clause(WAIT, phrase))
+    sentence = Sentence(Clause(WAIT, replace(DOG, adjectives=(OLD,), compound=LAMP.noun)))
     assert target.translate(sentence) == "zumilmis brotunu vas bas fivonia."
     assert cases(sentence) == [
         Case("agreement", 0, "zumilmis", ("zumilmar", "zumilmel", "zumilmunt"), 1),
@@ -67,21 +57,20 @@ def test_a_compound_is_another_noun():
 
 
 def test_passive_object_and_particle_of_a_verb():
-    lamp = NounPhrase(LAMP, THE)
     # The lamp was chased by the singers. jaskovunt voi pokas vie fivon.
-    assert cases(Sentence(Clause(CHASE, SINGERS, object=lamp, tense="past", passive=True))) == [
+    assert cases(Sentence(Clause(CHASE, SINGERS, object=LAMP, tense="past", passive=True))) == [
         Case("passive", 0, "jaskovunt", ("jaskovar", "jaskovel", "jaskovis"), 3),
         Case("object", 0, "jaskovunt", ("krutovunt",), 2),
     ]
     # The singers will chase the lamp off. volunt felien voi pokas vie fivon.
-    off = Clause(CHASE, SINGERS, object=lamp, modal=MODALS[0], particle="off")
+    off = Clause(CHASE, SINGERS, object=LAMP, modal=MODALS[0], particle="off")
     assert cases(Sentence(off))[1:] == [Case("particle", 1, "felien", ("jaskien", "krutien", "pladien"), 3)]
 
 
 def test_pronoun_concord_relative_and_name():
     # Yothton often waited because they will chase the lamp that the singers chase.
     # pork volar jaskien ler vie fivon kvie jaskunt voi pokas, spugilmo zumilmovar Jotton.
-    lamp = NounPhrase(LAMP, THE, relative=Relative("object", Clause(CHASE, SINGERS)))
+    lamp = replace(LAMP, relative=Relative("object", Clause(CHASE, SINGERS)))
     because = Subordinate(CONJUNCTIONS[1], Clause(CHASE, Pronoun("m"), modal=MODALS[0], object=lamp))
     sentence = Sentence(Clause(WAIT, Name("Yothton"), tense="past", adverb=OFTEN), trailing=because)
     found = {(case.phenomenon, case.word): case for case in cases(sentence)}
