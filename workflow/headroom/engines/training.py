@@ -231,9 +231,9 @@ class Progress:
 class ProgressLines:
     """Logs progress at the end of an epoch and every few seconds; can be pickled."""
 
-    def __init__(self, logger: logging.Logger, epochs: int, unit: str, every: float = 5.0) -> None:
+    def __init__(self, logger: logging.Logger, epochs: int, unit: str) -> None:
         self._logger, self._epochs, self._unit = logger, epochs, unit
-        self._timer = Timer(every)
+        self._timer = Timer(5.0)
 
     def __call__(self, progress: Progress) -> None:
         """Log progress if a line is due."""
