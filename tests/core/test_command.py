@@ -33,10 +33,6 @@ def parsed(*arguments: str) -> ExampleSettings:
     return flags.settings_from(parser.parse_args(arguments), "example", ExampleSettings)
 
 
-def test_without_flags_the_defaults_hold() -> None:
-    assert parsed() == ExampleSettings()
-
-
 def test_flags_follow_the_fields() -> None:
     found = parsed(
         *("--learning-rate", "1e-3", "--epochs", "9", "--sizes", "2", "8", "--device", "cpu"),
@@ -50,30 +46,6 @@ def test_flags_follow_the_fields() -> None:
 def test_empty_lists_and_none_can_be_given() -> None:
     assert parsed("--sizes").sizes == ()
     assert parsed("--limit", "none").limit is None
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--epochs", "0"), "--epochs 0: input should be greater than 0"),
-        (("--epochs", "many"), "--epochs many: input should be a valid integer"),
-        (("--learning-rate", "-1"), "--learning-rate -1: input should be greater than 0"),
-        (("--sizes", "1", "x"), "--sizes x: input should be a valid integer"),
-    ],
-)
-def test_a_value_that_does_not_fit_is_named(arguments: tuple[str, ...], message: str) -> None:
-    with pytest.raises(HeadroomError, match=message):
-        parsed(*arguments)
-
-
-@pytest.mark.parametrize("arguments", [("--device", "tpu"), ("--parts", "X"), ("--quick", "maybe"), ("--rate", "1")])
-def test_unknown_values_and_flags_show_the_usage(
-    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as ended:
-        parsed(*arguments)
-    assert ended.value.code == 2
-    assert "usage: python -m headroom example" in capsys.readouterr().err
 
 
 def test_sections_as_json_are_overridden_by_flags() -> None:

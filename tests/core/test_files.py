@@ -1,13 +1,12 @@
 """Files are written atomically; lines end only at newlines."""
 
 import errno
-import hashlib
 import stat
 from pathlib import Path
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.core.files import atomic_path, read_lines, sha256, write_lines
+from headroom.core.files import atomic_path, read_lines, write_lines
 
 
 def test_the_file_appears_whole_in_a_new_directory(tmp_path: Path) -> None:
@@ -104,22 +103,6 @@ def test_lines_survive(tmp_path: Path, lines: list[str]) -> None:
     assert read_lines(tmp_path / "lines") == lines
 
 
-def test_a_last_line_without_newline_counts(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_bytes(b"a\nb")
-    assert read_lines(tmp_path / "lines") == ["a", "b"]
-
-
-def test_the_line_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "lines").write_bytes(b"a\nb\ncaf\xe9\n")
-    with pytest.raises(HeadroomError, match="lines, line 3: not UTF-8"):
-        read_lines(tmp_path / "lines")
-
-
 def test_a_missing_file_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(HeadroomError, match=r"absent: cannot read, No such file"):
         read_lines(tmp_path / "absent")
-
-
-def test_sha256_is_that_of_the_content(tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"abc")
-    assert sha256(tmp_path / "file") == hashlib.sha256(b"abc").hexdigest()

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 from headroom.core import progress
-from headroom.core.progress import Steps, Timer, clock, followed
+from headroom.core.progress import Steps, followed
 
 
 @pytest.fixture
@@ -19,13 +19,6 @@ def now(monkeypatch):
 def lines(caplog):
     caplog.set_level(logging.INFO, logger="headroom")
     return lambda: [record.getMessage() for record in caplog.records]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (80, "1:20"), (3599, "59:59"), (3725, "1:02:05")]
-)
-def test_a_time_in_minutes_and_from_an_hour_on_in_hours(seconds, text):
-    assert clock(seconds) == text
 
 
 def test_a_line_every_ten_seconds_with_the_time_left(now, lines):
@@ -54,20 +47,3 @@ def test_followed_items_are_finished_when_the_next_one_is_requested(now, lines):
         now[0] += 60
     assert seen == [("a", 0), ("b", 1), ("c", 2)]
     assert lines() == ["gates: 1 of 3 trainings, 2:00 left", "gates: 2 of 3 trainings, 1:00 left"]
-
-
-def test_a_note_is_part_of_the_line(now, lines):
-    steps = Steps("further training", 30, "updates")
-    now[0] += 12
-    steps.step("loss 2.345", count=10)
-    assert lines() == ["further training: 10 of 30 updates, loss 2.345, 0:24 left"]
-
-
-def test_a_timer_is_due_once_per_period(now):
-    timer = Timer(10)
-    found = []
-    for _ in range(25):
-        now[0] += 1
-        found.append(timer.due())
-    assert [second for second, due in enumerate(found, start=1) if due] == [10, 20]
-    assert timer.due(always=True)

@@ -1,12 +1,11 @@
 """Resampled scores stored next to a table."""
 
 from pathlib import Path
-from zipfile import ZIP_STORED, ZipFile
 
 import numpy
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.core.resamples import Resamples, read_resamples, resamples_beside
+from headroom.core.resamples import Resamples, read_resamples
 
 
 def test_rows_come_back_with_their_own_full_model(tmp_path: Path) -> None:
@@ -33,18 +32,6 @@ def test_the_same_scores_are_the_same_bytes(tmp_path: Path) -> None:
         resamples.add(numpy.array([1.5]), numpy.array([2.5]))
         resamples.write(tmp_path / name)
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-
-
-def test_they_are_not_compressed(tmp_path: Path) -> None:
-    resamples = Resamples()
-    resamples.add(numpy.ones(1000), numpy.ones(1000))
-    resamples.write(tmp_path / "one.npz")
-    with ZipFile(tmp_path / "one.npz") as stored:
-        assert {one.compress_type for one in stored.infolist()} == {ZIP_STORED}
-
-
-def test_they_lie_beside_their_table() -> None:
-    assert resamples_beside("results/a/pruning/r.seed1.all.csv") == Path("results/a/pruning/r.seed1.all.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive"])

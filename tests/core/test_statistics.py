@@ -11,26 +11,8 @@ from headroom.engines.translation import judging as metrics
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
-WORDS = [
-    "the",
-    "old",
-    "red",
-    "house",
-    "sees",
-    "a",
-    "small",
-    "dog",
-    "near",
-    "that",
-    "tall",
-    "green",
-    "tree",
-    "and",
-    "sings",
-    "to",
-    "many",
-    "birds",
-]
+SENTENCE = "the old red house sees a small dog near that tall green tree and sings to many birds"
+WORDS = SENTENCE.split()
 
 
 def corpus(sentences: int, seed: int) -> list[str]:

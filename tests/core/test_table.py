@@ -7,9 +7,8 @@ from typing import Any
 import numpy
 import pandas
 import pytest
-from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.table import Column, Table, signature
+from headroom.core.table import Column, Table
 
 TABLE = Table(
     path="things/{run}.csv",
@@ -40,15 +39,6 @@ def test_rows_survive_with_columns_in_order_and_typed(tmp_path: Path) -> None:
 def test_texts_stay_as_they_are(tmp_path: Path, text: str) -> None:
     TABLE.write(tmp_path / "t.csv", [{**ROW, "run": text}])
     assert TABLE.read(tmp_path / "t.csv")["run"].tolist() == [text]
-
-
-def test_floats_have_nine_significant_digits(tmp_path: Path) -> None:
-    TABLE.write(tmp_path / "t.csv", [{**ROW, "value": 1 / 3}, {**ROW, "value": 1e-12 / 3}])
-    assert (tmp_path / "t.csv").read_text().split() == [
-        ",".join(TABLE.names),
-        "a,,1,0.333333333",
-        "a,,1,3.33333333e-13",
-    ]
 
 
 def test_floats_have_nine_digits_and_integers_all_whatever_else_the_column_has(tmp_path: Path) -> None:
@@ -135,17 +125,3 @@ def test_files_that_are_no_such_table_are_clear_errors(tmp_path: Path) -> None:
         (tmp_path / "t.csv").write_text(text)
         with pytest.raises(HeadroomError, match=message):
             TABLE.read(tmp_path / "t.csv")
-
-
-def test_a_table_is_named_by_its_path() -> None:
-    assert (TABLE.name, TABLE.of_study) == ("things", False)
-    assert (tables.ARMS.name, tables.ARMS.of_study) == ("arms", True)
-
-
-def test_columns_of_a_table_come_with_their_types() -> None:
-    assert list(tables.columns_of("scores").items())[:3] == [("study", "text"), ("run", "text"), ("epoch", "integer")]
-    assert tuple(tables.columns_of("scores")) == tables.SCORES.names
-
-
-def test_a_signature_keeps_the_given_order() -> None:
-    assert signature(tok="13a", last_epoch=8, beam=1) == "tok:13a|last-epoch:8|beam:1"

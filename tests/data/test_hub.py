@@ -139,30 +139,14 @@ def test_examples_without_label_or_text_are_left_out_and_counted(library, caplog
 @pytest.mark.parametrize(
     ("change", "split", "message"),
     [
-        (
-            {"sentences": ["premise", "text"]},
-            None,
-            "key sentences: some/pairs has no column 'text'; choose one of premise, hypo",
-        ),
-        (
-            {"label": "gold"},
-            None,
-            "key label: some/pairs has no column 'gold'; choose one of premise, hypothesis, label",
-        ),
-        ({"labels": ["a", "b", "c"]}, None, "key labels: 3 names for 2 labels of some/pairs; name same, other"),
-        ({}, ("test", pairs([-1, -1])), "key test: split test of some/pairs has no labels; name another split"),
-        (
-            {},
-            ("test", pairs([0, 2])),
-            "key labels: some/pairs, test, example 2 contains the label '2'; the declared labels are same, other",
-        ),
+        ({"sentences": ["premise", "text"]}, None, "key sentences: .* 'text'; choose one of premise, hypo"),
+        ({"label": "gold"}, None, "key label: .* 'gold'; choose one of premise, hypothesis, label"),
+        ({"labels": ["a", "b", "c"]}, None, "key labels: 3 names for 2 labels"),
+        ({}, ("test", pairs([-1, -1])), "key test: split test of some/pairs has no labels"),
+        ({}, ("test", pairs([0, 2])), "key labels: some/pairs, test, example 2 .* '2'"),
         ({}, ("train", pairs(["x"], names=None)), "key labels: some/pairs does not name its labels"),
         ({"metrics": ["f1"]}, ("train", pairs([0], names=["a", "b", "c"])), "key metrics: .*f1 needs two labels"),
-        (
-            {},
-            ("test", ValueError("Unknown\n split")),
-            r"key dataset: cannot load some/pairs \(small\), split test, .*Unk",
-        ),
+        ({}, ("test", ValueError("Unknown\n split")), "key dataset: .*, split test, .*Unk"),
     ],
 )
 def test_what_does_not_fit_is_named_by_its_key_in_one_line(library, change, split, message):
@@ -226,8 +210,7 @@ def test_sentences_stay_on_their_lines_and_pairs_without_a_side_are_left_out(tra
         (
             {"name": "small"},
             RuntimeError("Dataset scripts are\nno longer supported"),
-            r"key dataset: cannot load some/talks \(small\), split train, .*, Dataset scripts are no longer supported; "
-            "give a local copy as text files with source: files",
+            "key dataset: .*, split train, .*, Dataset scripts are no longer supported; .* with source: files",
         ),
     ],
 )

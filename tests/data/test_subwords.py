@@ -182,42 +182,26 @@ def test_a_vocabulary_without_moses_is_of_sentencepiece(tmp_path):
     assert source is target
 
 
-def test_pieces_of_words_a_lone_mark_and_a_piece_of_two_words():
-    assert piece_spans(["▁The", "▁", "c", "at", "▁is▁out", "."], "The cat is out.") == [
-        (0, 3), (4, 4), (4, 5), (5, 7), (8, 14), (14, 15),
-    ]  # fmt: skip
-
-
-def test_spaces_of_the_text_are_passed_over():
-    assert piece_spans(["▁a", "▁b"], " a \u00a0 b ") == [(1, 2), (5, 6)]
-
-
-def test_what_normalisation_makes_longer_stays_one_character_of_the_text():
-    assert piece_spans(["▁x", "...", "▁fi", "sh"], "x… \ufb01sh") == [(0, 1), (1, 2), (3, 4), (4, 6)]
-
-
-def test_moses_escapes_quotation_marks_and_cuts():
-    pieces = ["the", "&quot;", "well@@", "-@@", "known", "&quot;", "dog", "&apos;s", "ta@@", "il"]
-    text = "the “well-known” dog's tail"
-    spans = piece_spans(pieces, text)
-    assert [text[start:end] for start, end in spans] == [
-        "the", "“", "well", "-", "known", "”", "dog", "'s", "ta", "il",
-    ]  # fmt: skip
-
-
-def test_an_escape_that_is_cut_belongs_to_all_its_pieces():
-    assert piece_spans(["a", "&@@", "quot@@", ";@@", "b"], "a ”b") == [(0, 1), (2, 3), (2, 3), (2, 3), (3, 4)]
-    assert piece_spans(["well", "@@@", "-@@", "@", "known"], "well-known")[1:4] == [(4, 5)] * 3
-
-
-def test_signs_may_all_be_written_otherwise():
-    assert piece_spans(["&quot;", "why", "?", "&quot;"], "“why?”") == [(0, 1), (1, 4), (4, 5), (5, 6)]
-    assert piece_spans(["..."], "…") == [(0, 1)]
-    assert piece_spans(["-", "-"], "–") == [(0, 1), (0, 1)]
-
-
-def test_what_looks_like_an_escape_is_none_to_sentencepiece():
-    assert piece_spans(["▁a", "&quot;", "@-@"], "a&quot;@-@") == [(0, 1), (1, 7), (7, 10)]
+@pytest.mark.parametrize(
+    ("pieces", "text", "expected"),
+    [
+        (["▁The", "▁", "c", "at", "▁is▁out", "."], "The cat is out.",
+         [(0, 3), (4, 4), (4, 5), (5, 7), (8, 14), (14, 15)]),
+        (["▁a", "▁b"], " a \u00a0 b ", [(1, 2), (5, 6)]),
+        (["▁x", "...", "▁fi", "sh"], "x… \ufb01sh", [(0, 1), (1, 2), (3, 4), (4, 6)]),
+        (["a", "&@@", "quot@@", ";@@", "b"], "a ”b", [(0, 1), (2, 3), (2, 3), (2, 3), (3, 4)]),
+        (["well", "@@@", "-@@", "@", "known"], "well-known", [(0, 4), (4, 5), (4, 5), (4, 5), (5, 10)]),
+        (["&quot;", "why", "?", "&quot;"], "“why?”", [(0, 1), (1, 4), (4, 5), (5, 6)]),
+        (["..."], "…", [(0, 1)]),
+        (["-", "-"], "–", [(0, 1), (0, 1)]),
+        (["▁a", "&quot;", "@-@"], "a&quot;@-@", [(0, 1), (1, 7), (7, 10)]),  # no escape to SentencePiece
+        (["the", "&quot;", "well@@", "-@@", "known", "&quot;", "dog", "&apos;s", "ta@@", "il"],
+         "the “well-known” dog's tail",
+         [(0, 3), (4, 5), (5, 9), (9, 10), (10, 15), (15, 16), (17, 20), (20, 22), (23, 25), (25, 27)]),
+    ],
+)  # fmt: skip
+def test_pieces_have_places_in_the_text(pieces, text, expected):
+    assert piece_spans(pieces, text) == expected
 
 
 def test_pieces_of_another_text_are_refused():

@@ -58,10 +58,6 @@ class TestReadingParallel:
         with pytest.raises(HeadroomError, match=message):
             read_parallel(*files(source, target))
 
-    def test_a_missing_file_is_named(self, tmp_path):
-        with pytest.raises(HeadroomError, match=r"gone\.en: cannot read"):
-            read_parallel(tmp_path / "gone.en", tmp_path / "gone.xx")
-
 
 class TestReadingLabelled:
     def test_single_sentences_and_pairs(self, tsv):

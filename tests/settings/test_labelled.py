@@ -34,17 +34,6 @@ def test_source_chooses_the_kind_of_corpus(given, kind, far):
     assert corpus.far_names == far
 
 
-def test_files_have_paths_by_key():
-    corpus = CORPUS.validate_python({**FILES, "far": {"sea": "d.tsv"}})
-    assert corpus.paths == {"train": "a.tsv", "valid": "b.tsv", "test": "c.tsv", "far.sea": "d.tsv"}
-    assert corpus.metrics == ("accuracy",)
-
-
-def test_splits_of_the_hub():
-    corpus = CORPUS.validate_python({**HUB, "train": "train[:98%]", "far": {"sea": "other"}})
-    assert corpus.splits == {"train": "train[:98%]", "valid": "validation", "test": "test", "sea": "other"}
-
-
 def test_numbers_are_names_of_labels():
     """YAML reads 0 as a number, where a user means the name in the file."""
     assert CORPUS.validate_python({**FILES, "labels": [0, 1]}).labels == ("0", "1")

@@ -1,22 +1,10 @@
 import pytest
-from headroom.settings.parallel import CatalogueCorpus, Corpus, FilesCorpus, GeneratedCorpus
+from headroom.settings.parallel import Corpus
 from pydantic import TypeAdapter, ValidationError
 
 CORPUS = TypeAdapter(Corpus)
 PAIR = {"source": "a.en", "target": "a.xx"}
 FILES = {"source": "files", "train": PAIR, "valid": PAIR, "test": PAIR}
-
-
-def test_source_chooses_the_kind_of_corpus():
-    assert isinstance(CORPUS.validate_python({"source": "generated"}), GeneratedCorpus)
-    assert isinstance(CORPUS.validate_python({"source": "catalogue"}), CatalogueCorpus)
-    assert isinstance(CORPUS.validate_python({**FILES, "far": {"sea": PAIR}}), FilesCorpus)
-
-
-def test_far_names():
-    assert GeneratedCorpus().far_names == ("far",)
-    assert CatalogueCorpus().far_names == ("mscoco", "newstest2015")
-    assert CORPUS.validate_python({**FILES, "far": {"sea": PAIR, "air": PAIR}}).far_names == ("sea", "air")
 
 
 @pytest.mark.parametrize(

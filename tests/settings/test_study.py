@@ -25,35 +25,12 @@ def test_detailed_runs_are_those_of_every_tasks_first_arm():
     ]
 
 
-def test_a_task_alone():
-    assert list(load_study({"translation": {}}).tasks) == ["translation"]
-    assert list(load_study({"classification": {"cola": {}}}).tasks) == ["cola"]
-
-
 @pytest.mark.parametrize(
     ("configuration", "message"),
     [
         ({}, "no task; give the key translation, or classification, or both"),
         ({"translation": None}, "no task; give"),
-        (
-            {"classification": {"my task": {}}},
-            "classification.my task: 'my task' cannot name a classification task",
-        ),
         ({"translation": {"arms": {"my arm": {"method": "svgd"}}}}, "invalid name 'my arm'"),
-        ({"seeds": [1, 1], "translation": {}}, "seeds: a seed is given twice"),
-        (
-            {"seeds": [1], "classification": {"rte": {"detailed_seeds": 2}}},
-            "classification.rte.detailed_seeds: 2 exceeds the number of seeds; give at most 1",
-        ),
-        (
-            {"classification": {"rte": {"ablation": {"far_sets": ["news"]}}}},
-            "classification.rte.ablation.far_sets: 'news' is not a far domain of the corpus; choose from far",
-        ),
-        (
-            {"classification": {"rte": {"corpus": {"source": "generated", "valid": 20}, "scores": {"examples": 11}}}},
-            "classification.rte.scores.examples: 11 exceeds the examples of `choose`; give at most 10",
-        ),
-        ({"classification": {"rte": {"encoder": {"source": "new", "heads": 7}}}}, "classification.rte.encoder.width: "),
         (
             {"translation": {"intervention": {"replacement": ["mean"]}}},
             "translation.intervention.replacement: ",
@@ -89,12 +66,10 @@ def test_a_task_alone():
             "translation.bakeoff.retraining.updates: there is no training text; give some at translation.corpus, or",
         ),
         ({"gpus": 0, "translation": {}}, "configuration: gpus: "),
-        ({"gpus": 2, "translation": {}}, "gpus: 2 require device: cuda, which is auto; leave gpus out"),
         ({"gpus": 2, "device": "cpu", "translation": {}}, "gpus: 2 require device: cuda, which is cpu"),
         (
             {"gpus": 2, "device": "cuda", "translation": {"training": {"update_frequency": 3}}},
-            "translation.training.update_frequency: 2 gpus cannot share 3; make it a multiple of 2, and "
-            "max_tokens smaller",
+            "translation.training.update_frequency: 2 gpus cannot share 3",
         ),
         (
             {"gpus": 3, "device": "cuda", "classification": {"rte": {"training": {"batch_size": 32}}}},
@@ -107,9 +82,3 @@ def test_mistakes_name_the_key(configuration, message):
         load_study(configuration)
     assert message in str(caught.value)
     assert str(caught.value).count("\n") == 0
-
-
-def test_gpus_share_what_can_be_shared():
-    training = {"translation": {"training": {"update_frequency": 4}}, "classification": {"rte": {}}}
-    assert load_study({"gpus": 2, "device": "cuda", **training}).gpus == 2
-    assert load_study({"device": "cpu", **training}).gpus == 1

@@ -12,14 +12,6 @@ def test_trees_are_those_of_the_grammar_where_the_text_is_and_none_elsewhere():
     assert load_study({"translation": {}}).translation.treebank.source == "generated"
 
 
-def test_a_treebank_can_be_named():
-    pud = {"source": "catalogue", "treebank": "ud-english-pud"}
-    mine = {"source": "files", "path": "mine.conllu"}
-    study = load_study({"translation": {**CATALOGUE, "treebank": pud}, "classification": {"own": {"treebank": mine}}})
-    assert study.translation.treebank.treebank == "ud-english-pud"
-    assert study.classification["own"].treebank.path == "mine.conllu"
-
-
 @pytest.mark.parametrize(
     ("tasks", "message"),
     [

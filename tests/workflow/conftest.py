@@ -25,3 +25,9 @@ def run_tiny_study(directory: Path) -> None:
 def study(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a copy of the finished study that a module's tests may change."""
     return finished.project.copy(tmp_path_factory.mktemp("study") / "project")
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return the project before any run, shared by tests that build nothing."""
+    return new_project(tmp_path_factory.mktemp("bare") / "project")

@@ -27,12 +27,6 @@ def project(tmp_path: Path) -> Project:
     return new_project(tmp_path / "project")
 
 
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return the project before any run, shared by tests that build nothing."""
-    return new_project(tmp_path_factory.mktemp("bare") / "project")
-
-
 def says(ended: Ended, *parts: str) -> None:
     """Check that a command failed with a message, and that all of it is within two lines."""
     assert ended.status != 0, ended.output
@@ -50,14 +44,7 @@ WRONG_KEYS = re.findall(
     r"^(.+?)\s+=> (.+)$",
     """
 trainning: {epochs: 2} => trainning:
-translation.training.epoch: 2 => translation.training.epoch:
 translation.training.epochs: many => translation.training.epochs:  … valid integer … 'many'
-translation.arms: {baseline: {method: basline}} => translation.arms.baseline: … 'basline' … 'svgd'
-translation.arms: {svgd: {method: svgd, alfa: 1}} => translation.arms.svgd.alfa:
-translation.arms: {svgd: {method: svgd, alpha: -1}}
-  => translation.arms.svgd.alpha:  … greater than or equal to 0 … -1
-translation.arms: {far: {method: spos, sites: [E9]}}
-  => translation.arms.far.sites: the model has no site E9; choose from E1
 translation.arms: {bare: {method: headmask, masked: 2}}
   => translation.arms.bare.masked: 2 exceeds the heads of E1; give at most 1
 translation.arms: {many: {method: svgd, heads: 32}}
@@ -69,9 +56,7 @@ classification.entailment.arms: {odd: {method: baseline, heads: 3}}
 translation.pruning.criteria: [gradients]
   => translation.pruning.criteria: unknown criterion 'gradients' … gradient-token
 translation.model.heads: 3 => translation.model:  … width 16 … heads 3
-seeds: [1, 2, 1] => seeds: a seed is given twice
 seeds: [1, 2147483649] => seeds: 1 and 2147483649 are 2^31 apart; choose another
-translation.gates.penalties: [0.01, 0] => translation.gates.penalties.1:  … greater than 0
 translation.gates.kept_shares: [1.5] => translation.gates:  … kept_shares: 1.5
 translation.gates.kept_heads: [13] => translation.gates.kept_heads: 13 exceeds scope E; give at most 4
 translation.gates.from_scratch: [0.5] => translation.gates:  … from_scratch: 0.5
@@ -79,11 +64,6 @@ translation.gates.from_scratch_starts: [scratch, scratch]
   => translation.gates:  … from_scratch_starts: scratch
 translation.gates.from_scratch_starts: [rewound] => translation.gates.from_scratch_starts.0:  … 'rewound-init'
 translation.gates.ways: [hard-concrete.X] => translation.gates.ways.0:  … 'hard-concrete.E'
-translation.ablation.far_sets: [moon]
-  => translation.ablation.far_sets: 'moon' is not a far domain of the corpus; choose from far
-translation.detailed_seeds: 5 => translation.detailed_seeds: 5 exceeds the number of seeds; give at most 2
-translation.removal.share: 1.5 => translation.removal.share:  … less than or equal to 1 … 1.5
-translation.timing.shares: [0.5, 1.5] => translation.timing.shares.1:  … less than or equal to 1
 translation.timing.batch_sizes: [1, 64]
   => translation.timing.batch_sizes: a batch of 64 is larger than the test set … translation.corpus.test
 translation.scores.examples: 50 => translation.scores.examples: 50 exceeds the examples of `choose`; give at most 20
@@ -109,13 +89,8 @@ classification.entailment.encoder.heads: 3
   => classification.entailment.encoder.width:  … width 16 … heads 3
 classification.entailment.encoder: {source: disk}
   => classification.entailment.encoder:  … 'disk' … 'directory'
-classification.entailment.corpus: {source: catalogue, dataset: sst3}
-  => classification.entailment.corpus.dataset:  … 'sst2' … 'sst3'
-classification.entailment.labelling.metrics: [recall]
-  => classification.entailment.labelling.metrics.0:  … 'matthews' … 'recall'
-classification.entailment.timing.batch_sizes: [1, 64]
-  => classification.entailment.timing.batch_sizes: a batch of 64 is larger than the test set
-classification.translation: {} => classification.translation: 'translation' cannot name a classification task
+classification.entailment.encoder: {source: directory, path: none}
+  => classification.entailment.encoder.path: no directory none
 """,
     flags=re.M,
 )
@@ -163,46 +138,12 @@ class TestOwnText:
         says(ended, "text/train.source: 40 lines, but text/train.target has 41")
         nothing_made(project, ended, "own")
 
-    def test_a_failure_is_told_without_lines_per_rule(self, project: Project) -> None:
-        """As `make study` runs Snakemake."""
-        study = own_text(project, train_target=SENTENCES + "more\n")
-        ended = project.snakemake("vocabulary", "--quiet", "rules", "host", study=study)
-        says(ended, "    error: text/train.source: 40 lines, but text/train.target has 41")
-        assert "failed; the end of logs/own/" in ended.output
-        assert "rule acquire" not in ended.output
-
     def test_missing_file(self, bare: Project) -> None:
         pair = {"source": "text/none.en", "target": "text/none.de"}
         corpus = {"source": "files", "train": pair, "valid": pair, "test": pair}
         ended = bare.snakemake(study=bare.configure({"translation.corpus": corpus}))
         says(ended, "translation.corpus.train.source: no file text/none.en")
         assert made_by_a_run(bare.root) == []
-
-
-@pytest.mark.long
-class TestOwnClassifier:
-    def test_missing_files_are_told_before_any_job(self, bare: Project) -> None:
-        corpus = {"source": "files", **dict.fromkeys(("train", "valid", "test"), "none.tsv"), "labels": ["a", "b"]}
-        ended = bare.snakemake(study=bare.configure({"classification.entailment.corpus": corpus}))
-        says(ended, "classification.entailment.corpus.train: no file none.tsv")
-        encoder = {"source": "directory", "path": "none"}
-        ended = bare.snakemake(study=bare.configure({"classification.entailment.encoder": encoder}))
-        says(ended, "classification.entailment.encoder.path: no directory none")
-        assert made_by_a_run(bare.root) == []
-
-    def test_text_is_checked_before_training(self, project: Project) -> None:
-        (project.root / "own").mkdir()
-        rows = "sentence\tlabel\na cat sleeps\tgood\na dog barks\tbad\n"
-        for name in ("train", "valid", "test"):
-            (project.root / "own" / f"{name}.tsv").write_text(
-                rows + ("the dog sings\tmaybe\n" if name == "train" else "")
-            )
-        corpus = {"source": "files", "labels": ["good", "bad"]}
-        corpus |= {name: f"own/{name}.tsv" for name in ("train", "valid", "test")}
-        study = project.configure({"classification.entailment.corpus": corpus, "study": "own"})
-        ended = project.snakemake("results/own/entailment/encoder/config.json", study=study)
-        says(ended, "own/train.tsv, line 4: undeclared label 'maybe'", "good, bad")
-        assert "rule encoder" not in ended.output
 
 
 def nothing_made(project: Project, ended: Ended, study: str) -> None:
@@ -237,24 +178,7 @@ def test_vocabulary_larger_than_the_text_allows(project: Project) -> None:
     assert not list((project.root / "results" / "tiny" / "translation" / "binarised").glob("*"))
 
 
-@pytest.mark.long
-def test_relation_that_the_trees_lack(project: Project) -> None:
-    study = project.configure({"translation.attention_stats.relations": ["nsubj", "vocative"]})
-    ended = project.snakemake("results/tiny/translation/treebank.conllu", study=study)
-    says(ended, "attention_stats.relations", "the treebank has no relation 'vocative'; choose")
-
-
-@pytest.mark.long
-def test_trees_that_do_not_fit_their_text(project: Project) -> None:
-    tree = "# text = A dog sleeps\n1\tA\t_\t_\t_\t_\t2\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
-    (project.root / "own.conllu").write_text(tree)
-    study = project.configure({"translation.treebank": {"source": "files", "path": "own.conllu"}})
-    ended = project.snakemake("results/tiny/translation/treebank.conllu", study=study)
-    says(ended, "own.conllu, line", "cat")
-
-
 RUN = "translation.baseline.seed1"
-PLACES = ("--vocabulary", "results/tiny/translation/binarised", "--corpus", "results/tiny/translation/corpus")
 
 
 class TestFinishedStudy:
@@ -268,11 +192,3 @@ class TestFinishedStudy:
         assert "rule training_translation:" not in ended.output
         assert not (study.root / table).exists()
         checkpoint.write_bytes(whole)
-
-    def test_heads_that_do_not_exist(self, study: Project) -> None:
-        checkpoint = ("--checkpoint", f"results/tiny/runs/{RUN}/epoch2.pt")
-        outputs = ("--sliced", "sliced.pt", "--output", "removal.csv")
-        ended = study.stage("removal", "--heads", "E9:1", *checkpoint, *PLACES, *outputs, warm=True)
-        says(ended, "error: ", "head E9:1: does not exist; the model's sites are E1 E2 A1")
-        assert not (study.root / "sliced.pt").exists()
-        assert not (study.root / "removal.csv").exists()

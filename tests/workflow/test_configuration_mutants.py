@@ -13,19 +13,13 @@ from headroom.settings.config_errors import one_line
 from headroom.settings.study import load_study, read_study
 from hypothesis import HealthCheck, Phase, given, settings
 from plans import said
-from whole_project import ROOT, Project, new_project
+from whole_project import ROOT, Project
 
 ENOUGH = 500
 FRAME = re.compile(r"^(WorkflowError.*:|Using workflow specific profile .*| +File \".*\", line \d+, in .*)?$")
 """Snakemake's output around a message."""
 
 Check = Callable[[Mutant], None]
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return the project before any run."""
-    return new_project(tmp_path_factory.mktemp("bare") / "project")
 
 
 def try_mutants(number: int, check: Check) -> None:
@@ -112,11 +106,6 @@ def test_mutants_are_taken_or_told() -> None:
 
     try_mutants(1000, check)
     assert reported >= ENOUGH
-
-
-def test_a_key_with_half_a_surrogate_pair_is_named() -> None:
-    with pytest.raises(HeadroomError, match=r"^configuration: [^\n]*\\ud800[^\n]*$"):
-        load_study({"study": "odd", "\ud800": {}})
 
 
 @pytest.mark.long

@@ -6,22 +6,17 @@ from pathlib import Path
 
 import pytest
 from stand_in_conda import set_up
-from whole_project import ROOT, Project, new_project
+from whole_project import ROOT, Project
 
 pytestmark = pytest.mark.long
 
 DOCKERFILE = "envs/Dockerfile"
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    return new_project(tmp_path_factory.mktemp("containers") / "project")
-
-
-def test_dockerfile_is_up_to_date(project: Project, tmp_path: Path) -> None:
+def test_dockerfile_is_up_to_date(bare: Project, tmp_path: Path) -> None:
     path = f"PATH={set_up(tmp_path)}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    (project.root / DOCKERFILE).unlink()
-    ended = project.run("env", path, "python", "envs/containerize.py")
+    (bare.root / DOCKERFILE).unlink()
+    ended = bare.run("env", path, "python", "envs/containerize.py")
     assert ended.status == 0, ended.output
-    written = (project.root / DOCKERFILE).read_text()
+    written = (bare.root / DOCKERFILE).read_text()
     assert written == (ROOT / DOCKERFILE).read_text(), f"{DOCKERFILE} is not that of envs/*: run `make container`"

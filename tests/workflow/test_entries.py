@@ -27,36 +27,28 @@ def test_mirror_is_named_on_the_command_line(tmp_path: Path, mirror: str) -> Non
     assert (f"no directory {mirror} in" in ended.output) == mirror.endswith("gone")
 
 
-def test_make_passes_a_mirror_on(tmp_path: Path) -> None:
+@pytest.fixture
+def ready(tmp_path: Path) -> Project:
+    """Return a directory with a Makefile and the files that it looks for."""
     (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
     (tmp_path / "envs").mkdir()
     for name in ("envs/requirements.txt", "envs/fairseq.txt", "own.yaml"):
         (tmp_path / name).touch()
-    asked = ("make", "--dry-run", "study", "STUDY=own.yaml")
-    plain, mirrored = (Project(tmp_path).run(*asked, *more).output for more in ([], ["MIRROR=../some data"]))
-    assert "--configfile own.yaml" in plain
+    return Project(tmp_path)
+
+
+def test_make_passes_a_mirror_and_a_number_of_cores_on(ready: Project) -> None:
+    asked = ("make", "--dry-run", "study", "STUDY=own.yaml", "CORES=3")
+    plain, mirrored = (ready.run(*asked, *more).output for more in ([], ["MIRROR=../some data"]))
+    assert "--cores 3 --configfile own.yaml" in plain
     assert "--config " not in plain
     assert '--configfile own.yaml --config "mirror=../some data"' in mirrored
 
 
-def test_make_runs_a_study_on_so_many_cores(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    (tmp_path / "envs").mkdir()
-    for name in ("envs/requirements.txt", "envs/fairseq.txt", "own.yaml"):
-        (tmp_path / name).touch()
-    asked = ("make", "--dry-run", "STUDY=own.yaml", "CORES=3")
-    run = Project(tmp_path).run(*asked, "study").output
-    assert "--cores 3 --configfile own.yaml" in run
-
-
-def test_make_compares_the_studies_that_are_named(tmp_path: Path) -> None:
-    (tmp_path / "Makefile").write_text((ROOT / "Makefile").read_text())
-    (tmp_path / "envs").mkdir()
-    for name in ("envs/requirements.txt", "envs/fairseq.txt"):
-        (tmp_path / name).touch()
-    made = Project(tmp_path).run("make", "--dry-run", "compare", "STUDIES=starter sst2", "PAGE=reports/two.html").output
+def test_make_compares_the_studies_that_are_named(ready: Project) -> None:
+    made = ready.run("make", "--dry-run", "compare", "STUDIES=starter sst2", "PAGE=reports/two.html").output
     assert 'headroom compare results/starter results/sst2 --output "reports/two.html"' in made
-    unnamed = Project(tmp_path).run("make", "--old-file=.venv/ready", "compare")
+    unnamed = ready.run("make", "--old-file=.venv/ready", "compare")
     assert unnamed.status != 0
     assert "make compare: no studies named" in unnamed.output
 

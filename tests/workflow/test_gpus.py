@@ -3,22 +3,16 @@
 import re
 
 import pytest
-from whole_project import new_project
 
 pytestmark = pytest.mark.long
 
 TRAININGS = ["training_translation", "training_classification", "training_from_scratch"]
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory):
-    return new_project(tmp_path_factory.mktemp("gpus") / "project")
-
-
-def jobs(project, gpus):
+def jobs(bare, gpus):
     """Return the commands and the numbers of GPUs of the jobs of a dry run, by rule."""
     changes = {"device": "cuda", "gpus": gpus, "translation.training.update_frequency": 2}
-    ended = project.snakemake("-n", "-p", study=project.configure(changes))
+    ended = bare.snakemake("-n", "-p", study=bare.configure(changes))
     assert ended.status == 0, ended.output
     found = re.findall(r"^rule (\w+):\n(.*?)\n\n", ended.output, flags=re.M | re.S)
     asked = {
@@ -28,8 +22,8 @@ def jobs(project, gpus):
     return {name: sorted(commands) for name, commands in asked.items()}
 
 
-def test_trainings_get_the_gpus_and_nothing_else_changes(project):
-    one, two = (jobs(project, gpus) for gpus in (1, 2))
+def test_trainings_get_the_gpus_and_nothing_else_changes(bare):
+    one, two = (jobs(bare, gpus) for gpus in (1, 2))
     for name in TRAININGS:
         many = [
             [text.replace("gpu=1", "gpu=2").replace("cuda ", "cuda --processes 2 ") for text in job]

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 from headroom.core.errors import HeadroomError
-from headroom.job_settings import JobSettings, columns
+from headroom.job_settings import JobSettings
 from headroom.missing import missing_files, missing_mirror, wrong_criteria
 from headroom.plan import Plan, local_files, own_files
 from headroom.settings.study import load_study
@@ -32,65 +32,7 @@ BOTH = planned(
 )
 
 
-class TestRuns:
-    def test_are_of_every_task_arm_and_seed(self):
-        assert BOTH.translated == [f"translation.{arm}.seed{seed}" for arm in ("baseline", "svgd") for seed in (1, 2)]
-        assert BOTH.labelled == [f"{task}.baseline.seed{seed}" for task in ("pairs", "hops") for seed in (1, 2)]
-        assert BOTH.detailed == [RUN, "pairs.baseline.seed1", "hops.baseline.seed1"]
-        assert BOTH.armed == ["translation"]
-        assert BOTH.classifiers_by_epochs() == {2: BOTH.labelled}
-
-    def test_of_hops_are_no_transformers(self):
-        assert [run for run in BOTH.runs if run not in BOTH.transformers] == [
-            "hops.baseline.seed1",
-            "hops.baseline.seed2",
-        ]
-
-    def test_that_are_released_are_not_trained(self):
-        released = {"released": {"path": "."}, "corpus": {"source": "sacrebleu"}, "arms": {"a": {"method": "baseline"}}}
-        plan = planned(seeds=[1], translation=released)
-        assert (plan.trained, plan.gated, plan.training_table("translation.a.seed1")) == ([], [], [])
-        assert plan.vocabulary[:2] == [
-            f"<results>/s/translation/binarised/{name}" for name in ("bpecodes", "moses.json")
-        ]
-
-
 class TestFiles:
-    def test_of_checkpoints(self):
-        assert BOTH.checkpoint(RUN) == [f"<results>/s/runs/{RUN}/epoch3.pt"]
-        assert BOTH.checkpoint(RUN, 1) == [f"<results>/s/runs/{RUN}/epoch1.pt"]
-        assert len(BOTH.checkpoints("pairs.baseline.seed2")) == 2 * 4
-        assert BOTH.curve_checkpoints("pairs.baseline.seed2") == BOTH.checkpoint("pairs.baseline.seed2", 2)
-
-    def test_of_text(self):
-        assert BOTH.texts("translation", "test") == [
-            f"<results>/s/translation/corpus/test.{side}" for side in ("source", "target")
-        ]
-        assert BOTH.texts("pairs", "test") == [
-            f"<results>/s/pairs/corpus/{name}" for name in ("test.tsv", "corpus.json")
-        ]
-        assert BOTH.ablated_sets(RUN) == ["choose", "test", "far"]
-
-    def test_of_shards_are_none_for_one_job(self):
-        assert BOTH.shards("ablation/x") == []
-        cut = planned(translation={}, shards=2)
-        assert cut.shards("ablation/x") == [f"<results>/s/shards/2/ablation/x.{shard}.npz" for shard in (1, 2)]
-
-    def test_of_a_training_in_jobs(self):
-        cut = planned(translation={"training": {"epochs": 5}}, epochs_per_job=2)
-        ends = [(end, cut.earlier_job(RUN, end)) for end in ("2", "4", None)]
-        before = [
-            [],
-            [f"<results>/s/training_so_far/{RUN}.epoch2.csv"],
-            [f"<results>/s/training_so_far/{RUN}.epoch4.csv"],
-        ]
-        assert ends == list(zip(("2", "4", None), before))
-
-    def test_of_the_report_are_measured_once_each(self):
-        names = BOTH.benchmarks()
-        assert len(set(names)) == len(names)
-        assert f"<results>/s/benchmarks/training/{RUN}.tsv" in names
-
     def test_of_users(self, tmp_path):
         corpus = planned(classification={"mine": {"corpus": OWN}}).study.classification["mine"].corpus
         assert own_files(corpus) == ["n.tsv", "v.tsv", "t.tsv"]
@@ -124,11 +66,6 @@ class TestJobSettings:
         found = json.loads(JobSettings(STARTS).gates(RUN, "from_scratch"))
         assert set(found) == {"gates", "decoding", "sampling"}
         assert set(found["gates"]) == {"updates", "learning_rate", "batch_examples", "test_examples"}
-
-    def test_columns_are_named_with_their_table(self):
-        first, second = columns("overlap", "agreement").split("; ")
-        assert first.startswith("overlap: study ")
-        assert second.startswith("agreement: study ")
 
 
 def encoder(source, **task):
@@ -172,40 +109,16 @@ STARTS = planned(
 
 
 class TestLayoutsTrainedFromTheStart:
-    def test_are_learned_ones_by_start_and_random_ones(self):
-        names = ["scratch", "rewound-init", "rewound-epoch1", "random1"]
-        assert STARTS.from_scratch(RUN) == [f"{name}-0.01" for name in names]
-        tables = set(STARTS.report_tables())
-        assert {f"<results>/s/pruned_models/{RUN}.{name}-0.01.csv" for name in names} <= tables
-        assert f"<results>/s/benchmarks/training_from_scratch/{RUN}.random1-0.01.tsv" in STARTS.benchmarks()
-        assert not any("benchmarks/gates" in name and "-0.01" in name for name in STARTS.benchmarks())
-
     def test_have_seeds_of_their_own_unless_they_are_rewound(self):
         seeds = {start: STARTS.seed_of_start(RUN, start) for start in ("scratch", "random1", "rewound-init")}
         assert seeds == {"scratch": 2**31 + 1, "random1": 2**31 + 1, "rewound-init": 1}
         far = planned(seeds=[2**32 - 1], translation={})
         assert far.seed_of_start("translation.baseline.seed4294967295", "scratch") == 2**31 - 1
 
-    def test_are_rewound_to_a_checkpoint_or_a_seed(self):
-        assert STARTS.rewound_to(RUN, "rewound-epoch1") == [f"<results>/s/runs/{RUN}/epoch1.pt"]
-        assert STARTS.rewound_to(RUN, "rewound-init") == STARTS.rewound_to(RUN, "scratch") == []
-
     def test_need_an_epoch_after_the_first_to_be_rewound_to_that(self):
         gates = {"from_scratch": [0.01], "from_scratch_starts": ["rewound-epoch1"]}
         with pytest.raises(HeadroomError, match="from_scratch_starts: rewound-epoch1 needs an epoch"):
             planned(translation={"training": {"epochs": 1}, "gates": gates})
-
-
-def test_controls_are_of_every_scope_and_some_are_observed():
-    assert STARTS.control_scopes(RUN) == ["E", "all"]
-    assert BOTH.control_scopes("pairs.baseline.seed1") == ["all"]
-    saved = ["all", "random1-0.25", "random2-0.25"]
-    assert STARTS.saved_controls(RUN) == saved
-    pruned = [("hard-concrete.all", name) for name in ("0.003", "0.01", "0.03")]
-    assert STARTS.stats_of_pruned(RUN) == [*pruned, *(("controls.all", name) for name in saved)]
-    assert STARTS.table_of_models(RUN, "controls.all") == f"<results>/s/pruned_models/{RUN}.controls.all.csv"
-    by_number = planned(translation={"gates": {"kept_shares": [], "kept_heads": [6, 3]}})
-    assert by_number.saved_controls(RUN) == ["all", "random1-3-heads"]
 
 
 def test_orders_beside_the_scores_come_with_their_tables():

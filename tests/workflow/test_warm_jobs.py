@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from commands import Ended
-from whole_project import Project, new_project
+from whole_project import Project
 
 pytestmark = pytest.mark.long
 
@@ -14,12 +14,6 @@ OF_THE_MOMENT = re.compile(
 )
 WORD = re.compile(r"[\w./:-]+")
 SECONDS = re.compile(r"[\d.:]+$")
-
-
-@pytest.fixture(scope="module")
-def bare(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Return the project before any run."""
-    return new_project(tmp_path_factory.mktemp("bare") / "project")
 
 
 def words(ended: Ended) -> list[str]:
