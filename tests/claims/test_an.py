@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 import pytest
-from claims.claim_tables import Row, compared, numbers_in, scored, study, verdict_of
+from claims.claim_tables import Row, compared, numbers_in, scored, study
 from claims.claim_tables import expect as expect_of
 from headroom.claims.answer import answer
 from headroom.claims.arm_effects import LESS, MORE, OPEN, SAME, effect_of, median_of
@@ -12,7 +12,7 @@ from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.head_counts import heads_per_site, sweeps
-from headroom.claims.paired import chosen_alphas, difference_of
+from headroom.claims.paired import chosen_alphas
 from headroom.claims.paired import compared as from_table
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
 from pandas import Series
@@ -59,9 +59,7 @@ def test_r1_asks_the_likeness_of_outputs(tmp_path: Path) -> None:
     assert numbers_in(found.ours) == "−0.060 −0.080 −0.040 +0.010 −0.040 0.060 +0.25 −0.39 0.89"
     expect("R1", FAILS, tmp_path / "2", evaluation=both, arms=alike(0.06, 0.02))
     expect("R1", UNDECIDED, tmp_path / "3", evaluation=both, arms=alike(-0.06, 0.07))
-    expect("R1", UNDECIDED, tmp_path / "4", evaluation=both, arms=[compared("diversity_difference_z_cka", -9)])
-    expect("R1", NOT_RUN, tmp_path / "5", evaluation=both)
-    expect("R1", NOT_RUN, tmp_path / "6", evaluation=scored(baseline=BASE), arms=alike(-0.06, 0.02))
+    expect("R1", NOT_RUN, tmp_path / "4", evaluation=both)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +84,6 @@ def test_r1_asks_growth_too(tmp_path: Path, growth: list[float], verdict: str) -
     ]
     found = expect("R1", verdict, tmp_path / "1", evaluation=every, arms=alike(-0.06, 0.02), diversity=rows)
     assert "svgd less growth: " in found.ours
-    expect("R1", FAILS, tmp_path / "2", evaluation=every, arms=alike(0.06, 0.02), diversity=rows)
 
 
 def test_r2_pairs_the_scores_over_seeds(tmp_path: Path) -> None:
@@ -118,31 +115,22 @@ def test_r2_is_not_decided_by_one_seed(tmp_path: Path) -> None:
 def test_alpha_is_chosen_on_check_and_judged_on_test(tmp_path: Path) -> None:
     weights = {"svgd-1": "0.1", "svgd-2": "0.01", "svgd-3": "0.001"}
     arms = [ARMS[0], *(ArmDescription(name, "svgd", others=(("alpha", alpha),)) for name, alpha in weights.items())]
+    arms.append(ArmDescription("svgd-4", "svgd", others=(("alpha", "0.5"), ("stepsize", "0.1"))))  # not comparable
     means = [
         compared("metric_mean", value, arm=arm, baseline="") | {"set": own}
-        for own, values in {"check": (30, 31, 32, 29), "test": (30, 35, 30, 29)}.items()
-        for arm, value in zip(("baseline", *weights), values)
+        for own, values in {"check": (30, 31, 32, 29, 40), "test": (30, 35, 30, 29, 40)}.items()
+        for arm, value in zip(("baseline", *weights, "svgd-4"), values)
     ]
-    rows = scored(**{"baseline": BASE, "svgd_1": more(5, 5, 5), "svgd_2": more(0.1, 0.2, 0.3), "svgd_3": BASE})
+    rows = scored(baseline=BASE, svgd_1=more(5, 5, 5), svgd_2=more(0.1, 0.2, 0.3), svgd_3=BASE, svgd_4=more(6, 6, 6))
     tables = study(tmp_path / "1", known=arms, evaluation=rows, arms=means).of_task("translation")
     (one,) = chosen_alphas(tables)
     assert (one.values, one.alpha, one.pair.arm.name) == (3, 0.01, "svgd-2")
     parts = {part.number.name: part for part in answer(tables) if part.part == "svgd-2"}
     assert parts["chosen_alpha"].number.found.value == 0.01
     assert parts["arm_gain"].number.found.value == pytest.approx(0.2)
-    gains = {part.part: part.number.found.value for part in answer(tables) if part.number.name == "arm_gain"}
-    assert gains == pytest.approx({"svgd-1": 5.0, "svgd-2": 0.2, "svgd-3": 0.0})
     assert (
         chosen_alphas(study(tmp_path / "2", known=arms[:2], evaluation=rows, arms=means).of_task("translation")) == []
     )
-
-
-def test_r2_compares_models_of_one_shape(tmp_path: Path) -> None:
-    arms = [ArmDescription("baseline", "baseline"), ArmDescription("small", "svgd", heads=2)]
-    expect("R2", NOT_RUN, tmp_path / "1", known=arms, evaluation=scored(baseline=BASE, small=GAIN))
-    arms.append(ArmDescription("plain", "baseline", heads=2))
-    rows = scored(baseline=[99, 99, 99], small=GAIN, plain=BASE)
-    assert expect("R2", HOLDS, tmp_path / "2", known=arms, evaluation=rows).ours.startswith("small less plain: +0.80")
 
 
 def test_r3_allows_one_per_cent(tmp_path: Path) -> None:
@@ -166,7 +154,6 @@ def test_r4_asks_first_layers_for_half_of_the_gain(tmp_path: Path) -> None:
     expect("R4", UNDECIDED, tmp_path / "3", evaluation=first(-0.3, -0.6, 0.0))
     found = expect("R4", UNDECIDED, tmp_path / "4", evaluation=first(0.0, 0.0, 0.0, svgd=more(0.8, -0.9, 0.7)))
     assert found.ours.startswith("svgd less baseline: +0.20 [")  # no gain to keep comes first
-    assert found.ours.endswith("; a gain of repulsion: it has none here")
     expect("R4", NOT_RUN, tmp_path / "5", evaluation=scored(baseline=BASE, svgd=GAIN))
 
 
@@ -195,17 +182,6 @@ def test_r5_is_undecided_where_ways_to_train_speak_against_each_other(tmp_path: 
     expect("R5", HOLDS, tmp_path / "1", known=arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=BASE))
     found = expect("R5", UNDECIDED, tmp_path / "2", known=arms, evaluation=scored(**worse, svgd_4=BASE, svgd_16=GAIN))
     assert "svgd-4, 16 heads less 4" in found.ours
-
-
-def test_r5_corrects_for_the_choice_of_the_best(tmp_path: Path) -> None:
-    arms = with_heads("baseline", 1, 2, 4, 16)
-    best = more(0.5, 0.7, 0.3)  # 0.5 ± 4.303 * 0.2 / √3 = 0.497 excludes 0, corrected for three others it does not
-    rows = scored(baseline_1=[20, 21, 19], baseline_2=[25, 26, 24], baseline_4=best, baseline_16=BASE)
-    expect("R5", UNDECIDED, tmp_path / "1", known=arms, evaluation=rows)
-    tables = study(tmp_path / "2", known=arms, evaluation=rows)
-    plain = difference_of(tables, "baseline-16", "baseline-4")
-    assert plain is not None
-    assert plain.high < 0
 
 
 def test_the_number_of_heads_is_counted_where_scores_were(tmp_path: Path) -> None:
@@ -310,27 +286,6 @@ def test_r8_has_bounds_below_which_nothing_matters() -> None:
     assert effect(Estimate(-0.015, -0.021, -0.011), Estimate(-0.04, -0.049, -0.031)) == LESS
     assert effect(Estimate(-0.015, -0.021, 0.011), None) == OPEN
     assert effect(Estimate(-0.5), Estimate(-0.5)) == OPEN  # one seed: no intervals
-
-
-def test_r8_without_a_removable_share(tmp_path: Path) -> None:
-    rows = [compared("curve_area_difference", -0.05, 0.01), compared("removable_share_difference", float("nan"))]
-    found = expect("R8", HOLDS, tmp_path / "1", evaluation=scored(baseline=BASE, svgd=GAIN), arms=rows)
-    assert numbers_in(found.ours) == "−5.0 −6.0 −4.0"
-    expect("R8", NOT_RUN, tmp_path / "2", evaluation=scored(baseline=BASE, svgd=GAIN), arms=rows[1:])
-
-
-def test_classifiers_with_arms_are_asked_too(tmp_path: Path) -> None:
-    names = ("baseline", "svgd")
-    rows = [row | {"run": row["run"].replace("translation", "sst2"), "metric": "accuracy"}
-            for row in scored(baseline=BASE, svgd=GAIN)]  # fmt: skip
-    tables = study(tmp_path, evaluation=rows, arms=[row | {"task": "sst2"} for row in alike(-0.06, 0.02)])
-    assert {tables.arm_names[0], tables.arm_names[1]} == set(names)
-    found = verdict_of("R2", tables)
-    assert (found.verdict, found.task) == (HOLDS, "sst2")
-    assert numbers_in(found.ours) == "+0.80 0.55 1.05"
-    assert "no number known here" in found.paper
-    assert verdict_of("R1", tables).verdict == HOLDS
-    assert verdict_of("R6", tables).verdict == NOT_RUN
 
 
 def test_the_table_is_asked_for_the_main_metric_and_set(tmp_path: Path) -> None:

@@ -83,10 +83,6 @@ def test_scoring_again(better, verdict, tmp_path: Path):
     expect("B3", verdict, tmp_path, bakeoff_curves=rows)
 
 
-def test_scoring_again_needs_orders_that_were(tmp_path: Path):
-    expect("B3", NOT_RUN, tmp_path, bakeoff_curves=curves(CRITERIA))
-
-
 @pytest.mark.parametrize(("gain", "verdict"), [(0.15, HOLDS), (-0.1, FAILS)])
 def test_repair_against_the_choice_of_the_criterion(gain, verdict, tmp_path: Path):
     named = {order: share for order, share in CRITERIA.items() if order not in ("random", "top-first")}
@@ -138,17 +134,6 @@ def retrained(kept: Mapping[str, float], *, runs: int = 3, draws: int = 2, half:
 def test_good_layouts_after_training(changed, half, runs, verdict, tmp_path: Path):
     rows = list(retrained({**AFTER, **changed}, runs=runs, half=half))
     expect("B7", verdict, tmp_path, bakeoff_curves=curves(CRITERIA), bakeoff_retraining=rows)
-
-
-def test_all_layouts_are_in_the_evidence(tmp_path: Path):
-    found = expect("B7", HOLDS, tmp_path, bakeoff_retraining=retrained(AFTER))
-    assert "wanda: +15 [" in found.ours
-    assert all(text in found.ours for text in ("good 95 [", "random 80 [", "bad 60 [", "full model 102 ["))
-    assert "without 50 % of heads" in found.ours
-
-
-def test_layouts_that_were_not_trained_decide_nothing(tmp_path: Path):
-    expect("B7", NOT_RUN, tmp_path, bakeoff_curves=curves(CRITERIA))
 
 
 def test_the_interval_is_also_over_random_layouts():

@@ -54,13 +54,8 @@ def test_v7_takes_off_what_the_control_gains(tmp_path: Path) -> None:
     found = expect("V7", FAILS, tmp_path / "1", pruned_models=[pruned(12, 3.0), control(7.0)])
     assert numbers_in(found.ours).startswith("96 95 97 25 +7.0")
     expect("V7", HOLDS, tmp_path / "2", pruned_models=[pruned(12, -4.0), control(-4.0)])  # nor is it blamed for a loss
-
-
-def test_v7_is_undecided_without_a_control_of_its_scope(tmp_path: Path) -> None:
-    found = expect("V7", UNDECIDED, tmp_path / "1", pruned_models=[pruned(12, 3.0)])
-    assert found.ours.startswith("no control was trained on: 25 % of the heads kept")
     elsewhere = control(heads=144, scope="all")
-    expect("V7", UNDECIDED, tmp_path / "2", pruned_models=[pruned(12, 3.0), elsewhere])
+    expect("V7", UNDECIDED, tmp_path / "3", pruned_models=[pruned(12, 3.0), elsewhere])
 
 
 def test_v7_is_about_all_heads_of_a_classifier(tmp_path: Path) -> None:
@@ -80,12 +75,7 @@ def test_v10_asks_the_largest_model_with_half_of_all_heads(tmp_path: Path) -> No
     expect("V10", HOLDS, tmp_path / "1", pruned_models=rows)
     expect("V10", FAILS, tmp_path / "2", pruned_models=[without, everything(58, -4.0), everything(20, 0.0)])
     expect("V10", UNDECIDED, tmp_path / "3", pruned_models=[without, everything(58, -2.0)])
-    expect("V10", UNDECIDED, tmp_path / "4", pruned_models=[without, everything(90, 0.0), everything(35, -50.0)])
-    expect("V10", FAILS, tmp_path / "5", pruned_models=[without, everything(90, 0.0), everything(36, -50.0)])
-    expect("V10", NOT_RUN, tmp_path / "6", pruned_models=[encoder, control()])
-    expect("V10", UNDECIDED, tmp_path / "7", pruned_models=[everything(58, -0.5), control()])
-    gaining = control(3.0, heads=144, scope="all")
-    expect("V10", FAILS, tmp_path / "8", pruned_models=[everything(58, -0.5), gaining])
+    expect("V10", NOT_RUN, tmp_path / "4", pruned_models=[encoder, control()])
 
 
 def scratch(run: str, *gains: float) -> list[dict[str, Any]]:
@@ -176,7 +166,6 @@ def test_v8_is_calibrated_over_runs() -> None:
 def test_v8_needs_a_setting_between_all_and_nothing(tmp_path: Path) -> None:
     expect("V8", UNDECIDED, tmp_path / "1", gates=gated(ENCODER), roles=ROLES)
     expect("V8", NOT_RUN, tmp_path / "2", gates=gated(ENCODER[:4]))
-    expect("V8", NOT_RUN, tmp_path / "3", roles=ROLES)
     observed = offset("E1:1", 0.1, 0.2)
     expect("V8", UNDECIDED, tmp_path / "5", gates=gated(ENCODER[:4]), attention_stats=observed)  # no head has a role
     both = [*gated(ENCODER[:4]), *gated(ENCODER[4:], scope="all", heads=[*ENCODER, *DECODER])]

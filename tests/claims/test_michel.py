@@ -21,7 +21,7 @@ from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, above, majority
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
 from headroom.claims.words import Measured
 from headroom.core.errors import HeadroomError
 
@@ -80,10 +80,6 @@ def test_m2_corrects_for_the_number_of_candidates(tmp_path: Path) -> None:
     expect("M2", UNDECIDED, tmp_path / "2", ablation=[*screened, *effects([1.0] * 4, p=0.013)])
 
 
-def test_m2_needs_two_sets(tmp_path: Path) -> None:
-    expect("M2", NOT_RUN, tmp_path, ablation=effects([1.0]))
-
-
 @pytest.mark.parametrize(("claim", "chosen_on", "other"), [("M3", "test", "choose"), ("M4", "choose", "test")])
 def test_m3_and_m4_count_sites_for_which_one_head_is_enough(
     tmp_path: Path, claim: str, chosen_on: str, other: str
@@ -100,12 +96,6 @@ def test_m3_and_m4_count_sites_for_which_one_head_is_enough(
     expect(claim, UNDECIDED, tmp_path / "3", keep_one=mix(1, width=5))
     half = expect(claim, UNDECIDED if claim == "M3" else HOLDS, tmp_path / "4", keep_one=mix(2))
     assert numbers_in(half.ours) == "50 50 50"
-
-
-def test_m3_leaves_out_heads_that_were_not_chosen(tmp_path: Path) -> None:
-    chosen = sites([0.0])
-    others = sites([-9.0] * 5, chosen_on="", p=0.001)
-    expect("M3", HOLDS, tmp_path, keep_one=[*chosen, *others])
 
 
 @pytest.mark.parametrize(("delta", "verdict"), [(-40, HOLDS), (-10, FAILS), (-26, UNDECIDED)])
@@ -129,10 +119,8 @@ def test_m6_asks_three_correlations(tmp_path: Path) -> None:
     heads = list(effects([0.0] * 24))
     found = expect("M6", HOLDS, tmp_path / "1", agreement=agreement(0.7, 0.5, 0.4), ablation=heads)
     assert found.ours.startswith("Pearson 0.70 [0.50, 0.90]; Spearman 0.50 [0.30, 0.70]; Pearson without the 5 worst")
-    expect("M6", UNDECIDED, tmp_path / "2", agreement=agreement(0.7, 0.5, 0.15), ablation=heads)
     expect("M6", UNDECIDED, tmp_path / "3", agreement=agreement(0.7, 0.5, 0.01), ablation=heads)  # up to 0.21
     expect("M6", FAILS, tmp_path / "4", agreement=agreement(0.7, 0.5, -0.01), ablation=heads)  # up to 0.19
-    expect("M6", FAILS, tmp_path / "5", agreement=agreement(0.7, -0.01, 0.4), ablation=heads)
     other = agreement(0.7, 0.5, 0.4, set_a="choose", set_b="test")
     expect("M6", NOT_RUN, tmp_path / "6", agreement=other, ablation=heads)
 
@@ -247,7 +235,6 @@ def ending(at_four: float) -> list[float]:
         (EVEN, 70, FAILS),
         (EVEN, 85.5, UNDECIDED),
         ([100, 99, 99, 99, 99, 50, 20, 10, 5, 0, 0], 92, FAILS),  # area 0.53, but it keeps more than the last epoch
-        ([100 - 5 * step for step in range(10)] + [0], 92, FAILS),  # area 0.725
         ([100 - 6.7 * step for step in range(10)] + [0], 92, UNDECIDED),  # area 0.6485 ± 0.0095
     ],
 )
@@ -330,14 +317,6 @@ def test_m14_needs_three_seeds(tmp_path: Path) -> None:
     expect("M14", NOT_RUN, tmp_path / "3", scores=[row for row in every if row["epoch"] == 8])
 
 
-def test_m14_says_what_other_criteria_say(tmp_path: Path) -> None:
-    settled = trained([[end] * 3 for end in APART], APART)
-    turned = trained([[tuple(5 - rank for rank in end)] * 3 for end in APART], APART)
-    rows = [row | {"criterion": "gradient-example"} for row in settled]
-    found = expect("M14", FAILS, tmp_path, scores=[*rows, *turned])
-    assert found.ours.endswith("the same verdict under 1 of 2 criteria")
-
-
 def test_several_runs_vote_and_their_spread_is_shown(tmp_path: Path) -> None:
     good, bad = list(effects([0.0] * 10)), list(effects([-9.0] * 10, p=0.001))
     third = "translation.baseline.seed3"
@@ -351,26 +330,12 @@ def test_several_runs_vote_and_their_spread_is_shown(tmp_path: Path) -> None:
     expect("M1", HOLDS, tmp_path / "3", ablation=[*first, *(row | {"run": third} for row in good)])
 
 
-def test_other_arms_have_no_vote(tmp_path: Path) -> None:
-    bad = [row | {"run": "translation.svgd.seed1"} for row in effects([-9.0] * 10, p=0.001)]
-    expect("M1", HOLDS, tmp_path, ablation=[*effects([0.0] * 10), *bad])
-
-
 def test_the_first_arm_of_ordinary_training_votes_whatever_its_name(tmp_path: Path) -> None:
     arms = [ArmDescription("svgd", "svgd"), ArmDescription("plain", "baseline"), ArmDescription("small", "baseline")]
     bad = list(effects([-9.0] * 10, p=0.001))
     others = [row | {"run": f"translation.{arm}.seed1"} for arm in ("svgd", "small") for row in bad]
     good = [row | {"run": "translation.plain.seed1"} for row in effects([0.0] * 10)]
     expect("M1", HOLDS, tmp_path, known=arms, ablation=[*others, *good])
-
-
-def test_majorities_and_thresholds() -> None:
-    assert majority([]) == NOT_RUN
-    assert majority([HOLDS, FAILS]) == UNDECIDED
-    assert majority([HOLDS, UNDECIDED, HOLDS]) == HOLDS
-    assert majority([HOLDS, UNDECIDED]) == UNDECIDED
-    assert majority([HOLDS, FAILS, HOLDS]) == UNDECIDED  # the seed decides, not the claim
-    assert above(Estimate(0.5, float("nan"), float("nan")), 0.1) == UNDECIDED
 
 
 def test_numbers_have_real_minus_signs_and_intervals() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 from claims.claim_tables import Row, expect
-from headroom.claims.entries import read_papers
 from headroom.claims.phenomena import CONTROL, RELATIONS
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
 from headroom.data.grammar.phenomena import PHENOMENA
@@ -46,13 +45,6 @@ def test_without_encoder_attention_two_phenomena_are_lost(changes, verdict, tmp_
     expect("C1", verdict, tmp_path, phenomena=without_encoder(changes))
 
 
-def test_the_numbers_name_the_largest_loss_and_the_control(tmp_path: Path):
-    found = expect("C1", HOLDS, tmp_path, phenomena=without_encoder({"passive": LOST, "object": LOST, "name": SAFE}))
-    assert "2 of 2 phenomena fall by more than 30 points" in found.ours
-    assert "most: passive −50.0 [−60.0, −40.0] points" in found.ours
-    assert "names, which depend on no relation: −5.00 [−9.00, −1.00] points" in found.ours
-
-
 HURT, HARMLESS, WIDE = ((-8.0, -11.0, -5.0), 0.0005), ((0.1, -0.5, 0.6), 0.7), ((-1.5, -4.0, 1.0), 0.3)
 OBJECT, AGREEMENT, ADJECTIVE = ("object", "obj"), ("agreement", "nsubj"), ("adjective", "amod")
 
@@ -73,19 +65,7 @@ def test_heads_of_a_relation_are_needed_for_its_phenomena(changes, verdict, tmp_
     expect("C2", verdict, tmp_path, phenomena=without_relations(changes))
 
 
-def test_the_numbers_name_phenomenon_and_relation(tmp_path: Path):
-    rows = without_relations({OBJECT: HURT, AGREEMENT: HARMLESS, ("name", "obj"): HARMLESS})
-    found = expect("C2", HOLDS, tmp_path, phenomena=rows)
-    assert "50 % of the phenomena suffer more than from random heads" in found.ours
-    assert "2 phenomena have a relation with heads" in found.ours
-    assert "most: object without the heads of obj −8.0 [−11.0, −5.0] points" in found.ours
-
-
 def test_phenomena_and_relations_are_those_that_are_measured():
     assert {*RELATIONS, CONTROL} <= set(PHENOMENA)
     starter = yaml.safe_load((ROOT / "config.yaml").read_text("utf-8"))
     assert set(RELATIONS.values()) <= set(starter["translation"]["attention_stats"]["relations"])
-
-
-def test_they_are_asked_only_where_phenomena_were_measured():
-    assert {paper.needs for paper in read_papers() if paper.claims[0].id == "C1"} == {"phenomena"}

@@ -10,7 +10,6 @@ from headroom.claims.answer import answer
 from headroom.claims.replacements import Pair, pairs
 from headroom.claims.study_tables import StudyTables
 from headroom.report.sections import ablation
-from headroom.report.spec import cells
 from scipy.stats import spearmanr
 
 KINDS = ("mean", "resample")
@@ -102,9 +101,3 @@ def test_the_numbers_of_the_answer_and_the_report(tmp_path: Path) -> None:
         "zero": [100.0, 90.0, 0.0],
         "mean": [100.0, 95.0, 0.0],
     }
-    finding, _, rest = fold.text.partition("; ")
-    assert rest.startswith("noise alone allows 1.00. ")
-    assert finding == "Ranks by zero and by mean differ most, with a Spearman correlation of 1.00"
-    assert len(finding.split()) <= 25
-    headings, _, (row,) = cells(fold.tables[0])
-    assert dict(zip(headings, row))["heads"] == "8"

@@ -13,9 +13,7 @@ from claims.claim_tables import (
     rare,
     relevance,
     role,
-    study,
     tracked,
-    verdict_of,
 )
 from headroom.claims.arms import ArmDescription
 from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
@@ -67,19 +65,14 @@ def test_v3_asks_positional_heads_for_confidence(tmp_path: Path) -> None:
     expect("V3", HOLDS, tmp_path / "1", attention_stats=[*sure, *offset("E2:2", 0.89, 0.3)])
     expect("V3", FAILS, tmp_path / "2", attention_stats=[*sure, *weak])
     expect("V3", UNDECIDED, tmp_path / "3", attention_stats=[*sure, *offset("E2:1", 0.91, 0.82)])
-    expect("V3", FAILS, tmp_path / "4", attention_stats=offset("E1:1", 0.89, 0.9))
     few, many = ([row | {"count": count} for row in offset("E1:1", 0.89, 0.9)] for count in (100, 10_000))
     expect("V3", UNDECIDED, tmp_path / "few", attention_stats=few)  # 89 of 100: up to 94 %
     expect("V3", FAILS, tmp_path / "many", attention_stats=many)
     control = offset("E1:1", 0.99, 0.9, model="untrained")
     found = expect("V3", UNDECIDED, tmp_path / "5", attention_stats=[*sure, *control])
     assert "the untrained model has 1 such heads" in found.ours
-    expect(
-        "V3",
-        FAILS,
-        tmp_path / "6",
-        attention_stats=[*offset("E1:1", 0.95, 0.9, target="0"), *offset("D1:1", 0.95, 0.9)],
-    )
+    elsewhere = [*offset("E1:1", 0.95, 0.9, target="0"), *offset("D1:1", 0.95, 0.9)]
+    expect("V3", FAILS, tmp_path / "6", attention_stats=elsewhere)
 
 
 RELATIONS = ("nsubj:to-dependent", "nsubj:to-governor", "obj:to-dependent")
@@ -158,10 +151,3 @@ def test_v6_counts_runs_without_any_role_and_no_controls(tmp_path: Path) -> None
     controls = [role("E1:1", "-1", model="untrained", run=OTHER_RUN), role("E1:1", "obj:to-governor", trees="shuffled")]
     tables = {"roles": [*held_by(RUN, "-1"), *controls], "attention_stats": observed}
     assert "share 0 [0, 0] %" in expect("V6", FAILS, tmp_path, **tables).ours
-
-
-def test_claims_about_roles_are_asked_of_classifiers_too(tmp_path: Path) -> None:
-    rows = [row | {"run": "sst2.baseline.seed1"} for row in offset("E1:1", 0.95, 0.9)]
-    found = verdict_of("V3", study(tmp_path, attention_stats=rows))
-    assert (found.task, found.verdict) == ("sst2", HOLDS)
-    assert found.paper.startswith("examined on translation only")

@@ -10,9 +10,8 @@ from headroom.claims.arms import ArmDescription
 from headroom.claims.configuration import arms_in, read_configuration
 from headroom.claims.paired import main_pair, repulsive_pairs
 from headroom.claims.selection import measurable, with_scale, with_shares
-from headroom.claims.study_tables import TABLES, StudyTables, arm_of, seed_of, task_of
+from headroom.claims.study_tables import TABLES, StudyTables
 from headroom.core.errors import HeadroomError
-from headroom.report.sections.arms import arms_with_lines
 from report.example_tables import NOT_SHOWN, TRANSLATION_RUNS, write_example_study
 
 
@@ -69,12 +68,6 @@ def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path.write_text("study,arm\nexample,svgd\n", encoding="utf-8")
     with pytest.raises(HeadroomError, match="the column 'repeat' is missing"):
         StudyTables([path]).update_cost  # noqa: B018
-
-
-def test_names_of_runs() -> None:
-    assert (arm_of("translation.svgd.seed12"), seed_of("translation.svgd.seed12")) == ("svgd", 12)
-    assert (arm_of("run"), seed_of("run")) == ("run", 0)
-    assert task_of("sst2.baseline.seed3") == "sst2"
 
 
 def test_a_view_has_the_rows_of_one_task(tmp_path: Path) -> None:
@@ -190,15 +183,6 @@ def test_the_main_pair_repels_everywhere_in_the_model_of_the_first_baseline(tmp_
     assert main_pair(study(tmp_path / "3", known=arms, evaluation=scored(baseline=[1], few=[1]))) is None
 
 
-def test_only_five_arms_get_lines_among_them_the_main_pair(tmp_path: Path) -> None:
-    names = ["baseline", "a", "b", "c", "d", "svgd"]
-    arms = [ArmDescription(name, name) for name in names]
-    tables = study(tmp_path, known=arms, evaluation=scored(**{name: [1] for name in names}))
-    assert arms_with_lines(tables) == ["baseline", "a", "b", "c", "svgd"]
-    few = study(tmp_path / "few", evaluation=scored(baseline=[1], svgd=[1]))
-    assert arms_with_lines(few) == ["baseline", "svgd"]
-
-
 DOWN_TO_HALF = [100 - 5 * step for step in range(11)]
 
 
@@ -252,12 +236,6 @@ def test_corrections_are_over_the_rows_given(
     rows = [row | {"p": p, "p_mcnemar": p, "p_holm": holm, "p_bh": bh} for row, p, holm, bh in given]
     table = study(tmp_path, ablation=rows).ablation
     assert changed(table, column, correction, part=part).sum() == expected
-
-
-def test_a_missing_p_is_no_change(tmp_path: Path) -> None:
-    table = study(tmp_path, ablation=effects([-1.0] * 3)).ablation
-    assert changed(table, "p_mcnemar").sum() == 0
-    assert changed(table.head(0), "p", "Holm").shape == (0,)
 
 
 def test_right_answers_are_counted_on_the_judging_set_of_the_last_epoch(tmp_path: Path) -> None:

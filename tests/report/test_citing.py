@@ -87,12 +87,6 @@ def test_bibtex_has_the_papers_and_what_was_used_and_no_more(paths: list[Path]) 
     assert re.fullmatch(r"version \d.*", found["paszke-2019-pytorch"]["note"])
 
 
-def test_software_of_other_tasks_is_not_cited(paths: list[Path]) -> None:
-    text = cited([path for path in paths if "sst2" in path.name]).bibtex
-    assert "wolf-2020-transformers" in text
-    assert "fairseq" not in text
-
-
 def test_references_are_about_what_exists() -> None:
     known = {"paper"} | {f"package {name}" for name in PACKAGES} | {f"method {name}" for name in ARMS}
     for model in (Dataset, LabelledDataset):

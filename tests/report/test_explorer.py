@@ -13,7 +13,7 @@ from headroom.claims.study_tables import StudyTables
 from headroom.core.heads import Head
 from headroom.report import drawing, palette
 from headroom.report.atlas import Mark, draw_atlases
-from headroom.report.explorer import Explorer, embedded, explorer, removed_mask
+from headroom.report.explorer import Explorer, embedded, explorer
 from headroom.report.explorer_panel import linked
 from headroom.report.heads import heads_data
 from headroom.report.page import TEMPLATES
@@ -157,16 +157,6 @@ def test_a_model_that_learned_nothing_has_scores_and_no_shares(tmp_path: Path) -
     assert task["orders"][0]["height"] == [0.5, 0.25]
     assert (task["orders"][0]["share"], task["of"]) == (["", ""], "")
     assert made.views[0].steps[-1].label == "1 of 6: 0.250"
-
-
-def test_without_curves_there_is_no_explorer(tmp_path: Path) -> None:
-    assert explorer(study(tmp_path, scores=small_scores())) is None
-
-
-def test_masks_name_heads_four_to_a_digit() -> None:
-    heads = [Head("E", 1, place) for place in range(1, 11)]
-    assert removed_mask("", heads) == "000"
-    assert removed_mask("E1:1 E1:4 E1:6 E1:10", heads) == "922"
 
 
 def test_data_ends_no_script_and_steers_nothing() -> None:

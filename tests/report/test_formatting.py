@@ -4,7 +4,6 @@ import math
 
 import pytest
 from headroom.core import formatting
-from headroom.report.role_names import letter, target_name
 
 NAN = math.nan
 
@@ -65,33 +64,3 @@ def test_p_value(value: float, text: str) -> None:
 )
 def test_duration(seconds: float, text: str) -> None:
     assert formatting.duration(seconds) == text
-
-
-def test_words() -> None:
-    assert formatting.listing([]) == ""
-    assert formatting.listing(["a"]) == "a"
-    assert formatting.listing(["a", "b", "c"]) == "a, b and c"
-    assert formatting.plural(1, "head") == "1 head"
-    assert formatting.plural(12, "head") == "12 heads"
-    assert formatting.percent(0.305) == "30\u202f%"
-    assert formatting.count(2_400_000) == "2\u202f400\u202f000"
-
-
-@pytest.mark.parametrize(
-    ("target", "name", "written"),
-    [
-        ("-1", "−1", "−1"),
-        ("+1", "+1", "+1"),
-        ("0", "0", "0"),
-        ("nsubj:to-dependent", "verb → subject", "s"),
-        ("nsubj:to-governor", "subject → verb", "S"),
-        ("dobj:to-dependent", "verb → object", "o"),
-        ("amod:to-governor", "adjective → noun", "A"),
-        ("advmod:to-dependent", "verb → adverb", "d"),
-        ("nmod:to-governor", "nmod → governor", "X"),
-        ("rarest", "rarest word", "r"),
-        ("two-rarest", "one of the two rarest words", "r"),
-    ],
-)
-def test_targets_have_names_and_letters(target: str, name: str, written: str) -> None:
-    assert (target_name(target), letter(target)) == (name, written)

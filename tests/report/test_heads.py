@@ -157,10 +157,6 @@ def test_every_task_has_its_own_heads(tables: StudyTables) -> None:
     assert rows_of(tasks[1], "Removed alone", "E1:1")["accuracy (%) on test"] == ["−4.00 [−5.00, −3.00]", "0.04"]
 
 
-def test_without_any_table_about_heads_there_is_no_task(tmp_path: Path) -> None:
-    assert json.loads(heads_data(study(tmp_path, training=[{"measure": "valid_loss", "value": 1.0}]))) == {"tasks": []}
-
-
 # What a reader does with it
 
 

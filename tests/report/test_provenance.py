@@ -8,7 +8,7 @@ import pytest
 from claims.claim_tables import numbers_in
 from headroom.claims.study_tables import StudyTables
 from headroom.core.errors import HeadroomError
-from headroom.report.provenance import _computed_again, _summarised, provenance
+from headroom.report.provenance import _computed_again, provenance
 from headroom.report.spec import cells
 
 HEADER = "s\th:m:s\tmax_rss\tcpu_time\n"
@@ -73,9 +73,3 @@ def test_answers_computed_again_are_counted_once_per_sweep():
     tables = SimpleNamespace(frame=lambda name: frame if name == "ablation" else StudyTables().frame(name))
     assert _computed_again(tables).endswith("translated without reuse: 32, of which 1 with another result.")
     assert _computed_again(StudyTables()) == ""
-
-
-def test_signatures_that_differ_only_in_what_was_computed_again_are_one():
-    given = ["metric:bleu|again:20|different:0", "metric:bleu|again:7|different:0", "set:test", "again:3|different:1"]
-    expected = ["metric:bleu|again:7-20|different:0", "set:test", "again:3|different:1"]
-    assert list(_summarised(given)) == expected

@@ -81,13 +81,6 @@ def test_a_shipped_study_has_its_report_and_answers(study: Path, shipped: Path) 
     assert ">pilot<" in (shipped / "pilot" / "report.html").read_text("utf-8")
 
 
-def test_versions_are_those_of_the_environment(tmp_path: Path) -> None:
-    write_versions(tmp_path / VERSIONS)
-    versions = (tmp_path / VERSIONS).read_text("utf-8")
-    assert "python 3." in versions
-    assert "torch 2." in versions
-
-
 @pytest.fixture
 def scored(study: Path) -> Path:
     """Return the results of a finished study that has a table, resamples, a text and the time of a job."""

@@ -38,18 +38,6 @@ def test_parameters_of_a_head_and_of_attention_stand_beside_the_papers(tmp_path:
     ]
 
 
-def test_sliced_models_are_checked_in_a_row_each(tmp_path: Path) -> None:
-    here = checks(identical_outputs=1, examples=500, largest_logit_difference=1.23e-5)
-    there = [
-        row | {"run": CLASSIFIER} for row in checks(identical_outputs=0, parameters_full=100, parameters_sliced=80)
-    ]
-    section = removal.section(study(tmp_path, removal=here + there))
-    _, _, (first, second) = cells(section.folds[0].tables[0])
-    assert first[2:] == ["4", "yes", "500", "1.2\u202f×\u202f10⁻⁵", "–", "–", "–"]
-    assert second[2:] == ["4", "no", "–", "–", "100", "80", "20.0\u202f%"]
-    assert len(section.folds) == 1
-
-
 def test_the_gain_with_half_removed_stands_beside_the_papers(tmp_path: Path) -> None:
     rows = [timed(size, "sliced", gain) for size, gain in ((4, 1.1), (2, 1.0))]
     rows += [timed(4, "masked", 0.9), timed(4, "sliced", 2.0, share=0.75), timed(4, "full", 1.0, share=0.0)]
@@ -68,9 +56,3 @@ def test_the_gain_with_half_removed_stands_beside_the_papers(tmp_path: Path) -> 
         ["batch of 4", "expected of sliced", 1.3],
         ["batch of 4", "paper", 1.027],
     ]
-    parts, every = section.folds
-    assert parts.figure is not None
-    assert [panel.label for panel in parts.figure.panels] == ["Translation: the encoder"]
-    assert "9 repeats after a warm-up, on CPU with 1 thread." in every.text
-    assert len(cells(every.tables[0])[2]) == len(rows)
-    assert section.remarks == ()

@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-import pytest
 from claims.claim_tables import scored, study
-from claims.test_arm_numbers import OVERLAPS, ROWS
-from headroom.claims.arms import ArmDescription
+from claims.test_arm_numbers import ROWS
 from headroom.report.sections import repulsion
 from headroom.report.spec import Fold, Section, Table, cells
 
@@ -77,43 +75,3 @@ def test_norms_gradients_and_ways_are_compared(tmp_path: Path) -> None:
     assert rows["norm of the gradient of the loss", "svgd"] == ["8.00", "", "–"], "of the baseline they are the same"
     assert rows["norm of the gradient that the optimizer gets", "svgd"][0] == "0.0200"
     assert rows["displacement of the weights per epoch", "svgd"][2] == "+1.00"
-
-
-def test_overlaps_stand_against_chance(tmp_path: Path) -> None:
-    section = repulsion.section(study(tmp_path, evaluation=scored(**ROWS), overlap=OVERLAPS))
-    shared = fold(section, "important heads")
-    assert shared.figure is not None
-    assert [key.name for key in shared.figure.key] == ["two seeds of the arm", "with the baseline, same seed"]
-    assert cells(shared.tables[0])[2] == [
-        ["25\u202f%", "baseline", "two seeds of the arm", "0.500", "1", "0.250"],
-        ["25\u202f%", "svgd", "two seeds of the arm", "0.750", "1", "0.250"],
-        ["25\u202f%", "svgd", "with the baseline, same seed", "0.375", "2", "0.250"],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("high_stepsize", "said"),
-    [("0.01", ["Of 3 values of alpha, 0.003 has"]), ("0.02", ["Of 2 values of alpha, 0.001 has"])],
-)
-def test_the_alpha_with_the_best_score_on_check(tmp_path: Path, high_stepsize: str, said: list[str]) -> None:
-    """Scores on test, of another metric and of arms with another method or other settings do not matter."""
-    alphas = {"low": "0.0001", "middle": "0.001", "high": "0.003"}
-    steps = {"low": "0.01", "middle": "0.01", "high": high_stepsize}
-    known = [ArmDescription("baseline", "baseline"), ArmDescription("spos", "spos", others=(("alpha", "0.01"),))]
-    known += [
-        ArmDescription(arm, "svgd", others=(("alpha", alpha), ("stepsize", steps[arm])))
-        for arm, alpha in alphas.items()
-    ]
-    scores = {
-        ("check", "bleu"): {"baseline": 40.0, "spos": 39.0, "low": 30.0, "middle": 31.0, "high": 32.0},
-        ("test", "bleu"): {"baseline": 40.0, "spos": 39.0, "low": 50.0, "middle": 31.0, "high": 32.0},
-        ("check", "chrf"): {"baseline": 40.0, "spos": 39.0, "low": 60.0, "middle": 31.0, "high": 32.0},
-    }
-    compared = [
-        {"task": "translation", "statistic": "metric_mean", "set": name, "metric": metric, "arm": arm, "value": value}
-        for (name, metric), by_arm in scores.items()
-        for arm, value in by_arm.items()
-    ]
-    runs = scored(**{arm: [value, value + 1] for arm, value in scores["test", "bleu"].items()})
-    section = repulsion.section(study(tmp_path, known=known, evaluation=runs, arms=compared))
-    assert [remark.partition(" the highest")[0] for remark in section.remarks if "alpha" in remark] == said

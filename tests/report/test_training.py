@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from claims.claim_tables import CLASSIFIER, Row, scored, study
+from claims.claim_tables import CLASSIFIER, Row, study
 from headroom.report.sections import training
 from headroom.report.spec import cells
 
@@ -14,23 +14,6 @@ def trained(run: str, *losses: float, **measures: float) -> list[Row]:
         for measure, value in {"valid_loss": loss, "train_loss": loss + 0.5, "seconds": 60.0 * epoch}.items()
     ]
     return [*rows, *({"run": run, "epoch": len(losses), "measure": one, "value": of} for one, of in measures.items())]
-
-
-def test_every_run_has_its_score_and_interval(tmp_path: Path) -> None:
-    other = {"value": 0.4, "low": 0.3, "high": 0.5, "metric": "loss"}
-    single = {"run": CLASSIFIER, "metric": "accuracy", "value": 80.0, "low": 78.0, "high": 82.0}
-    rows = [*scored(baseline=[30.0, 31.0], svgd=[32.0]), single, single | other]
-    section = training.section(study(tmp_path, evaluation=rows))
-    assert section.figure is not None
-    translation, classifier = section.figure.panels
-    assert "BLEU on test" in translation.drawing
-    assert [name in translation.drawing for name in ("baseline, seed 2", "svgd, seed 1")] == [True, True]
-    assert "accuracy (%) on test" in classifier.drawing
-    assert [key.name for key in section.figure.key] == ["baseline", "svgd"]
-    (fold,) = section.folds
-    _, _, shown = cells(fold.tables[0])
-    assert shown[0] == ["translation", "baseline, seed 1", "8", "test", "BLEU", "30.0 [29.0, 31.0]"]
-    assert len(shown) == len(rows)
 
 
 def test_what_training_came_to(tmp_path: Path) -> None:

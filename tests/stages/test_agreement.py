@@ -56,26 +56,14 @@ def test_rows_for_every_kind_and_number_of_dropped_heads() -> None:
     assert overlap[overlap["kind"] == "E"]["chance"].tolist() == pytest.approx([5 / 12, 10 / 12])
 
 
-def test_one_shared_bad_head_carries_the_correlation_until_it_is_dropped() -> None:
-    first = {"E": numpy.array([-9.0, 1, -1, 1, -1, 0])}
-    second = {"E": numpy.array([-9.0, 1, 1, -1, -1, 0])}
-    rows = rows_of(ablation({"test": first, "far": second}))
+@pytest.mark.parametrize(("metric", "worst"), [("bleu", -9.0), ("loss", 9.0)])
+def test_one_shared_bad_head_carries_the_correlation_until_it_is_dropped(metric: str, worst: float) -> None:
+    first = {"E": numpy.array([worst, 1, -1, 1, -1, 0])}
+    second = {"E": numpy.array([worst, 1, 1, -1, -1, 0])}
+    rows = rows_of(ablation({"test": first, "far": second}, metric=metric))
     pearson = rows[(rows["statistic"] == "pearson") & (rows["kind"] == "E")].set_index("dropped")["value"]
     assert pearson[0] > 0.9
     assert pearson[1] == pytest.approx(0)
-
-
-def test_the_worst_head_by_loss_is_the_one_whose_removal_raises_it() -> None:
-    first = {"E": numpy.array([9.0, 1, -1, 1, -1, 0])}
-    second = {"E": numpy.array([9.0, 1, 1, -1, -1, 0])}
-    rows = rows_of(ablation({"test": first, "far": second}, metric="loss"))
-    pearson = rows[(rows["statistic"] == "pearson") & (rows["kind"] == "E")].set_index("dropped")["value"]
-    assert pearson[1] == pytest.approx(0)
-
-
-def test_signature_tells_both_sets() -> None:
-    rows = rows_of(ablation({"test": EFFECTS, "far": EFFECTS}))
-    assert rows["signature"][0].startswith("tok:13a|set:test|n:50|b-set:far|interval:bootstrap-heads|bs:1000")
 
 
 def test_one_set_alone_is_a_clear_error() -> None:

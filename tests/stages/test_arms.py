@@ -14,7 +14,6 @@ from written_tables import write_rows
 
 Rows = list[dict[str, Any]]
 TRANSLATION = {"translation": ["baseline", "svgd"]}
-ALONE = {"translation": ["baseline"]}
 BLEU = {("baseline", 1): 30.0, ("baseline", 2): 32.0, ("svgd", 1): 31.0, ("svgd", 2): 35.0}
 
 
@@ -201,25 +200,6 @@ def test_norms_of_gradients_are_averaged_over_epochs(tmp_path: Path) -> None:
     assert set(table["statistic"]) == {
         "head_gradient_norm_mean", "head_gradient_norm_difference", "plain_head_gradient_norm_mean",
     }  # fmt: skip
-
-
-def test_one_arm_has_means_and_no_differences(tmp_path: Path) -> None:
-    table = compared(tmp_path, ALONE, evaluation=[evaluation("baseline", 1)])
-    assert table["statistic"].tolist() == ["metric_mean"]
-
-
-def test_without_tables_there_is_nothing_to_tell(tmp_path: Path) -> None:
-    assert compared(tmp_path).empty
-
-
-def test_a_run_of_no_known_arm_is_named(tmp_path: Path) -> None:
-    with pytest.raises(
-        HeadroomError,
-        match=r"run 'translation.svgd.seed1': unknown arm of translation; expected one "
-        r"of "
-        r"baseline",
-    ):
-        compared(tmp_path, ALONE, evaluation=[evaluation("svgd", 1)])
 
 
 def test_a_run_of_no_known_task_is_named(tmp_path: Path) -> None:

@@ -56,29 +56,6 @@ def test_distances_of_related_words(toy, tmp_path):
     )
 
 
-def test_without_a_treebank_no_distances(toy, tmp_path):
-    out = ["--output", str(tmp_path / "table.csv"), "--distances", str(tmp_path / "distances.csv")]
-    attention_stats.main([*looking_at(toy, toy.checkpoints[-1]), *QUICK, *out])
-    assert tables.DISTANCES.read(tmp_path / "distances.csv").empty
-
-
-def test_rows_have_the_order_of_the_sites(table):
-    for model in ("trained", "untrained"):
-        confident = rows_where(table, model=model, measure="confidence", half="all")
-        assert list(dict.fromkeys(confident["kind"])) == ["E", "A", "D"]
-
-
-def test_shares_lie_within_their_intervals(table):
-    value, low, high = (table[name] for name in ("value", "low", "high"))
-    assert value.between(0, 1).all()
-    beyond = value - table["baseline"].fillna(0)
-    bounded = low.notna()
-    assert (bounded == (table["measure"] != "offset")).all()
-    assert (low[bounded] <= high[bounded]).all()
-    plain = table["measure"] == "confidence"
-    assert ((low <= beyond) & (beyond <= high))[plain].mean() > 0.95
-
-
 def test_models_differ_and_say_so(table):
     columns = ["kind", "layer", "head"]
     trained, fresh = (

@@ -8,7 +8,7 @@ import pytest
 import torch
 from headroom.core import tables
 from headroom.core.errors import HeadroomError
-from headroom.core.heads import all_heads, format_profile, parse_profile
+from headroom.core.heads import all_heads, format_profile
 from headroom.core.resamples import read_with_resamples
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.model import TranslationModel
@@ -151,7 +151,3 @@ def test_wrong_settings_are_reported_before_training(made, tmp_path, more, messa
     with pytest.raises(HeadroomError, match=message):
         bakeoff_retraining.main([*made.flags, *FLAGS, *more, "--output", str(tmp_path / "x.csv")])
     assert not (tmp_path / "x.csv").exists()
-
-
-def test_the_profile_names_heads(made):
-    assert len(parse_profile(of(made, "good")["removed"], made.load().sites)) == len(made.heads) // 4

@@ -111,7 +111,3 @@ def test_numbers_kept_are_rounded_and_never_none(tmp_path: Path, heads: int, kep
     table = overlaps(tmp_path, sst2_a_seed1=RISING[:heads], sst2_a_seed2=RISING[:heads])
     assert list(table["kept"]) == kept
     assert list(table["chance"]) == pytest.approx([count / heads for count in kept])
-
-
-def test_a_run_alone_gives_an_empty_table(tmp_path: Path) -> None:
-    assert overlaps(tmp_path, sst2_a_seed1=RISING).empty

@@ -169,11 +169,6 @@ def test_a_site_of_three_heads_is_left_out(tmp_path: Path) -> None:
     assert [row["scope"] for row in rank_correlation.agreement_rows(criteria)] == ["all", "E"]
 
 
-def test_signature_tells_both_tables(tmp_path: Path) -> None:
-    table = agreement(tmp_path, scores(tmp_path), relevance(tmp_path))
-    assert table["signature"][0] == "a-set:x|b-set:x|interval:bootstrap-heads|bs:1000|seed:12345"
-
-
 class TestMistakes:
     def test_one_criterion_alone(self, tmp_path: Path) -> None:
         with pytest.raises(HeadroomError, match="fewer than two criteria"):

@@ -62,14 +62,6 @@ def test_a_missing_directory_is_named_as_the_configuration_does(corpus, tmp_path
         adopted(corpus, tmp_path / "missing", tmp_path)
 
 
-@pytest.mark.parametrize("where", [[], ["--path", "mine", "--name", "owner/mine"]])
-def test_one_place_is_named(corpus, tmp_path, where):
-    with pytest.raises(HeadroomError, match="give either"):
-        released.main(
-            ["--task", "classification", *where, "--corpus", str(corpus), "--checkpoint", str(tmp_path / "run/epoch1")]
-        )
-
-
 def test_what_was_released_may_be_sliced_already(corpus, tmp_path):
     model = ClassificationModel.load(write_encoder(tmp_path / "mine"), "cpu")
     model.remove(frozenset(model.sites[0].head_names()[:2]))

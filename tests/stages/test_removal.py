@@ -113,9 +113,6 @@ def test_without_a_repair_the_checks_are_those_of_the_heads_alone(toy, lively_ch
     [
         (["--heads", "E1:1", "--settings", '{"removal": {"repair": "weld"}}'], "--repair weld: input should be 'none'"),
         (["--heads", "E1:5"], "head E1:5: does not exist; site E1 has 4 heads"),
-        (["--heads", "E3:1"], "head E3:1: does not exist; the model's sites are"),
-        (["--heads", "E1:0"], "head 'E1:0': malformed"),
-        (["--heads", "E1:1 E1:1"], "head E1:1 is named twice"),
         ([], "heads to remove: not given"),
         (["--scores", "none.csv"], "none.csv: cannot read the table"),
         (["--heads", "E1:1", "--share", "1.5"], "--share 1.5"),

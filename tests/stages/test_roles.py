@@ -3,7 +3,6 @@
 import pandas
 import pytest
 from headroom.core import tables
-from headroom.core.errors import HeadroomError
 from headroom.stages import roles
 from headroom.stages.roles import exceeds, find_roles
 from written_tables import write_rows
@@ -38,19 +37,6 @@ def test_roles_of_several_tables(tmp_path):
     ]
     assert table["signature"][0] == "set:check|share:0.9"
     assert table["signature"][1] == "set:check|margin:0.1-points"
-
-
-def test_a_table_without_any_role_has_its_columns(tmp_path):
-    path = pointing(tmp_path / "a.csv", "trained", value=0.1)
-    roles.main(["--pointing", str(path), "--output", str(tmp_path / "roles.csv")])
-    table = tables.ROLES.read(tmp_path / "roles.csv")
-    assert table.empty
-
-
-def test_another_table_is_refused(tmp_path):
-    (tmp_path / "a.csv").write_text("study,run\n")
-    with pytest.raises(HeadroomError, match=r"a\.csv: the column 'epoch' is missing"):
-        roles.main(["--pointing", str(tmp_path / "a.csv"), "--output", str(tmp_path / "roles.csv")])
 
 
 def row(**values):

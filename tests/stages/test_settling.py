@@ -59,22 +59,9 @@ def test_kinds_and_criteria_are_kept_apart() -> None:
         assert set(rows[rows["criterion"] == criterion]["kind"]) == {"all", kind}
 
 
-def test_one_epoch_alone_gives_an_empty_table() -> None:
-    assert rows_of(scores({1: LAST})).empty
-
-
 def test_epochs_with_different_heads_are_a_clear_error() -> None:
     with pytest.raises(HeadroomError, match=r"scores.csv, criterion gradient-example: epoch 1 .* some heads"):
         rows_of(scores({1: LAST[:20], 2: LAST}))
-
-
-def test_no_scores_at_all_are_a_clear_error() -> None:
-    with pytest.raises(HeadroomError, match="no scores"):
-        rows_of(scores(BY_EPOCH).iloc[:0])
-
-
-def test_sizes_of_top_lists() -> None:
-    assert [settling.overlap_sizes(heads) for heads in (24, 8, 2)] == [[6, 12], [2, 4], [1]]
 
 
 @pytest.mark.parametrize("epochs", [BY_EPOCH, {1: LAST}])

@@ -1,10 +1,8 @@
 """A sweep in shards gives the table of the sweep in one job, byte for byte, without repeated evaluations."""
 
-import logging
 from pathlib import Path
 
 import pytest
-from headroom.core import progress
 from headroom.core.errors import HeadroomError
 from headroom.core.interventions import PLAIN
 from headroom.methods.judging import Judge
@@ -45,26 +43,6 @@ def judged_live(monkeypatch):
 
     monkeypatch.setattr(Judge, "_outcome", watched)
     return live
-
-
-@pytest.mark.parametrize("name", SWEEPS)
-def test_a_shard_says_how_much_of_its_share_is_left(
-    name, toy, lively_checkpoint, scores, tmp_path, monkeypatch, caplog
-):
-    monkeypatch.setattr(progress, "EVERY", 0.0)  # a line after every profile but the last
-    caplog.set_level(logging.INFO, logger="headroom")
-    live = judged_live(monkeypatch)
-    given = arguments(name, toy, lively_checkpoint, scores)
-    SWEEPS[name][0].main([*given, "--shard", "2/3", "--output", str(tmp_path / "2.npz")])
-    said = [
-        record.getMessage()
-        for record in caplog.records
-        if " heads on " in record.getMessage() or "profiles" in record.getMessage()
-    ]
-    totals = {line.split(" of ")[1].split(" ")[0] for line in said}
-    sweeps = 2 if name == "prune" else 1  # one per epoch
-    assert len(said) == len(live) - live.count(PLAIN) - sweeps
-    assert sum(map(int, totals)) * (sweeps if len(totals) == 1 else 1) == len(live) - live.count(PLAIN)
 
 
 @pytest.mark.long

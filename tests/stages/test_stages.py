@@ -59,17 +59,6 @@ NUMBERS = [
     if action.choices is None and re.search(r"\(default: (null|none|\d[\d. e-]*)\)$", action.help)
 ]
 REFUSING = sorted({name for name, _ in NUMBERS})
-JUDGING = (
-    "ablation",
-    "bakeoff_curves",
-    "bakeoff_retraining",
-    "evaluation",
-    "from_scratch",
-    "gates",
-    "keep_one",
-    "pruning",
-)
-JUDGING += ("removal",)
 
 
 def refused(name, *arguments, capsys):

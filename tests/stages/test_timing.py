@@ -76,7 +76,6 @@ def test_masking_saves_no_work_and_slicing_does(timed):
     [
         (["--batch-sizes", "1", "13"], "13 exceeds the 12 examples of the set"),
         (["--shares", "1.5"], "--shares 1.5"),
-        (["--shares", "-0.5"], "--shares -0.5"),
         (["--main", "magnitude"], "no raw scores by magnitude"),
         (["--repeats", "0"], "--repeats 0"),
     ],

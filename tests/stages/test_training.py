@@ -263,10 +263,6 @@ class TestMistakes:
         with pytest.raises(HeadroomError, match="--checkpoints: missing; give their directory, or --until"):
             training.main(flags[:place] + flags[place + 2 :])
 
-    def test_settings_of_another_method(self, made, tmp_path, capsys):
-        error = self.refused("translation", made, tmp_path, capsys, "--alpha", "0.1")
-        assert "--alpha: does not apply with --method baseline; leave it out" in error
-
     @pytest.mark.parametrize("name", ["", "missing"])
     def test_a_directory_that_is_not_prepared(self, name, tmp_path):
         made = {"translation": {"data": tmp_path / name}}

@@ -37,10 +37,6 @@ def indexed(output, split, side):
     return [dictionary.string(data[index]) for index in range(len(data))]
 
 
-def test_exactly_the_files_named_are_written(prepared):
-    assert {path.name for path in prepared[1].iterdir()} == set(FILES)
-
-
 def test_fairseq_reads_back_every_sentence(prepared):
     corpus, output = prepared
     pieces = Pieces(output / "sentencepiece.model")
@@ -97,9 +93,3 @@ def test_faulty_corpus_is_refused(tmp_path):
     with pytest.raises(HeadroomError, match=r"train\.source: 2 lines, but .*train\.target has 1"):
         main(["--corpus", str(tmp_path), "--output", str(tmp_path / "out")])
     assert not (tmp_path / "out").exists()
-
-
-def test_output_that_is_a_file_is_named(prepared, tmp_path):
-    (tmp_path / "out").write_text("")
-    with pytest.raises(HeadroomError, match=r"out: cannot write"):
-        main(["--corpus", str(prepared[0]), "--output", str(tmp_path / "out")])
