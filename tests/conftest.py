@@ -9,6 +9,7 @@ import torch
 from headroom.core.files import read_lines
 from headroom.engines.translation.model import TranslationModel
 from made_once import made_once, report_once
+from toy_fairseq import write_data
 from toy_run import ToyRun, spread, write_run
 
 torch.set_num_threads(1)  # tiny models: threads would only wait for each other
@@ -84,6 +85,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def toy(tmp_path_factory: pytest.TempPathFactory) -> ToyRun:
     """A run of two epochs; read-only."""
     return ToyRun(made_once(tmp_path_factory, "toy", write_run))
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Binarised data for trainings with fairseq; read-only."""
+    return write_data(tmp_path_factory.mktemp("data"))
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ from headroom.data.labelled import LabelledText
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.training import EpochRecord, Progress
 from toy_encoder import toy_text, write_encoder
-from toy_fairseq import write_data
 from toy_fine_tuning import write_toy_encoder
 from training_runs import Classification, Kind, Translation
 
@@ -47,8 +46,8 @@ def classification(untrained: Path) -> Classification:
 
 
 @pytest.fixture(scope="session")
-def translation(tmp_path_factory: pytest.TempPathFactory) -> Translation:
-    return Translation(write_data(tmp_path_factory.mktemp("toy")))
+def translation(data: Path) -> Translation:
+    return Translation(data)
 
 
 def run_whole(kind: Kind, work: Path) -> WholeRun:

@@ -184,14 +184,6 @@ def test_a_network_of_two_layers_equals_loops_over_neurons(epsilon):
     assert found.numpy() == pytest.approx(relevance, rel=1e-9)
 
 
-def test_on_a_linear_model_they_are_gradient_times_input():
-    network = nn.Sequential(frozen(nn.Linear(3, 5)), frozen(nn.Linear(5, 1), seed=6))
-    x = torch.tensor([0.7, -1.2, 0.4], dtype=torch.float64, requires_grad=True)
-    (plain,) = torch.autograd.grad(network(x).sum(), x)
-    found = products(network, x.detach(), EpsilonRule(1e-12))
-    assert found.numpy() == pytest.approx((x * plain).detach().numpy(), rel=1e-9)
-
-
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("alpha", "share"), [(0.5, 0.5), (1, 1), (2, 2)])
 def test_alpha_beta_by_hand(alpha, share, sign):

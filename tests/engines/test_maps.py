@@ -50,17 +50,6 @@ def test_maps_times_values_are_z(case):
 
 
 @torch.inference_mode()
-def test_decoder_maps_are_causal_and_padding_gets_nothing(lively, texts):
-    batch, maps = lively.batches(*texts, sentences=12)[0], {}
-    with maps_of_fairseq(lively.live_sites, lambda site, weights: maps.update({str(site): weights})):
-        lively.losses(batch)
-    assert maps["D1"].triu(1).abs().max() == 0
-    padding = batch.source.eq(lively.source.dictionary.pad())
-    for name in ("E1", "A2"):
-        assert maps[name].transpose(1, 3)[padding].abs().sum() == 0
-
-
-@torch.inference_mode()
 def test_a_model_that_hides_its_weights_is_refused(load):
     model = load("bert", "sdpa")
     with (

@@ -48,17 +48,6 @@ class TestTranslation:
             assert found == [[lengths[position] + 1 for position in batch.positions] for lengths in (queries, keys)]
 
     @torch.inference_mode()
-    def test_every_site_is_shown_with_maps_of_that_shape(self, engine, toy, model):
-        pairs = read_pairs(toy.corpus, "check", 5)
-        (batch,) = engine.example_batches(model, pairs, 5)
-        seen = {}
-        batch.show(lambda site, weights: seen.update({site: weights}))
-        assert set(seen) == set(model.sites)
-        for site, weights in seen.items():
-            queries, keys = batch.ordinary[site.kind]
-            assert weights.shape == (5, 4, queries.shape[1], keys.shape[1])
-
-    @torch.inference_mode()
     def test_sentences_run_the_encoder_alone_and_know_their_places(self, engine, toy, model):
         lines = read_lines(toy.corpus / "check.source")[:7]
         batches = engine.sentence_batches(model, lines, 3)

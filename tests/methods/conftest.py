@@ -1,10 +1,11 @@
-"""A classifier in float64, for the tests of methods."""
+"""A classifier in float64, and tiny models of both engines in training."""
 
 from pathlib import Path
 
 import pytest
 from headroom.engines.classification.model import ClassificationModel
 from toy_encoder import write_encoder
+from toy_sites import Engine, of_fairseq, of_transformers
 
 
 @pytest.fixture
@@ -13,3 +14,8 @@ def classifier(tmp_path: Path) -> ClassificationModel:
     loaded = ClassificationModel.load(write_encoder(tmp_path / "model"), "cpu", "eager")
     loaded.model.double()
     return loaded
+
+
+@pytest.fixture(params=[of_fairseq, of_transformers], ids=["fairseq", "transformers"])
+def engine(request: pytest.FixtureRequest, data: Path) -> Engine:
+    return request.param(data)

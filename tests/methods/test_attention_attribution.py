@@ -3,13 +3,11 @@
 import fairseq
 import pytest
 import torch
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import parse_profile
-from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.criteria.attention_attribution import attention_attribution_scores
 from planted_classifier import HELPFUL, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
-from toy_encoder import toy_text, write_encoder
+from toy_encoder import toy_text
 
 FLOW = ("E1", "E2", "D1", "A1", "D2", "A2")
 """The sites of the translation model in the order in which they attend."""
@@ -17,10 +15,6 @@ FLOW = ("E1", "E2", "D1", "A1", "D2", "A2")
 
 def scores(model, batches, removed=(), **options):
     return attention_attribution_scores(model, batches, removed, **options)["attention-attribution"]
-
-
-def write(tmp_path):
-    return write_encoder(tmp_path / "model", layers=2)
 
 
 class ScaledSoftmax:
@@ -39,15 +33,16 @@ class ScaledSoftmax:
         return found
 
 
-def slow(model, singles, probability, steps, sites, replaced):
-    """Return the scores by Hao et al.'s definition: the gradient of the weights, which replace a site's softmax."""
+def slow(module, singles, probability, steps, sites):
+    """Return the scores by Hao et al.'s definition: the gradient of the weights, which replace a module's softmax."""
     softmax, sums = torch.nn.functional.softmax, {}
     for number, site in enumerate(sites):
         for batch in singles:
             total = 0
             for step in range(1, steps + 1):
                 scaled = ScaledSoftmax(softmax, number, step / steps)
-                with replaced(scaled):
+                with pytest.MonkeyPatch.context() as patch:
+                    patch.setattr(module, "softmax", scaled)
                     value = probability(batch)
                 total = total + torch.autograd.grad(value, scaled.leaf)[0] / steps
             attributed = (scaled.plain * total).view(site.heads, -1)  # one example
@@ -57,19 +52,14 @@ def slow(model, singles, probability, steps, sites, replaced):
 
 
 class TestOracles:
-    def test_of_a_classifier(self, tmp_path):
-        model = ClassificationModel.load(write(tmp_path), "cpu", "eager")
-        batches, singles = (model.batches(toy_text(), examples=size) for size in (5, 1))
+    def test_of_a_classifier(self, classifier):
+        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
 
         def probability(batch):
-            return model.logits(batch).softmax(-1)[0, batch.labels[0]]
+            return classifier.logits(batch).softmax(-1)[0, batch.labels[0]]
 
-        def replaced(softmax):
-            patch = pytest.MonkeyPatch.context()
-            return Patched(patch, torch.nn.functional, softmax)
-
-        expected = slow(model, singles, probability, 3, model.sites, replaced)
-        assert scores(model, batches, steps=3) == pytest.approx(expected, rel=1e-4, abs=1e-8)
+        expected = slow(torch.nn.functional, singles, probability, 3, classifier.sites)
+        assert scores(classifier, batches, steps=3) == pytest.approx(expected, rel=1e-4, abs=1e-8)
         assert len(set(expected.values())) == 8
 
     def test_of_a_translation_model(self, lively, texts):
@@ -80,39 +70,22 @@ class TestOracles:
             logs = lively.logits(batch).log_softmax(-1)[0]
             return torch.exp(sum(row[piece] for row, piece in zip(logs, batch.target[0])) / len(logs))
 
-        def replaced(softmax):
-            return Patched(pytest.MonkeyPatch.context(), fairseq.utils, softmax)
-
         by_name = {str(site): site for site in lively.sites}
         for live in lively.live_sites:  # fairseq's own attention, step by step
             live.attention._observed = 1
-        expected = slow(lively, singles, probability, 3, [by_name[name] for name in FLOW], replaced)
+        expected = slow(fairseq.utils, singles, probability, 3, [by_name[name] for name in FLOW])
         for live in lively.live_sites:
             live.attention._observed = 0
         assert scores(lively, batches, steps=3) == pytest.approx(expected, rel=1e-3, abs=1e-9)
         assert len(set(expected.values())) == 24
 
 
-class Patched:
-    """Replaces the function `softmax` of a module within a block."""
-
-    def __init__(self, context, module, softmax):
-        self.context, self.module, self.softmax = context, module, softmax
-
-    def __enter__(self):
-        self.context.__enter__().setattr(self.module, "softmax", self.softmax)
-
-    def __exit__(self, *error):
-        self.context.__exit__(*error)
-
-
 class TestScores:
-    def test_of_a_half_and_of_the_first_examples(self, tmp_path):
-        model = ClassificationModel.load(write(tmp_path), "cpu", "eager")
-        batches, singles = (model.batches(toy_text(), examples=size) for size in (5, 1))
+    def test_of_a_half_and_of_the_first_examples(self, classifier):
+        batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
         first = [batch for batch in singles if batch.positions[0] in (1, 3, 5)]
-        expected = scores(model, first, steps=2)
-        assert scores(model, batches, half=1, examples=3, steps=2) == pytest.approx(expected, rel=1e-5, abs=1e-9)
+        expected = scores(classifier, first, steps=2)
+        assert scores(classifier, batches, half=1, examples=3, steps=2) == pytest.approx(expected, rel=1e-5, abs=1e-9)
 
     @pytest.mark.parametrize("profile", ["E1:2 D2:1", "E2:1 E2:2 E2:3 E2:4 D1:4"])
     def test_masked_equals_sliced(self, lively, texts, profile):
@@ -128,8 +101,3 @@ class TestScores:
         model = planted_classifier(tmp_path / "model")
         found = scores(model, model.batches(marked_text(), examples=12))
         assert roc_auc_score([head in HELPFUL for head in found], list(found.values())) == 1
-
-    def test_a_model_loaded_without_weights_is_refused(self, tmp_path):
-        model = ClassificationModel.load(write(tmp_path), "cpu", "sdpa")
-        with pytest.raises(HeadroomError, match="does not return attention weights"):
-            scores(model, model.batches(toy_text(), examples=5))

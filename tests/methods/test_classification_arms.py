@@ -3,7 +3,6 @@
 import pytest
 import torch
 from headroom.engines.classification import trainer, training
-from headroom.engines.classification.trainer import load_tokenizer  # noqa: F401
 from headroom.engines.training import read_record
 from headroom.methods.classification_arms import changes_of
 from headroom.settings.arms import ARMS, BaselineArm, DropHeadArm, HeadMaskArm, SposArm, SvgdArm
@@ -12,14 +11,11 @@ from safetensors.torch import load_file
 from slow_repulsion import slow_update
 from toy_encoder import toy_configuration, toy_model
 from toy_fine_tuning import examples, same, write_toy_encoder
+from training_runs import KilledError, killed_at
 
 TRAIN, VALID = examples(60, 0), examples(20, 1)
 SETTINGS = FineTuningSettings(epochs=2, learning_rate=0.01, batch_size=8, max_length=12)
 QUERY = "bert.encoder.layer.0.attention.self.query.weight"
-
-
-class KilledError(Exception):
-    """Stands for the end of a process."""
 
 
 @pytest.fixture(scope="module")
@@ -94,13 +90,8 @@ def test_gradients_are_rewritten_before_they_are_clipped(encoder, tmp_path, monk
 @pytest.mark.parametrize("arm", [SposArm(), DropHeadArm(rate=0.4), HeadMaskArm()])
 def test_killed_and_resumed_arms_draw_the_same(encoder, tmp_path, arm):
     whole = trained(encoder, tmp_path / "whole", arm)
-
-    def kill(progress):
-        if (progress.epoch, progress.update) == (2, 3):
-            raise KilledError
-
     with pytest.raises(KilledError):
-        trained(encoder, tmp_path / "cut", arm, notify=kill)
+        trained(encoder, tmp_path / "cut", arm, notify=killed_at(2, 3))
     torch.manual_seed(99)
     assert same(whole, trained(encoder, tmp_path / "cut", arm))
 

@@ -10,17 +10,12 @@ from headroom.core import tables
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head
 from headroom.methods.criteria import (
-    BAKEOFF,
-    SCORES,
     check,
     check_compared,
     criteria,
     criterion,
     criterion_scores,
     experiments,
-    families,
-    family,
-    family_of,
 )
 from written_tables import write_rows
 
@@ -43,13 +38,6 @@ def python(code, root=PACKAGE.parent):
 
 
 def test_every_family_is_found_and_no_name_is_taken_twice():
-    named = [name for name in criteria() if name.startswith("gradient")]
-    scored = ["gradient-token", "gradient-example", "gradient-batch", "gradient-squared"]
-    assert named == [*scored, "gradient-signed", "gradient-mean", "gradient-squared-batch"]
-    assert [one.name for own in families(SCORES).values() for one in own] == scored
-    read = {"ablation", "relevance", "attention_stats", "gates"}
-    assert {one.table for one in criteria().values()} == {SCORES, BAKEOFF} | read
-    assert all(bool(one.score) == (one.table not in read) for one in criteria().values())
     modules = {one.score.__module__ for one in criteria().values() if one.score} | {experiments.__name__}
     declared = [one.name for module in modules for one in sys.modules[module].CRITERIA]
     assert sorted(declared) == sorted(criteria())
@@ -93,15 +81,6 @@ def test_mistakes_in_comparisons_name_their_keys(compared, rescored, reported):
     found = check_compared("t", compared, rescored, {"ablation": "needs every seed", "gates": "needs gates"})
     assert len(found) == len(reported)
     assert all(line.startswith(f"configuration: t.bakeoff.{start}") for line, start in zip(found, reported))
-
-
-def test_families_have_the_criteria_that_one_call_computes():
-    assert family_of("gradient-example") == family_of("gradient-signed") == "gradient_shared"
-    assert family_of("output-norm") == family_of("wanda") == "activation"
-    assert family_of("confidence") == ""  # another experiment computes it
-    assert {one.name for own in family("gradient_shared").values() for one in own} >= {"gradient-token", "sign-share"}
-    with pytest.raises(HeadroomError, match="--family none: unknown; use one of"):
-        family("none")
 
 
 def test_an_unknown_criterion_is_told_with_those_there_are():

@@ -20,7 +20,6 @@ from headroom.methods.diversity import (
     MEASURES,
     ON_TEXT,
     STEP,
-    OutputMoments,
     particle_similarity,
     particle_steps,
     particles_of,
@@ -82,10 +81,6 @@ class TestParticles:
         hops = planted(("hops",), hops=[[0.0, 0.0], [3.0, 4.0]])
         assert particle_similarity(particles_of(hops))["particle_distance"][THIRD] == 5
 
-    def test_one_head_has_nothing_to_be_compared_with(self):
-        model = planted(heads=1, query=[[1.0]], key=[[1.0]], value=[[1.0]])
-        assert particle_similarity(particles_of(model)) == {measure: {} for measure in MEASURES[:3]}
-
     def test_steps_of_all_projections_together(self):
         # query moves by (2, 0), key by (0, -3), value by (6, 0): 4 + 9 + 36 = 49
         after = planted(query=[[3.0], [1.0]], key=[[0.0], [-1.0]], value=[[7.0], [-1.0]])
@@ -97,15 +92,6 @@ class TestParticles:
         rows = [[1.0, 0.0], [0.0, 1.0]]
         with pytest.raises(HeadroomError, match="different shapes"):
             particle_steps(particles_of(self.model), particles_of(planted(query=rows, key=rows, value=rows)))
-
-
-def test_moments_do_not_mind_how_tokens_are_cut():
-    z = torch.randn(30, 3, 2, generator=torch.Generator().manual_seed(0))
-    whole, parts = OutputMoments(), OutputMoments()
-    whole.add(z)
-    for part in z.split(7):
-        parts.add(part)
-    assert parts.cka().item() == pytest.approx(whole.cka().item(), rel=1e-12)
 
 
 class TestHops:
@@ -199,14 +185,6 @@ def test_numbers_are_those_of_a_loop(live):
     }
     found = text_similarity(live.model, live.batches(5))
     assert {measure: found[measure][site.site] for measure in ON_TEXT} == pytest.approx(expected, abs=2e-5)
-
-
-def test_one_forward_pass_per_batch(live):
-    count = []
-    live.model.live_sites[0].output.register_forward_hook(lambda *_: count.append(1))
-    batches = live.batches(5)
-    text_similarity(live.model, batches)
-    assert len(count) == len(batches) == 3
 
 
 def test_collapsed_heads_are_degenerate(live):

@@ -3,7 +3,6 @@
 import pytest
 from headroom.core.heads import Head, parse_profile
 from headroom.methods.criteria.gnorm import gnorm_scores
-from headroom.methods.orders import rescored_order
 from planted_classifier import HARMFUL, HELPFUL, WEIGHTS, marked_text, planted_classifier
 from sklearn.metrics import roc_auc_score
 from toy_encoder import toy_text
@@ -72,25 +71,6 @@ def test_nothing_is_left_behind(classifier):
     scores(classifier, classifier.batches(toy_text(), examples=5))
     assert not any(weight.requires_grad or weight.grad is not None for weight in weights)
     assert classifier.gates.changed == frozenset()
-
-
-def test_heads_are_scored_again_after_each_removal(classifier):
-    """The greedy order, worked out with sliced copies of the scores; it differs from the fixed order."""
-    batches = classifier.batches(toy_text(), examples=5)
-    heads = list(scores(classifier, batches))
-    greedy = rescored_order(heads, range(9), lambda removed: scores(classifier, batches, removed))
-    assert sorted(greedy) == heads
-    for place, head in enumerate(greedy):
-        classifier.model.requires_grad_(False)
-        own = scores(classifier, batches)
-        rest = greedy[place:]
-        assert own[head] == min(own[other] for other in rest)
-        if place < 3:
-            classifier.remove(frozenset([head]))
-        else:
-            break
-    fixed = sorted(heads, key=scores(classifier, batches).get)
-    assert fixed != greedy
 
 
 def test_planted_heads_are_found_without_their_signs(tmp_path):

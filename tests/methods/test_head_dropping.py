@@ -5,18 +5,7 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.methods.regularisers import dropped_heads, masked_heads, regulariser
 from headroom.settings.arms import DropHeadArm, HeadMaskArm
-from toy_fairseq import write_data
-from toy_sites import HEADS, Caught, of_fairseq, of_transformers, plain_sites
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return write_data(tmp_path_factory.mktemp("toy"))
-
-
-@pytest.fixture(params=[of_fairseq, of_transformers], ids=["fairseq", "transformers"])
-def engine(request, data):
-    return request.param(data)
+from toy_sites import HEADS, Caught, plain_sites
 
 
 class Drawn:
@@ -137,6 +126,11 @@ class TestDropping:
             assert gone.tolist() == [2] * len(gone) if arm.method == "headmask" else gone.max() < HEADS
         torch.testing.assert_close(engine.forward(), plain)
 
+    @both
+    def test_no_site(self, arm):
+        with pytest.raises(HeadroomError, match=f"{arm.method}: no site of A3 has 1 heads or more"):
+            regulariser(arm.model_copy(update={"sites": ("A3",)}), plain_sites(), None, seed=1, batch_first=True)
+
 
 class TestHeadMask:
     @pytest.mark.parametrize("masked", [1, 2, 3])
@@ -159,10 +153,6 @@ class TestHeadMask:
     def test_too_few_heads(self, masked):
         with pytest.raises(HeadroomError, match=f"headmask: masks {masked} of the 4 heads of A1"):
             regulariser(HeadMaskArm(masked=masked, sites=("A",)), plain_sites(), None, seed=1, batch_first=True)
-
-    def test_no_site(self):
-        with pytest.raises(HeadroomError, match="headmask: no site of A3 has 1 heads or more"):
-            regulariser(HeadMaskArm(sites=("A3",)), plain_sites(), None, seed=1, batch_first=True)
 
 
 class TestDropHead:
@@ -189,7 +179,3 @@ class TestDropHead:
 
     def test_rate_zero_drops_nothing(self):
         assert torch.equal(dropped_heads(9, 3, 0.0, torch.Generator().manual_seed(0)), torch.ones(9, 3))
-
-    def test_no_site(self):
-        with pytest.raises(HeadroomError, match="drophead: no site of D3 has 1 heads or more"):
-            regulariser(DropHeadArm(sites=("D3",)), plain_sites(), None, seed=1, batch_first=True)

@@ -12,11 +12,6 @@ from toy_game import GameModel, numbers
 from toy_self_attentive import write_self_attentive
 
 
-@pytest.fixture
-def classifier(tmp_path):
-    return ClassificationModel.load(write_encoder(tmp_path / "model"), "cpu", "eager")
-
-
 @torch.no_grad()
 def one_by_one(model, singles, removed):
     with model.gates.masked(removed):
@@ -32,22 +27,17 @@ def kept(profiles, heads):
     return torch.tensor([[float(head not in removed) for head in heads] for removed in profiles])
 
 
-def test_losses_of_a_classifier_equal_those_of_one_example_and_mask_at_a_time(classifier):
-    batches, singles = (classifier.batches(toy_text(), examples=size) for size in (5, 1))
-    classifier.remove(frozenset([Head("E", 1, 2), Head("E", 2, 1)]))
-    heads = open_heads(classifier)
-    found = MaskedLosses(classifier, batches, heads).mean(kept(profiles(classifier), heads))
-    expected = [one_by_one(classifier, singles, removed) for removed in profiles(classifier)]
-    assert found.tolist() == pytest.approx(expected, rel=1e-5)
-    assert len({round(value, 6) for value in expected}) == len(expected)
-
-
-def test_losses_of_translations_equal_those_of_one_example_and_mask_at_a_time(lively, texts):
-    batches, singles = (lively.batches(*texts, sentences=size) for size in (5, 1))
-    lively.remove(parse_profile("E1:2 D2:1 A1:1 A1:2 A1:3 A1:4", lively.sites))
-    heads = open_heads(lively)
-    found = MaskedLosses(lively, batches, heads).mean(kept(profiles(lively), heads))
-    expected = [one_by_one(lively, singles, removed) for removed in profiles(lively)]
+@pytest.mark.parametrize("gone", ["E1:2 E2:1", "E1:2 D2:1 A1:1 A1:2 A1:3 A1:4"], ids=["classifier", "translation"])
+def test_losses_equal_those_of_one_example_and_mask_at_a_time(classifier, lively, texts, gone):
+    model = lively if "D" in gone else classifier
+    if model is lively:
+        batches, singles = (model.batches(*texts, sentences=size) for size in (5, 1))
+    else:
+        batches, singles = (model.batches(toy_text(), examples=size) for size in (5, 1))
+    model.remove(parse_profile(gone, model.sites))
+    heads = open_heads(model)
+    found = MaskedLosses(model, batches, heads).mean(kept(profiles(model), heads))
+    expected = [one_by_one(model, singles, removed) for removed in profiles(model)]
     assert found.tolist() == pytest.approx(expected, rel=1e-5)
     assert len({round(value, 4) for value in expected}) == len(expected)
 

@@ -9,45 +9,36 @@ from headroom.methods.particles import bandwidth, kernel, repulsion, squared_dis
 from slow_repulsion import slow_update, slow_width
 
 
-class TestTwoParticles:
+def test_two_particles():
     """Heads (3, 4) and (3, 0): d^2 = 16, h^2 = 8 / ln 3, k = 1/3; repulsion is along (0, 1) and (0, -1)."""
-
-    found = geometry(torch.tensor([[3.0, 4.0], [3.0, 0.0]]))
-
-    def test_every_measure_is_there(self):
-        assert list(self.found) == list(MEASURES)
-
-    def test_norm(self):
-        assert self.found["norm"] == pytest.approx(math.sqrt(9 + 16 + 9))
-
-    def test_kernel(self):
-        assert self.found["bandwidth"] == pytest.approx(math.sqrt(8 / math.log(3)))
-        assert self.found["kernel_mean"] == pytest.approx(1 / 3)
-        assert self.found["kernel_sd"] == 0
-
-    def test_directions(self):
-        # cos((0, 1), (3, 4)) = 4/5 and cos((0, -1), (3, 0)) = 0; from the mean (3, 2) both are 1
-        assert self.found["repulsion_from_origin"] == pytest.approx(0.4)
-        assert self.found["repulsion_from_mean"] == pytest.approx(1)
+    assert geometry(torch.tensor([[3.0, 4.0], [3.0, 0.0]])) == pytest.approx(
+        {
+            "norm": math.sqrt(9 + 16 + 9),
+            "bandwidth": math.sqrt(8 / math.log(3)),
+            "kernel_mean": 1 / 3,
+            "kernel_sd": 0,
+            # cos((0, 1), (3, 4)) = 4/5 and cos((0, -1), (3, 0)) = 0; from the mean (3, 2) both are 1
+            "repulsion_from_origin": 0.4,
+            "repulsion_from_mean": 1,
+        }
+    )
 
 
-class TestThreeParticles:
+def test_three_particles():
     """0, 1 and 3 on a line: d^2 = 1, 4, 9; h^2 = 2 / ln 4 = 1 / ln 2, k = 2^(-d^2 / 2) = a, b, c."""
-
-    found = geometry(torch.tensor([[0.0], [1.0], [3.0]]))
-
-    def test_kernel(self):
-        a, b, c = 2**-0.5, 2**-2.0, 2**-4.5
-        mean = (a + b + c) / 3
-        assert self.found["bandwidth"] == pytest.approx(math.log(2) ** -0.5)
-        assert self.found["kernel_mean"] == pytest.approx(mean)
-        spread = math.sqrt(((a - mean) ** 2 + (b - mean) ** 2 + (c - mean) ** 2) / 3)
-        assert self.found["kernel_sd"] == pytest.approx(spread)
-
-    def test_directions(self):
-        # R is -(a + 3 c) at 0, a - 2 b = .207 at 1, positive at 3; the head at 0 has no direction, the mean is 4/3
-        assert self.found["repulsion_from_origin"] == pytest.approx((0 + 1 + 1) / 3)
-        assert self.found["repulsion_from_mean"] == pytest.approx((1 - 1 + 1) / 3)
+    a, b, c = 2**-0.5, 2**-2.0, 2**-4.5
+    mean = (a + b + c) / 3
+    assert geometry(torch.tensor([[0.0], [1.0], [3.0]])) == pytest.approx(
+        {
+            "norm": math.sqrt(10),
+            "bandwidth": math.log(2) ** -0.5,
+            "kernel_mean": mean,
+            "kernel_sd": math.sqrt(((a - mean) ** 2 + (b - mean) ** 2 + (c - mean) ** 2) / 3),
+            # R is -(a + 3 c) at 0, a - 2 b = .207 at 1, positive at 3; the head at 0 has no direction, the mean is 4/3
+            "repulsion_from_origin": (0 + 1 + 1) / 3,
+            "repulsion_from_mean": (1 - 1 + 1) / 3,
+        }
+    )
 
 
 def test_orthogonal_heads_of_one_length_grow_and_keep_their_angles():

@@ -12,6 +12,7 @@ from headroom.methods.criteria.weights import magnitude_scores
 from headroom.methods.passes import counted
 
 COSTS = {gradient_scores: (1, 1), shared_scores: (1, 1), activation_scores: (1, 0), obs_scores: (1, 0)}
+COSTS[magnitude_scores] = (0, 0)  # of weights alone
 
 
 @pytest.mark.parametrize("score", COSTS)
@@ -22,12 +23,6 @@ def test_criteria_of_one_pass(lively, texts, score, sentences):
         score(lively, batches)
     assert (passes.forward, passes.backward) == COSTS[score]
     assert passes.seconds > 0
-
-
-def test_weights_need_none(lively, texts):
-    with counted(lively, 12) as passes:
-        magnitude_scores(lively, lively.batches(*texts, sentences=12))
-    assert (passes.forward, passes.backward) == (0, 0)
 
 
 def test_declared_needs_are_those_measured(lively, texts):

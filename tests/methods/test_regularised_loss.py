@@ -3,18 +3,14 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
-from headroom.engines.translation.sites import find_sites
+from headroom.engines.translation.sites import attention_maps, find_sites
+from headroom.methods.regularisers import regulariser
 from headroom.methods.translation_arms import arm_arguments
-from headroom.settings.arms import ARMS, BaselineArm, DisagreementOutputArm, DropHeadArm, HeadMaskArm, SvgdArm
-from toy_fairseq import batch, gradients, make_trainer, weights, write_data
+from headroom.settings.arms import ARMS, BaselineArm, DisagreementOutputArm, DropHeadArm, HeadMaskArm
+from toy_fairseq import batch, gradients, make_trainer, weights
 
 PENALTIES = ["disagreement-subspace", "disagreement-position", "disagreement-output", "repulsion-loss"]
 NO_DROPOUT = ("--dropout", "0")
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory):
-    return write_data(tmp_path_factory.mktemp("toy"))
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +49,6 @@ def test_a_penalty_changes_gradients_in_proportion_to_its_weight(data, plain, me
 @pytest.mark.parametrize("method", ["disagreement-output", "repulsion-loss"])
 def test_many_updates_make_heads_less_alike(data, method):
     """The penalty at its own model's z falls against the same training without it."""
-    from headroom.engines.translation.sites import attention_maps
-    from headroom.methods.regularisers import regulariser
-
     left = []
     for weight in (0.0, 3.0):
         trainer = trainer_of(data, ARMS[method](weight=weight))
@@ -138,11 +131,3 @@ def test_methods_of_the_optimizer_are_refused(data):
     arguments[arguments.index("--regularisation") + 1] = '{"method": "svgd"}'
     with pytest.raises(HeadroomError, match="the method svgd does not act on the forward pass"):
         make_trainer(data, *arguments)
-
-
-def test_every_arm_names_its_optimizer():
-    *first, written, flag, seed = arm_arguments(SvgdArm(alpha=0.5, heads=2), 7)
-    assert [*first, flag, seed] == ["--optimizer", "repulsive_adam", "--repulsion", "--repulsion-seed", "7"]
-    assert SvgdArm.model_validate_json(written) == SvgdArm(alpha=0.5)
-    for method, arm in ARMS.items():
-        assert ("repulsive_adam" in arm_arguments(arm(), 1)) == hasattr(arm(), "stepsize"), method

@@ -1,6 +1,5 @@
 """Relevance of heads in whole models: conservation, single examples, removed heads, and means worked out by hand."""
 
-import fairseq
 import numpy
 import pytest
 import torch
@@ -15,14 +14,6 @@ from toy_encoder import toy_text, write_encoder
 from toy_fairseq import batch, make_trainer, write_data
 from toy_run import spread
 from transformers.activations import ACT2FN
-
-
-@pytest.fixture
-def exact(lively, monkeypatch):
-    """The translation model in float64, attention weights too, which fairseq computes in float32."""
-    monkeypatch.setattr(fairseq.utils, "softmax", lambda x, dim, **_: x.softmax(dim))
-    lively.model.double()
-    return lively
 
 
 def same(found, expected):
@@ -73,17 +64,12 @@ class TestTranslation:
         if "A1:1" in profile:  # deaf to the source: no encoder head is relevant, and no share undefined
             assert all(not sums.any() for site, sums in sliced.sums["relevance"].items() if site.kind == "E")
 
-    @pytest.mark.parametrize("alpha", [0.5, 1])
-    def test_by_alpha_beta_it_is_conserved_and_of_one_sign(self, lively, texts, alpha):
+    @pytest.mark.parametrize("alpha", [0.5, 1, 2])
+    def test_by_alpha_beta_it_is_conserved_and_up_to_alpha_1_of_one_sign(self, lively, texts, alpha):
         """The explained logits, of the likeliest pieces, are positive here."""
         found = relevances(lively, lively.batches(*texts, sentences=5), rule=AlphaBetaRule(alpha, 1e-6))
         assert found.conservation_error < 1e-3
-        assert all((sums >= 0).all() for sums in found.sums["signed"].values())
-
-    def test_by_alpha_2_it_is_conserved_and_of_both_signs(self, lively, texts):
-        found = relevances(lively, lively.batches(*texts, sentences=5), rule=AlphaBetaRule(2, 1e-6))
-        assert found.conservation_error < 1e-3
-        assert any((sums < 0).any() for sums in found.sums["signed"].values())
+        assert all((sums >= 0).all() for sums in found.sums["signed"].values()) == (alpha <= 1)
 
     @pytest.mark.parametrize("profile", ["E1:2", "A1:1 A1:2 A1:3 A1:4 D2:1"])
     def test_by_alpha_beta_masked_and_sliced_alike(self, exact, texts, profile):
@@ -148,12 +134,6 @@ class TestClassification:
         other = ClassificationModel.load(tmp_path / "bert", "cpu", "sdpa" if attention == "eager" else "eager")
         other.model.double()
         same(relevances(other, other.batches(toy_text(), examples=12), rule=rule), found)
-
-    def test_in_single_precision_too(self, tmp_path):
-        model = ClassificationModel.load(write_encoder(tmp_path / "bert"), "cpu")
-        assert (
-            relevances(model, model.batches(toy_text(), examples=5), rule=EpsilonRule(1e-6)).conservation_error < 1e-3
-        )
 
     def test_what_the_rules_do_not_know_is_told(self, tmp_path):
         """This gelu is written out as a product of two activations."""

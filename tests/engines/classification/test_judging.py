@@ -5,7 +5,7 @@ import pytest
 import torch
 from headroom.core.heads import Head
 from headroom.core.interventions import PLAIN, Intervention
-from headroom.engines.classification.judging import LabelledSet, LabelSet, metric_signature
+from headroom.engines.classification.judging import LabelledSet, LabelSet
 from headroom.engines.classification.model import ClassificationModel
 from headroom.methods.judging import Judge, comparisons
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
@@ -58,12 +58,6 @@ def test_resampled_scores_are_scores_of_the_resampled_examples():
     assert {name: values[0] for name, values in sample.resampled(weights).items()} == pytest.approx(again)
 
 
-def test_signatures():
-    assert metric_signature("f1", 2) == "unit:percent|average:positive class"
-    assert "macro" in metric_signature("f1", 3)
-    assert "nats" in metric_signature("loss", 3)
-
-
 ONE = Intervention.without(Head("E", 1, 2))
 SEVERAL = Intervention.parse("E1:1 E1:2 E1:3 E1:4 E2:1")
 
@@ -107,8 +101,6 @@ def test_the_main_metric_comes_first_and_the_loss_last(classifier, judged):
     rows = comparisons(Judge(classifier, judged), [({}, ONE)])
     assert [row["metric"] for row in rows] == list(judged.metrics)
     assert [row["p_mcnemar"] == "" for row in rows] == [True, False, True]
-    assert "examples:40" in rows[0]["signature"]
-    assert "average:positive class" in rows[0]["signature"]
 
 
 def test_the_model_is_whole_again_afterwards(classifier, judged):

@@ -93,19 +93,6 @@ class TestBatches:
         found = by_position(model, model.batches(pairs.taken(order), examples=5))
         torch.testing.assert_close(found, expected[order], rtol=1e-5, atol=1e-5)
 
-    @pytest.mark.parametrize(
-        ("family", "names"),
-        [
-            ("bert", ["attention_mask", "input_ids", "token_type_ids"]),
-            ("electra", ["attention_mask", "input_ids", "token_type_ids"]),
-            ("roberta", ["attention_mask", "input_ids"]),
-            ("distilbert", ["attention_mask", "input_ids"]),  # its tokenizer makes segments all the same
-            ("deberta-v3", ["attention_mask", "input_ids"]),  # it has the argument, but no second kind of segment
-        ],
-    )
-    def test_inputs_are_those_that_the_model_knows(self, load, pairs, family, names):
-        assert sorted(load(family).batches(pairs, examples=12)[0].inputs) == names
-
     def test_segments_tell_the_sentences_of_a_pair_apart(self, load):
         model = load()
         (batch,) = model.batches(LabelledText(["the old dog"], ["a cat"], ["no"]), examples=1)

@@ -7,11 +7,10 @@ import json
 import pytest
 import torch
 import transformers
-from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, Site, parse_profile
 from headroom.data.labelled import LabelledText
-from headroom.engines.classification.model import ClassificationModel, check_interventions
-from headroom.engines.classification.sites import attention_maps, find_sites, longest_input, real_positions
+from headroom.engines.classification.model import ClassificationModel
+from headroom.engines.classification.sites import attention_maps, find_sites, longest_input
 from headroom.engines.gates import Gates
 from headroom.engines.head_model import fold, remove_heads
 from headroom.engines.sites import site_names
@@ -54,28 +53,6 @@ def logits(model, batch):
 
 
 class TestSite:
-    def test_hops_are_the_heads_of_one_site(self, model):
-        (live,) = model.live_sites
-        assert live.site == Site("E", 1, HOPS)
-        assert live.attention.hops.out_features == len(live.kept_heads()) == HOPS
-        assert live.output is model.model.encoder.fully_connected
-        assert live.head_width == STATES
-        assert live.multiply_adds(10) == HOPS * 10 * STATES  # A H
-        with pytest.raises(HeadroomError, match="E1: no value projection"):
-            _ = live.value
-
-    def test_queries_stand_for_whole_examples(self, model):
-        queries, keys = real_positions(model.model, INPUTS["attention_mask"])["E"]
-        assert queries.tolist() == [[True]] * 3
-        assert torch.equal(keys, INPUTS["attention_mask"].bool())
-
-    def test_gates_and_removal_pass_the_trial_before_experiments(self):
-        model = toy_model(self_attentive_configuration())
-        check_interventions(model, INPUTS)
-        remove_heads(find_sites(model), frozenset([Head("E", 1, 2)]))
-        check_interventions(model, INPUTS)
-        assert find_sites(model)[0].site == Site("E", 1, HOPS - 1)
-
     def test_a_mask_acts_on_the_hop_it_names(self, model, pairs):
         (batch,) = model.batches(pairs, examples=12)
         expected = logits(model, batch)
@@ -157,23 +134,6 @@ class TestRemoval:
 
 
 class TestScores:
-    def test_gate_gradients_of_a_batch_are_those_of_single_examples(self, exact, pairs):
-        """One backward pass with a gate per example, and a loop over examples with one gate."""
-        (batch,) = exact.batches(pairs, examples=12)
-        found = gate_gradients(exact, batch)[exact.sites[0]]
-        assert found.shape == (1, 12, HOPS)
-        rows = torch.ones(12, HOPS, dtype=torch.float64, requires_grad=True)
-        exact.gates.set({exact.sites[0]: rows})
-        (by_row,) = torch.autograd.grad(exact.losses(batch)[0].sum(), rows)
-        torch.testing.assert_close(found[0], by_row)
-        for row, place in enumerate(batch.positions):
-            gate = torch.ones(HOPS, dtype=torch.float64, requires_grad=True)
-            exact.gates.set({exact.sites[0]: gate})
-            (single,) = exact.batches(pairs.taken([place]), examples=1)
-            (expected,) = torch.autograd.grad(exact.losses(single)[0].sum(), gate)
-            torch.testing.assert_close(found[0, row], expected)
-        exact.gates.clear()
-
     def test_they_are_the_finite_difference_of_the_loss_in_the_gate(self, exact, pairs):
         (batch,) = exact.batches(pairs, examples=12)
         found, step = gate_gradients(exact, batch)[exact.sites[0]][0], 1e-6

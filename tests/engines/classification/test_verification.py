@@ -53,21 +53,8 @@ def test_attention_that_never_runs_is_refused(model):
         check_interventions(model, INPUTS)
 
 
-def test_a_number_of_heads_that_is_used_elsewhere_is_refused():
-    """MPNet adds a bias per head that the encoder makes for all of them."""
-    model = toy_model(toy_configuration("mpnet"))
-    with pytest.raises(HeadroomError, match=r"MPNetForSequenceClassification.*fails with heads sliced out .*size of"):
-        check_interventions(model, INPUTS)
-
-
 def test_heads_that_do_not_stand_in_blocks_are_refused(model):
     attention = model.bert.encoder.layer[0].attention.self
     attention.register_forward_hook(lambda *passed: (passed[-1][0].roll(2, -1), None))
     with pytest.raises(HeadroomError, match="the sliced model differs from the masked model"):
-        check_interventions(model, INPUTS)
-
-
-def test_a_model_that_diverged_is_refused(model):
-    model.classifier.weight.data[0, 0] = torch.nan
-    with pytest.raises(HeadroomError, match="logits are not finite"):
         check_interventions(model, INPUTS)

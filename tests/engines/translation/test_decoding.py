@@ -73,17 +73,6 @@ def test_translations_come_in_the_order_of_the_set_whatever_the_batches(lively, 
     assert lively.translate_pieces(backwards, SHORT, beam=beam) == expected[::-1]
 
 
-def test_each_sentence_has_its_own_limit(lively, texts):
-    batches = lively.batches(texts[0], sentences=12)
-    lengths = {position: int(length) for batch in batches for position, length in zip(batch.positions, batch.lengths)}
-    found = lively.translate_pieces(batches, DecodingSettings(length_factor=0.25, length_offset=2))
-    limits = [int(0.25 * lengths[position]) + 2 for position in range(12)]
-    assert all(0 < len(row) <= limit for row, limit in zip(found, limits))
-    assert sum(len(row) == limit for row, limit in zip(found, limits)) > 3
-    unlimited = lively.translate_pieces(batches, DecodingSettings(length_factor=0, length_offset=20))
-    assert all(long[: len(short)] == short for short, long in zip(found, unlimited))
-
-
 @pytest.mark.parametrize("beam", [1, 5])
 def test_empty_sources_are_translated_without_disturbing_others(lively, texts, beam):
     sources = [texts[0][0], "", texts[0][1], "  "]
@@ -92,9 +81,3 @@ def test_empty_sources_are_translated_without_disturbing_others(lively, texts, b
     assert [found[0], found[2]] == alone
     assert found[1] == found[3]
     assert lively.translate(lively.batches([""], sentences=4), SHORT, beam=beam) == lively.texts([found[1]])
-
-
-def test_pieces_until_end():
-    assert pieces_until_end([4, 5, 2, 6, 2], 2) == [4, 5]
-    assert pieces_until_end([2], 2) == []
-    assert pieces_until_end([4, 5], 2) == [4, 5]

@@ -7,7 +7,6 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation.checkpoint import load_state
 from headroom.engines.translation.model import TranslationModel
-from headroom.settings.evaluation import DecodingSettings
 
 
 def test_batches_cover_the_set_once_by_length(lively, texts):
@@ -114,11 +113,3 @@ def test_cuda_without_a_device_is_refused(toy, monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
     with pytest.raises(HeadroomError, match="device: cuda is not available to torch"):
         TranslationModel.load(toy.checkpoints[0], toy.data, "cuda")
-
-
-def test_saving_keeps_the_translations(toy, lively, texts, tmp_path):
-    lively.save(tmp_path / "again.pt")
-    again = TranslationModel.load(tmp_path / "again.pt", toy.data, "cpu")
-    batches = lively.batches(texts[0], sentences=12)
-    limits = DecodingSettings(length_factor=0, length_offset=9)
-    assert again.translate(batches, limits, beam=2) == lively.translate(batches, limits, beam=2)

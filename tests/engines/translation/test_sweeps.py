@@ -7,7 +7,7 @@ from headroom.core.heads import parse_profile
 from headroom.core.interventions import Intervention
 from headroom.engines.gates import Replacements
 from headroom.engines.translation import changes, sweeps
-from headroom.engines.translation.changes import after, changed_layers, cut_after, ended, sampled
+from headroom.engines.translation.changes import after, cut_after, ended, sampled
 from headroom.engines.translation.decoding import Prefixes, encode, greedy, mismatches
 from headroom.engines.translation.sweeps import Sweep
 from headroom.settings.evaluation import DecodingSettings
@@ -102,16 +102,6 @@ def test_the_sample_rotates_with_the_intervention(lively):
     assert len(set(rows)) > len(ones) / 2
 
 
-def test_changed_layers(lively):
-    def of(profile):
-        return changed_layers(Intervention(parse_profile(profile, lively.sites)))
-
-    assert of("E2:1 D2:1") == (1, 0)
-    assert of("E1:1") == (0, 0)
-    assert of("A2:1 D1:3") == (None, 0)
-    assert of("A2:1") == (None, 1)
-
-
 class TestGuesses:
     @pytest.fixture
     def batch(self, lively, texts):
@@ -173,11 +163,3 @@ class TestGuesses:
         assert found.pieces == plainly(model, batches, one)[0]
         assert all(expected)
         assert all(found.pieces)
-
-
-def test_prefixes_end_with_one_further_piece():
-    guess = torch.tensor([[5, 6, 7, 2], [5, 2, 2, 2], [8, 9, 2, 2]])
-    cut = cut_after(guess, torch.tensor([2, 0, -1]), torch.tensor([4, 3, 0]), 2)
-    assert cut.tolist() == [[5, 6, 4, 2], [3, 2, 2, 2], [2, 2, 2, 2]]
-    assert after(1, guess).tolist() == [[1, 5, 6, 7], [1, 5, 2, 2], [1, 8, 9, 2]]
-    assert ended([[5, 6], []], 2, guess.device).tolist() == [[5, 6, 2], [2, 2, 2]]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import fairseq
 import pytest
 from headroom.engines.classification.model import ClassificationModel
 from headroom.engines.translation.model import TranslationModel
@@ -20,18 +19,12 @@ def classifiers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 @pytest.fixture
-def of(
-    classifiers: dict[str, Path],
-    request: pytest.FixtureRequest,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[[str], Case]:
+def of(classifiers: dict[str, Path], request: pytest.FixtureRequest) -> Callable[[str], Case]:
     """Return a fresh case: `bert` and `hops` classify 70 pairs of sentences, `fairseq` translates 12 sentences."""
 
     def case(name: str) -> Case:
         if name == "fairseq":
-            monkeypatch.setattr(fairseq.utils, "softmax", lambda x, dim, **_: x.softmax(dim))  # else in float32
-            translator: TranslationModel = request.getfixturevalue("lively")
-            translator.model.double()
+            translator: TranslationModel = request.getfixturevalue("exact")
             sources, targets = request.getfixturevalue("texts")
             pairs = list(zip(sources, targets))
             singles = [translator.batches([source], [target], sentences=1)[0] for source, target in pairs]
