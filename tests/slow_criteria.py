@@ -54,6 +54,25 @@ def seen(model: HeadModel, single: Any) -> Seen:
     return found
 
 
+def gate_differences(model: HeadModel, batch: Any, step: float = 1e-5) -> dict[Site, torch.Tensor]:
+    """Return central differences of the examples' losses in every gate, (B, H) by site."""
+    found = {}
+    for site in model.sites:
+        slopes = []
+        for head in range(site.heads):
+            shifted = []
+            for sign in (1, -1):
+                gate = torch.ones(site.heads, dtype=torch.float64)
+                gate[head] += sign * step
+                model.gates.set({site: gate})
+                with torch.no_grad():
+                    shifted.append(model.losses(batch)[0])
+            model.gates.clear()
+            slopes.append((shifted[0] - shifted[1]) / (2 * step))
+        found[site] = torch.stack(slopes, dim=1)
+    return found
+
+
 def gate_gradients(examples: Sequence[Seen]) -> dict[Head, list[float]]:
     """Return dL/dm of every head, example by example."""
     found: dict[Head, list[float]] = {}

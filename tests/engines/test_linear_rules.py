@@ -141,16 +141,6 @@ def products(network, x, rule):
     return x.detach() * gradient
 
 
-@pytest.mark.parametrize("sign", [1, -1])
-def test_epsilon_by_hand(sign):
-    """z = 3 * 2 - 1 = 5: of the relevance 5 the input gets 6 / 5.5, the bias -1 / 5.5, and epsilon the rest."""
-    layer = nn.Linear(1, 1).double().requires_grad_(False)
-    layer.weight.fill_(3.0 * sign)
-    layer.bias.fill_(-1.0 * sign)
-    x = torch.tensor([2.0], dtype=torch.float64)
-    assert products(layer, x, EpsilonRule(0.5)).item() == pytest.approx(sign * 6 / 5.5 * 5)
-
-
 def epsilon_rule(weight, bias, x, relevance, epsilon):
     """Propagate through one linear layer, neuron by neuron. weight is (out, in)."""
     back = numpy.zeros(len(x))
@@ -184,6 +174,14 @@ def test_a_network_of_two_layers_equals_loops_over_neurons(epsilon):
     assert found.numpy() == pytest.approx(relevance, rel=1e-9)
 
 
+def of_two(weight, bias, alpha):
+    """Return the relevance of the input 2 of a neuron."""
+    layer = nn.Linear(1, 1).double().requires_grad_(False)
+    layer.weight.fill_(weight)
+    layer.bias.fill_(bias)
+    return products(layer, torch.tensor([2.0], dtype=torch.float64), AlphaBetaRule(alpha, 1e-9)).item()
+
+
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize(("alpha", "share"), [(0.5, 0.5), (1, 1), (2, 2)])
 def test_alpha_beta_by_hand(alpha, share, sign):
@@ -191,22 +189,14 @@ def test_alpha_beta_by_hand(alpha, share, sign):
 
     With the other sign the input has the negative contribution, and gets 1 - alpha.
     """
-    layer = nn.Linear(1, 1).double().requires_grad_(False)
-    layer.weight.fill_(3.0 * sign)
-    layer.bias.fill_(-1.0 * sign)
-    x = torch.tensor([2.0], dtype=torch.float64)
     expected = share * 5 if sign > 0 else (1 - share) * -5
-    assert products(layer, x, AlphaBetaRule(alpha, 1e-9)).item() == pytest.approx(expected)
+    assert of_two(3.0 * sign, -1.0 * sign, alpha) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1, 2])
 def test_contributions_of_one_sign_get_all(alpha):
     """z = -6 - 1: without a positive contribution no alpha loses relevance."""
-    layer = nn.Linear(1, 1).double().requires_grad_(False)
-    layer.weight.fill_(-3.0)
-    layer.bias.fill_(-1.0)
-    x = torch.tensor([2.0], dtype=torch.float64)
-    assert products(layer, x, AlphaBetaRule(alpha, 1e-9)).item() == pytest.approx(-6)
+    assert of_two(-3.0, -1.0, alpha) == pytest.approx(-6)
 
 
 def alpha_beta_rule(contributions, relevance, alpha):

@@ -63,14 +63,12 @@ class TestBase:
         assert len(expected.unique()) > len(masks) // 2
         assert model.gates.changed == frozenset()
         assert not any("forward" in vars(module) for module in model.model.modules())
-        return losses._reusable
 
     @pytest.mark.parametrize(("family", "attention"), ATTENTIONS)
     @pytest.mark.parametrize("removed", ["", "E1:2 E2:1 E3:4"])
     def test_of_all_encoders(self, tmp_path, family, attention, removed):
         model = ClassificationModel.load(write_encoder(tmp_path / "model", family, layers=3), "cpu", attention)
-        found = self.check(model, model.batches(toy_text(), examples=5), parse_profile(removed, model.sites))
-        assert all(found.modules.values())
+        self.check(model, model.batches(toy_text(), examples=5), parse_profile(removed, model.sites))
 
     def test_of_a_self_attentive_encoder(self, tmp_path):
         write_self_attentive(tmp_path)
@@ -79,9 +77,7 @@ class TestBase:
 
     @pytest.mark.parametrize("removed", ["", "E1:1 D2:2 A1:3"])
     def test_of_a_translation_model(self, lively, texts, removed):
-        found = self.check(lively, lively.batches(*texts, sentences=5), parse_profile(removed, lively.sites))
-        decoder = [done for site, done in found.modules.items() if site.kind != "E"]
-        assert all(lively.model.encoder in done for done in decoder)
+        self.check(lively, lively.batches(*texts, sentences=5), parse_profile(removed, lively.sites))
 
     def test_of_as_many_examples_as_pieces(self, classifier):
         """Tracing finds the dimension of the rows, not its size."""

@@ -1,6 +1,7 @@
 """Forced choices against one forward pass per form, and the comparison of accuracies worked out by hand."""
 
 import numpy
+import pandas
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
@@ -100,8 +101,6 @@ def test_random_groups_are_other_encoder_heads():
 
 
 def test_groups_are_the_encoder_and_the_heads_with_a_role_for_a_relation():
-    import pandas
-
     row = {"role": "syntactic", "trees": "gold", "model": "trained", "kind": "E", "layer": 1}
     roles = pandas.DataFrame(
         [

@@ -1,25 +1,18 @@
 """Gradient importance of an encoder's heads: finite differences and a loop over single examples as oracles."""
 
-import random
-
 import pytest
 import torch
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.methods.criteria.gradient import SOURCES, gate_gradients, gradient_scores
+from slow_criteria import gate_differences
 
 FAMILIES = ["bert", "roberta", "distilbert", "deberta-v2"]
-INVARIANT = [criterion for criterion in SOURCES if criterion != "gradient-batch"]
 
 
 def close(found, expected, rel=1e-5):
     assert set(found) == set(expected)
     for head, value in expected.items():
         assert found[head] == pytest.approx(value, rel=rel, abs=1e-9), head
-
-
-def mean(values):
-    values = list(values)
-    return sum(values) / len(values)
 
 
 @pytest.fixture
@@ -37,53 +30,11 @@ def exact(load):
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 @pytest.mark.parametrize("family", FAMILIES)
 def test_they_are_the_finite_difference_of_the_loss_in_the_gate(exact, pairs, family, attention):
-    model, step = exact(family, attention), 1e-5
+    model = exact(family, attention)
     for batch in model.batches(pairs, examples=6):
         gradients = gate_gradients(model, batch)
-        for site in model.sites:
-            for head in range(4):
-                shifted = []
-                for sign in (1, -1):
-                    gate = torch.ones(4, dtype=torch.float64)
-                    gate[head] += sign * step
-                    model.gates.set({site: gate})
-                    with torch.no_grad():
-                        shifted.append(model.losses(batch)[0])
-                model.gates.clear()
-                expected = (shifted[0] - shifted[1]) / (2 * step)  # (B,)
-                found = gradients[site].sum(0)[:, head]
-                torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-8)
-
-
-@pytest.mark.parametrize("family", FAMILIES)
-def test_example_and_squared_equal_a_loop_over_single_examples(exact, pairs, family):
-    model = exact(family)
-    found = gradient_scores(model, model.batches(pairs, examples=12))
-    single = {head: [] for head in all_heads(model.sites)}
-    for place in range(len(pairs)):
-        gates = {site: torch.ones(4, requires_grad=True) for site in model.sites}
-        model.gates.set(gates)
-        (batch,) = model.batches(pairs.taken([place]), examples=1)
-        gradients = torch.autograd.grad(model.losses(batch)[0].sum(), list(gates.values()))
-        for site, gradient in zip(gates, gradients):
-            for head, value in zip(site.head_names(), gradient.tolist()):
-                single[head].append(value)
-    model.gates.clear()
-    close(found["gradient-example"], {head: mean(map(abs, values)) for head, values in single.items()})
-    close(found["gradient-squared"], {head: mean(v * v for v in values) for head, values in single.items()})
-    # one batch: the sum over its examples
-    close(found["gradient-batch"], {head: abs(sum(values)) for head, values in single.items()}, rel=1e-4)
-
-
-@pytest.mark.parametrize("criterion", INVARIANT)
-@pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_batch_size_order_and_padding_do_not_matter(exact, pairs, family, criterion):
-    model = exact(family)
-    expected = gradient_scores(model, model.batches(pairs, examples=1))[criterion]
-    for examples in (5, 12):
-        close(gradient_scores(model, model.batches(pairs, examples=examples))[criterion], expected)
-    order = random.Random(0).sample(range(12), 12)
-    close(gradient_scores(model, model.batches(pairs.taken(order), examples=5))[criterion], expected)
+        for site, expected in gate_differences(model, batch).items():
+            torch.testing.assert_close(gradients[site].sum(0), expected, rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("family", [*FAMILIES, "electra"])

@@ -32,24 +32,15 @@ def test_open_sites_agree_with_the_stock_model(data):
         torch.testing.assert_close(gradient, expected[name], rtol=1e-4, atol=1e-6)
 
 
-def test_bfloat16_runs_on_the_cpu_in_bfloat16_with_float32_weights(data):
-    trainer = make_trainer(data, "--precision", "bfloat16")
-    seen = []
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bfloat16"])
+def test_bfloat16_alone_computes_in_another_precision_with_float32_weights(data, precision):
+    trainer, seen = make_trainer(data, "--precision", precision), []
     trainer.model.encoder.layers[0].fc1.register_forward_hook(lambda *seen_by: seen.append(seen_by[-1].dtype))
     trainer.train_step([batch(trainer, range(8))])
     trainer.valid_step(batch(trainer, range(8)))
-    assert seen == [torch.bfloat16, torch.bfloat16]
+    assert seen == [torch.bfloat16 if precision == "bfloat16" else torch.float32] * 2
     assert {weight.dtype for weight in trainer.model.parameters()} == {torch.float32}
     assert all(gradient.dtype == torch.float32 for gradient in gradients(trainer).values())
-
-
-@pytest.mark.parametrize("flags", [[], ["--precision", "tf32"]])
-def test_float32_is_left_alone(data, flags):
-    trainer = make_trainer(data, *flags)
-    seen = []
-    trainer.model.encoder.layers[0].fc1.register_forward_hook(lambda *seen_by: seen.append(seen_by[-1].dtype))
-    trainer.train_step([batch(trainer, range(8))])
-    assert seen == [torch.float32]
 
 
 def test_fused_projections_are_refused(data):

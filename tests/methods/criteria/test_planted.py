@@ -38,6 +38,7 @@ FAMILIES = {
 ONE_PASS = {one.name for own in FAMILIES.values() for one in own}
 
 
+@cache
 def page() -> dict[str, list[str]]:
     """Return the cells of the first table of the page, by criterion."""
     text, *_ = PAGE.read_text().split("\n## ")
@@ -96,14 +97,9 @@ def _means(areas: Mapping[str, Mapping[str, list[float]]]) -> Found:
     return {name: {kind: mean(drawn) for kind, drawn in own.items()} for name, own in areas.items()}
 
 
-@cache
-def _known() -> dict[str, list[str]]:
-    return page()
-
-
 def test_every_criterion_has_a_line() -> None:
-    assert set(_known()) == set(criteria())
-    for name, (_, _, labels, _, *areas) in _known().items():
+    assert set(page()) == set(criteria())
+    for name, (_, _, labels, _, *areas) in page().items():
         assert labels == ("yes" if criteria()[name].labels else "no"), name
         assert len(areas) == len(KINDS)
 
@@ -112,7 +108,7 @@ def test_every_criterion_has_a_line() -> None:
 def test_areas_are_those_of_the_page(found: tuple[Found, Found, Mapping[str, Passes]], name: str) -> None:
     areas, sizes, _ = found
     row = " | ".join(f"{areas[name][kind]:.2f} ({sizes[name][kind]:.2f})" for kind in KINDS)
-    for kind, cell in zip(KINDS, _known()[name][4:]):
+    for kind, cell in zip(KINDS, page()[name][4:]):
         value, _, size = cell.strip(")").partition(" (")
         assert float(value) == pytest.approx(areas[name][kind], abs=0.02), row
         assert not size or float(size) == pytest.approx(sizes[name][kind], abs=0.02), row
@@ -124,7 +120,7 @@ def test_areas_of_slow_criteria_are_those_of_the_page(tmp_path: Path, name: str)
     directory = write_planted(tmp_path / "model")
     score = criteria()[name].score
     assert score
-    for kind, cell in zip(KINDS, _known()[name][4:]):
+    for kind, cell in zip(KINDS, page()[name][4:]):
         cases = [planted(directory, kind, draw) for draw in range(DRAWS)]
         scores = [score(case.model, case.batches(), **SLOW[name])[name] for case in cases]
         sizes = [{head: abs(value) for head, value in own.items()} for own in scores]
@@ -138,7 +134,7 @@ def test_areas_of_slow_criteria_are_those_of_the_page(tmp_path: Path, name: str)
 @pytest.mark.parametrize("name", sorted(ONE_PASS))
 def test_passes_are_those_of_the_page(found: tuple[Found, Found, Mapping[str, Passes]], name: str) -> None:
     own = found[2][name]
-    assert _known()[name][1] == f"{own.forward:g} + {own.backward:g}"
+    assert page()[name][1] == f"{own.forward:g} + {own.backward:g}"
 
 
 def test_what_each_kind_of_criterion_must_find(found: tuple[Found, Found, Mapping[str, Passes]]) -> None:
