@@ -208,7 +208,7 @@ CODE: Mapping[str, Mapping[str, str]] = {
         "claims/papers/michel.yaml": "claims report",
         "report/panels.py": "report",
         "report/templates/prose/timing.md.j2": "report",
-        "report/compare.py": "",
+        "report/comparison.py": "",
         "../../docs/report.md": "",
     },
     "files": {

@@ -1,0 +1,109 @@
+"""The page of finished studies: every claim with the verdict of every study, and all pruning curves on one axis.
+
+It reads `claims.csv`, `numbers.csv` and the curves; nothing is decided or tested across studies.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas
+from markupsafe import Markup
+
+from headroom.claims.configuration import found_in, paths_in
+from headroom.claims.entries import read_papers
+from headroom.claims.evidence import curve_by, has_skill, judged, orders_in, scaled_by_run
+from headroom.claims.selection import rows_where
+from headroom.claims.study_tables import StudyTables
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED
+from headroom.core.errors import visible
+from headroom.core.statistics import over_runs
+from headroom.core.tables import CLAIMS, NUMBERS
+from headroom.report import palette, panels
+from headroom.report.first_screen import ClaimVerdict, verdicts
+from headroom.report.names import order_name, task_name
+from headroom.report.prose import environment
+
+DASHES = ("", "dashed", "dotted", "dashdot")
+"""Of the lines of a study's tasks, in their order; they recur."""
+
+
+@dataclass(frozen=True)
+class FinishedStudy:
+    """A study with its verdicts, its curves and the address of its report as seen from the page, "" without one."""
+
+    name: str
+    verdicts: list[ClaimVerdict]
+    curves: list[dict[str, Any]]
+    report: str
+
+
+def read_finished(place: Path, page: Path) -> FinishedStudy:
+    """Return a finished study from the directory of its results, for a page in another directory."""
+    claims = CLAIMS.read(place / CLAIMS.path)
+    name = str(claims["study"].iloc[0]) if len(claims) else place.resolve().name
+    curves = list(curve_rows(name, found_in(place))) if paths_in(place) else []
+    reports = [one for one in (place / "report.html", page / f"{name}.html") if one.is_file()]
+    address = Path(os.path.relpath(reports[0], page)).as_posix() if reports else ""
+    return FinishedStudy(name, verdicts(claims, NUMBERS.read(place / NUMBERS.path)), curves, address)
+
+
+def curve_rows(study: str, tables: StudyTables) -> Iterator[dict[str, Any]]:
+    """Yield the pruning curve of every task by the order that claims are judged by, mean over the baseline's runs.
+
+    Tasks whose models do not score enough above chance for shares have none.
+    """
+    for task in tables.tasks:
+        runs = [rows for rows in scaled_by_run(tables.of_task(task), "pruning") if has_skill(rows)]
+        orders = orders_in(rows_where(judged(runs[0]), scope="all")) if runs else []
+        curves = [curve for rows in runs if orders and (curve := curve_by(rows, orders[0])) is not None]
+        alike = [curve for curve in curves if list(curve.removed) == list(curves[0].removed)]
+        for place, removed in enumerate(alike[0].removed if alike else ()):
+            kept = [curve.kept[:, place] for curve in alike]
+            value, low, high = over_runs([float(one[0]) for one in kept], [one[1:] for one in kept])
+            shares = {"removed": float(removed), "value": value, "low": low, "high": high}
+            percent = {name: 100 * share for name, share in shares.items()}
+            named = {"study": study, "task": task, "name": f"{study}, {task_name(task)}"}
+            yield {**named, "order": order_name(*orders[0]), **percent}
+
+
+def render(studies: Sequence[FinishedStudy]) -> str:
+    """Return the page as HTML; every text is escaped and visible, only drawings and our own style are markup."""
+    curves = [row for study in studies for row in study.curves]
+    looks = curve_looks(curves)
+    light, dark = palette.style_variables()
+    page = environment().get_template("compare.html.j2")
+    text = page.render(
+        studies=studies,
+        papers=read_papers(),
+        words=(HOLDS, FAILS, UNDECIDED, NOT_RUN),
+        panel=curves_panel(pandas.DataFrame(curves), looks) if curves else "",
+        key=[*(panels.key(look, name) for name, look in looks.items()), panels.full_key()],
+        orders=list(dict.fromkeys(row["order"] for row in curves)),
+        light=light,
+        dark=dark,
+    )
+    return visible(text)
+
+
+def curves_panel(curves: pandas.DataFrame, looks: Mapping[str, panels.Look]) -> Markup:
+    """Return the figure with the curves of all studies; texts from the data are only in its key."""
+    # the widest bands, of models that keep next to nothing, may leave the figure
+    limits = min(0.0, curves["value"].min()) - 4, max(100.0, curves["value"].max()) + 8
+    axes = ("removed", "heads removed (%)"), ("value", "above chance (% of full model)")
+    return panels.lines(curves, looks, "compare", *axes, hue="name", units="name", reference=100.0, limits=limits)
+
+
+def curve_looks(curves: Sequence[Mapping[str, Any]]) -> dict[str, panels.Look]:
+    """Return the look of every curve: a colour and a marker per study, dashes per task."""
+    looks = panels.arm_looks(list(dict.fromkeys(row["study"] for row in curves)))
+    tasks: dict[str, list[str]] = {study: [] for study in looks}
+    found = {}
+    for row in curves:
+        own = tasks[row["study"]]
+        if row["task"] not in own:
+            own.append(row["task"])
+            found[row["name"]] = replace(looks[row["study"]], dash=DASHES[(len(own) - 1) % len(DASHES)])
+    return found
