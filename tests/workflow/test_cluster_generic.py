@@ -93,15 +93,15 @@ def begin_generating(project: Project, name: str) -> "subprocess.Popen[bytes]":
     """Start Snakemake on a study's text and its downstream jobs, and return when the text is being generated.
 
     Snakemake knows the job by then, and no status query is running: an interrupt cancels nothing before a job is known,
-    nor during a query, when Snakemake's list of active jobs is empty. Queries are seconds apart.
+    nor during a query, when Snakemake's list of active jobs is empty. Queries are far apart, also on a busy machine.
     """
     shutil.rmtree(project.root / "work", ignore_errors=True)
     log = project.root / "logs" / name / "translation" / "parallel_text.log"
     log.unlink(missing_ok=True)
-    running = submit(project, binarised(name), study=f"{name}.yaml")
+    running = submit(project, binarised(name), "--seconds-between-status-checks", "8", study=f"{name}.yaml")
     begun = (log, project.root / "asked")
     wait_until(lambda: all(path.exists() for path in begun) or running.poll() is not None, "the job begins")
-    time.sleep(0.5)  # Snakemake reads the answer to its query
+    time.sleep(2)  # Snakemake reads the answer to its query
     assert running.poll() is None, (project.root / "said").read_text()
     return running
 
