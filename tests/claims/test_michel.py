@@ -21,7 +21,7 @@ from headroom.claims.arms import ArmDescription
 from headroom.claims.entries import all_claims
 from headroom.claims.evaluation import evaluate
 from headroom.claims.study_tables import StudyTables
-from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate
+from headroom.claims.verdict import FAILS, HOLDS, NOT_RUN, UNDECIDED, Estimate, above, majority
 from headroom.claims.words import Measured
 from headroom.core.errors import HeadroomError
 
@@ -343,3 +343,12 @@ def test_numbers_have_real_minus_signs_and_intervals() -> None:
     assert Measured("", Estimate(0.9271, 0.8512, 1.0), "share").text() == "93 [85, 100] %"
     assert Measured("", Estimate(3.0), "count").text() == "3"
     assert Measured("", Estimate(float("nan"))).text() == "–"
+
+
+def test_majorities_and_thresholds() -> None:
+    assert majority([]) == NOT_RUN
+    assert majority([HOLDS, FAILS]) == UNDECIDED
+    assert majority([HOLDS, UNDECIDED, HOLDS]) == HOLDS
+    assert majority([HOLDS, UNDECIDED]) == UNDECIDED
+    assert majority([HOLDS, FAILS, HOLDS]) == UNDECIDED  # the seed decides, not the claim
+    assert above(Estimate(0.5, float("nan"), float("nan")), 0.1) == UNDECIDED

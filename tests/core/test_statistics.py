@@ -159,6 +159,7 @@ def test_the_p_of_randomisation_worked_by_hand() -> None:
 def test_systems_alike_do_not_differ() -> None:
     assert statistics.randomisation_p(numpy.zeros(9), 0.0) == 1.0
     assert statistics.tail_p(numpy.zeros(9), 0.0) == 1.0
+    assert statistics.tail_p(numpy.zeros(9), 0.1) == 0.0  # a difference that no exchange gives
 
 
 def test_tail_p_is_that_of_the_normal_distribution() -> None:

@@ -21,8 +21,8 @@ def explained(error: "ErrorDetails", configuration: Any) -> str:
         if part in own or part not in (own.get("source"), own.get("method")):
             key.append(str(part)[:LONGEST_PART] or '""')
             section = own.get(part)
-    value, told = error["input"], error["type"] == "value_error"
-    found = "" if told or isinstance(value, dict | list) else f" (got {value!r:.{LONGEST_PART}})"
+    value, is_own = error["input"], error["type"] == "value_error"
+    found = "" if is_own or isinstance(value, dict | list) else f" (got {value!r:.{LONGEST_PART}})"
     return f"{'.'.join(key)}{': ' if key else ''}{error['msg']}{found}"
 
 
