@@ -268,7 +268,7 @@ def test_areas_and_shares_of_translation_have_intervals_that_contain_the_truth()
         scores = numpy.stack([numpy.r_[bleu(own.sum(axis=0)), bleu(weights @ own)] for own in points], axis=1)
         return curves.share_kept(scores, scores[:, :1], 0.0)
 
-    found = coverage(lambda: (one(), one()), truth / truth[0], 2 * DRAWS)
+    found = coverage(lambda: (one(), one()), truth / truth[0], DRAWS)
     assert found == {name: pytest.approx(0.95, abs=0.015) for name in found}
 
 
