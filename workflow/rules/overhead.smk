@@ -43,7 +43,13 @@ onsuccess:
     report_overhead(workflow.resource_settings.cores)  # None on a cluster
 
 
+# A workflow has one `onerror`. `make study` runs Snakemake with `--quiet rules`, which also leaves out the logs of failed
+# jobs.
 onerror:
+    for failed in workflow.scheduler.failed:
+        for log_file in map(Path, failed.log):
+            lines = log_file.read_text(errors="replace").splitlines() if log_file.exists() else []
+            print(f"{failed} failed; the end of {log_file}:", *lines[-3:], sep="\n    ", file=sys.stderr)
     text = "".join(Path(path).read_text(errors="replace") for path in log)
     for status, reason in REASONS.items():
         if re.search(rf"exit (status|code):? {status}\b", text):
