@@ -16,13 +16,17 @@ def test_rows_come_back_with_their_own_full_model(tmp_path: Path) -> None:
     resamples.add()
     resamples.add(second, first)
     resamples.add(second, second)
+    resamples.add(first, first)
     resamples.write(path)
+    with numpy.load(path) as stored:
+        assert len(stored["fulls"]) == 2  # each once
     found = read_resamples(path)
-    assert list(found) == [0, 2, 3]
+    assert list(found) == [0, 2, 3, 4]
     assert [(value.tolist(), full.tolist()) for value, full in found.values()] == [
         ([1, 2], [1, 2]),
         ([3, 5], [1, 2]),
         ([3, 5], [3, 5]),
+        ([1, 2], [1, 2]),
     ]
 
 

@@ -7,18 +7,19 @@ import torch
 from headroom.core.errors import HeadroomError
 from headroom.core.heads import Head, all_heads, parse_profile
 from headroom.engines.translation.model import TranslationModel
+from headroom.methods import continued_training
 from headroom.methods.continued_training import continue_training, controls, falling, learned
 from headroom.methods.learned_gates import ExactGates, FixedGates, HardConcreteGates, profile_of
 from headroom.settings.gates import GateSettings, GateTrainingSettings
 
 
-def train(model, texts, source, *, scope="all", **changes):
-    settings = GateTrainingSettings(**{"updates": 12, "learning_rate": 0.01, "gate_learning_rate": 0.5, **changes})
+def train(model, texts, source, *, scope="all", when_learned=lambda: None, **changes):
+    usual = {"gate_updates": 12, "updates": 6, "learning_rate": 0.01, "gate_learning_rate": 0.5}
+    settings = GateTrainingSettings(**usual | changes)
     batches = model.batches(*texts, sentences=4)
     heads = all_heads(model.sites, scope)
-    continue_training(
-        model, batches=batches, source=source(len(heads)), heads=heads, scope=scope, settings=settings, seed=1
-    )
+    way = {"heads": heads, "scope": scope, "settings": settings, "seed": 1, "when_learned": when_learned}
+    continue_training(model, batches=batches, source=source(len(heads)), **way)
     return batches, heads
 
 
@@ -41,7 +42,7 @@ def no_gates(heads):
 def test_plain_training_lowers_the_loss_and_leaves_a_plain_model(lively, texts):
     batches = lively.batches(*texts, sentences=4)
     before = loss(lively, batches)
-    train(lively, texts, no_gates, updates=40)
+    train(lively, texts, no_gates, gate_updates=0, updates=40)
     assert loss(lively, batches) < 0.8 * before
     assert not lively.model.training
     assert not any(weight.requires_grad for weight in lively.model.parameters())
@@ -70,7 +71,7 @@ def test_a_large_penalty_closes_every_gate_and_a_small_one_few(toy, lively_check
     for strength, least, most in ((10.0, 0, 0), (1e-9, 13, 24)):
         model = loaded(toy, lively_checkpoint)
         source = HardConcreteGates(heads=24, strength=strength, seed=1)
-        train(model, texts, lambda _, source=source: source, updates=30, learning_rate=1e-4)
+        train(model, texts, lambda _, source=source: source, gate_updates=30, learning_rate=1e-4)
         assert least <= int(source.kept().sum()) <= most
 
 
@@ -83,10 +84,10 @@ def test_a_head_that_is_gone_from_the_start_stays_unused(lively, texts):
     assert torch.equal(site.value.weight[4:8], rows)
 
 
-def test_the_weights_wait_until_the_gates_are_no_longer_learned_alone():
-    rate = falling(2, 6)
-    assert [rate(update) for update in range(6)] == [0, 0, 1, 0.75, 0.5, 0.25]
-    assert [falling(0, 4)(update) for update in range(4)] == [1, 0.75, 0.5, 0.25]
+def test_the_rate_falls_in_the_last_updates():
+    rate = falling(6, 4)
+    assert [rate(update) for update in range(6)] == [1, 1, 1, 0.75, 0.5, 0.25]
+    assert [falling(4, 4)(update) for update in range(4)] == [1, 0.75, 0.5, 0.25]
 
 
 SOURCES = {
@@ -99,26 +100,48 @@ SOURCES = {
 
 
 @pytest.mark.parametrize(("name", "alone"), zip(SOURCES, (0, 4, 4, 4, 0)))
-def test_the_weights_have_the_same_number_of_updates_under_all_gates(lively, texts, name, alone):
-    source, seen = SOURCES[name](24), []
-    plain = source.draw
-    source.draw = lambda progress: seen.append((progress, weights(lively.model))) or plain(progress)
-    train(lively, texts, lambda _: source, updates=10)
-    states = [state for _, state in seen] + [weights(lively.model)]
+def test_the_weights_have_the_same_number_of_updates_under_all_gates(lively, texts, monkeypatch, name, alone):
+    states, step = [], continued_training._step
+    monkeypatch.setattr(
+        continued_training, "_step", lambda *given: states.append(weights(lively.model)) or step(*given)
+    )
+    train(lively, texts, lambda _: SOURCES[name](24), gate_updates=4, updates=6)
+    states.append(weights(lively.model))
     moved = [any(not torch.equal(a[key], b[key]) for key in a) for a, b in pairwise(states)]
     assert moved == [False] * alone + [True] * 10
-    assert [progress for progress, _ in seen] == [*(place / 4 for place in range(alone)), *[1.0] * 10]
+
+
+@pytest.mark.parametrize("name", list(SOURCES)[:3])
+def test_gates_are_learned_in_the_first_updates_and_then_fixed(lively, texts, monkeypatch, name):
+    source, used, told, step = SOURCES[name](24), [], [], continued_training._step
+    (learned,) = source.parameters()
+
+    def watched(model, batch, gates, *others):
+        used.append((torch.cat(list(gates.values())), learned.detach().clone()))
+        return step(model, batch, gates, *others)
+
+    monkeypatch.setattr(continued_training, "_step", watched)
+    train(lively, texts, lambda _: source, when_learned=lambda: told.append((len(used), lively.model.training)))
+    assert told == [(12, False)]
+    assert all(gates.requires_grad for gates, _ in used[:12])
+    assert not any(gates.requires_grad for gates, _ in used[12:])
+    assert all(not torch.equal(a, b) for (_, a), (_, b) in pairwise(used[:13]))
+    assert all(torch.equal(values, used[12][1]) for _, values in used[12:])
+    assert all(torch.equal(gates, source.kept()) for gates, _ in used[12:])
+
+
+def test_fixed_gates_are_never_learned(lively, texts):
+    told = []
+    train(lively, texts, no_gates, when_learned=lambda: told.append(1))
+    assert not told
 
 
 def test_exact_gates_train_the_weights_as_the_control_with_the_same_heads_does(toy, lively_checkpoint, texts):
     """The updates of the gates before leave no trace: not in the weights, Adam's moments, batches or dropout."""
-    source, scores = SOURCES["exact"](24), []
-    plain = source.draw
-    source.draw = lambda progress: scores.append(source.scores.detach().clone()) or plain(progress)
+    source = SOURCES["exact"](24)
     selected, control = (loaded(toy, lively_checkpoint) for _ in range(2))
     _, heads = train(selected, texts, lambda _: source)
-    assert not torch.equal(scores[0], scores[5])
-    assert torch.equal(scores[5], scores[-1])
+    assert source.scores.any()
     train(control, texts, lambda _: FixedGates(profile_of(source.kept(), heads), heads))
     assert not changed(selected.model, weights(control.model))
 

@@ -203,7 +203,19 @@ def test_counts_by_hand(made, tmp_path):
     ids=lambda way: way[1],
 )
 def test_learned_gates_and_their_controls(made, tmp_path, way):
-    brief = ["--updates", "6", "--batch-examples", "12", "--judge-on", "check", "--test-examples", "8", *QUICK]
+    brief = [
+        "--gate-updates",
+        "4",
+        "--updates",
+        "2",
+        "--batch-examples",
+        "12",
+        "--judge-on",
+        "check",
+        "--test-examples",
+        "8",
+        *QUICK,
+    ]
     more = made.scores if "controls" in way else ["--models", str(tmp_path / "models")]
     gates.main(arguments(made, tmp_path / "pruned.csv", *brief, *way, *more))
     table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")

@@ -20,7 +20,18 @@ from headroom.stages import scores as scores_stage
 from stages.stage_arguments import QUICK, looking_at
 from toy_run import SHAPE
 
-BRIEF = ["--updates", "6", "--batch-examples", "12", "--judge-on", "check", "--test-examples", "8"]
+BRIEF = [
+    "--gate-updates",
+    "6",
+    "--updates",
+    "2",
+    "--batch-examples",
+    "12",
+    "--judge-on",
+    "check",
+    "--test-examples",
+    "8",
+]
 
 
 def arguments(toy, checkpoint, place, *more):
@@ -39,11 +50,11 @@ def learned(toy, lively_checkpoint, tmp_path_factory):
 
 def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
     table = tables.PRUNED_MODELS.read(learned / "pruned.csv")
-    assert len(table) == 2 * 2 * 4
-    assert set(table["gates"]) == {"hard", "soft"}
+    assert len(table) == 2 * 3 * 4
+    assert set(table["gates"]) == {"hard", "hardened", "soft"}
     assert set(table["metric"]) == {"bleu", "chrf", "exact", "loss"}
     assert set(table["start"]) == {"unknown"}
-    assert set(zip(table["updates"], table["gate_updates"])) == {(6, 0)}
+    assert set(zip(table["updates"], table["gate_updates"])) == {(8, 6)}
     assert table["total_updates"].isna().all()  # nothing says how long the model was trained
     weak, strong = (table[table["setting"] == value] for value in (1e-9, 20))
     (kept,) = set(weak["kept"])
@@ -52,6 +63,19 @@ def test_a_row_per_lambda_metric_and_kind_of_gates(learned):
     assert set(strong["kept"]) == {0}
     assert set(strong["removed"]) == {" ".join(f"{k}{n}:{h}" for k in "EAD" for n in (1, 2) for h in (1, 2, 3, 4))}
     assert (table["delta"] - (table["value"] - table["full"])).abs().max() < 1e-6
+
+
+def test_hard_models_are_evaluated_on_every_set_and_learned_gates_on_the_first(toy, lively_checkpoint, tmp_path):
+    gates.main(arguments(toy, lively_checkpoint, tmp_path, "--penalties", "0.01", "--judge-on", "test", "check"))
+    table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
+    found = table[table["metric"] == "bleu"][["gates", "set"]]
+    assert [*found.itertuples(index=False, name=None)] == [
+        *(("soft", "test"), ("hardened", "test")),
+        *(("hard", "test"), ("hard", "check")),
+    ]
+    losses = table[table["metric"] == "loss"].groupby("set")["full"].unique()
+    assert len(losses["test"]) == len(losses["check"]) == 1
+    assert losses["test"][0] != losses["check"][0]
 
 
 def test_a_row_per_gate(learned):
@@ -91,7 +115,7 @@ def test_gates_of_the_encoder_alone(toy, lively_checkpoint, tmp_path):
     table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
     assert set(zip(table["setting"], table["kept"], table["heads"])) == {(4, 4, 8), (0, 0, 8)}
     assert set(table["gates"]) == {"hard"}
-    assert set(zip(table["updates"], table["gate_updates"])) == {(6, 2)}  # 0.4 of 6, on top
+    assert set(zip(table["updates"], table["gate_updates"])) == {(8, 6)}
     assert set(tables.GATES.read(learned)["kind"]) == {"E"}
 
 
@@ -115,7 +139,7 @@ def test_controls(toy, lively_checkpoint, scores, tmp_path, scope, heads):
         *(("continued", 0, heads, heads), ("gradient", 0, few, heads)),
         *(("random", 1, few, heads), ("random", 2, few, heads)),
     }
-    assert set(table["total_updates"]) == {updates_of(toy.directory / "training.csv") + 6}
+    assert set(table["total_updates"]) == {updates_of(toy.directory / "training.csv") + 8}
     assert sorted(path.name for path in (tmp_path / "models").iterdir()) == ["all", "random2-0.25"]
     model = TranslationModel.load(tmp_path / "models" / "random2-0.25" / "epoch2.pt", toy.data, "cpu")
     assert sum(len(live.kept) for live in model.live_sites) == 24 - heads + few
@@ -161,7 +185,7 @@ def test_a_layout_trained_from_scratch(toy, lively_checkpoint, tmp_path):
     }
     assert set(table["removed"]) == {PROFILE}
     # as many updates as a model that was pruned after its training and trained further
-    assert set(table["total_updates"]) == {updates_of(toy.directory / "training.csv") + 6}
+    assert set(table["total_updates"]) == {updates_of(toy.directory / "training.csv") + 8}
     before = TranslatedSet(
         name="check",
         pairs=read_pairs(toy.corpus, "check", 8),
@@ -242,9 +266,9 @@ def test_a_model_that_was_still_improving_is_told(toy, lively_checkpoint, tmp_pa
     with caplog.at_level(logging.WARNING):
         gates.main(arguments(toy, lively_checkpoint, tmp_path, *more))
     table = tables.PRUNED_MODELS.read(tmp_path / "pruned.csv")
-    assert set(zip(table["start"], table["total_updates"])) == {(start, 56)}
+    assert set(zip(table["start"], table["total_updates"])) == {(start, 58)}
     assert ("had not converged" in caplog.text) == (start == "falling")
-    assert "neither 0 nor 1; train longer" in caplog.text  # six updates decide nothing
+    assert "neither 0 nor 1; raise gates.gate_updates" in caplog.text  # six updates decide nothing
 
 
 @pytest.mark.parametrize(

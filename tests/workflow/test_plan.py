@@ -65,7 +65,7 @@ class TestJobSettings:
     def test_leave_out_what_does_not_matter_to_layouts_from_scratch(self):
         found = json.loads(JobSettings(STARTS).gates(RUN, "from_scratch"))
         assert set(found) == {"gates", "decoding", "sampling"}
-        assert set(found["gates"]) == {"updates", "learning_rate", "batch_examples", "test_examples"}
+        assert set(found["gates"]) == {"gate_updates", "updates", "learning_rate", "batch_examples", "test_examples"}
 
 
 def encoder(source, **task):

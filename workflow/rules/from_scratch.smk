@@ -29,7 +29,7 @@ if any(plan.from_scratch(run) for run in plan.gated):
 
     rule from_scratch:
         input:
-            unpack(model_files("from_scratch", "train", "test")),
+            unpack(model_files("from_scratch", "train", "check", "test")),
             other=f"{RESULTS}/from_scratch/{{run}}.{{start}}-{{strength}}/epoch{translation.epochs}.pt",
             training=f"{RESULTS}/training_from_scratch/{{run}}.{{start}}-{{strength}}.csv",
         output:

@@ -1,7 +1,7 @@
 # Learned gates: which heads are kept in further training of detailed runs. One model per lambda, share or count.
 rule gates:
     input:
-        unpack(model_files("gates", "train", "test")),
+        unpack(model_files("gates", "train", "check", "test")),
         training=of_run(plan.training_table),
     output:
         models=directory(f"{RESULTS}/pruned_models/{{run}}/{{way}}"),
@@ -39,7 +39,7 @@ rule gates:
 # saved for the controls whose roles are computed.
 rule gates_controls:
     input:
-        unpack(model_files("gates", "train", "test")),
+        unpack(model_files("gates", "train", "check", "test")),
         scores=f"{RESULTS}/scores/{{run}}.csv",
         training=of_run(plan.training_table),
     output:

@@ -41,11 +41,12 @@ class Resamples:
     def add(self, value: ndarray | None = None, full: ndarray | None = None) -> None:
         """Add the next row of the table, with its (samples,) scores and those of the full model, or without scores."""
         if value is not None and full is not None:
-            if not self._fulls or not numpy.array_equal(full, self._fulls[-1]):
-                self._fulls.append(full)
+            known = (place for place, one in enumerate(self._fulls) if numpy.array_equal(full, one))
+            place = next(known, len(self._fulls))
+            self._fulls += [full] if place == len(self._fulls) else []
             self._kept.append(self._rows)
             self._values.append(value)
-            self._full_of.append(len(self._fulls) - 1)
+            self._full_of.append(place)
         self._rows += 1
 
     def write(self, path: Path | str) -> None:

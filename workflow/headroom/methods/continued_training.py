@@ -1,8 +1,9 @@
 """Further training of a model with learned gates on its heads (Voita et al. 2019, section 6.1), and its controls.
 
-The same loop serves learned gates, heads that are removed from the start, and plain training: all of them have the same
-updates of the weights, batches, dropout and learning rates, and differ only in their gates. Gates that are learned
-before the weights have additional updates.
+It has two phases. In the first one gates are learned, by hard concrete together with the weights, and in the second one
+the weights are trained on without the heads whose gate is then zero. The same loop serves heads that are removed from
+the start, and plain training: all of them have the same updates of the weights, batches, dropout and learning rates,
+and differ only in their gates. Exact selection learns its gates before the weights, in additional updates.
 """
 
 import random
@@ -39,12 +40,15 @@ def continue_training(
     scope: str,
     settings: GateTrainingSettings,
     seed: int,
+    when_learned: Callable[[], None] = lambda: None,
 ) -> None:
     """Train a model further, in place, under gates; leaves it in eval mode and without gates.
 
-    The loss is the mean negative log-likelihood of a target in nats, plus the gates' penalty. Updates of only the
-    gates, if the source has any, are followed by `settings.updates` updates of the weights, whose learning rate falls
-    linearly to zero; that of the gates is constant.
+    The loss is the mean negative log-likelihood of a target in nats, plus the penalty of gates that are being learned.
+    Gates, if the source has any to learn, are learned for `settings.gate_updates` and then fixed at 0 or 1. The weights
+    have `settings.weight_updates` under any gates: their learning rate is constant and then, for the last
+    `settings.updates`, falls linearly to zero. They are trained while gates are learned, or after that if the source
+    learns its gates alone. The learning rate of gates is constant.
 
     Args:
         model: A trained model.
@@ -54,6 +58,8 @@ def continue_training(
         scope: `all` trains all weights, `E` only those of the encoder.
         settings: Updates and learning rates.
         seed: The seed of the order of batches and of dropout.
+        when_learned: Called when gates have been learned, before any update under fixed gates, with the model in eval
+            mode and without gates.
 
     Raises:
         HeadroomError: If the loss is NaN.
@@ -63,22 +69,29 @@ def continue_training(
         [{"params": weights, "lr": settings.rate}, {"params": gates, "lr": settings.gate_learning_rate}],
         betas=(0.9, 0.98),
     )
-    first = gate_only_updates(source, settings)
-    total = first + settings.updates
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [falling(first, total), lambda _: 1.0])
+    learning = settings.gate_updates if gates else 0
+    alone = learning if source.alone else 0
+    total = alone + settings.weight_updates
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, [falling(total, settings.updates), lambda _: 1.0])
     model.model.train().requires_grad_(False)
     torch.manual_seed(seed)
     steps = Steps("further training", total, "updates")
-    drawn = chain(_drawn(batches, first, f"gates {seed}"), _drawn(batches, settings.updates, f"batches {seed}"))
+    parts = (alone, f"gates {seed}"), (settings.weight_updates, f"batches {seed}")
     try:
-        for update, batch in enumerate(drawn):
-            if update == first:  # until now without gradient: weights and Adam's moments are unchanged
+        for update, batch in enumerate(chain.from_iterable(_drawn(batches, *part) for part in parts)):
+            if update == alone:  # until now without gradient: weights and Adam's moments are unchanged
                 torch.manual_seed(seed)
                 for weight in weights:
                     weight.requires_grad_(True)
-            values = source.draw(update / first if update < first else 1.0)
+            if update == learning > 0:
+                model.gates.clear()
+                model.model.eval()
+                when_learned()
+                model.model.train()
+            is_learning = update < learning
+            values = source.draw(update / learning) if is_learning else source.kept()
             at_sites = by_site(values.to(model.device), heads, model.sites)
-            loss = _step(model, batch, at_sites, source.penalty(), optimizer)
+            loss = _step(model, batch, at_sites, source.penalty() if is_learning else None, optimizer)
             if loss != loss:
                 raise HeadroomError(f"update {update + 1}: the loss is NaN; lower gates.gate_learning_rate")
             schedule.step()
@@ -86,11 +99,6 @@ def continue_training(
     finally:
         model.gates.clear()
         model.model.eval().requires_grad_(False)
-
-
-def gate_only_updates(source: GateSource, settings: GateTrainingSettings) -> int:
-    """Return the number of updates of only the gates before the weights are trained."""
-    return round(source.gates_only_share * settings.updates)
 
 
 def updates_of(path: str) -> int:
@@ -104,22 +112,23 @@ def updates_of(path: str) -> int:
 
 def signature_of(settings: GateSettings, seed: int) -> str:
     """Return the signature of a further training."""
+    updates = {"gate_updates": settings.gate_updates, "updates": settings.updates}
     rates = {"lr": f"{settings.rate:g}", "gate_lr": f"{settings.gate_learning_rate:g}"}
-    return signature(updates=settings.updates, batch=settings.batch_examples, **rates, seed=seed)
+    return signature(**updates, batch=settings.batch_examples, **rates, seed=seed)
 
 
-def falling(first: int, total: int) -> Callable[[int], float]:
-    """Return the factor of the weights' learning rate: 0 before update `first`, then from 1 down to 0."""
-    return lambda update: (total - update) / (total - first) if update >= first else 0.0
+def falling(total: int, last: int) -> Callable[[int], float]:
+    """Return the factor of the weights' learning rate by update: 1, then in the `last` of `total` from 1 down to 0."""
+    return lambda update: min(1.0, (total - update) / last)
 
 
-def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor, optimizer: torch.optim.Optimizer) -> float:
+def _step(model: HeadModel, batch: Any, gates: Any, penalty: Tensor | None, optimizer: torch.optim.Optimizer) -> float:
     """Do one update; return the mean loss of a target in nats."""
     model.gates.set(gates)
     nats, targets = model.losses(batch)  # (B,), (B,)
     loss = nats.sum() / targets.sum()
     optimizer.zero_grad()
-    (loss + penalty.to(loss.device)).backward()
+    (loss if penalty is None else loss + penalty.to(loss.device)).backward()
     torch.nn.utils.clip_grad_norm_(optimizer.param_groups[0]["params"], _CLIP)
     optimizer.step()
     return float(loss.detach())

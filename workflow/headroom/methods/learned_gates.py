@@ -11,12 +11,6 @@ from headroom.core.heads import Head, Site
 DECIDED = 0.95
 """A gate is decided if it is zero, or one, with at least this probability."""
 
-COOLING = 0.4
-"""Exact selection first makes this many updates of its gates per update of the weights, with noise and a falling
-temperature while the weights are frozen; then its K largest gates are open and the weights are trained: the "pipelined"
-form of Li et al. (2021). Training the weights with random subsets of heads would degrade them in a few hundred
-updates."""
-
 HOTTEST, COLDEST = 1.0, 0.1
 """Temperatures while scores are learned. Li et al. cool down to 1e-8 over 15,000 updates; below 0.1 the gradient
 nearly vanishes, so with hundreds of updates it is better to stop there and then to take the K largest."""
@@ -34,18 +28,18 @@ class GateSource:
     """Source of the gates of a training batch. All tensors have one value per head in scope, (N,).
 
     Attributes:
-        gates_only_share: Updates of only the gates, before the weights are trained, per update of the weights.
+        alone: Whether gates are learned before the weights are trained further, not together with them.
     """
 
-    gates_only_share = 0.0
+    alone = False
 
     def parameters(self) -> list[Tensor]:
         """Return the parameters of the optimizer; empty for fixed gates."""
         return []
 
-    def draw(self, progress: float) -> Tensor:  # noqa: ARG002
-        """Return the gates of a batch; `progress` is the completed share of the gate-only updates, 1 after them."""
-        return self.kept()
+    def draw(self, progress: float) -> Tensor:
+        """Return the gates of a batch while they are learned; `progress` is the completed share of these updates."""
+        raise NotImplementedError
 
     def penalty(self) -> Tensor:
         """Return the penalty on the loss, a scalar."""
@@ -162,9 +156,14 @@ def _stretched(concrete: Tensor) -> Tensor:
 
 
 class ExactGates(GateSource):
-    """Exactly K gates open, chosen by differentiable subset pruning (Li, Cotterell and Sachan 2021)."""
+    """Exactly K gates open, chosen by differentiable subset pruning (Li, Cotterell and Sachan 2021).
 
-    gates_only_share = COOLING
+    Scores are learned with noise and a falling temperature while the weights are frozen; then the K largest gates are
+    open and the weights are trained: the "pipelined" form of Li et al. Training the weights with random subsets of
+    heads would degrade them in a few hundred updates.
+    """
+
+    alone = True
 
     def __init__(self, *, heads: int, k: int, straight_through: bool, seed: int) -> None:
         """Start with equal scores of N gates, of which K are kept open.
@@ -186,9 +185,7 @@ class ExactGates(GateSource):
         return [self.scores]
 
     def draw(self, progress: float) -> Tensor:
-        """Return gates for perturbed scores while cooling down, then the K largest."""
-        if progress >= 1:
-            return self.kept()
+        """Return gates for perturbed scores at the temperature of the progress."""
         noise = gumbel(torch.rand(len(self.scores), generator=self._noise))
         return self._choose(self.scores + noise, self._k, temperature(progress))
 

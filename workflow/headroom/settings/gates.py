@@ -26,18 +26,24 @@ USUAL_RATE = 0.001
 class GateTrainingSettings(Settings):
     """Further training of a trained model, with gates on its heads or without."""
 
+    gate_updates: NonNegativeInt = 0
     updates: PositiveInt = Field(
         300,
-        description="updates of the weights after the model was trained, the same with learned gates, in controls and "
-        "after training from scratch; exact selection first trains only its gates for 0.4 times as many",
+        description="further updates of the weights, with every gate fixed at 0 or 1; the same for learned gates, "
+        "controls and models from scratch",
     )
     learning_rate: PositiveFloat | None = Field(
         None,
-        description="initial learning rate of the weights, which falls linearly to zero. Unset: that of the "
-        "fine-tuning for "
+        description="learning rate of the weights, constant in `gate_updates` and falling linearly to zero in "
+        "`updates`. Unset: that of the fine-tuning for "
         "pretrained encoders (training.learning_rate) and released classifiers (0.00002), 0.001 for all other models",
     )
     gate_learning_rate: PositiveFloat = Field(0.1, description="learning rate of the gates; constant")
+
+    @property
+    def weight_updates(self) -> int:
+        """The updates of the weights in both phases."""
+        return self.gate_updates + self.updates
 
     @property
     def rate(self) -> float:
@@ -48,6 +54,12 @@ class GateTrainingSettings(Settings):
 class GateSettings(GateTrainingSettings):
     """Learned gates: hard concrete by a sweep over lambda (Voita et al. 2019), exact K (Li et al. 2021), controls."""
 
+    gate_updates: PositiveInt = Field(
+        200,
+        description="updates in which gates are learned: by hard concrete together with the weights, by exact "
+        "selection before them. Exact selection, controls and models from scratch have as many more updates of the "
+        "weights",
+    )
     penalties: tuple[PositiveFloat, ...] = Field(
         (0.003, 0.01, 0.03), description="lambda: penalty on an open gate in nats per target (hard-concrete)"
     )
@@ -61,7 +73,8 @@ class GateSettings(GateTrainingSettings):
     batch_examples: PositiveInt = Field(64, description="examples in a training batch")
     test_examples: PositiveInt | None = Field(
         None,
-        description="examples of the test set, from its start, on which pruned models are evaluated; unset for all",
+        description="examples of `test`, and of `check`, from their starts, on which pruned models are evaluated; "
+        "unset for all. Claims are judged on `test`; a model can be chosen on `check`",
     )
 
     @model_validator(mode="after")

@@ -36,7 +36,7 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--setting", type=float, default=0.0, help="lambda of its layout, a column of the table")
     parser.add_argument("--seed", type=int, default=1, help="seed of its further training: batches and dropout")
-    parser.add_argument("--judge-on", default="test", help="set on which both are evaluated")
+    parser.add_argument("--judge-on", nargs="+", default=["test", "check"], help="sets on which both are evaluated")
     parser.add_argument("--output", required=True, help="table of pruned models")
     add_settings(parser, gates=GateSettings)
     engine.add_judging(parser)
@@ -51,11 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.methods.learned_gates import FixedGates
 
     settings = settings_from(given, "gates", GateSettings)
-    judged = engine.judged_set(given.judge_on, settings.test_examples)
+    sets = [engine.judged_set(name, settings.test_examples) for name in given.judge_on]
     trained_for = updates_of(given.training)
     full, other = (engine.load(place) for place in (given.checkpoint, given.other))
     removed = removed_from(other, full)
-    examples = engine.examples("train", settings.updates * settings.batch_examples)
+    examples = engine.examples("train", settings.weight_updates * settings.batch_examples)
     batches = engine.batches(other, examples, settings.batch_examples)
     plain = FixedGates(frozenset(), [])
     way: dict[str, Any] = {"scope": "all", "settings": settings, "seed": given.seed}
@@ -72,13 +72,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "start": given.start,
         "gates": "hard",
         "removed": format_profile(removed),
-        "updates": settings.updates,
+        "updates": settings.weight_updates,
         "gate_updates": 0,
-        "total_updates": trained_for + settings.updates,
+        "total_updates": trained_for + settings.weight_updates,
     }
     about = f"{signature(start=given.start)}|{signature_of(settings, given.seed)}"
     resamples = Resamples()
-    rows = compared(judged, judged.judge(full), judged.judge(other), about, resamples)
+    pairs = [(judged, judged.judge(full), judged.judge(other)) for judged in sets]
+    rows = [row for pair in pairs for row in compared(*pair, about, resamples)]
     tables.PRUNED_MODELS.write(given.output, [leading_columns(given) | state | row for row in rows])
     resamples.write(resamples_beside(given.output))
 

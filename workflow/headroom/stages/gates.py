@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from headroom.engines.engine import EvaluationSet, Outcome
     from headroom.engines.head_model import HeadModel
     from headroom.methods.continued_training import FurtherTraining
+    from headroom.methods.learned_gates import GateSource
 
 logger = logging.getLogger("headroom.stages.gates")
 
@@ -32,7 +34,7 @@ METHODS = ("hard-concrete", "exact", "exact-straight-through")
 """Methods that learn which heads to keep."""
 
 CONTROLS = "controls"
-FALLING = 0.02
+FALLING = 0.01
 """A model has not converged if its last epoch reduced the validation loss by more than this share."""
 
 
@@ -50,7 +52,8 @@ def build_parser(engine: type[Engine]) -> argparse.ArgumentParser:
     parser.add_argument("--scores", help="table of the stage scores, for the control `gradient`")
     help_ = "table of the stage training, for the convergence and the number of updates of the model"
     parser.add_argument("--training", help=help_)
-    parser.add_argument("--judge-on", default="test", help="set on which pruned models are evaluated")
+    help_ = "sets on which pruned models are evaluated; gates as learned on the first alone"
+    parser.add_argument("--judge-on", nargs="+", default=["test", "check"], help=help_)
     parser.add_argument("--models", help="directory for the pruned models and their profiles; unset for none")
     parser.add_argument("--save", nargs="+", help="names of the models to write there; unset for all")
     parser.add_argument("--learned", help="table of gates; unset for none")
@@ -67,21 +70,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from headroom.methods.continued_training import (
         compared,
         continue_training,
-        gate_only_updates,
         signature_of,
         updates_of,
     )
-    from headroom.methods.learned_gates import by_site, profile_of
+    from headroom.methods.learned_gates import profile_of
 
     settings = settings_from(given, "gates", GateSettings)
     start, before = start_of(given.training), updates_of(given.training) if given.training else None
-    judged = engine.judged_set(given.judge_on, settings.test_examples)
-    examples = engine.examples("train", settings.updates * settings.batch_examples)
+    sets = [engine.judged_set(name, settings.test_examples) for name in given.judge_on]
+    examples = engine.examples("train", settings.weight_updates * settings.batch_examples)
     model = engine.load(given.checkpoint)
     heads = all_heads(model.sites, given.scope)
     trainings = planned(given, settings, heads)
     trained = {name: value.clone() for name, value in model.model.state_dict().items()}
-    full = judged.judge(model)
+    full = [judged.judge(model) for judged in sets]
     batches = engine.batches(model, examples, settings.batch_examples)
     about = signature_of(settings, given.seed)
     rows: list[dict[str, Any]] = []
@@ -90,8 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for training in followed(trainings, "gates", "trainings"):
         source = training.source
         model.model.load_state_dict(trained)
+        learned: dict[str, Outcome] = {}
+        when_learned = partial(judge_learned, model, sets[0], source, heads, learned)
         way = {"heads": heads, "scope": given.scope, "settings": settings, "seed": given.seed}
-        continue_training(model, batches=batches, source=source, **way)
+        continue_training(model, batches=batches, source=source, when_learned=when_learned, **way)
         removed = profile_of(source.kept(), heads)
         log_result(training, len(heads) - len(removed), len(heads), start)
         named = {"method": training.method, "scope": given.scope, "setting": training.setting}
@@ -103,14 +107,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "undecided": "" if source.soft() is None else source.undecided(),
             "start": start,
             "removed": format_profile(removed),
-            "updates": settings.updates,
-            "gate_updates": gate_only_updates(source, settings),
-            "total_updates": "" if before is None else before + settings.updates,
+            "updates": settings.weight_updates,
+            "gate_updates": settings.gate_updates if source.parameters() else 0,
+            "total_updates": "" if before is None else before + settings.weight_updates,
         }
-        soft = source.soft()
-        forms = {"soft": by_site(soft.to(model.device), heads, model.sites)} if soft is not None else {}
-        for form, outcome in outcomes(model, judged, removed, forms):
-            rows += [state | {"gates": form} | row for row in compared(judged, full, outcome, about, resamples)]
+        judged = [(form, sets[0], full[0], outcome) for form, outcome in learned.items()]
+        with model.gates.masked(removed):
+            judged += [("hard", one, whole, one.judge(model)) for one, whole in zip(sets, full)]
+        for form, one, whole, outcome in judged:
+            rows += [state | {"gates": form} | row for row in compared(one, whole, outcome, about, resamples)]
         for head, values, kept in zip(heads, source.scored(), source.kept().int().tolist()):
             found = dict(zip(("score", "p_closed", "p_open"), values))
             gates.append(leading | asdict(head) | found | {"kept": kept, "signature": about})
@@ -157,25 +162,24 @@ def log_result(training: FurtherTraining, kept: int, heads: int, start: str) -> 
     logger.info("%s %g: %d of %d heads kept", training.method, training.setting, kept, heads)
     if undecided := training.source.undecided():
         logger.warning(
-            "%d gates are neither 0 nor 1; train longer, or raise gates.gate_learning_rate",
+            "%d gates are neither 0 nor 1; raise gates.gate_updates or gates.gate_learning_rate",
             undecided,
         )
     if start == "falling":
         logger.warning("the model had not converged when its training ended; start gates from a converged model")
 
 
-def outcomes(
-    model: HeadModel, judged: EvaluationSet, removed: frozenset[Head], soft: dict[str, Any]
-) -> Iterator[tuple[str, Outcome]]:
-    """Yield the outcome without the removed heads and, by name, under softer gates by site."""
-    with model.gates.masked(removed):
-        yield "hard", judged.judge(model)
-    for form, gates in soft.items():
-        model.gates.set(gates)
-        try:
-            yield form, judged.judge(model)
-        finally:
-            model.gates.clear()
+def judge_learned(
+    model: HeadModel, judged: EvaluationSet, source: GateSource, heads: Sequence[Head], found: dict[str, Outcome]
+) -> None:
+    """Judge a model under gates as learned, if they can be between 0 and 1, and made 0 or 1; adds the outcomes."""
+    from headroom.methods.learned_gates import by_site
+
+    soft = source.soft()
+    for form, values in {"soft": soft, "hardened": source.kept()}.items() if soft is not None else ():
+        model.gates.set(by_site(values.to(model.device), heads, model.sites))
+        found[form] = judged.judge(model)
+        model.gates.clear()
 
 
 def save(fresh: HeadModel, trained: HeadModel, removed: frozenset[Head], place: Path) -> None:

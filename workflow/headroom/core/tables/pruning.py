@@ -164,23 +164,35 @@ PRUNED_MODELS = Table(
             "start",
             "text",
             "the initial weights. Those of the trained model: `converged`; `falling`: its last epoch still reduced the"
-            " validation loss by more than 2 %; `unknown`: trained elsewhere. Or earlier ones, followed by the run's"
+            " validation loss by more than 1 %; `unknown`: trained elsewhere. Or earlier ones, followed by the run's"
             " training and then the further training: `scratch`: new weights with a separate seed (that of the run plus"
             " 2^31, modulo 2^32), also for the order of batches and dropout; `rewound-init`: the run's weights before"
             " its first update, with its batches; `rewound-epoch1`: the run's weights after its first epoch, with the"
             " following batches and new moments of Adam",
         ),
-        Column("gates", "text", "`hard`: heads are removed; `soft`: gates as learned, without noise"),
+        Column(
+            "gates",
+            "text",
+            "`hard`: after all updates, without the removed heads. Further, of `hard-concrete`, when gates have been"
+            " learned and before the weights are trained on: `soft`, under gates as learned, without noise, and"
+            " `hardened`, with the same weights under gates made 0 or 1. Hardened less soft is what rounding costs;"
+            " hard less hardened is what training on recovers",
+        ),
         *(
             FULL.means("the metric of the model before further training, with all heads") if column == FULL else column
             for column in DIFFERENCE
         ),
         REMOVED,
-        Column("updates", "integer", "updates of the weights in further training: the same for every method"),
+        Column(
+            "updates",
+            "integer",
+            "updates of the weights in both phases of further training: the same for every method",
+        ),
         Column(
             "gate_updates",
             "integer",
-            "earlier updates of further training, of the gates only: those of exact selection",
+            "updates in which gates were learned: the first of `updates` for `hard-concrete`, additional ones before"
+            " them for exact selection; 0 for fixed layouts",
         ),
         Column(
             "total_updates",
@@ -191,7 +203,9 @@ PRUNED_MODELS = Table(
         SIGNATURE,
     ),
     about="""
-Pruned models after further training, compared with the original model on the same examples. Layouts that
+Pruned models after further training, compared with the original model on the same examples. Further training has two
+phases: gates are learned, then they are fixed and the weights are trained on. Hard models are evaluated on `check`,
+too, so that a model can be chosen there and judged on `test`. Layouts that
 are trained from the start (`scratch`, `rewound`, `random-scratch`) get the run's epochs and then the same further
 training. One file per run and way, `pruned_models/<run>.<method>.<scope>.csv`, per scope of the controls,
 `pruned_models/<run>.controls.<scope>.csv`, and per model trained from the start,
@@ -246,7 +260,8 @@ relative to its maximum: -Σ pᵢ log pᵢ / log n. 1 if all heads are equal, 0 
 | `diversity_mean_<measure>`, `diversity_difference_<measure>` | a measure of `diversity` at the last epoch, averaged \
 over sites |
 | `head_gradient_norm_mean`, `head_gradient_norm_difference`, `plain_head_gradient_norm_mean`, \
-`plain_head_gradient_norm_difference` | a measure of `training`, averaged over epochs; only for arms with this measure |
+`plain_head_gradient_norm_difference`, `repulsion_ratio_mean` \
+| a measure of `training`, averaged over epochs; only for arms with this measure |
 """,
 )
 
