@@ -3,9 +3,10 @@
 import pytest
 import torch
 from headroom.core.errors import HeadroomError
+from headroom.engines.translation import training
 from headroom.engines.translation.trainer import build_trainer, configuration
 from headroom.settings.models import ModelSettings, TrainingSettings
-from training_runs import SHAPE
+from training_runs import SHAPE, KilledError, kept, killed_at, same_models
 
 
 def test_losses_are_nats_per_piece_without_smoothing(translation, whole_translation):
@@ -58,6 +59,52 @@ def test_arguments_are_those_of_the_settings(translation):
     assert found.criterion.label_smoothing == 0.2
     assert found.optimizer.weight_decay == 0.1
     assert found.task.source_lang == "source"
+
+
+@pytest.fixture
+def rates(monkeypatch):
+    """The learning rate of every update, in order."""
+    seen, update = [], training._update
+
+    def watched(trainer, samples):
+        seen.append(trainer.get_lr())
+        update(trainer, samples)
+
+    monkeypatch.setattr(training, "_update", watched)
+    return seen
+
+
+def test_the_learning_rate_ends_at_zero(translation, tmp_path, rates):
+    translation.run(tmp_path / "plain")
+    plain, total = rates[:], len(rates)
+    rates.clear()
+    translation.run(tmp_path / "annealed", annealed_share=0.5, epochs=3)
+    start = round(total / 2)
+    assert rates[: start + 1] == pytest.approx(plain[: start + 1])
+    last = total - start
+    assert rates[start:] == pytest.approx([plain[start] * left / last for left in range(last, 0, -1)])
+
+
+@pytest.mark.parametrize(("epoch", "update"), [(2, 1), (3, 3)])
+def test_an_annealed_training_is_resumed_with_the_same_bits(translation, tmp_path, rates, epoch, update):
+    changes = {"annealed_share": 0.5, "epochs": 3}
+    whole = translation.run(tmp_path / "whole", **changes)
+    expected = rates[:]
+    rates.clear()
+    translation.run(tmp_path / "killed", until=1, **changes)
+    with pytest.raises(KilledError):
+        translation.run(tmp_path / "killed", notify=killed_at(epoch, update), **changes)
+    rates.clear()
+    found = translation.run(tmp_path / "killed", **changes)
+    assert rates == expected[-len(rates) :]
+    assert kept(found) == kept(whole)
+    assert same_models(translation, tmp_path / "killed", tmp_path / "whole")
+
+
+def test_only_the_rate_makes_the_number_of_epochs_part_of_a_training(translation):
+    assert translation.arguments(epochs=3) == translation.arguments(epochs=4)
+    three, four = (translation.arguments(epochs=epochs, annealed_share=0.25) for epochs in (3, 4))
+    assert three != four
 
 
 def test_gradients_that_are_no_numbers_end_the_training_with_a_reason(translation, tmp_path):

@@ -113,11 +113,18 @@ Device = Literal["auto", "cpu", "cuda"]
 
 
 class TrainingSettings(Settings):
-    """Training with fairseq: label-smoothed cross-entropy, Adam, inverse square root schedule."""
+    """Training with fairseq: label-smoothed cross-entropy, Adam, an inverse square root schedule, and annealing."""
 
     epochs: PositiveInt = Field(10, le=1000, description="passes over the training data, with a checkpoint after each")
     learning_rate: PositiveFloat = Field(3e-3, description="peak learning rate")
     warmup_updates: PositiveInt = Field(400, description="updates of linear warm-up")
+    annealed_share: float = Field(
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of all updates, the last ones, in which the learning rate falls linearly to zero. The rate "
+        "then depends on `epochs`: another number is another training",
+    )
     max_tokens: PositiveInt = Field(768, description="tokens in a batch, padding included")
     update_frequency: PositiveInt = Field(1, description="batches whose gradients are accumulated for an update")
     label_smoothing: float = Field(0.05, ge=0, lt=1, description="label smoothing")

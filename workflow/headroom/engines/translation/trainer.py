@@ -16,6 +16,7 @@ from headroom.engines.processes import own_seed, process_count, this_process
 from headroom.engines.sites import site_names
 from headroom.engines.training import check_precision
 from headroom.engines.translation import fairseq as _engine  # noqa: F401 (imports fairseq quietly)
+from headroom.engines.translation import optimizer as _optimizer  # noqa: F401 (registers the learning rate's schedule)
 from headroom.engines.translation.loss import quicken
 from headroom.engines.translation.sites import find_sites, open_sites
 from headroom.settings.arms import AnyArm, Arm
@@ -97,6 +98,11 @@ def _model_flags(model: ModelSettings) -> dict[str, Any]:
 
 
 def _training_flags(training: TrainingSettings) -> dict[str, Any]:
+    annealed = {
+        "lr-scheduler": "annealed_inverse_sqrt",
+        "annealed-share": training.annealed_share,
+        "max-epoch": training.epochs,  # the rate depends on it
+    }
     return {
         "criterion": "chunked_cross_entropy",
         "label-smoothing": training.label_smoothing,
@@ -105,6 +111,7 @@ def _training_flags(training: TrainingSettings) -> dict[str, Any]:
         "clip-norm": training.clip_norm,
         "lr": training.learning_rate,
         "lr-scheduler": "inverse_sqrt",
+        **(annealed if training.annealed_share else {}),
         "warmup-updates": training.warmup_updates,
         "warmup-init-lr": 1e-7,
         "max-tokens": training.max_tokens,

@@ -19,6 +19,7 @@ from headroom.engines.sites import gradient_norm
 from headroom.engines.training import EpochRecord, Notify, Progress, Training, in_signature, read_records, write_record
 from headroom.engines.translation.checkpoint import DESCRIPTOR, is_whole, load_state, save_model
 from headroom.engines.translation.fairseq import VERSION
+from headroom.engines.translation.optimizer import AnnealedInverseSqrt
 from headroom.engines.translation.sites import site_of
 from headroom.engines.translation.trainer import PLAIN_NORM, build_trainer, configuration, fairseq_arguments, shaped
 from headroom.settings.arms import Arm
@@ -87,7 +88,10 @@ class TranslationTraining(Training):
             raise HeadroomError(f"{self.data}: no {missing[0]}; give the output directory of the stage vocabulary")
 
     def fingerprint(self) -> Mapping[str, Any]:
-        """Return everything that determines the weights, without the number of epochs, which can be increased."""
+        """Return everything that determines the weights.
+
+        The number of epochs, which can be increased, is not part of it unless the learning rate depends on it.
+        """
         files = sorted(path for path in self.data.iterdir() if path.is_file())
         return {
             "command": self.arguments[1:],
@@ -99,8 +103,9 @@ class TranslationTraining(Training):
 
     def signature(self, arm: str) -> str:
         """Return the signature of the table of epochs."""
-        tokens = self.training.max_tokens
-        return signature(seed=self.seed, arm=arm, max_tokens=tokens, **in_signature(self), torch=torch.__version__)
+        share, tokens = self.training.annealed_share, self.training.max_tokens
+        own = {**({"annealed": f"{share:g}"} if share else {}), **in_signature(self)}
+        return signature(seed=self.seed, arm=arm, max_tokens=tokens, **own, torch=torch.__version__)
 
     def train(self, *, epochs: int, work: Path, notify: Notify) -> None:
         """Train up to an epoch."""
@@ -160,6 +165,9 @@ def train(
     if start and not last:
         trainer.set_num_updates(start["optimizer_history"][-1]["num_updates"])
         epoch_iterator = trainer.get_train_iterator(first, load_dataset=False)
+    if isinstance(trainer.lr_scheduler, AnnealedInverseSqrt):  # all epochs have as many batches: sorted by length
+        updates = math.ceil(len(epoch_iterator) / cfg.optimization.update_freq[0])
+        trainer.lr_scheduler.total = cfg.optimization.max_epoch * updates
     for epoch in range(max(last + 1, first), epochs + 1):
         record = _train_epoch(trainer, epoch_iterator, epoch, epochs, notify)
         check_replicas(trainer.model.parameters())
