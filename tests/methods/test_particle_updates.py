@@ -4,12 +4,25 @@ import math
 
 import pytest
 import torch
-from headroom.methods.particles import along, bandwidth, directions, growth, kernel, repulsion, squared_distances, svgd
+from headroom.core.heads import Site
+from headroom.methods.particles import (
+    GradientRewriter,
+    along,
+    bandwidth,
+    directions,
+    growth,
+    kernel,
+    matched_alpha,
+    repulsion,
+    rewritten,
+    squared_distances,
+    svgd,
+)
 from headroom.methods.similarity import mean_kernel
 from headroom.settings.arms import GrowthArm, NoiseArm, RepulsionOnlyArm, ScaledArm, SmoothingArm, SposArm, SvgdArm
 from particle_systems import EVERY, PUSH, STEP, every_method, random_system, updated
 from slow_repulsion import slow_update, slow_width
-from torch import Tensor
+from torch import Tensor, nn
 
 
 class TestTwoParticles:
@@ -23,7 +36,7 @@ class TestTwoParticles:
     push = 0.1 * math.log(3)  # alpha ln 3 / 3
 
     def found(self, model, *, noise=None, **settings):
-        given = {"stepsize": 0.5, **({} if model is SmoothingArm else {"alpha": 0.3}), **settings}
+        given = {"stepsize": 0.5, "median": "pairs", **({} if model is SmoothingArm else {"alpha": 0.3}), **settings}
         drawn = None if noise is None else torch.tensor(noise).view(1, 2, 1)
         return updated(model(**given), self.gradients, self.particles, drawn).flatten().tolist()
 
@@ -55,7 +68,7 @@ class TestTwoParticles:
     def test_growth_does_not_see_on_which_side_the_other_is(self):
         # at 1 and 3, as far apart as before: repulsion pushes to both sides, growth both outwards
         particles = torch.tensor([[[1.0], [3.0]]])
-        settings = {"alpha": 0.3, "stepsize": 0.5}
+        settings = {"alpha": 0.3, "stepsize": 0.5, "median": "pairs"}
         repelled, grown = (
             updated(model(**settings), self.gradients, particles).flatten().tolist() for model in (SvgdArm, GrowthArm)
         )
@@ -74,6 +87,52 @@ class TestTwoParticles:
         rest = (2 - self.push) / 4 / math.sqrt(5)
         expected = [4 * self.factor() + rest * 0.6, -2 * self.factor() + rest * 0.8]
         assert self.found(NoiseArm, noise=[3.0, 4.0]) == pytest.approx(expected)
+
+
+class TestRatio:
+    def test_of_two(self):
+        # |alpha R| / |K G| of `TestTwoParticles`, and with G instead of K G
+        two, push = TestTwoParticles(), TestTwoParticles.push
+        expected = {SvgdArm: math.hypot(10 / 3, 2 / 3), RepulsionOnlyArm: math.hypot(4, 2)}
+        for model, driving in expected.items():
+            arm, ratios = model(alpha=0.3, median="pairs"), []
+            rewritten(two.gradients, two.particles, arm, torch.randn_like, ratios)
+            assert ratios[0].tolist() == pytest.approx([math.sqrt(2) * push / driving])
+
+    @pytest.mark.parametrize("model", [SposArm, ScaledArm, NoiseArm, GrowthArm])
+    def test_is_that_of_svgd_in_its_controls(self, model):
+        gradients, particles, _ = random_system()
+        found = {arm: [] for arm in (SvgdArm, model)}
+        for arm, ratios in found.items():
+            rewritten(gradients, particles, arm(**PUSH), torch.randn_like, ratios)
+        (own,), (svgds,) = found[model], found[SvgdArm]
+        torch.testing.assert_close(own, svgds)
+        assert own.shape == (3,)
+
+    def test_is_zero_without_a_gradient_and_missing_without_repulsion(self):
+        _, particles, _ = random_system()
+        found = {arm: [] for arm in (SvgdArm(**PUSH), SmoothingArm(**STEP))}
+        for arm, ratios in found.items():
+            rewritten(torch.zeros_like(particles), particles, arm, torch.randn_like, ratios)
+        assert [[ratio.tolist() for ratio in ratios] for ratios in found.values()] == [[[0, 0, 0]], []]
+
+
+class TestMatchedAlpha:
+    """Weights as fairseq initialises them, and gradients whose norm grows with the root of the width."""
+
+    def ratio(self, heads, width):
+        generator = torch.Generator().manual_seed(heads)
+        weights = [nn.Parameter(torch.randn(width, width, generator=generator) / (2 * width) ** 0.5) for _ in range(3)]
+        for weight in weights:
+            weight.grad = torch.randn(width, width, generator=generator) / width**0.5
+        return GradientRewriter({Site("E", 1, heads): weights}, SvgdArm(), seed=1).rewrite(0).item()
+
+    def test_is_the_papers_at_the_papers_shape(self):
+        assert matched_alpha(4, 512) == pytest.approx(0.01)
+
+    @pytest.mark.parametrize(("heads", "width"), [(3, 96), (8, 64), (4, 128), (8, 128), (16, 256)])
+    def test_makes_repulsion_as_strong_as_there(self, heads, width):
+        assert self.ratio(heads, width) == pytest.approx(self.ratio(4, 512), rel=0.1)
 
 
 class TestSlowReference:
@@ -176,7 +235,7 @@ def test_a_repulsion_loss_on_parameters_is_repulsion_only():
     (plain,) = torch.autograd.grad(loss, weights, retain_graph=True)
     pairs = 5 * 4
     (whole,) = torch.autograd.grad(loss + 0.5 / 2 * pairs * mean_kernel(weights).sum(), weights)
-    found = updated(RepulsionOnlyArm(**PUSH), plain, weights)
+    found = updated(RepulsionOnlyArm(**PUSH, median="pairs"), plain, weights)
     assert not found.requires_grad
     torch.testing.assert_close(found, 0.3 / 5 * whole, rtol=1e-9, atol=1e-12)
 

@@ -67,7 +67,7 @@ def expected(arm, systems):
 
 
 ARMS = [
-    *(SvgdArm(**PUSH), SvgdArm(**PUSH, median="with-diagonal"), SvgdArm(**PUSH, strength=0.25)),
+    *(SvgdArm(**PUSH), SvgdArm(**PUSH, median="pairs"), SvgdArm(**PUSH, strength=0.25)),
     *(SmoothingArm(stepsize=0.3), RepulsionOnlyArm(**PUSH), ScaledArm(**PUSH)),
 ]
 

@@ -8,11 +8,14 @@ import pytest
 import torch
 from headroom.core.errors import HeadroomError
 from headroom.engines.translation.sites import site_of
+from headroom.engines.translation.trainer import RATIO
 from headroom.methods import translation_arms
 from headroom.methods.translation_arms import arm_arguments
-from headroom.settings.arms import BaselineArm, SvgdArm
+from headroom.settings.arms import BaselineArm, SmoothingArm, SvgdArm
 from slow_repulsion import slow_update
 from toy_fairseq import batch, gradients, make_trainer, weights
+
+from fairseq.logging import metrics  # isort: skip
 
 WORKFLOW = Path(translation_arms.__file__).parents[2]
 ADAM = tuple(arm_arguments(BaselineArm(), 1))
@@ -29,7 +32,7 @@ def expected_rewrite(before, plain, *, alpha, stepsize, heads=4):
     """The slow reference on one projection weight: head j is the rows j * d to (j + 1) * d."""
     shape = before.shape
     blocks = [torch.stack(part.split(shape[0] // heads)).flatten(1)[None] for part in (plain, before)]
-    return slow_update(*blocks, alpha=alpha, stepsize=stepsize).view(shape).float()
+    return slow_update(*blocks, alpha=alpha, stepsize=stepsize, median="with-diagonal").view(shape).float()
 
 
 def test_gradients_of_q_k_v_are_rewritten_and_no_others(data):
@@ -45,6 +48,14 @@ def test_gradients_of_q_k_v_are_rewritten_and_no_others(data):
             torch.testing.assert_close(gradient, wanted, rtol=1e-4, atol=1e-6 * wanted.abs().max().item())
         else:
             assert torch.equal(gradient, expected[name]), name
+
+
+def test_the_ratio_of_repulsion_to_gradient_is_logged(data):
+    for arm, is_logged in ((SvgdArm(alpha=0.05), True), (SmoothingArm(), False), (BaselineArm(), False)):
+        with metrics.aggregate(new_root=True) as meters:
+            step(make_trainer(data, *arm_arguments(arm, 1)), range(8))
+        assert (RATIO in meters) == is_logged
+        assert not is_logged or meters[RATIO].avg > 0
 
 
 def test_strength_zero_is_adam_to_the_bit(data):

@@ -26,7 +26,7 @@ from headroom.settings.arms import (
 )
 from pydantic import TypeAdapter, ValidationError
 
-PARTICLES = {"stepsize": 0.5, "strength": 0.25, "particles": "joined", "median": "with-diagonal"}
+PARTICLES = {"stepsize": 0.5, "strength": 0.25, "particles": "joined", "median": "pairs"}
 EVERY = {"heads": 2, "attention_dropout": 0.125, "sites": ("E", "D2")}
 REPELLING = {**EVERY, **PARTICLES, "alpha": 0.75}
 UNUSUAL = [

@@ -1,5 +1,7 @@
 """A study's tasks, runs and checks."""
 
+import json
+
 import pytest
 from headroom.core.errors import HeadroomError
 from headroom.settings.study import load_study
@@ -23,6 +25,15 @@ def test_detailed_runs_are_those_of_every_tasks_first_arm():
     assert load_study(detailed).detailed_runs() == [
         *("translation.baseline.seed3", "translation.baseline.seed4", "rte.baseline.seed3"),
     ]
+
+
+def test_what_is_kept_of_a_configuration_has_no_alpha_that_depends_on_the_model():
+    arms = {"svgd": {"method": "svgd"}, "strong": {"method": "svgd", "alpha": 0.1}}
+    study = load_study({"translation": {"arms": arms}})
+    kept = json.loads(study.used())
+    assert [arm.get("alpha") for arm in kept["translation"]["arms"].values()] == [None, 0.1]
+    assert "alpha" not in kept["translation"]["arms"]["svgd"]
+    assert load_study(kept) == study
 
 
 @pytest.mark.parametrize(

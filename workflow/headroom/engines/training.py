@@ -97,7 +97,9 @@ class EpochRecord:
 
     Losses are in nats, per target piece without label smoothing or per example.
     Norms are means over updates: of all gradients before clipping; of the gradients of the heads' query, key and value
-    weights that are passed to the optimizer, and of the loss's own gradients if an arm rewrites them.
+    weights that are passed to the optimizer, and of the loss's own gradients if an arm rewrites them. The ratio of
+    repulsion to gradient is that of arms that repel (`headroom.methods.particles.repulsion_ratio`), a mean over updates
+    and systems.
     """
 
     epoch: int
@@ -111,6 +113,7 @@ class EpochRecord:
     gradient_norm: float
     head_gradient_norm: float
     plain_head_gradient_norm: float | None
+    repulsion_ratio: float | None = None
 
 
 def write_record(record: EpochRecord, work: Path) -> None:

@@ -84,8 +84,8 @@ INPUTS = {
 }
 """The input tables of quantities."""
 
-GRADIENT_NORMS = ("head_gradient_norm", "plain_head_gradient_norm")
-"""Compared measures of training: as used for updates, and before changes by the arm."""
+OF_GRADIENTS = ("head_gradient_norm", "plain_head_gradient_norm", "repulsion_ratio")
+"""Compared measures of training: norms as used for updates and before changes by the arm, strength of repulsion."""
 
 CONCENTRATIONS = {"gini": gini, "entropy": entropy}
 
@@ -167,8 +167,8 @@ def diversity_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
 
 
 def gradient_quantities(table: pandas.DataFrame) -> Iterator[Replicates]:
-    """Yield the norms of the gradient of heads, averaged over the epochs of a run, for tables that contain them."""
-    for (measure,), epochs in groups(table[table["measure"].isin(GRADIENT_NORMS)], "measure"):
+    """Yield norms of the gradient of heads and the ratio of repulsion, averaged over epochs, if there are any."""
+    for (measure,), epochs in groups(table[table["measure"].isin(OF_GRADIENTS)], "measure"):
         yield _replicates(measure, epochs, by_arm(_mean_by_seed(epochs)))
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from torch import Tensor
+
 from headroom.engines.classification.sites import attention_maps
 from headroom.engines.classification.trainer import ArmHooks
 from headroom.engines.classification.training import FineTuning
@@ -29,7 +31,7 @@ def changes_of(arm: Arm, seed: int) -> ArmHooks:
     )
 
 
-def _rewriter(arm: GradientArm, seed: int, projections: Projections) -> Callable[[int], None]:
+def _rewriter(arm: GradientArm, seed: int, projections: Projections) -> Callable[[int], Tensor | None]:
     return GradientRewriter(projections, arm, seed=seed).rewrite
 
 

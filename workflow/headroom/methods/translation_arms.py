@@ -18,7 +18,7 @@ from headroom.engines.translation import fairseq as _engine  # noqa: F401
 from headroom.engines.translation.loss import ChunkedCrossEntropy
 from headroom.engines.translation.optimizer import FusedAdam
 from headroom.engines.translation.sites import attention_maps, find_sites, site_of
-from headroom.engines.translation.trainer import PLAIN_NORM, shaped
+from headroom.engines.translation.trainer import PLAIN_NORM, RATIO, shaped
 from headroom.engines.translation.training import TranslationTraining
 from headroom.methods.particles import GradientRewriter
 from headroom.methods.regularisers import regulariser
@@ -127,7 +127,9 @@ class RepulsiveAdam(FusedAdam):
         """Rewrite the gradients, then clip them; fairseq calls this once per update, before the step."""
         if self._rewriter:
             metrics.log_scalar(PLAIN_NORM, gradient_norm(self._heads))
-            self._rewriter.rewrite(self._updates())
+            ratio = self._rewriter.rewrite(self._updates())
+            if ratio is not None:
+                metrics.log_scalar(RATIO, ratio)
         return super().clip_grad_norm(max_norm, aggregate_norm_fn)
 
     def _updates(self) -> int:

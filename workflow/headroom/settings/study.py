@@ -79,6 +79,9 @@ class Study(Settings):
         whole = self.model_dump(mode="json", exclude={"mirror", "shards", "epochs_per_job"})
         for name, task in self.tasks.items():
             section = whole[TRANSLATION] if name == TRANSLATION else whole["classification"][name]
+            for arm in section["arms"].values():
+                if arm.get("alpha", 0) is None:  # it depends on the model
+                    del arm["alpha"]
             for unused in (OF_TRAINING if name == TRANSLATION else OF_FINE_TUNING) if task.released else ():
                 del section[unused]
         return json.dumps(whole, separators=(",", ":"), ensure_ascii=False)

@@ -31,7 +31,9 @@ TRAINING = Table(
             " (classification); `updates`: updates of the weights since training began; `gradient_norm`: mean norm of"
             " the gradient before clipping; `head_gradient_norm`: mean norm of the gradient of the heads' projections"
             " as used for updates; `plain_head_gradient_norm`: the same before the arm changed the "
-            "gradient, if it does",
+            "gradient, if it does; `repulsion_ratio`: |alpha R| / |K G|, how large repulsion is relative to the"
+            " gradient that the heads share, the mean over updates and systems (a projection of a site); only of arms"
+            " that repel",
         ),
         VALUE,
         SIGNATURE,

@@ -99,7 +99,7 @@ class HeadGradients(TrainerCallback):
     """Rewrites the gradients of the heads before each update, if the arm does, and measures them."""
 
     def __init__(
-        self, weights: Sequence[nn.Parameter], rewrite: Callable[[int], None] | None, clip_norm: float
+        self, weights: Sequence[nn.Parameter], rewrite: Callable[[int], Tensor | None] | None, clip_norm: float
     ) -> None:
         """Store the query, key and value weights of all sites.
 
@@ -113,6 +113,7 @@ class HeadGradients(TrainerCallback):
     def on_epoch_begin(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:
         self.norms: list[Tensor] = []
         self.plain: list[Tensor] = []
+        self.ratios: list[Tensor] = []
 
     def on_pre_optimizer_step(
         self, args: TrainingArguments, state: Any, control: Any, model: Any = None, **kwargs: Any
@@ -120,7 +121,8 @@ class HeadGradients(TrainerCallback):
         """Rewrite and clip: gradients are those of the whole update, and unscaled."""
         if self.rewrite:
             self.plain.append(gradient_norm(self.weights))
-            self.rewrite(state.global_step)
+            ratio = self.rewrite(state.global_step)
+            self.ratios += [] if ratio is None else [ratio]
             if self.clip_norm > 0:
                 nn.utils.clip_grad_norm_(model.parameters(), self.clip_norm)
         self.norms.append(gradient_norm(self.weights))
@@ -169,7 +171,7 @@ class Recorder(TrainerCallback):
     def on_evaluate(
         self, args: TrainingArguments, state: Any, control: Any, metrics: Any = None, **kwargs: Any
     ) -> None:
-        plain = self.gradients.plain
+        plain, ratios = self.gradients.plain, self.gradients.ratios
         self.record = EpochRecord(
             epoch=self.epoch,
             train_loss=self.loss / self.seen,
@@ -181,6 +183,7 @@ class Recorder(TrainerCallback):
             gradient_norm=_mean(self.norms),
             head_gradient_norm=_mean([norm.item() for norm in self.gradients.norms]),
             plain_head_gradient_norm=_mean([norm.item() for norm in plain]) if self.gradients.rewrite else None,
+            repulsion_ratio=_mean([ratio.item() for ratio in ratios]) if ratios else None,
         )
 
     def on_save(self, args: TrainingArguments, state: Any, control: Any, **kwargs: Any) -> None:

@@ -47,13 +47,13 @@ class ArmHooks:
     Attributes:
         configuration: Entries of the encoder's configuration, by their names in transformers.
         rewriter: From the weights of the heads to a function that rewrites their gradients, given the number of
-            updates.
+            updates, and returns the ratio of repulsion to gradient, (), if it repels.
         regulariser: From the live sites to a regulariser of the forward pass.
         needs_maps: Whether the model must compute attention explicitly, so that its weights are available.
     """
 
     configuration: Mapping[str, Any] = field(default_factory=dict)
-    rewriter: Callable[[Projections], Callable[[int], None]] | None = None
+    rewriter: Callable[[Projections], Callable[[int], Tensor | None]] | None = None
     regulariser: Callable[[Sequence[AttentionSite]], Regulariser] | None = None
     needs_maps: bool = False
 

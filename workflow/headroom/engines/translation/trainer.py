@@ -33,6 +33,9 @@ from fairseq.trainer import Trainer  # isort: skip
 PLAIN_NORM = "plain_head_gnorm"
 """Name under which an optimizer that rewrites the gradients of heads logs their original norm."""
 
+RATIO = "repulsion_ratio"
+"""Name under which it logs the ratio of repulsion to gradient."""
+
 
 def shaped(model: ModelSettings, arm: Arm) -> ModelSettings:
     """Return the shape of a model in an arm; raise HeadroomError if the arm's heads do not divide the width."""

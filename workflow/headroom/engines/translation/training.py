@@ -21,7 +21,14 @@ from headroom.engines.translation.checkpoint import DESCRIPTOR, is_whole, load_s
 from headroom.engines.translation.fairseq import VERSION
 from headroom.engines.translation.optimizer import AnnealedInverseSqrt
 from headroom.engines.translation.sites import site_of
-from headroom.engines.translation.trainer import PLAIN_NORM, build_trainer, configuration, fairseq_arguments, shaped
+from headroom.engines.translation.trainer import (
+    PLAIN_NORM,
+    RATIO,
+    build_trainer,
+    configuration,
+    fairseq_arguments,
+    shaped,
+)
 from headroom.settings.arms import Arm
 from headroom.settings.models import ModelSettings, TrainingSettings
 
@@ -217,6 +224,7 @@ def _train_epoch(trainer: Trainer, epoch_iterator: Any, epoch: int, epochs: int,
         gradient_norm=float(meters["gnorm"].avg),
         head_gradient_norm=torch.stack(norms).mean().item(),
         plain_head_gradient_norm=float(meters[PLAIN_NORM].avg) if PLAIN_NORM in meters else None,
+        repulsion_ratio=float(meters[RATIO].avg) if RATIO in meters else None,
     )
 
 
