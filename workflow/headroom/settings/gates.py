@@ -38,7 +38,10 @@ class GateTrainingSettings(Settings):
         "`updates`. Unset: that of the fine-tuning for "
         "pretrained encoders (training.learning_rate) and released classifiers (0.00002), 0.001 for all other models",
     )
-    gate_learning_rate: PositiveFloat = Field(0.1, description="learning rate of the gates; constant")
+    gate_learning_rate: PositiveFloat = Field(
+        0.1,
+        description="learning rate of the gates; constant. At 0.1 a gate needs some hundred updates to come to 0 or 1",
+    )
 
     @property
     def weight_updates(self) -> int:
@@ -55,7 +58,7 @@ class GateSettings(GateTrainingSettings):
     """Learned gates: hard concrete by a sweep over lambda (Voita et al. 2019), exact K (Li et al. 2021), controls."""
 
     gate_updates: PositiveInt = Field(
-        200,
+        600,
         description="updates in which gates are learned: by hard concrete together with the weights, by exact "
         "selection before them. Exact selection, controls and models from scratch have as many more updates of the "
         "weights",
